@@ -26,7 +26,9 @@ const runs: readonly [string, number, RegExp, Readonly<Record<string, string>>?]
 ];
 
 for (const [words, code, output, env = {}] of runs) {
-  test(`sluice-operator ${words} ends with ${code}: ${output.source}`, { timeout: 30_000 }, async () => {
+  const variables = Object.entries(env).map(([name, value]) => `${name}=${value}`);
+  const command = [...variables, "sluice-operator", ...(words === "" ? [] : [words])].join(" ");
+  test(`\`${command}\` exits with ${code} and prints ${output}`, { timeout: 30_000 }, async () => {
     const args = [fileURLToPath(import.meta.resolve("./main.ts")), ...words.split(" ").filter((word) => word !== "")];
     const run = await startProcess(process.execPath, args, { name: "sluice-operator", env });
     const { code: ended } = await run.ended();

@@ -55,7 +55,7 @@ async function run(settings: OperatorSettings): Promise<void> {
   });
   const stop = async (signal: string) => {
     log.info({ signal }, "stopping");
-    // Other replicas wait for leadership.
+    // In parallel, because other replicas wait for the operator to give up leadership.
     await Promise.all([webhook?.close(), operator.close()]);
     await client.close();
   };

@@ -4,11 +4,11 @@ import { createOperatorMetrics, registerOperatorGauges } from "./metrics.ts";
 
 const none = () => 0;
 
-for (const [term, value] of [
-  [7, 1],
-  [null, 0],
+for (const [when, term, value] of [
+  ["while this operator leads", 7, 1],
+  ["while another operator leads", null, 0],
 ] as const)
-  test(`the leader election metric has the name of the Lease: ${value} with the term ${term}`, async () => {
+  test(`the leader election metric has the name of the Lease, and is ${value} ${when}`, async () => {
     const { registry } = createOperatorMetrics();
     registerOperatorGauges(registry, {
       revision: none,

@@ -18,7 +18,7 @@ export interface OperatorGauges extends Readonly<Record<ControllerName, QueueGau
   readonly problems: () => number;
   /** Name of the leader election Lease. */
   readonly lease: string;
-  /** Null: another operator leads. */
+  /** Null: this operator does not lead. */
   readonly term: () => number | null;
   /** Time at which this process last saved the acknowledged state, in Unix milliseconds; null: never. */
   readonly savedAt: () => number | null;
@@ -63,7 +63,7 @@ interface ScrapedGauge {
   readonly help: string;
   /** Absent: there is a single value. */
   readonly labels?: readonly string[];
-  /** Called on each scrape: the value, or the values by that of all labels. */
+  /** Called on each scrape. Returns one value, or several by key; the key is the value of every label. */
   readonly read: () => number | Readonly<Record<string, number>>;
 }
 
@@ -101,7 +101,7 @@ export function registerOperatorGauges(registry: Registry, gauges: OperatorGauge
     },
     {
       name: "leader_election_master_status",
-      help: "1 for the leader, 0 for the other operators. The name is controller-runtime's.",
+      help: "1 for the leader, 0 for the other operators. controller-runtime has a metric of the same name.",
       labels: ["name"],
       read: () => ({ [gauges.lease]: gauges.term() === null ? 0 : 1 }),
     },
@@ -134,7 +134,8 @@ export function registerOperatorGauges(registry: Registry, gauges: OperatorGauge
 }
 
 /**
- * Metrics of requests to the API server, with the names of client-go. Returns the function to call for every response.
+ * Metrics of requests to the API server, with the names of client-go. Returns the function to call after every request,
+ * even one without a response.
  */
 export function createRestMetrics(registry: Registry): (answered: CompletedRequest) => void {
   const registers = [registry];

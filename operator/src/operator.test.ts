@@ -155,7 +155,7 @@ describe("the operator on a directory with two nodes", { concurrency: false }, (
       assert.match(metrics, line);
   });
 
-  test("finds its nodes behind a headless Service, also nodes that are added later", async () => {
+  test("finds its nodes behind a headless Service, including nodes that are added later", async () => {
     const nodes = [await node(), await node()] as const;
     const slice = (...addresses: readonly TestNode[]) =>
       addresses.map(({ address }, index) => ({
@@ -179,7 +179,7 @@ describe("the operator on a directory with two nodes", { concurrency: false }, (
     ["nodes", /SLUICE_NODE_SERVICE: expected namespace\/name, not 'nodes'/],
     ["sluice/nodes", /SLUICE_NODE_SERVICE: SLUICE_NAMESPACES does not name sluice/],
   ] as const)
-    test(`refuses to start with the node Service ${value}`, async () => {
+    test(`refuses to start with SLUICE_NODE_SERVICE=${value} and SLUICE_NAMESPACES=default`, async () => {
       const { directory } = folder();
       const env = { SLUICE_NODE_SERVICE: value, SLUICE_NAMESPACES: "default" };
       await assert.rejects(runOperator(directory, [], env), message);
@@ -198,7 +198,7 @@ describe("the operator on a directory with two nodes", { concurrency: false }, (
     assert.equal(only.snapshot?.services.size, 0);
   });
 
-  test("pushes the change of one file to both nodes as a change", async () => {
+  test("pushes only the difference to both nodes when one file changes", async () => {
     const { nodes, client, write } = await scene(service("users"), route("users"));
     await programmed(client, "Route", "users");
     write("0", service("users", "http://elsewhere.test"));
@@ -370,7 +370,7 @@ describe("the operator on a directory with two nodes", { concurrency: false }, (
     assert.doesNotMatch(told, /PRIVATE KEY/);
   });
 
-  test("publishes a batch at once and completely, however long it takes to be written", async () => {
+  test("publishes a batch completely or not at all, however long it takes to be written", async () => {
     const id = "0a1b2c3d-0000-4000-8000-000000000000";
     const marked = (resource: ReturnType<typeof route>, more: object = {}) => ({
       ...resource,
@@ -389,7 +389,7 @@ describe("the operator on a directory with two nodes", { concurrency: false }, (
     assert.deepEqual([paths("old"), paths("changed"), paths("new")], [null, ["/elsewhere"], ["/new"]]);
   });
 
-  test("stops at once although a node accepts its call and never answers", async () => {
+  test("stops at once although a node accepts a call and never answers it", async () => {
     const { nodes, client, operator } = await scene(service("users"));
     await programmed(client, "Service", "users");
     nodes[0].freeze();

@@ -94,13 +94,13 @@ export async function startOperator(options: OperatorOptions) {
     try {
       await Promise.all([server.close(), publish.close(), status.close()]);
     } finally {
-      // Last: the next leader must not meet this operator's pushes and writes.
+      // Last: this operator's pushes and writes must not compete with those of the next leader.
       await leadership.close();
     }
     await Promise.all([options.store.close(), rotation]);
     await connector.close();
   }
-  /** Stops watching, pushing and answering; the nodes keep their documents. Repeated calls wait for the same end. */
+  /** Stops watching, pushing and answering; the nodes keep their documents. Repeated calls return the same promise. */
   const close = () => (closing ??= closeAll());
 
   await server.listen({ host: settings.listen.host, port: settings.listen.port }).catch(async (error) => {

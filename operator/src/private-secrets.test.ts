@@ -7,7 +7,7 @@ import { operatorSettings } from "./settings.ts";
 
 const at = (namespace: string, name: string) => `${namespace}/${name}`;
 
-/** Secrets by `namespace/name`, each with one entry that contains the original `namespace/name`. */
+/** Secrets by `namespace/name`, each with one entry that contains its original namespace. */
 function createSecrets(...places: readonly string[]) {
   const secrets = new Map(places.map((place) => [place, made(place)] as const));
   return {

@@ -90,7 +90,7 @@ const keyPair = (): Promise<webcrypto.CryptoKeyPair> =>
 const pemOf = (key: webcrypto.CryptoKey): string =>
   KeyObject.from(key).export({ type: "pkcs8", format: "pem" }).toString();
 
-/** 128 random bits, positive in ASN.1 (RFC 5280, 4.1.2.2). */
+/** 16 bytes, positive in ASN.1 (RFC 5280, 4.1.2.2); 126 of the bits are random. */
 function serialNumber(): string {
   const bytes = randomBytes(16);
   bytes[0] = ((bytes[0] ?? 0) & 0x7f) | 0x40;

@@ -82,22 +82,22 @@ describe("a certificate of the operator's own authority", () => {
     assert.equal(certificateOf(next).checkHost("localhost"), "localhost");
   });
 
-  test("is renewed when the clock is before its validity", async () => {
+  test("is renewed when the clock is earlier than the start of its validity", async () => {
     assert.ok(trusts(await at(first, after(-1)), first));
   });
 });
 
 /** After each step: the number of trusted authorities and of stored keys, and whether the certificates are new. */
 const turnover: readonly (readonly [when: string, now: Date, trusted: number, keys: number, signedAnew: boolean])[] = [
-  ["in the last third of the old authority, the new authority is only trusted", after(500), 2, 2, false],
-  ["until all participants trust the new authority", after(500, 9), 2, 2, false],
-  ["then the new authority signs, and the old authority is still trusted", after(500, 11), 2, 1, true],
-  ["until every participant has a certificate of the new authority", after(500, 20), 2, 1, false],
-  ["then the old authority is dropped", after(500, 22), 1, 1, false],
+  ["in the last third of the old authority's lifetime, the new authority is only trusted", after(500), 2, 2, false],
+  ["the new authority does not sign before all participants trust it", after(500, 9), 2, 2, false],
+  ["after that the new authority signs, and the old authority is still trusted", after(500, 11), 2, 1, true],
+  ["it is trusted until every participant has a certificate of the new authority", after(500, 20), 2, 1, false],
+  ["after that the old authority is dropped", after(500, 22), 1, 1, false],
 ];
 
 test("during a rotation no participant is presented with a certificate of an unknown authority", async () => {
-  // A set that was just renewed, so that its certificates have time left while the authority has not.
+  // The certificates have just been renewed, so that only the authority is due on day 500.
   let last = await at(await at(null, begin), after(480));
   for (const [when, now, trusted, keys, signedAnew] of turnover) {
     const next = await at(last, now);
@@ -109,7 +109,7 @@ test("during a rotation no participant is presented with a certificate of an unk
   }
 });
 
-test("a participant that missed several rotations still rotates one step at a time", async () => {
+test("a rotation that resumes ten days late still advances one step at a time", async () => {
   const first = await at(null, begin);
   const announced = await at(first, after(500));
   const woken = await at(announced, after(510));
@@ -134,11 +134,14 @@ test("an expired authority is not trusted", async () => {
 });
 
 const broken: readonly (readonly [what: string, (good: Set) => Set])[] = [
-  ["cut off", (good) => ({ ...good, authorities: good.authorities.slice(0, 80) })],
-  ["with another authority's key", (good) => ({ ...good, authorityKeys: good.certificates.server.key })],
+  ["with truncated authorities", (good) => ({ ...good, authorities: good.authorities.slice(0, 80) })],
+  [
+    "with a key that does not match the authority",
+    (good) => ({ ...good, authorityKeys: good.certificates.server.key }),
+  ],
   ["with a garbled authority", (good) => ({ ...good, authorities: good.authorities.replace(/\n.{20}/, "\nAAAA") })],
   [
-    "empty",
+    "without content",
     () => {
       const nothing = { certificate: "", key: "" };
       return { authorities: "", authorityKeys: "", certificates: { server: nothing, client: nothing } };
@@ -146,7 +149,7 @@ const broken: readonly (readonly [what: string, (good: Set) => Set])[] = [
   ],
 ];
 for (const [what, breaking] of broken)
-  test(`a certificate set, ${what}, is issued again`, async () => {
+  test(`a certificate set ${what} is replaced completely`, async () => {
     const found = breaking(await at(null, begin));
     assert.equal(isUsable(found, begin), false);
     const next = await at(found, begin);

@@ -1,7 +1,7 @@
 /**
- * Certificates signed by an authority of the operator, and when each is renewed. No client or server ever sees an
- * untrusted certificate: a new authority is at first only trusted, and signs once every participant has it. The
- * previous one stays trusted until everything it signed has been replaced.
+ * Certificates signed by an authority of the operator, and when each is renewed. No client or server is ever presented
+ * with an untrusted certificate: a new authority is at first only trusted, and signs once every participant has it. The
+ * previous authority stays trusted until everything it signed has been replaced.
  */
 import { createPrivateKey, X509Certificate } from "node:crypto";
 import { isIP } from "node:net";
@@ -10,7 +10,7 @@ import { type CertificatePair, type CertificatePurpose, createAuthority, issue }
 export interface CertificateSet<Name extends string> {
   /** PEM texts of the trusted authorities, the newest first. */
   readonly authorities: string;
-  /** PEM texts of the private keys of authorities that sign, or will. */
+  /** PEM texts of the private keys of authorities that sign or will sign. */
   readonly authorityKeys: string;
   readonly certificates: Readonly<Record<Name, CertificatePair>>;
 }
@@ -26,7 +26,7 @@ export interface CertificatePlan<Name extends string> {
 const DAY = 24 * 60 * 60 * 1000;
 const AUTHORITY_DAYS = 730;
 const CERTIFICATE_DAYS = 90;
-/** Tolerance for clocks that differ. */
+/** Milliseconds by which certificates are backdated, because clocks differ. */
 const CLOCK_SKEW = DAY / 24;
 
 interface Authority {
@@ -37,8 +37,8 @@ interface Authority {
 
 /**
  * Renews each certificate in the last third of its lifetime, and when its names or its authority change. Returns the
- * stored set itself when nothing is due. Unreadable stored values count as absent. With `replace` there is a new
- * authority although the newest one is not due.
+ * stored set itself when nothing is due. Unreadable stored values count as absent. With `replace`, a new authority is
+ * created even if the newest one is not due.
  */
 export async function renewCertificates<Name extends string>(
   stored: CertificateSet<Name> | null,
@@ -58,7 +58,7 @@ export async function renewCertificates<Name extends string>(
     certificates[name] = stillGood ? before : await issue(pair, purpose, from(now, CERTIFICATE_DAYS));
   }
   const made = certificates as Record<Name, CertificatePair>;
-  // Participants do not have the latest certificates yet.
+  // Whether every participant has had time to receive these certificates.
   const isEverywhere = Object.values<CertificatePair>(made).every(
     ({ certificate }) => issuedAt(new X509Certificate(certificate)) + plan.overlap <= now.getTime(),
   );
@@ -71,11 +71,11 @@ export async function renewCertificates<Name extends string>(
   return stored && isSame(stored, next) ? stored : next;
 }
 
-/** Whether an authority can sign: otherwise the stored set was damaged. */
+/** Whether an authority that has not expired has its key. Otherwise the stored set is damaged or expired. */
 export const isUsable = (stored: CertificateSet<string>, now: Date): boolean =>
   authoritiesOf(stored, now).some(({ key }) => key !== undefined);
 
-/** Whether the pair can be used: the key matches the certificate, and an authority signed it. */
+/** Whether the pair can be used: the key matches the certificate, which one of the authorities signed. */
 export function isValidPair({ certificate, key }: CertificatePair, authorities: string): boolean {
   const read = certificateOf({ certificate, key });
   const trusted = certificatesIn(authorities);

@@ -19,12 +19,12 @@ export async function writeSecret({ namespace, name }: Omit<Ref, "kind">, write:
   const entries = Object.entries(texts);
   if (found && entries.every(([entry, text]) => secretEntry(found, entry) === text)) return false;
   const data = Object.fromEntries(entries.map(([entry, text]) => [entry, Buffer.from(text).toString("base64")]));
-  // No other program takes an opaque Secret for a certificate.
+  // Opaque, so that no other program mistakes it for a certificate.
   const secret = { apiVersion: "v1", kind: "Secret", metadata: { name, namespace }, type: "Opaque", data };
   const { uid = "", resourceVersion = "" } = found?.metadata ?? {};
   await client.apply("Secret", secret, { manager, force: true, expect: found ? { uid, resourceVersion } : "absent" });
   return true;
 }
 
-/** Name of the Secret with the authority, beside the one that nodes mount. */
+/** Name of the Secret that holds the authority; `name` is that of the Secret that nodes mount. */
 export const authoritySecretName = (name: string): string => `${name}-authority`;

@@ -12,7 +12,7 @@ const begin = Date.parse("2026-01-01T00:00:00Z");
 const MINUTE = 60_000;
 const DAY = 24 * 60 * MINUTE;
 
-/** Secrets as an API server keeps them. test/product/cluster/push-certificates.test.ts uses a real one. */
+/** Secrets as an API server keeps them. test/product/cluster/push-certificates.test.ts uses a real API server. */
 function createSecrets() {
   const secrets = new Map<string, Resource>();
   const refusals: Error[] = [];
@@ -167,46 +167,51 @@ test("a new authority is trusted before it signs, and the old authority until al
 
 const garbage = { "ca.key": "x" };
 const breaks: readonly (readonly [what: string, (secrets: Secrets) => unknown, told: RegExp, trusted: number])[] = [
-  ["the nodes' Secret deleted", ({ remove }) => remove("push"), /^push Recreated recreated: the Secret was missing/, 1],
   [
-    "the nodes' key broken",
+    "the nodes' Secret is deleted",
+    ({ remove }) => remove("push"),
+    /^push Recreated recreated: the Secret was missing/,
+    1,
+  ],
+  [
+    "the nodes' key is broken",
     ({ put }) => put("push", { "gateway.key": "x" }),
     /^push Recreated recreated: its certificate and key were not a valid pair$/,
     1,
   ],
   [
-    "the nodes' authorities changed",
+    "the nodes' authorities are changed",
     ({ put }) => put("push", { "ca.crt": "x" }),
-    /^push Recreated recreated: it held other authorities than the operator's$/,
+    /^push Recreated recreated: its authorities differed from the operator's$/,
     1,
   ],
   [
-    "the operator's own certificate broken",
+    "the operator's own certificate is broken",
     ({ put }) => put("push-authority", { "operator.crt": "x" }),
     /^push-authority Recreated recreated: its certificate and key were not a valid pair$/,
     1,
   ],
   [
-    "the authority deleted",
+    "the authority is deleted",
     ({ remove }) => remove("push-authority"),
     /^push-authority Recreated .*the Secret was missing/,
     2,
   ],
   [
-    "the authority's key broken",
+    "the authority's key is broken",
     ({ put }) => put("push-authority", garbage),
     /^push-authority Recreated recreated: it held no authority that could sign$/,
     2,
   ],
 ];
 for (const [what, breaking, line, trusted] of breaks)
-  test(`${what}: the operator repairs the Secret with an Event, and nodes and operator keep trusting each other`, async (t) => {
+  test(`when ${what}, the operator repairs the Secret and records an Event, and nodes and operator keep trusting each other`, async (t) => {
     const secrets = createSecrets();
     const { shows, shown, told } = operator(t, secrets);
     await shows(1);
     const before = secrets.texts("push") ?? {};
     breaking(secrets);
-    await waitFor(() => told.length > 0, { what: "the event" });
+    await waitFor(() => told.length > 0, { what: "the Event" });
     assert.match(told[0] ?? "", line);
     const after = await waitFor(() => secrets.texts("push"), { what: "the nodes' Secret" });
     await waitFor(() => countOf(secrets.texts("push")?.["ca.crt"]) === trusted, {
@@ -219,7 +224,7 @@ for (const [what, breaking, line, trusted] of breaks)
     assert.equal(told.length, 1);
   });
 
-test("a start without an authority creates all certificates", async (t) => {
+test("an operator that starts without an authority creates all certificates anew", async (t) => {
   const secrets = createSecrets();
   await operator(t, secrets).shows(1);
   const other = createSecrets();
@@ -230,7 +235,7 @@ test("a start without an authority creates all certificates", async (t) => {
   assert.equal(other.texts("push")?.["ca.crt"], shown[0]?.ca);
 });
 
-test("a missing permission is logged and retried; a conflict with another replica is not an error", async (t) => {
+test("a refused write is logged and retried; a conflict with another replica is not an error", async (t) => {
   const secrets = createSecrets();
   secrets.refusals.push(new Conflict("exists", "already exists"), new Rejected('cannot patch resource "secrets"'));
   const { shows, lines } = operator(t, secrets);

@@ -44,7 +44,7 @@ export interface CertificateRotationOptions {
   readonly interval?: number;
 }
 
-/** Milliseconds between checks while there are no certificates, and after a failed check. */
+/** Maximum milliseconds between checks while there are no certificates, and after a failed check. */
 const RETRY_INTERVAL = 1000;
 
 /** Runs until the signal aborts; never rejects. */
@@ -70,8 +70,8 @@ export async function rotatePushCertificates(options: CertificateRotationOptions
 }
 
 /**
- * One check: returns the current certificates, after writing missing parts; null: there are none, and another operator
- * leads.
+ * Checks once. The leader writes what is missing and returns the current certificates. Other operators return the stored
+ * certificates; null: there are none that are valid.
  */
 async function rotateOnce(
   options: CertificateRotationOptions,
@@ -88,7 +88,7 @@ async function rotateOnce(
   const at = now();
   const stored = readStoredCertificates(found, at);
   if (!leads()) return stored && !findAuthorityFault(stored, found.authority) ? stored : null;
-  // A change or deletion of the authority may mean that its key was read: a new authority follows it.
+  // A change or deletion of the authority may mean that its key was read, so a new authority replaces it.
   const current = await renewCertificates(stored ?? last, pushCertificatePlan(serverName, overlap), {
     now: at,
     replace: !stored,

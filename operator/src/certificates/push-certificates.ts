@@ -59,7 +59,7 @@ export function findAuthorityFault(stored: PushCertificates | null, authority: R
 export function findNodesFault(stored: PushCertificates | null, nodes: Resource | null): string | null {
   if (!nodes) return MISSING;
   const authorities = stored?.authorities ?? "";
-  if (secretEntry(nodes, "ca.crt") !== authorities) return "it held other authorities than the operator's";
+  if (secretEntry(nodes, "ca.crt") !== authorities) return "its authorities differed from the operator's";
   return isValidPair(pairIn(nodes, "gateway"), authorities) ? null : INVALID_PAIR;
 }
 

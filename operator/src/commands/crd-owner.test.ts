@@ -8,10 +8,14 @@ const release = { "meta.helm.sh/release-name": "kinds", "meta.helm.sh/release-na
 
 describe("the owner of a CRD", () => {
   for (const [what, metadata, owner] of [
-    ["Helm by its label", { ...label("Helm"), annotations: release }, /release kinds in the namespace sluice: upgrade/],
+    [
+      "Helm if the label names it",
+      { ...label("Helm"), annotations: release },
+      /release kinds in the namespace sluice: upgrade/,
+    ],
     ["Helm even without its annotations", label("Helm"), /Helm's release \?/],
-    ["Pulumi by its field manager", by("kubectl", "pulumi-kubernetes-7a3f"), /stack of Pulumi/],
-    ["Pulumi by a label", label("pulumi"), /stack of Pulumi/],
+    ["Pulumi if its provider is a field manager", by("kubectl", "pulumi-kubernetes-7a3f"), /stack of Pulumi/],
+    ["Pulumi if the label names it", label("pulumi"), /stack of Pulumi/],
   ] as const)
     test(`is ${what}`, () => {
       const named = { name: "routes.sluice.dev", ...metadata };
@@ -19,9 +23,12 @@ describe("the owner of a CRD", () => {
     });
 
   for (const [what, metadata] of [
-    ["of kubectl and this command", by("kubectl", "kubectl-client-side-apply", "sluice-crds")],
-    ["of the API server", { managedFields: [{ manager: "pulumi-kubernetes-1", subresource: "status" }] }],
-    ["without any marks", {}],
+    ["that only kubectl and this command wrote", by("kubectl", "kubectl-client-side-apply", "sluice-crds")],
+    [
+      "of which Pulumi wrote only the status",
+      { managedFields: [{ manager: "pulumi-kubernetes-1", subresource: "status" }] },
+    ],
+    ["without labels and field managers", {}],
   ] as const)
     test(`is absent for a CRD ${what}`, () => {
       const named = { name: "routes.sluice.dev", ...metadata };

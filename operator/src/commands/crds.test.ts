@@ -18,7 +18,7 @@ interface Scene {
   readonly refusal?: Error;
 }
 
-/** Runs the command on a fake API server that stores objects. test/product/cluster tests it on a real one. */
+/** Runs the command on a fake API server that stores one object. test/product/cluster uses a real API server. */
 async function run(args: readonly string[], { status = established, refusal }: Scene = {}) {
   let stored: ClusterObject | null = null;
   let connections = 0;
@@ -72,7 +72,7 @@ describe("sluice-operator crds", () => {
       assert.match(lines.at(-1) ?? "", message);
     });
 
-  test("does not hide a bug as a refusal", async () => {
+  test("does not report a bug as a refusal", async () => {
     await assert.rejects(run(["apply"], { refusal: new TypeError("a bug") }), /a bug/);
   });
 });

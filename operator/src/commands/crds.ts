@@ -7,8 +7,8 @@ import { type Definition, droppedFields } from "./dropped-fields.ts";
 export const CRD_MANAGER = "sluice-crds";
 
 /**
- * 0: done. 1: the cluster refused them or did not serve them in time. 2: unknown command. 3: resources would lose data.
- * 4: Helm or Pulumi manages the CRDs.
+ * 0: done. 1: the cluster refused the CRDs or did not serve them in time. 2: invalid arguments. 3: resources would lose
+ * data. 4: Helm or Pulumi manages the CRDs.
  */
 export type ExitCode = 0 | 1 | 2 | 3 | 4;
 
@@ -59,7 +59,7 @@ export async function crdsCommand(args: readonly string[], options: CrdsOptions)
 
 const KIND = "CustomResourceDefinition";
 
-/** Nothing is applied before all CRDs were checked. */
+/** Applies nothing until all CRDs have been checked. */
 async function apply(objects: ClusterObjects, options: CrdsOptions): Promise<ExitCode> {
   const { print, warn, definitions = crds(), timeout = 30_000 } = options;
   const planned = await Promise.all(
@@ -135,8 +135,8 @@ async function waitUntilServed(objects: ClusterObjects, name: string, until: num
 }
 
 /**
- * The other owner of the CRD, which this command must not replace, and how to upgrade it, as the rest of a sentence; null when only kubectl and this command wrote
- * it.
+ * Says which tool manages the CRD and how to upgrade it there, as the rest of a sentence that starts with the name of the
+ * CRD. This command must not replace such a CRD. Null when neither Helm nor Pulumi manages it.
  */
 export function crdOwnerOf({ metadata }: ClusterObject): string | null {
   const { labels = {}, annotations = {}, managedFields = [] } = metadata as Partial<Metadata>;

@@ -60,7 +60,7 @@ function dropped(stored: OpenApiSchema, ours: OpenApiSchema, path: string): read
 const isOpen = (schema: OpenApiSchema): boolean =>
   schema["x-kubernetes-preserve-unknown-fields"] === true || schema.additionalProperties === true;
 
-/** A list or map with items in only one of the schemas differs in type already, or is new. */
+/** Compares the items of a list or the values of a map. Without a schema in `ours`, all of them would be dropped. */
 const inner = (stored: OpenApiSchema | undefined, ours: OpenApiSchema | undefined, path: string): readonly string[] => {
   if (!stored) return [];
   return ours ? dropped(stored, ours, path) : [path];

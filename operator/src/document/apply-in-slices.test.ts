@@ -39,13 +39,13 @@ function inParts(previous: Snapshot, change: Change) {
   }
 }
 
-test("a long change gives the same snapshot, in steps that are short", () => {
+test("a large change is applied in several steps and gives the same snapshot", () => {
   const { value, count } = inParts(emptySnapshot, all);
   assert.equal(value?.hash, whole(emptySnapshot, all).hash);
   assert.ok(count >= 5, `${count} steps`);
 });
 
-test("removals come last, and removing all entities gives the same snapshot too", () => {
+test("a large change that also removes entities gives the same snapshot", () => {
   const before = whole(emptySnapshot, all);
   const change: Change = {
     put: { services: numbers.slice(250).map((at) => service(at, `new-${at}`)) },
@@ -59,7 +59,7 @@ test("removals come last, and removing all entities gives the same snapshot too"
   assert.equal(value?.services.size, 250);
 });
 
-test("names that move from one entity to another are changed in one step", () => {
+test("a large change that moves names between entities gives the same snapshot", () => {
   const before = whole(emptySnapshot, all);
   const change: Change = {
     put: { services: numbers.map((at) => service(at, `s${(at + 250) % 500}`)) },

@@ -13,7 +13,8 @@ export function* applyChangeSliced(previous: Snapshot, change: Change): TimeSlic
     if (applied.value === undefined) break;
     applied = applyChange(applied.value, part);
   }
-  // A name moves from one entity to another, or there are violations, whose paths refer to the whole change.
+  // Applied again as a whole: a name may only have moved from one entity to another, which is valid in one step. The
+  // paths of real violations must refer to the whole change.
   return applied.violations ? applyChange(previous, change) : applied;
 }
 

@@ -94,7 +94,7 @@ test("the previous version of a Secret is used until a batch that changes it is 
   assert.equal(look().clusterState.Secret.get("default/s")?.spec?.url, "1");
 });
 
-test("a resource that a batch removes stays until the batch is complete, and counts as absent before it is deleted", () => {
+test("a resource that a batch removes stays until the batch is complete, and is then absent even before its deletion", () => {
   const { write, look, remove } = scene();
   write("Service", "a", "1");
   write("Service", "a", "1", { removes: true });
@@ -107,7 +107,7 @@ test("a resource that a batch removes stays until the batch is complete, and cou
   assert.equal(services(look()), "b=1");
 });
 
-test("a resource that changes again within its batch still counts as before the batch", () => {
+test("a resource that changes twice within an incomplete batch is used in its version from before the batch", () => {
   const { write, look } = scene();
   write("Service", "a", "1");
   write("Service", "a", "2", {});
@@ -115,7 +115,7 @@ test("a resource that changes again within its batch still counts as before the 
   assert.equal(services(look()), "a=1");
 });
 
-test("an incomplete batch that overwrites an incomplete batch counts as the state before both batches", () => {
+test("while a batch that overwrites an incomplete batch is incomplete, the version from before both batches is used", () => {
   const { write, look } = scene();
   write("Service", "a", "1");
   write("Service", "a", "2", {});
@@ -124,7 +124,7 @@ test("an incomplete batch that overwrites an incomplete batch counts as the stat
   assert.equal(services(look()), "a=1");
 });
 
-test("an incomplete batch that overwrites a complete batch counts as the complete batch", () => {
+test("while a batch that overwrites a complete batch is incomplete, the version of the complete batch is used", () => {
   const { write, look } = scene();
   write("Service", "a", "1");
   write("Service", "a", "2", { size: 1, completes: true });
@@ -166,7 +166,7 @@ test("a batch that stays incomplete is reported only after a while", () => {
   assert.equal(look().recheckAfter, null);
 });
 
-test("resources of another class are held back, and reported by their own operator", () => {
+test("resources of another class are held back, but their problems are not reported", () => {
   const { write, look, pass } = scene();
   write("Service", "a", "1", {}, { spec: { class: "another" } });
   look();
@@ -200,7 +200,7 @@ test("after a restart during a batch, new resources stay out, and changed ones a
   assert.match(told(look()).at(-1) ?? "", /the current version of this resource is served; write the batch again$/);
 });
 
-test("after a restart a batch with its last resource is complete, although others have lost their annotations", () => {
+test("after a restart, a batch whose end was written soon counts as complete, although some annotations are gone", () => {
   const { write, look, pass, restart } = scene();
   write("Service", "a", "2", { size: 3, undo: "null" });
   write("Service", "b", "2", { size: 3, completes: true, undo: "null" });
@@ -212,7 +212,7 @@ test("after a restart a batch with its last resource is complete, although other
   assert.deepEqual([told(look()), look().recheckAfter], [[], null]);
 });
 
-test("after a restart resources that a batch created and that were served are served at once, although annotations are gone", () => {
+test("after a restart, resources that were created by a complete batch and served before are served at once", () => {
   const { write, look, restart } = scene();
   write("Service", "a", "2", { size: 3, undo: "null" }, saying());
   write("Service", "b", "2", { size: 3, completes: true, undo: "null" }, saying());

@@ -1,7 +1,7 @@
 /**
  * Batches: resources that are published together or not at all. Until every resource of a batch has been seen, a
- * resource that the batch changed counts in its earlier version, and one that it created counts as absent. Afterwards
- * the resources that it removes count as absent. The annotations are described in @sluice/crds.
+ * resource that the batch changed is used in its earlier version, and one that it created counts as absent. Afterwards
+ * the resources that the batch removes count as absent. The annotations are described in @sluice/crds.
  */
 import {
   BATCH_UNDO,
@@ -20,12 +20,12 @@ import type { ClusterState, WatchedKind } from "../watch/cluster-state.ts";
 
 export const BATCH_INCOMPLETE = "BatchIncomplete";
 
-/** Milliseconds until an incomplete batch is reported: before that it is still being written. */
+/** Milliseconds until an incomplete batch is reported: before that, it is probably still being written. */
 export const BATCH_REPORT_DELAY = 5000;
 /**
- * Milliseconds that the end of a batch may be seen before its other resources: watches of different kinds are not
- * synchronized. After that, the missing resources were deleted, because the batch had been published before this
- * operator restarted.
+ * Milliseconds by which the end of a batch may be seen before its other resources: watches of different kinds are not
+ * synchronized. After that, the missing resources must have been deleted or lost their annotations, because the batch
+ * was published before this operator restarted.
  */
 export const WATCH_SKEW = 5000;
 
@@ -120,9 +120,9 @@ export function createBatches(options: BatchesOptions) {
 
   return {
     /**
-     * A version of a resource was read.
+     * Called for each version of a resource that is read.
      *
-     * @param before The resource before. null: none; undefined: unknown, because reading has just begun.
+     * @param before The version before it; null: none; undefined: unknown, because reading has just begun.
      */
     observe,
     holdBack(clusterState: ClusterState): HeldBack {
@@ -160,8 +160,8 @@ export function createBatches(options: BatchesOptions) {
 export type Batches = ReturnType<typeof createBatches>;
 
 /**
- * The translation without the resources that batches hold back, because their statuses concern their earlier versions.
- * Resources of batches that stay incomplete are added again with their problems.
+ * The translation without the owners and problems of resources that batches hold back, because these concern other
+ * versions of them. Resources of batches that stay incomplete are added again with the problem of their batch.
  */
 export function withHeldBack(
   translation: Translation,
@@ -185,7 +185,7 @@ export function withHeldBack(
   };
 }
 
-/** Undefined for resources without a status of this operator: Secrets, and resources of another class. */
+/** Undefined for resources whose status this operator does not write: Secrets, and resources of another class. */
 function ownerOf({ kind, resource }: BatchMember, isMeant: (resource: Resource) => boolean): Owner | undefined {
   const { namespace, name } = resource.metadata;
   return isSluiceKind(kind) && isMeant(resource) ? { kind, namespace, name } : undefined;
@@ -199,8 +199,8 @@ function effectiveVersion({ before, resource, mark }: BatchMember): Resource | n
 }
 
 /**
- * After a restart the earlier version of a resource is unknown, but not whether one was published. Its status has a
- * condition (perhaps because the batch was already complete), or its writer recorded that there was an earlier version.
+ * Whether a version of the resource was published before. After a restart that version itself is unknown, but the status
+ * then has a condition (perhaps because the batch was already complete), or the writer recorded an earlier version.
  */
 function wasPublished({ metadata, status }: Resource): boolean {
   if (status?.conditions?.some(({ type, reason }) => type === "Accepted" && reason !== BATCH_INCOMPLETE)) return true;

@@ -77,20 +77,17 @@ test("an entity that the model refuses is left out and reported, and all other e
   assert.match(problemOf(result, posts) ?? "", /^host: /);
 });
 
-test("many entities that the model refuses are left out in few steps", () => {
+test("many entities that the model refuses are all left out and reported", () => {
   const services = Array.from({ length: 2000 }, (_, index) => broken(service(`s${index}`), { host: 7 }));
   const result = first({ services: [users, ...services] });
   assert.deepEqual([result.built.snapshot.services.size, result.problems.size], [1, 2000]);
 });
 
 for (const [when, before] of [
-  ["that is new", emptyBuild],
-  [
-    "that was valid before",
-    first({ services: [users, posts], routes: [route("a", "users"), route("b", "posts")] }).built,
-  ],
+  ["is new", emptyBuild],
+  ["was valid before", first({ services: [users, posts], routes: [route("a", "users"), route("b", "posts")] }).built],
 ] as const)
-  test(`routes of a service that the model refuses answer 503, for one ${when}`, () => {
+  test(`routes of a service that ${when} and that the model refuses answer 503`, () => {
     const [a, b] = [route("a", "users"), route("b", "posts")];
     const result = buildSnapshot(
       before,
@@ -111,7 +108,7 @@ test("a protecting plugin that the model refuses answers 503, any other plugin i
   assert.match(only?._sluice?.unavailable ?? "", /minute: expected a number/);
 });
 
-test("a plugin with a reason that is too long for the model still answers 503", () => {
+test("a protecting plugin answers 503 even if the reason is too long for the model", () => {
   const limit = broken(plugin("rate-limiting", "users"), { config: { minute: 1, [`x${"y".repeat(3000)}`]: 1 } });
   const result = first({ services: [users], plugins: [limit] });
   assert.equal(result.built.snapshot.plugins.size, 1);
@@ -124,7 +121,7 @@ test("plugins of a service that is left out are left out too", () => {
   assert.deepEqual([result.built.snapshot.services.size, result.built.snapshot.plugins.size], [0, 0]);
 });
 
-test("invalid addresses become an empty list, which answers 503, and do not block publishing", () => {
+test("invalid addresses become an empty list, for which nodes answer 503, and do not block publishing", () => {
   const result = first(
     { services: [users, posts] },
     { [users.id]: [{ address: "users.test", port: 80 }], [posts.id]: [{ address: "10.0.0.1", port: 80 }] },

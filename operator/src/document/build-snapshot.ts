@@ -42,7 +42,7 @@ export const emptyBuild: SnapshotBuild = {
 
 export interface SnapshotBuildResult {
   readonly built: SnapshotBuild;
-  /** Problems found only when the snapshot was built, by owner key. Empty unless the translation has a gap. */
+  /** Problems found only when the snapshot was built, by owner key. Empty unless the translation missed a violation. */
   readonly problems: ReadonlyMap<string, readonly Problem[]>;
 }
 
@@ -94,7 +94,7 @@ export function* buildSnapshotSliced(previous: SnapshotBuild, translation: Conte
   }
 }
 
-/** The change between two translations. Shared structure costs nothing; identical items do not differ. */
+/** The change between two translations. Shared structure costs nothing; identical objects count as unchanged. */
 function difference(previous: Content, next: Content): Change {
   const put: Partial<Record<Collection, unknown[]>> = {};
   const remove: Partial<Record<Collection, string[]>> = {};

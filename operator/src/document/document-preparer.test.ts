@@ -38,7 +38,7 @@ test("a change during a full translation is in the next document only", () => {
   assert.equal(second.built.snapshot.services.size, 299);
 });
 
-test("a few changes are one step, however many resources exist", () => {
+test("a few changes are translated in one step, however many resources exist", () => {
   const { make, put } = scene();
   runToCompletion(make(null));
   put("Service", "s1", { spec: { url: "http://changed.test" } });

@@ -36,7 +36,7 @@ export function createDocumentPreparer(clusterState: ClusterState, batches: Batc
     const mayDiffer = changed?.union(inBatches).union(keysOf(held)) ?? null;
     let translated = mayDiffer && translator.translateIncremental(held.clusterState, mayDiffer);
     if (!translated) {
-      // A full translation takes several turns of the event loop, during which resources change.
+      // A full translation takes several turns of the event loop, during which resources may change.
       resources = copyClusterState(clusterState);
       held = batches.holdBack(resources);
       translated = yield* translator.translateAll(held.clusterState);

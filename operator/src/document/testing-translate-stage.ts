@@ -16,7 +16,7 @@ export function testTranslateStage(t: TestContext) {
   /** The calls to the publish gate. */
   const calls: string[] = [];
   let fails = false;
-  /** Translations that are scheduled or in progress. */
+  /** The number of translations that are scheduled or in progress. */
   let pending = 0;
   const document = { added: () => pending++, started() {}, ended: () => pending--, retried() {} };
   const classes = { classOf, servedClasses: () => ["sluice"], firstClusterWideClass: () => "sluice" };
@@ -66,7 +66,7 @@ export function testTranslateStage(t: TestContext) {
     failOnce() {
       fails = true;
     },
-    /** Waits until no translation is scheduled or in progress. The function is called after each turn until then. */
+    /** Waits until no translation is scheduled or in progress; calls the function after each turn of the event loop. */
     async settled(during = () => {}) {
       while (pending > 0) {
         await turn();

@@ -14,7 +14,7 @@ function scene(t: TestContext) {
 }
 const service = (host: string) => ({ spec: { url: `http://${host}` } });
 
-test("a status write causes no work for the next change, however many there are", async (t) => {
+test("status writes, however many, cause no work for the next change", async (t) => {
   const { put, changed, settled, documents } = scene(t);
   const names = Array.from({ length: 2000 }, (_, at) => `s${at}`);
   for (const name of names) put("Service", name, service(`${name}.test`));

@@ -33,7 +33,7 @@ export interface TranslateStage {
   isDirty(): boolean;
   /** Whether the last document contains the complete cluster state. */
   upToDate(): boolean;
-  /** Whether nothing has changed for a moment. */
+  /** Whether no translation has been scheduled for a second. */
   isIdle(): boolean;
   readonly gauges: Pick<OperatorGauges, "document">;
   close(): void;
@@ -50,8 +50,9 @@ export interface TranslateStageOptions {
 }
 
 /**
- * After a translation for several changes, the next one is delayed by a multiple of its duration, so that changes that
- * arrive together share one: some need a full translation. Changes made one after the other are never delayed.
+ * After a translation for several changes, the next one is delayed by a multiple of the duration of the first, so that
+ * changes that arrive together share one translation, which may be a full one. This is the maximum of the multiple. A
+ * translation for a single change causes no delay.
  */
 const MAX_REST_FACTOR = 4;
 /** Added to the multiple for each change after the first. */
@@ -156,7 +157,7 @@ export function createTranslateStage(options: TranslateStageOptions): TranslateS
     if (changeCount > upTo) scheduleRun();
   }
 
-  /** Logs the kinds and the state that are not synced, once. */
+  /** Whether everything has been read. Logs what is missing whenever that changes. */
   function isSynced(): boolean {
     const missing = unsynced();
     const names = missing.join(", ");

@@ -2,13 +2,13 @@
 import { createEmitter } from "../emitter.ts";
 
 export interface LeaderElection {
-  /** The term in which this process leads, from 1; null while another leads. */
+  /** The term in which this process leads, from 1; null while it does not lead. */
   term(): number | null;
-  /** The identity (host name and UUID) of the leader, if known; null: there is none. */
+  /** The identity of the leader, by default its host name and a UUID; null: no leader is known. */
   leader(): string | null;
   /** Reports the term of a node that rejects this operator: the next term is higher than that. */
   observeTerm(term: number): void;
-  /** Gives up leadership at once. */
+  /** Gives up leadership. Resolves once the Lease has been released, or cannot be released in time. */
   close(): Promise<void>;
 }
 
@@ -50,7 +50,7 @@ export const soleLeader: StartLeaderElection = ({ highestKnownTerm: floor, onTer
 };
 
 /**
- * Whether this operator leads. It exists before the election starts, so that other parts can refer to it.
+ * The leadership of this operator. The object exists before the election starts, so that other parts can refer to it.
  *
  * @param signal When it aborts, changes of leadership are no longer reported.
  */
@@ -58,7 +58,7 @@ export function createLeadership(signal: AbortSignal) {
   const terms = createEmitter<number | null>();
   let election: LeaderElection | undefined;
   return {
-    /** The term in which this operator leads; null before the election has started, and while another leads. */
+    /** The term in which this operator leads; null before the election has started, and while it does not lead. */
     term: () => election?.term() ?? null,
     leader: () => election?.leader() ?? null,
     /** The new result of `term()` after each change. */
@@ -73,7 +73,7 @@ export function createLeadership(signal: AbortSignal) {
         },
       });
     },
-    /** Gives up leadership at once. */
+    /** Gives up leadership, if the election has started. */
     close: async () => election?.close(),
   };
 }

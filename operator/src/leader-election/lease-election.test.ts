@@ -87,11 +87,11 @@ test("a closing leader does not release a Lease that another operator holds by t
 });
 
 for (const [what, failure, seconds] of [
-  ["gets no answer", new Error("socket hang up"), 4],
-  ["is refused", new ApiServerError(503, {}), 11],
-  ["meets another version each time", new Conflict("changed", "somebody was faster"), 11],
+  ["gets no response", new Error("socket hang up"), 4],
+  ["gets only error responses", new ApiServerError(503, {}), 11],
+  ["gets a conflict each time", new Conflict("changed", "somebody was faster"), 11],
 ] as const)
-  test(`an operator that is closed and ${what} leaves the Lease after ${seconds} s at most, and logs it`, async (t) => {
+  test(`a closing leader that ${what} gives up releasing the Lease after ${seconds} s at most, and logs that`, async (t) => {
     const { clock, start, shared, warnings } = scene(t);
     const one = start("one");
     await clock.pass(7000);
@@ -108,7 +108,7 @@ test("after the leader's death, another operator leads only once the Lease has e
   const [one, two] = [start("one"), start("two")];
   await clock.pass(20_500);
   one.store.hangs = true;
-  // The holder's last renewal was seen at the latest 2 s after it was made.
+  // The follower saw the last renewal at most 2 s after it was made.
   await clock.pass(12_500);
   assert.equal(two.lead.term(), null);
   await clock.pass(4500);
@@ -168,7 +168,7 @@ test("a leader stops at its next renewal when another holder was written into th
   assert.deepEqual(one.terms, [1, null, 3], "the other holder never renewed the Lease");
 });
 
-test("a process that was suspended for long does not lead when it resumes", async (t) => {
+test("a process that was suspended for a long time does not lead when it resumes", async (t) => {
   const { clock, start } = scene(t);
   const one = start("one");
   await clock.pass(0);

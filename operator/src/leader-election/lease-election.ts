@@ -52,8 +52,9 @@ interface Held {
 
 /** Milliseconds without any response after which releasing the Lease is given up, because shutdown waits for it. */
 const RELEASE_NO_ANSWER_TIMEOUT = 3500;
-/** Milliseconds that one attempt to release may take, and the delay between two attempts. */
+/** Maximum milliseconds that one attempt to release may take. */
 const RELEASE_ATTEMPT_TIMEOUT = 1200;
+/** Milliseconds between two attempts to release. */
 const RELEASE_RETRY_INTERVAL = 250;
 
 export function leaseElection(options: LeaseElectionOptions): StartLeaderElection {
@@ -70,7 +71,7 @@ function startLeaseElection(
   let highestObservedTerm = 0;
   let reportedTerm: number | null = null;
   let lastError = "";
-  /** The last call got no response at all, not even an error. */
+  /** Whether the last call got no response at all, not even an error. */
   let isCutOff = false;
   let wake = new AbortController();
 
@@ -91,7 +92,7 @@ function startLeaseElection(
     onTerm(now);
   }
 
-  /** A call may take no longer than its result is useful. */
+  /** Aborts a call after this time, when its result is no longer useful, and on close. */
   function timeoutSignal(milliseconds: number): AbortSignal {
     return AbortSignal.any([closing.signal, AbortSignal.timeout(Math.max(1, Math.ceil(milliseconds)))]);
   }
@@ -120,7 +121,7 @@ function startLeaseElection(
 
   async function step(): Promise<void> {
     try {
-      // When the Lease was held for too long without renewal, read first which process holds it now.
+      // If the Lease was held for too long without renewal, first read which process holds it now.
       if (held && term() !== null) await claim(held.lease, true, highestObservedTerm).catch(reacquireAfterConflict);
       else await tryAcquire();
       lastError = "";
@@ -140,13 +141,13 @@ function startLeaseElection(
     isCutOff = false;
   }
 
-  /** The response to a write was lost, or there is another holder: a read shows which. */
+  /** After a conflict, reads the Lease: either the response to a write was lost, or there is another holder. */
   function reacquireAfterConflict(error: unknown): Promise<void> {
     if (error instanceof Conflict) return tryAcquire();
     throw error;
   }
 
-  /** Milliseconds until the next step: less when the Lease becomes free sooner, or leadership ends sooner. */
+  /** Milliseconds until the next step: the retry interval, or less if the Lease becomes free or leadership ends sooner. */
   function stepDelay(): number {
     if (held) return Math.min(timing.retry, Math.max(0, held.renewedAt + timing.renewDeadline - clock.now()));
     return Math.min(
@@ -166,7 +167,7 @@ function startLeaseElection(
   }
 
   /**
-   * Releases the Lease. Otherwise other operators wait until it expires, and nodes get no changes meanwhile. While the
+   * Releases the Lease. Otherwise other operators wait until it expires, and nodes get no changes until then. While the
    * API server answers, attempts continue for as long as a renewal may take; while it does not, for a shorter time.
    */
   async function release(): Promise<void> {

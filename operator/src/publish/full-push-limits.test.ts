@@ -94,7 +94,7 @@ test("with more nodes than concurrent full pushes, the revision is programmed wh
   assert.equal(publisher.acknowledgedRevision(), revision);
 });
 
-test("a node that leaves a document unanswered is silent two seconds after it was admitted", async (t) => {
+test("a node that does not answer a full push is silent two seconds after the limiter admitted the push", async (t) => {
   const { addresses, publisher, puts, publish, end, pass } = await scene(t, MAX_FULL_PUSHES + 1);
   const revision = await publish(one);
   await pass(1500);
@@ -132,7 +132,7 @@ test("a node that has waited long is polled before the push: no document is sent
   assert.ok(publisher.acknowledgement(revision).programmed);
 });
 
-test("a node that is admitted late gets the document that is newest then", async (t) => {
+test("a node that the limiter admits late gets the newest document at that time", async (t) => {
   const { puts, publish, end } = await scene(t, MAX_FULL_PUSHES + 1);
   await publish(one);
   await publish(two);
@@ -141,7 +141,7 @@ test("a node that is admitted late gets the document that is newest then", async
   assert.deepEqual([last?.address, last?.revision], [`http://node-${MAX_FULL_PUSHES}`, 2]);
 });
 
-test("nodes that refuse quickly wait in the regular queue, and do not count as silent", async (t) => {
+test("nodes whose pushes fail quickly wait in the regular queue, and do not count as silent", async (t) => {
   const { publisher, puts, publish, end, pass } = await scene(t, 2 * MAX_FULL_PUSHES);
   const revision = await publish(one);
   await end("fail");

@@ -34,7 +34,7 @@ async function scene(t: TestContext, token = "token", timeout = 2000) {
   };
 }
 
-test("a document is acknowledged by the hash that the node runs from then on", async (t) => {
+test("a node acknowledges a document with its hash, and runs the document from then on", async (t) => {
   const { client, node } = await scene(t);
   assert.equal((await client.state()).hash, null);
   assert.equal((await client.put({ revision: 4, document })).hash, snapshot.hash);
@@ -51,13 +51,13 @@ test("a document that is large even when compressed arrives complete", async (t)
   assert.equal(node.snapshot?.services.size, 2000);
 });
 
-test("a change from another hash than the node runs is stale", async (t) => {
+test("a change is stale when the node does not run the base of the change", async (t) => {
   const { client } = await scene(t);
   const change = changeBetween(emptySnapshot, snapshot);
   assert.equal(await client.patch({ revision: 1, base: emptySnapshot.hash, change }), "stale");
 });
 
-test("a refused document throws PushRefusedError with the first violation", async (t) => {
+test("a push that the node refuses throws PushRefusedError with the first violation", async (t) => {
   const { client } = await scene(t);
   const push = { revision: 1, document: { _format_version: "3.0", services: [{ name: "users" }] } };
   await assert.rejects(client.put(push), (error: Error) => {
@@ -77,7 +77,7 @@ for (const status of [401, 408, 429, 500, 503])
     });
   });
 
-test("a request without the node's token reveals nothing", async (t) => {
+test("a request with another token than the node's is refused", async (t) => {
   const { client } = await scene(t, "another");
   await assert.rejects(client.state(), /^Error: 401: not the operator$/);
 });
@@ -85,9 +85,9 @@ test("a request without the node's token reveals nothing", async (t) => {
 for (const [what, isOurs, name, expected] of [
   ["the certificate of a node", true, "node", 1],
   ["a certificate for another name", true, "operator", 0],
-  ["a node's certificate of another authority", false, "node", 0],
+  ["a node's certificate that another authority signed", false, "node", 0],
 ] as const)
-  test(`a listener that shows ${what} is sent ${expected === 0 ? "nothing" : "the document"}`, async (t) => {
+  test(`a listener that presents ${what} is sent ${expected === 0 ? "nothing" : "the document"}`, async (t) => {
     const authority = await makeAuthority();
     const own = await authority.issue({ name: "operator", sans: ["operator"], usage: "client" });
     const shown = await (isOurs ? authority : await makeAuthority()).issue({ name, sans: [name], usage: "server" });

@@ -10,10 +10,10 @@ export interface NodeClient {
   state(): Promise<NodeReport>;
   /**
    * The node's new state is its acknowledgement. Throws PushRefusedError when the node rejects the document permanently.
-   * Throws another error when a retry may succeed, also for an outdated push, which the node's state explains.
+   * Throws another error when a retry may succeed, and for an outdated push: the node's state shows what it runs.
    */
   put(push: PushDocument): Promise<NodeReport>;
-  /** "stale" when the node runs another hash than the change's base: it needs the full document. */
+  /** "stale" when the node does not run the change's base: it needs the full document. */
   patch(push: PushChange): Promise<NodeReport | "stale">;
 }
 
@@ -48,7 +48,7 @@ interface Node {
   readonly signal: AbortSignal;
 }
 
-/** Status codes that a retry of the same document cannot change: it is invalid or too large. */
+/** Status codes that every retry of the same document would get: it is invalid or too large. */
 const permanentRefusals: ReadonlySet<number> = new Set([400, 413, 422]);
 
 /**
@@ -61,13 +61,13 @@ async function* inChunks(bytes: Buffer): AsyncGenerator<Buffer> {
   for (let at = 0; at < bytes.length; at += WRITE_CHUNK) yield bytes.subarray(at, at + WRITE_CHUNK);
 }
 
-/** Connections are kept alive and shared by all nodes. */
+/** All nodes share one agent, which keeps their connections alive. */
 export function createNodeConnector({ token, tls, timeout = 2000 }: NodeCredentials) {
   const onDisconnectByOrigin = new Map<string, () => void>();
   const agentFor = (own: NodeTls | undefined) =>
     new Agent({
       connections: 2,
-      // Equal to the timeout of the node's listener. When the node closes the connection, its process has ended.
+      // Equal to the timeout of the node's listener: a connection that the node closes sooner shows that its process ended.
       keepAliveTimeout: 600_000,
       connect: {
         timeout,

@@ -14,7 +14,7 @@ const slice = (service: string, addresses: string[], conditions: object = {}, na
 });
 const service = { namespace: "sluice", name: "sluice-nodes" };
 
-test("nodes are the push port of the endpoints of the headless Service, and of no other Service", () => {
+test("nodes are found at the push port of the endpoints of the headless Service, and of no other Service", () => {
   const slices = createNodeDiscovery(service);
   slices.set("sluice/a", slice("sluice-nodes", ["10.0.0.2", "fd00::1"]));
   slices.set("sluice/b", slice("other", ["10.0.0.9"]));
@@ -24,7 +24,7 @@ test("nodes are the push port of the endpoints of the headless Service, and of n
 
 test("a node that is published before it is ready counts, because it waits for its document", () => {
   const slices = createNodeDiscovery(service);
-  // publishNotReadyAddresses sets ready, whatever the pod says.
+  // publishNotReadyAddresses sets ready to true, whatever the pod reports.
   slices.set("sluice/a", slice("sluice-nodes", ["10.0.0.2"], { ready: true, serving: false }));
   assert.deepEqual(slices.addresses("http"), ["http://10.0.0.2:8005"]);
 });
@@ -35,16 +35,16 @@ test("without slices there are no nodes", () => {
 
 const [ours, other] = [slice("sluice-nodes", ["10.0.0.2"]), slice("other", ["10.0.0.9"])];
 for (const [what, before, now, isNews] of [
-  ["of another Service", undefined, other, false],
-  ["of another Service, changed", other, other, false],
-  ["of another Service, removed", other, undefined, false],
-  ["of the nodes", undefined, ours, true],
-  ["of the nodes, changed", ours, ours, true],
-  ["of the nodes, removed", ours, undefined, true],
-  ["that becomes one of the nodes'", other, ours, true],
-  ["that no longer belongs to the nodes", ours, other, true],
+  ["adding a slice of another Service", undefined, other, false],
+  ["changing a slice of another Service", other, other, false],
+  ["removing a slice of another Service", other, undefined, false],
+  ["adding a slice of the nodes", undefined, ours, true],
+  ["changing a slice of the nodes", ours, ours, true],
+  ["removing a slice of the nodes", ours, undefined, true],
+  ["changing a slice of another Service into one of the nodes", other, ours, true],
+  ["changing a slice of the nodes into one of another Service", ours, other, true],
 ] as const)
-  test(`a slice ${what} is ${isNews ? "a reason" : "no reason"} to look for nodes`, () => {
+  test(`${what} is ${isNews ? "reported" : "not reported"} as a change of the nodes`, () => {
     const slices = createNodeDiscovery(service);
     slices.set("sluice/a", before);
     assert.equal(slices.set("sluice/a", now), isNews);

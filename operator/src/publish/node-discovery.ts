@@ -45,7 +45,7 @@ export function createNodeDiscovery({ namespace, name }: NodeService) {
      */
     set: (key: string, slice: Resource | undefined) => slices.set(key, slice).includes(service),
     /**
-     * Base addresses of the push listeners. They include addresses that are not ready (publishNotReadyAddresses): a node
+     * Base URLs of the push listeners. They include addresses that are not ready (publishNotReadyAddresses): a node
      * becomes ready only once it has a document.
      */
     addresses: (scheme: "http" | "https") =>

@@ -91,7 +91,7 @@ test("an idle node gets a document at once, and a busy node gets the newest docu
   );
 });
 
-test("a node that runs another document than it reported gets the full document", async (t) => {
+test("a node that no longer runs the document that it reported gets the full document", async (t) => {
   const { publish, pushes, knows, lines } = await scene(t);
   await publish(1);
   await pushes[0]?.end();
@@ -126,7 +126,7 @@ test("failed pushes are retried with backoff", async (t) => {
   assert.deepEqual(outcomes.slice(-2), ["acknowledged", "failed"]);
 });
 
-test("the loop ends when its signal aborts, in a delay and in a push", async (t) => {
+test("the loop ends when its signal aborts, whether it is waiting or pushing", async (t) => {
   const idle = await scene(t);
   idle.abort.abort();
   await idle.loop.done;

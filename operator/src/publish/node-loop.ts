@@ -19,9 +19,9 @@ export interface NodeStatus {
   /** When the node last answered; before its first answer, when it was discovered. */
   readonly lastAnswerAt: number;
   /**
-   * Since when a request has been unanswered; null: no request is. A node that waits in the push limiter has not been
-   * asked. The exception is a node that left the last document unanswered; otherwise it would count as answering in
-   * between.
+   * Since when a request has been unanswered; null: none is. Waiting in the push limiter does not count, except for a
+   * node that left the last full document unanswered: otherwise such a node would count as answering between two
+   * attempts.
    */
   readonly unansweredSince: number | null;
   /** Why the last push or poll failed; null when it did not. */
@@ -50,13 +50,13 @@ export interface NodeLoopOptions {
 
 const MAX_RETRY_INTERVAL = 5000;
 /**
- * Milliseconds of waiting in the push limiter after which a node is polled before the push. A node that has died
- * meanwhile would occupy its place until the push times out; a poll takes a tenth of that.
+ * Milliseconds of waiting in the push limiter after which a node is polled before the push. A node that died while it
+ * waited would occupy its place until the push times out; a poll times out ten times as fast.
  */
 const STATE_MAX_AGE = 2000;
 /** Milliseconds after which a failed push counts as unanswered. Refusals arrive sooner. */
 const SLOW_PUSH = 2000;
-/** The retry delay grows to this share of the time for which the node has not answered. */
+/** The retry delay is at least this fraction of the time for which the node has not answered. */
 const SILENCE_BACKOFF_FACTOR = 1 / 8;
 
 export function runNodeLoop(options: NodeLoopOptions) {
@@ -106,7 +106,8 @@ export function runNodeLoop(options: NodeLoopOptions) {
     refusal?.hash === snapshot.hash && refusal.node === state?.node ? refusal.reason : null;
 
   /**
-   * Null: the node runs the newest document and knows this term, or refuses the document; or another operator leads.
+   * Null: there is no document, this operator does not lead, or the node either runs the newest document and knows this
+   * term or refuses the document.
    */
   function pendingPush() {
     const target = history.latest();
@@ -167,7 +168,7 @@ export function runNodeLoop(options: NodeLoopOptions) {
     return settlePush(target, client.patch({ term, revision, base: base.snapshot.hash, change }));
   }
 
-  /** Pushes the full document that is newest when the limiter admits the node; undefined: the node has it by then. */
+  /** Pushes the full document that is newest when the limiter admits the node; undefined: no push is pending by then. */
   function pushFullDocument(): Promise<PushOutcome | undefined> {
     const since = now();
     if (leftUnanswered) markAsked();
@@ -219,7 +220,7 @@ export function runNodeLoop(options: NodeLoopOptions) {
         if (!signal.aborted && !pendingPush()) await sleep();
       } catch (error) {
         if (signal.aborted) return;
-        // The node's document is unknown now: it may have restarted, so the next step polls first.
+        // The node may have restarted, so its document is unknown, and the next step polls first.
         state = null;
         reportStatus((error as Error).message);
         await abortableDelay(retryDelay(), signal);
@@ -229,8 +230,8 @@ export function runNodeLoop(options: NodeLoopOptions) {
 
   return {
     /**
-     * Starts the next step at once, or right after the push in progress: there is a newer document or term, or the node
-     * may have become another process.
+     * Ends the wait for the next poll, because there is a newer document or term, or because the node may be a new
+     * process. A push in progress and the delay after a failure are not cut short.
      */
     wake: () => wake(),
     done: run(),

@@ -74,7 +74,7 @@ test("a node whose connection has closed is polled at once: another process may 
   assert.deepEqual(asked, ["http://node-3"]);
 });
 
-test("an unreachable node is polled soon at first, and every five seconds in the end", async (t) => {
+test("an unreachable node is polled often at first, and every five seconds in the end", async (t) => {
   const { asked, pass, down, breakConnection } = await scene(t, 1);
   down.add("http://node-0");
   await breakConnection("http://node-0");
