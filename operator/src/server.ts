@@ -11,7 +11,7 @@ export interface ServerOptions {
   readonly publisher: PublishStage["publisher"];
   readonly waiters: StatusStage["waiters"];
   readonly registry: Registry;
-  /** Kinds that are not synced; the operator is ready when there are none. */
+  /** Kinds and state that have not been read; the operator is ready when there are none. */
   readonly unsynced: () => readonly string[];
   readonly election: Pick<LeaderElection, "term" | "leader">;
 }

@@ -10,7 +10,7 @@ function settingsOf(env: Readonly<Record<string, string>>): OperatorSettings {
   assert.ok(value, JSON.stringify(violations));
   return value;
 }
-test("a port in use names the port and the setting, and a bug keeps its stack", () => {
+test("the message for a port in use names the port and the setting, and the message for a bug has its stack", () => {
   const settings = settingsOf({ SLUICE_OPERATOR_LISTEN: "127.0.0.1:8088" });
   const inUse = Object.assign(new Error("listen"), { code: "EADDRINUSE" });
   assert.equal(
@@ -24,23 +24,23 @@ test("a port in use names the port and the setting, and a bug keeps its stack", 
 
 const timings: readonly (readonly [what: string, env: Readonly<Record<string, string>>, line: RegExp])[] = [
   [
-    "a deadline as long as the Lease lasts",
+    "a renew deadline that equals the duration of the Lease",
     { SLUICE_LEASE_RENEW_DEADLINE: "15s" },
     /^SLUICE_LEASE_RENEW_DEADLINE must be shorter than SLUICE_LEASE_DURATION$/,
   ],
   [
-    "renewals as rare as their deadline",
+    "a retry interval that equals the renew deadline",
     { SLUICE_LEASE_RETRY: "10s" },
     /^SLUICE_LEASE_RETRY must be shorter than SLUICE_LEASE_RENEW_DEADLINE/,
   ],
   [
-    "a Lease of parts of a second",
+    "a Lease duration with a fraction of a second",
     { SLUICE_LEASE_DURATION: "1500ms" },
     /^SLUICE_LEASE_DURATION must be whole seconds$/,
   ],
 ];
 for (const [what, env, line] of timings)
-  test(`${what} is refused, because two operators could lead`, () => {
+  test(`${what} is refused`, () => {
     assert.throws(() => leaseTiming(settingsOf(env)), { name: "SettingsError", message: line });
   });
 

@@ -9,8 +9,8 @@ export class SettingsError extends Error {
 }
 
 /**
- * @throws SettingsError when another operator could lead before this one stops, or when a Lease label cannot hold the
- * class.
+ * @throws SettingsError when another operator could lead before this one stops, when the duration is not in whole
+ * seconds, or when a Lease label cannot hold the class.
  */
 export function leaseTiming(settings: OperatorSettings): LeaseTiming {
   const { leaseDuration: duration, leaseRenewDeadline: renewDeadline, leaseRetry: retry } = settings;
@@ -31,7 +31,7 @@ export function leaseTiming(settings: OperatorSettings): LeaseTiming {
 
 /**
  * The name of the operator's own objects in the home namespace: its Lease and its saved state. Operators of other
- * classes have other names.
+ * classes use different names.
  */
 export function ownObjectName({ class: className }: OperatorSettings): string {
   return className === DEFAULT_CLASS ? "sluice-operator" : `sluice-operator-${className}`;
@@ -40,7 +40,7 @@ export function ownObjectName({ class: className }: OperatorSettings): string {
 export const readsAllNamespaces = (settings: Pick<OperatorSettings, "namespaces" | "namespaceSelector">): boolean =>
   settings.namespaces.length === 0 && settings.namespaceSelector === null;
 
-/** Names the setting to change. Any other error is a bug and keeps its stack. */
+/** The message for an error at start-up. An error that is neither of the settings nor of the system keeps its stack. */
 export function startErrorMessage(error: Error & { readonly code?: string }, { listen }: OperatorSettings): string {
   if (error.code === "EADDRINUSE") return portInUse(listen.port, operatorSettings.listen.variable);
   const known = [SettingsError, KubeconfigError, PemError].some((type) => error instanceof type);

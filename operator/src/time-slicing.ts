@@ -7,7 +7,7 @@ import { setImmediate as nextTurn } from "node:timers/promises";
 /** Work that can be suspended at each `yield`, and its result. */
 export type TimeSliced<Result> = Generator<void, Result, void>;
 
-/** Milliseconds of a slice, as far as the steps are short. */
+/** Milliseconds of a slice. It ends only between two steps, so that a long step prolongs it. */
 const SLICE_MS = 8;
 
 export function runToCompletion<Result>(steps: TimeSliced<Result>): Result {

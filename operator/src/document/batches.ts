@@ -199,8 +199,8 @@ function effectiveVersion({ before, resource, mark }: BatchMember): Resource | n
 }
 
 /**
- * Whether a version of the resource was published before. After a restart that version itself is unknown, but the status
- * then has a condition (perhaps because the batch was already complete), or the writer recorded an earlier version.
+ * Whether a version of the resource was published before. After a restart that version itself is unknown, but then the
+ * status has a condition (perhaps because the batch was already complete), or the writer recorded an earlier version.
  */
 function wasPublished({ metadata, status }: Resource): boolean {
   if (status?.conditions?.some(({ type, reason }) => type === "Accepted" && reason !== BATCH_INCOMPLETE)) return true;

@@ -147,7 +147,7 @@ function startLeaseElection(
     throw error;
   }
 
-  /** Milliseconds until the next step: the retry interval, or less if the Lease becomes free or leadership ends sooner. */
+  /** Milliseconds until the next step: the retry interval, unless the Lease becomes free or leadership ends sooner. */
   function stepDelay(): number {
     if (held) return Math.min(timing.retry, Math.max(0, held.renewedAt + timing.renewDeadline - clock.now()));
     return Math.min(

@@ -168,7 +168,7 @@ export function runNodeLoop(options: NodeLoopOptions) {
     return settlePush(target, client.patch({ term, revision, base: base.snapshot.hash, change }));
   }
 
-  /** Pushes the full document that is newest when the limiter admits the node; undefined: no push is pending by then. */
+  /** Pushes the full document that is newest when the limiter admits the node; undefined: no push is due by then. */
   function pushFullDocument(): Promise<PushOutcome | undefined> {
     const since = now();
     if (leftUnanswered) markAsked();

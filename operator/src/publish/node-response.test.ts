@@ -8,19 +8,19 @@ async function* body(...texts: readonly string[]): AsyncGenerator<Buffer> {
 }
 const read = async (...texts: readonly string[]) => parseNodeState(await readNodeResponse(body(...texts)));
 
-test("reads a node's state, however it is chunked", async () => {
+test("a node's state is read however it is chunked", async () => {
   assert.deepEqual(await read('{"node":"a","hash":null,', '"revision":0,"version":"1"}'), state);
   const more = { ...state, hash: "h", revision: 3, term: 2, statusPort: 8007 };
   assert.deepEqual(parseNodeState({ ...more, other: "member" }), more);
 });
 
 const others: readonly (readonly [what: string, ...texts: readonly string[]])[] = [
-  ["a page", "<html>Welcome!</html>"],
-  ["nothing", ""],
-  ["half a state", '{"node":"a"'],
-  ["a list", "[]"],
-  ["null", "null"],
-  ["another object", '{"hello":"world"}'],
+  ["that is a web page", "<html>Welcome!</html>"],
+  ["that is empty", ""],
+  ["that is half a state", '{"node":"a"'],
+  ["that is a list", "[]"],
+  ["that is null", "null"],
+  ["that is an unrelated object", '{"hello":"world"}'],
   ...[
     { node: 7 },
     { hash: 7 },
@@ -31,13 +31,13 @@ const others: readonly (readonly [what: string, ...texts: readonly string[]])[] 
     { term: 0.5 },
     { version: null },
     { statusPort: 70_000 },
-  ].map((wrong) => [JSON.stringify(wrong), JSON.stringify({ ...state, ...wrong })] as const),
+  ].map((wrong) => [`with ${JSON.stringify(wrong)}`, JSON.stringify({ ...state, ...wrong })] as const),
 ];
 for (const [what, ...texts] of others)
-  test(`refuses the response ${what}`, () =>
+  test(`a response ${what} is refused`, () =>
     assert.rejects(read(...texts), /^Error: the response is not from a node: /));
 
-test("stops reading a response that is too long", async () => {
+test("a response that is too long is not read to its end", async () => {
   let given = 0;
   async function* endless(): AsyncGenerator<Buffer> {
     for (;;) {
@@ -49,7 +49,7 @@ test("stops reading a response that is too long", async () => {
   assert.ok(given <= 2 * 1024 * 1024);
 });
 
-test("reads the valid members of a refusal", () => {
+test("the valid members of a refusal are read, and invalid ones are left out", () => {
   assert.deepEqual(parsePushRefusal({}), { message: "no reason is given", violations: [] });
   const violation = { path: ["a", 0], message: "is wrong" };
   assert.deepEqual(parsePushRefusal({ message: "no", violations: [violation, null, "x", { path: "a" }] }), {

@@ -1,7 +1,7 @@
 /** Validates the responses of a node: another program may have its address, or a proxy may answer for it. */
 import type { NodeReport, PushRefused, Violation } from "@sluice/model";
 
-/** Bytes. A state takes a few hundred. A refusal has a line for each violation of a document; the first suffices. */
+/** A state takes a few hundred bytes. A refusal takes more, because it describes every violation of a document. */
 const MAX_RESPONSE_BYTES = 1024 * 1024;
 /** Characters of a response that are quoted in errors. */
 const MAX_QUOTED_CHARACTERS = 100;

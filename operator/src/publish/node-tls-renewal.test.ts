@@ -1,4 +1,4 @@
-/** The connections to nodes when the operator's certificate is renewed under them. */
+/** The connections to nodes when the operator's certificate is renewed. */
 import assert from "node:assert/strict";
 import { once } from "node:events";
 import type { IncomingMessage, ServerResponse } from "node:http";
@@ -10,7 +10,7 @@ import { waitFor } from "../../../tools/process/index.ts";
 import { makeAuthority } from "../../../tools/programs/certificates.ts";
 import { createNodeConnector } from "./node-client.ts";
 
-/** A node that answers each call when the test releases it. */
+/** A node that can hold its answers until the test releases them. */
 async function scene(t: TestContext) {
   const authority = await makeAuthority();
   const { certificate, key } = await authority.issue({ name: "node", sans: ["node"], usage: "server" });

@@ -21,7 +21,7 @@ export interface PublishedDocument {
 }
 
 export interface PublishStage {
-  /** A document was published, or (null) only the acknowledgements of nodes have changed. */
+  /** Each published document; null: only the acknowledgements or errors of nodes have changed. */
   readonly progress: Output<PublishedDocument | null>;
   readonly publisher: Pick<Publisher, "revision" | "hash" | "acknowledgement" | "acknowledgedRevision" | "nodes">;
   readonly gauges: Pick<OperatorGauges, "revision" | "savedAt" | "nodes">;
@@ -93,7 +93,7 @@ export function createPublishStage(options: PublishStageOptions): PublishStage {
   publisher.setNodes(settings.nodes.map((address) => address.replace(/\/+$/, "")));
   const discovery = options.nodeService && createNodeDiscovery(options.nodeService);
   let discoveryTurn: NodeJS.Immediate | undefined;
-  /** Changes of slices within one turn are merged. */
+  /** Changes of slices within one turn of the event loop are merged. */
   function updateNodes(): void {
     discoveryTurn = undefined;
     if (discovery) publisher.setNodes(discovery.addresses(connector.scheme));

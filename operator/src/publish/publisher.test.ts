@@ -23,7 +23,7 @@ const snapshotWith = (...names: string[]): Snapshot => {
 };
 const [one, two] = [snapshotWith("one"), snapshotWith("one", "two")];
 
-/** A node that records each push and its form. `hash` is the hash that it reports after a push. */
+/** A node that records each push and its form. `hashes` has the hash that it reports after the push of each revision. */
 function fakeNode(hashes: readonly string[]) {
   let state: NodeReport = { node: "n", hash: null, revision: 0, version: "0" };
   const calls: string[] = [];
@@ -46,9 +46,9 @@ function fakeNode(hashes: readonly string[]) {
     },
     down: false,
     refuses: false,
-    /** The hash that it reports after every push, like a node of another version. */
+    /** The hash that it reports after every full push, like a node of another version. */
     misreads: null as string | null,
-    /** A new process without a document. */
+    /** Simulates a new process without a document. */
     restart: () => {
       state = { ...state, node: `${state.node}n`, hash: null, revision: 0 };
     },
@@ -311,7 +311,7 @@ const outranks: readonly (readonly [what: string, state: Partial<NodeReport>, to
   ["no term", { revision: 30 }, []],
 ];
 for (const [what, state, told] of outranks)
-  test(`a node that has seen ${what} ${told.length > 0 ? "is a reason for" : "causes no"} another term`, async () => {
+  test(`a node that has seen ${what} ${told.length > 0 ? "causes" : "does not cause"} a higher term`, async () => {
     const node = fakeNode([]);
     const heard = new Set<number>();
     const publisher = createPublisher({

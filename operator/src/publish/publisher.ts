@@ -23,13 +23,13 @@ export interface Acknowledgement {
 
 export interface PublisherOptions extends Pick<NodeLoopOptions, "onPush" | "retryInterval" | "now"> {
   readonly connect: ConnectNode;
-  /** The term in which this operator leads; null while another does: then nodes are polled and nothing is pushed. */
+  /** The term in which this operator leads; null while it does not lead: nodes are then polled and nothing is pushed. */
   readonly term: () => number | null;
-  /** Called when a node that has accepted nothing of this term knows the given term, which is not lower. */
+  /** Called when a node that has accepted no push in this term knows the given term, which is this term or a later one. */
   readonly onHigherTerm: (term: number) => void;
   /** Called when a node's status changed: an acknowledgement, a failure, a node added or removed. */
   readonly onChange: () => void;
-  /** Milliseconds between polls of a node. Default: 500, and more for more than 25 nodes. */
+  /** Milliseconds between polls of a node. Default: 500, and more with dozens of nodes. */
   readonly pollInterval?: number;
 }
 
@@ -136,7 +136,7 @@ export function createPublisher(options: PublisherOptions) {
   }
 
   return {
-    /** Replaces the list of nodes (base addresses such as http://127.0.0.1:8005). The same list changes nothing. */
+    /** Replaces the list of nodes (base URLs such as http://127.0.0.1:8005). The same list changes nothing. */
     setNodes(addresses: readonly string[]) {
       const wanted = new Set(addresses);
       if (wanted.size === nodes.size && addresses.every((address) => nodes.has(address))) return;
@@ -156,7 +156,7 @@ export function createPublisher(options: PublisherOptions) {
       wakeAll();
       return revision;
     },
-    /** The result of `term` has changed: nodes are notified at once. */
+    /** Called when the result of `term` has changed. A new leader notifies the nodes at once. */
     termChanged() {
       for (const node of nodes.values()) node.hasAcceptedTerm = false;
       const latest = history.latest();

@@ -33,7 +33,7 @@ export function sharedDocument(snapshot: Snapshot): Document {
   return whole.document;
 }
 
-/** Bytes from which compressing takes less time than sending. */
+/** Minimum bytes of a body that is compressed: below this, compressing takes longer than it saves. */
 const GZIP_THRESHOLD = 16 * 1024;
 const zipped = promisify(gzip);
 

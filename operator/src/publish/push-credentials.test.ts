@@ -32,7 +32,7 @@ test("a token authenticates the operator, unless certificates are set", async (t
   assert.deepEqual(credentials, { tls: null });
 });
 
-test("changed certificate files are used from then on", async (t) => {
+test("certificate files that change are read again, and used if they are valid", async (t) => {
   const folder = folderOf(t);
   const { operator } = await writePushCertificates(folder);
   const { rotate: keep, credentials } = await loadPushCredentials(settingsOf(operator));
@@ -63,7 +63,7 @@ test("changed certificate files are used from then on", async (t) => {
 const missing = `${import.meta.dirname}/nobody.pem`;
 const files = { SLUICE_PUSH_TLS_CERT: missing, SLUICE_PUSH_TLS_KEY: missing, SLUICE_PUSH_TLS_CA: missing };
 const faults: readonly (readonly [string, Readonly<Record<string, string>>, RegExp])[] = [
-  ["no credentials", {}, /set SLUICE_PUSH_TOKEN, SLUICE_PUSH_SECRET, or SLUICE_PUSH_TLS_CERT/],
+  ["missing credentials", {}, /set SLUICE_PUSH_TOKEN, SLUICE_PUSH_SECRET, or SLUICE_PUSH_TLS_CERT/],
   ["a certificate without the other files", { SLUICE_PUSH_TLS_CERT: missing }, /belong together: set all three/],
   ["a missing certificate", files, /ENOENT: .*nobody\.pem/],
   [
@@ -78,7 +78,7 @@ const faults: readonly (readonly [string, Readonly<Record<string, string>>, RegE
   ],
 ];
 for (const [what, env, line] of faults)
-  test(`${what} is reported in one line`, async () => {
+  test(`the error for ${what} is reported in one line`, async () => {
     const settings = settingsOf(env);
     const error = await loadPushCredentials(settings).then(
       () => assert.fail("it was taken"),

@@ -3,7 +3,7 @@ import { test } from "node:test";
 import { setImmediate as turn } from "node:timers/promises";
 import { createConcurrencyLimiter } from "./push-limiter.ts";
 
-test("runs as many calls at once as there are slots, and further calls in order", async () => {
+test("a concurrency limiter runs as many calls at once as it has places, and further calls in order", async () => {
   const gate = createConcurrencyLimiter(2);
   const began: number[] = [];
   const ends: ((error?: Error) => void)[] = [];
@@ -24,7 +24,7 @@ test("runs as many calls at once as there are slots, and further calls in order"
   ends[0]?.(new Error("gone"));
   await failed;
   await turn();
-  assert.deepEqual(began, [0, 1, 2, 3], "a failed call frees its slot too");
+  assert.deepEqual(began, [0, 1, 2, 3], "a failed call frees its place too");
   for (const end of ends) end();
   assert.deepEqual(await Promise.all(results.slice(1)), [1, 2, 3]);
   assert.equal(await gate(async () => 4), 4);

@@ -13,7 +13,7 @@ export interface TestPublisher {
   pass(milliseconds: number, step?: number): Promise<void>;
 }
 
-/** Publishes in term 1 to `count` nodes, which are removed at the end of the test. */
+/** A publisher that leads in term 1 and has `count` nodes, which are removed at the end of the test. */
 export async function testPublisher(t: TestContext, count: number, connect: ConnectNode): Promise<TestPublisher> {
   t.mock.timers.enable({ apis: ["setTimeout"] });
   let now = 0;

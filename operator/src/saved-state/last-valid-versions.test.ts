@@ -102,7 +102,7 @@ test("a resource with the name secret is not mistaken for the Secret of a Certif
   assert.ok(valid.get("Route/default/secret", "one"));
 });
 
-test("new, first and deleted objects change the version; statuses and generations do not", () => {
+test("the version grows with first, recreated and deleted objects, but not with statuses and generations", () => {
   const valid = createLastValidVersions();
   const grows = (does: () => void): boolean => {
     const before = valid.version();

@@ -15,9 +15,9 @@ export function createPublishGate(
   let reportedTerm: number | null = null;
   /** Compared with the current term at each call: leadership ends before it is reported. */
   let openTerm: number | null = null;
-  /** The published document lacks restored resources. */
+  /** Whether the published document lacks restored resources. */
   let isStale = false;
-  /** The translation in progress includes restored resources. */
+  /** Whether the translation in progress includes the restored resources. */
   let includesRestored = false;
 
   function tryOpen(): void {
@@ -50,7 +50,7 @@ export function createPublishGate(
     },
     /** The new result of `term()` after each change. */
     terms,
-    /** The saved state has been read. @param isNews Whether it changes the translation. */
+    /** Called when the saved state has been read. @param isNews Whether it changes the translation. */
     stateRestored(isNews: boolean) {
       if (isNews) [isStale, includesRestored] = [true, false];
       tryOpen();
@@ -59,7 +59,7 @@ export function createPublishGate(
       includesRestored = true;
     },
     translationPublished: translationEnded,
-    /** The last started translation failed because of a bug. Publishing the existing document is better than nothing. */
+    /** Called when a translation has failed because of a bug. Publishing the existing document is better than nothing. */
     translationFailed: translationEnded,
   };
 }

@@ -1,4 +1,4 @@
-/** A restarted operator knows the documents that the previous operator had published. */
+/** A restarted operator continues from what the previous operator published and saved. */
 import assert from "node:assert/strict";
 import { readdirSync, readFileSync, rmSync, statSync } from "node:fs";
 import { join } from "node:path";
@@ -10,7 +10,7 @@ import { operatorsOver } from "./testing-operator.ts";
 const operators = await operatorsOver("durable");
 const { folder, node, write, paths } = operators;
 
-/** @param options.hears The saved state can be read only after the operator has polled the node. */
+/** @param options.hears Whether the saved state can be read only after the operator has polled the node. */
 async function start({ interval = "50ms", hears = false } = {}) {
   const store = createDirectoryStateBackend(folder, "document");
   const heard = Promise.withResolvers<void>();

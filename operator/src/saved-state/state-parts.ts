@@ -14,7 +14,7 @@ const [zip, unzip] = [promisify(gzip), promisify(gunzip)];
 /** Maximum average number of resources per part. */
 const RESOURCES_PER_PART = 1000;
 const MIN_PARTS = 16;
-/** A ConfigMap holds at most 1 MiB. */
+/** Maximum bytes of a part: a ConfigMap holds at most 1 MiB. */
 export const MAX_PART_BYTES = 900 * 1024;
 /** Maximum bytes of a decompressed part. The operator wrote it, but memory stays bounded nevertheless. */
 const MAX_UNZIPPED = 256 * 1024 * 1024;

@@ -31,7 +31,7 @@ export function createStateReader({
   const restored = createEmitter<ReadonlyMap<string, Resource> | null>();
   let isRead = false;
   let isReading = false;
-  /** Another operator may have saved since the read in progress began. */
+  /** Whether another read is needed: another operator may have saved since the last read was started. */
   let isReadPending = true;
   let refusedSince: number | null = null;
   let lastError = "";
@@ -124,8 +124,8 @@ export function createStateReader({
 export type StateReader = ReturnType<typeof createStateReader>;
 
 /**
- * Whether the error is a network failure or an overloaded server, which passes. Anything else is a refusal, such as a
- * 403: it may pass too, but reading does not wait for it forever.
+ * Whether the error is temporary: a network failure or a failing server. Anything else counts as a refusal, such as a
+ * 403: a refusal may be temporary too, but the reader does not wait for its end forever.
  */
 function isNoAnswer(error: unknown): boolean {
   if (error instanceof ApiServerError) return error.code === 429 || error.code >= 500;

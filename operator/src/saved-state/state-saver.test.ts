@@ -91,7 +91,7 @@ function scene({ store = testStore(), wraps = (stateStore) => stateStore, refusa
 }
 
 const refusals: Readonly<Record<string, Error>> = {
-  "a missing verb": new ApiServerError(403, { message: "configmaps is forbidden: role not found" }),
+  "a missing permission": new ApiServerError(403, { message: "configmaps is forbidden: role not found" }),
   "an unknown token": new ApiServerError(401, { message: "Unauthorized" }),
   "an unreadable response": new SyntaxError("Unexpected token '<'"),
   "a credential plugin that failed": new Error("exec plugin: exit 1"),
@@ -102,7 +102,7 @@ for (const [what, refusal] of Object.entries(refusals)) {
     return { ...stateStore, read: () => (left-- > 0 ? Promise.reject(refusal) : stateStore.read()) };
   };
 
-  test(`${what} at the start loses no saved state when it is temporary, and is logged once`, async () => {
+  test(`a temporary refusal at the start (${what}) loses no saved state, and is logged once`, async () => {
     const { store, ...first } = scene();
     first.valid.record(key, route("one", 1));
     first.lead(1);
@@ -113,7 +113,7 @@ for (const [what, refusal] of Object.entries(refusals)) {
     assert.deepEqual([reads, warnings], [[1], ["cannot read the saved state"]]);
   });
 
-  test(`${what} that is permanent delays the start and each term for a limited time only`, async () => {
+  test(`a permanent refusal (${what}) delays the start and each term for a limited time only`, async () => {
     const { reads, warnings, reader, lead } = scene({ wraps: refusing(Number.POSITIVE_INFINITY), refusalGrace: 20 });
     await waitFor(() => reader.isRead(), { what: "the reader to give up" });
     assert.deepEqual([reads, warnings], [[0], ["cannot read the saved state", "continuing without the saved state"]]);
@@ -130,7 +130,7 @@ const silences: Readonly<Record<string, Error>> = {
   "a server that fails": new ApiServerError(503, { message: "etcd has no leader" }),
 };
 for (const [what, silence] of Object.entries(silences))
-  test(`${what} is not a refusal: nothing is published before the store answers`, async () => {
+  test(`${what} is not a refusal: the read is retried until the store answers`, async () => {
     let asked = 0;
     const wraps = (stateStore: StateStore) => ({
       ...stateStore,
@@ -141,7 +141,7 @@ for (const [what, silence] of Object.entries(silences))
     assert.deepEqual([asked, reads], [21, [0]]);
   });
 
-test("when a term begins, the operator reads state that another operator saved before it reports that reading is complete", async () => {
+test("when a term begins, an operator reads what another operator has saved before it saves its own state", async () => {
   const store = testStore();
   const [one, two] = [scene({ store }), scene({ store })];
   await waitFor(() => one.reader.isRead() && two.reader.isRead(), {
@@ -205,7 +205,7 @@ test("state that could not be read in time is read before a write would replace 
   assert.ok(await next.kept());
 });
 
-test("a write that was started in another term does not count for this term", async () => {
+test("a write that was started in an earlier term does not count for this term", async () => {
   const begun = Promise.withResolvers<void>();
   const goes = Promise.withResolvers<void>();
   const wraps = (stateStore: StateStore): StateStore => ({
@@ -244,7 +244,7 @@ test("a recreated object causes a save although the document is the same; genera
   assert.equal((await kept())?.metadata.uid, "two");
 });
 
-test("a key that is replaced while an operator leads is used without a change of the document", async () => {
+test("an encryption key that is replaced while an operator leads is used even if the document does not change", async () => {
   const { store, valid, reader, lead, writes, warnings, kept } = scene();
   valid.record(key, route("one", 1));
   lead(1);
@@ -256,7 +256,7 @@ test("a key that is replaced while an operator leads is used without a change of
   assert.deepEqual(warnings, ["the encryption key of the saved state has changed: encrypting all of it again"]);
 });
 
-test("an unreadable key is logged once, and does not stop the operator", async () => {
+test("an unreadable key is logged, and does not stop the operator", async () => {
   let fails = false;
   const store = testStore();
   const { valid, lead, writes, warnings } = scene({

@@ -20,9 +20,9 @@ export interface StateSaverOptions {
   readonly log: Pick<Logger, "warn">;
 }
 
-/** Changes within this time share one write. */
+/** Maximum milliseconds between the first change and its write. Changes within this time share one write. */
 const SAVE_DELAY = 1000;
-/** Milliseconds that the last write may take. Another operator waits for leadership meanwhile. */
+/** Milliseconds that the last write may take: another operator waits for leadership during this time. */
 const SHUTDOWN_WRITE_TIMEOUT = 500;
 
 export function createStateSaver(options: StateSaverOptions) {
@@ -36,7 +36,7 @@ export function createStateSaver(options: StateSaverOptions) {
   let writing: Promise<void> | undefined;
   let lastError = "";
   let isClosing = false;
-  /** Close no longer waits for a write. */
+  /** Whether close() no longer waits for a write. */
   let isClosed = false;
   let isCheckingKey = false;
 
@@ -104,7 +104,7 @@ export function createStateSaver(options: StateSaverOptions) {
 
   const keyCheckTimer = setInterval(() => void checkKey(), interval).unref();
   return {
-    /** Schedules a save when there is something new: nodes may have acknowledged a document. */
+    /** Schedules a save if there is something new. Called when nodes may have acknowledged a document. */
     schedule,
     /** Time at which this process last saved the state, in Unix milliseconds; null: never. */
     savedAt: () => savedAt,

@@ -106,7 +106,7 @@ test("a replaced key is used: all parts are encrypted again, and a later operato
   assert.equal(warnings.length, 1, "it is logged once");
 });
 
-test("an operator that has not read any part yet, or does not write, uses the current key", async () => {
+test("an operator that only reads uses a replaced key too", async () => {
   const { store, keeper } = scene();
   const [leader, follower] = [keeper(), keeper()];
   await leader.write(document(new Map([route("a")])));
@@ -122,7 +122,7 @@ const damages: readonly (readonly [what: string, damage: (store: TestStore, part
   ["is garbage", ({ kept }, part) => void kept.set(part, randomBytes(500))],
   ["is empty", ({ kept }, part) => void kept.set(part, Buffer.alloc(0))],
   [
-    "is another's",
+    "has the content of another part",
     ({ kept }, part) => void kept.set(part, [...kept].find(([name]) => name !== part)?.[1] ?? Buffer.alloc(0)),
   ],
 ];
@@ -136,7 +136,7 @@ for (const [what, damage] of damages)
     assert.equal(warnings.length, 1);
   });
 
-test("an operator that is killed during a write leaves the previous state intact", async () => {
+test("a write that fails halfway leaves the previous state intact", async () => {
   const { store, keeper, informed } = scene();
   await keeper().write(document(many(200)));
   const parts = store.kept.size;

@@ -1,6 +1,6 @@
 /**
- * Stores the resources behind the acknowledged document: parts, and a manifest that names them. Parts are written
- * before the manifest and removed after it. Whenever a process is killed, the manifest names only existing parts.
+ * Stores the resources behind the acknowledged document as parts, and a manifest that names the parts. Parts are written
+ * before the manifest and removed after it: whenever a process is killed, the manifest names only existing parts.
  */
 import { setImmediate as nextTurn } from "node:timers/promises";
 import { Conflict, type Resource, type StateBackend } from "@sluice/crds";
@@ -113,7 +113,7 @@ export function createStateStore({ store, log }: { readonly store: StateBackend;
         const found = await manifest();
         if (!found || found.text === lastManifest) return null;
         const { resources, faults } = await readParts(found.value);
-        // Another operator may have saved meanwhile, and removed parts of this manifest.
+        // Another operator may have saved during this read, and removed parts of this manifest.
         const isStill = faults.length === 0 || (await manifest())?.version === found.version;
         if (!isStill) continue;
         for (const fault of faults) log.warn(fault, "a part of the saved state cannot be read");
@@ -131,7 +131,7 @@ export function createStateStore({ store, log }: { readonly store: StateBackend;
      * and when the store fails.
      */
     async write({ term, revision, hash, resources: now }: AcknowledgedState) {
-      // Changes during the write are saved next time.
+      // A copy: changes during the write are saved next time.
       const resources = new Map(now);
       const before = await manifest();
       if (before && before.value.term > term)

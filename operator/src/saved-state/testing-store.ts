@@ -6,8 +6,9 @@ export interface TestStore extends StateBackend {
   readonly kept: Map<string, Buffer>;
   /** Written parts, in order. */
   readonly puts: readonly string[];
-  /** Number of writes from now on that succeed before one fails. */
+  /** Lets this many further writes of parts succeed; all later ones fail. */
   failAfter(puts: number): void;
+  /** Replaces the encryption key by a new one. */
   loseKey(): void;
 }
 

@@ -26,7 +26,7 @@ for (const [variable, value] of [
   ["SLUICE_NAMESPACES", "one"],
   ["SLUICE_DIRECTORY", "/resources"],
 ] as const)
-  test(`a selector beside ${variable} is refused, and the message names both settings`, () => {
+  test(`a selector together with ${variable} is refused, and the message names both settings`, () => {
     assert.throws(
       () => selected({ SLUICE_NAMESPACE_SELECTOR: "a=b", [variable]: value }),
       (error) =>

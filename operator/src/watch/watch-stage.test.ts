@@ -75,7 +75,7 @@ test("every change is reported after the change was applied to the cluster state
   assert.deepEqual([removed.resources, removed.isMeaningful, hosts()], [created.resources, true, []]);
 });
 
-test("a status write is reported as a change without meaning", async (t) => {
+test("a status write is reported as a change that is not meaningful", async (t) => {
   const { write, next, client } = await scene(t);
   write({ url: "http://one.test" });
   await next();

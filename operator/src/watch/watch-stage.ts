@@ -36,7 +36,7 @@ export interface ClusterChange {
   readonly versions: readonly ObservedVersion[];
   /** False: only statuses and bookkeeping changed. */
   readonly isMeaningful: boolean;
-  /** Other classes are served, or namespaces have another class. */
+  /** Whether the served classes or the classes of namespaces have changed. */
   readonly classesChanged: boolean;
 }
 
@@ -115,7 +115,8 @@ export function createWatchStage({ client, settings, signal, log }: WatchStageOp
 }
 
 /**
- * The selector of the namespaces whose resources are read, with the home namespace always included; null: all watched namespaces.
+ * The selector of the namespaces whose resources are used, with the home namespace always included; null: all watched
+ * namespaces.
  *
  * @throws SettingsError when it contradicts other settings.
  */

@@ -3,7 +3,7 @@ import type { Resource } from "@sluice/crds";
 
 type Spec = Readonly<Record<string, unknown>>;
 
-/** A member, why it has no effect, and when. The condition is tested only when a member of the spec itself is set. */
+/** A member, why it has no effect, and when. For a member directly in the spec, `when` is called only if it is set. */
 type IneffectiveMember = readonly [member: string, why: string, when: (spec: Spec) => boolean];
 
 const list = (value: unknown): readonly unknown[] => (Array.isArray(value) ? value : []);

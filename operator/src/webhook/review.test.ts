@@ -58,7 +58,7 @@ describe("refused reviews, with the model's messages", () => {
         "spec.paths[1]: non-normalized path, consider use '/c' instead",
     ],
     [
-      "an error of a key",
+      "an error in a key",
       "Consumer",
       { username: "ann", keyAuth: [{ secretRef, ttl: -1 }] },
       "spec.keyAuth[0].ttl: value should be between 0 and 100000000",
@@ -108,7 +108,7 @@ describe("accepted reviews", () => {
   });
 });
 
-test("a missing required member of config is refused, whatever Secrets provide", () => {
+test("a missing required member of config is refused although Secrets provide other members", () => {
   const spec = { plugin: "rate-limiting", config: redis, configFrom: [{ path: "redis.password", secretRef }] };
   const { allowed, status } = ask(resource("Plugin", spec));
   assert.equal(allowed, false);
@@ -124,10 +124,10 @@ test("a member without effect causes a warning, except for a refused resource", 
   assert.equal(ask(resource("Route", { ...spec, hosts: ["a b"] })).warnings, undefined);
 });
 
-describe("requests that are not AdmissionReviews of this version", () => {
+describe("a review is refused if its body has", () => {
   const request = { uid, operation: "CREATE", object: resource("Service", url) };
   for (const [what, body, fault] of [
-    ["no object", [], /expected an AdmissionReview/],
+    ["the form of a list", [], /expected an AdmissionReview/],
     ["another kind", { kind: "ConversionReview" }, /expected an AdmissionReview/],
     [
       "another version",

@@ -47,7 +47,7 @@ function answer(request: Members, options: ReviewOptions): Omit<AdmissionRespons
     return { allowed: true };
   if (!isRecord(object)) return { allowed: true };
   const metadata = { ...(isRecord(object.metadata) ? object.metadata : {}) };
-  // The names in the request take precedence. A created object may lack its namespace, or its name when that is
+  // The namespace of the request takes precedence. A created object may lack its namespace, or its name when that is
   // generated.
   const resource = {
     ...object,

@@ -26,14 +26,14 @@ const table: readonly (readonly [kind: ResourceKind, spec: object, found: string
   ["Plugin", { config: { a: { b: many(600, () => [1]) } } }, "spec.config 1000 values"],
 ];
 
-describe("objects that are too large to check", () => {
+describe("the size limits", () => {
   for (const [index, [kind, spec, expected]] of table.entries())
-    test(`${index}: ${kind}: ${expected ?? "nothing"}`, () => {
+    test(`find in row ${index} (${kind}) ${expected === undefined ? "no violation" : `more than ${expected}`}`, () => {
       const found = sizeViolation(kinds[kind].spec, spec);
       assert.equal(found && `${formatPath(found.path)} ${found.message.replace("holds more than ", "")}`, expected);
     });
 
-  test("is refused at once, with one size violation instead of all violations", () => {
+  test("report one size violation at once instead of all violations of a resource that is too large", () => {
     const spec = { paths: many(300_000, () => "~/(") };
     const resource = {
       apiVersion: "sluice.dev/v1alpha1",

@@ -34,8 +34,8 @@ export function validateResource(resource: Resource, homeNamespace: string) {
 }
 
 /**
- * Members of a plugin's config that come from Secrets: their values, and everything that depends on them, are not known
- * yet.
+ * Paths of the members of a plugin's config that come from Secrets: their values, and everything that depends on them,
+ * are not known yet.
  */
 function pathsFromSecrets({ spec }: Resource): readonly Path[] {
   const sources: readonly unknown[] = Array.isArray(spec?.configFrom) ? spec.configFrom : [];

@@ -16,7 +16,7 @@ const configuration = (uid: string): ClusterObject => ({
   ],
 });
 
-/** The rotation on a fake API server that stores objects. test/product/cluster/webhook.test.ts uses a real one. */
+/** The rotation on a fake API server. test/product/cluster/webhook.test.ts uses a real API server. */
 async function scene(found: ClusterObject | null, refusals: Error[] = []) {
   const abort = new AbortController();
   const shown: CertificatePair[] = [];
