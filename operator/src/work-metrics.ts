@@ -58,7 +58,7 @@ export function createWorkMetrics(registry: Registry) {
     for (const counter of [adds, retries]) counter.inc(of, 0);
     errors.inc(itself, 0);
     return {
-      /** An item was queued that was not queued before. */
+      /** Called when an item is queued that was not queued before. */
       added: () => adds.inc(of),
       /** @param waited Seconds from `added`. */
       started(waited: number) {
@@ -73,7 +73,7 @@ export function createWorkMetrics(registry: Registry) {
         total.inc({ controller, result });
         if (result === "error") errors.inc(itself);
       },
-      /** A failed item is retried. */
+      /** Called when a failed item is queued again. */
       retried: () => retries.inc(of),
     };
   }

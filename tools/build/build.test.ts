@@ -30,7 +30,7 @@ for (const [command, words, says] of commands) {
   });
 }
 
-test("a built node serves a file that the reader process reads, with several workers", async (context) => {
+test("a built node with several workers serves the configuration of a file", async (context) => {
   const upstream = createServer((_request, response) => response.end("here"));
   await new Promise<void>((resolve) => upstream.listen(0, "127.0.0.1", resolve));
   context.after(() => upstream.close());

@@ -1,7 +1,7 @@
 /**
  * Builds each workspace: TypeScript is emitted as JavaScript in its folder `build`, for running Sluice without
- * changing it. Node can run the sources themselves, but then every thread strips types when it starts. That memory is
- * not released: about 30 MB for the first thread and 20 MB for each further thread.
+ * changing it. Node can run the sources themselves, but then every thread strips types when it starts. The memory that
+ * this takes is not released: about 30 MB for the first thread and 20 MB for each further thread.
  *
  * Built workspaces resolve each other by the condition `built` of their `exports`, which the first line of each built
  * command sets.
@@ -64,7 +64,7 @@ export function builtForm(fileName: string): string {
       module: ModuleKind.ESNext,
       verbatimModuleSyntax: true,
       rewriteRelativeImportExtensions: true,
-      // The text of a program stays in memory with it.
+      // Node keeps the text of a running program in memory.
       removeComments: true,
     },
   });

@@ -14,7 +14,7 @@ const faultsOf = (text: string) =>
 
 const complete = "| `gateway/src/stores` | stores |\n";
 
-test("accepts a page that names every folder and lists the members of an interface", () => {
+test("the architecture check accepts a page that names every folder and lists the members of an interface", () => {
   const row = "| [`Store`](gateway/src/stores/store.ts) (gateway) | `list`, `write`, `database` | |\n";
   const type = "| [`MakeStore`](gateway/src/stores/store.ts) | a function | |\n";
   assert.deepEqual(faultsOf(complete + row + type), []);
@@ -33,7 +33,7 @@ const refused: readonly (readonly [text: string, fault: string])[] = [
   ],
 ];
 for (const [text, fault] of refused) {
-  test(`refuses a page: ${fault}`, () => assert.deepEqual(faultsOf(text), [fault]));
+  test(`the architecture check reports: ${fault}`, () => assert.deepEqual(faultsOf(text), [fault]));
 }
 
 test("every page below docs must be in the index, except decision records", () => {

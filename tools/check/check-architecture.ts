@@ -14,10 +14,10 @@ const quotedPath = /`((?:charts|crds|docs|gateway|operator|pulumi|test|tools|use
 const interfaceRow = /^\| \[`(\w+)`\]\(([^)]+)\)[^|]*\| ([^|]+) \|/;
 
 /**
- * Folders that ARCHITECTURE.md does not name, paths that it names and that do not exist, and rows of its table of interfaces
- * that differ from the declared interface.
+ * Folders that ARCHITECTURE.md does not name, paths that it names and that do not exist, and rows of its table of
+ * interfaces that differ from the declared interface.
  *
- * @param paths of all files of the repository.
+ * @param paths Of all files of the repository.
  */
 export function checkArchitecture(files: readonly SourceFile[], paths: readonly string[]): readonly Fault[] {
   const texts = new Map(files.map(({ path, text }) => [path, text]));
@@ -39,7 +39,7 @@ export function checkArchitecture(files: readonly SourceFile[], paths: readonly 
   return [...missing.map((folder) => ({ file: page, message: `does not name the folder \`${folder}\`` })), ...inLines];
 }
 
-/** Pages below docs that docs/README.md does not link to. Decision records have their folder only. */
+/** Pages below docs that docs/README.md does not link to, except decision records: it links only to their folder. */
 export function checkIndex(files: readonly SourceFile[]): readonly Fault[] {
   const text = files.find(({ path }) => path === index)?.text ?? "";
   return files

@@ -24,7 +24,8 @@ const accepted: readonly string[] = [
   'const page = "docs/nowhere.md";',
   "// RFC 9110 section 7.6.1",
 ];
-for (const text of accepted) test(`accepts ${JSON.stringify(text)}`, () => assert.deepEqual(faultsOf(text), []));
+for (const text of accepted)
+  test(`the citation check accepts ${JSON.stringify(text)}`, () => assert.deepEqual(faultsOf(text), []));
 
 const refused: readonly [text: string, fault: string][] = [
   [cite("kong", "-contract"), `cites '${"kong"}-contract', which readers do not have`],
@@ -39,10 +40,10 @@ const refused: readonly [text: string, fault: string][] = [
   ],
 ];
 for (const [text, fault] of refused)
-  test(`refuses ${JSON.stringify(text)}`, () =>
+  test(`the citation check refuses ${JSON.stringify(text)}`, () =>
     assert.ok(faultsOf(`\n${text}`).includes(`gateway/src/a.ts:2: ${fault}`)));
 
-test("refuses a decision record whose title has another number than its file", () => {
+test("the citation check refuses a decision record whose title and file have different numbers", () => {
   assert.deepEqual(faultsOf("# 4. Two ports\n", "docs/decisions/0003-two-ports.md"), [
     "docs/decisions/0003-two-ports.md:1: has a title that does not begin with '# 3. '",
   ]);

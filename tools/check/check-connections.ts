@@ -7,7 +7,7 @@ import type { SourceFile } from "./source-files.ts";
 /** The code that opens connections to configured addresses; each must pass the connection guard. */
 const folder = "gateway/";
 
-/** The exports of these modules that open no connection. Other exports, and other network modules, are reported. */
+/** The exports of network modules that open no connection. All other exports of these modules are reported. */
 const harmless: Readonly<Record<string, readonly string[]>> = {
   "node:net": ["isIP", "isIPv4", "isIPv6", "BlockList", "SocketAddress", "createServer"],
   "node:tls": ["createSecureContext", "rootCertificates", "getCACertificates", "TLSSocket"],
@@ -31,7 +31,7 @@ const harmless: Readonly<Record<string, readonly string[]>> = {
 };
 
 const door = "src/outbound/connect.ts";
-const settings = "the process's settings name the destination, not its configuration";
+const settings = "the destination comes from the process's settings, not from configuration";
 const nodes = "its destinations are the status listeners of nodes, which configuration cannot name";
 
 /** Files that may open connections without the guard, and the reasons. A folder ends in a slash. */
@@ -57,14 +57,14 @@ const globals = /^(?:fetch|WebSocket|EventSource|getBuiltinModule|require|create
 
 /** Finds connections of the gateway that do not pass the guard. */
 export function checkConnections(imports: readonly Import[], files: readonly SourceFile[]): readonly Fault[] {
-  const because = `opens connections beside the guard: use ${folder}${door}, or name the file in check-connections.ts`;
+  const because = `can open connections that bypass the guard: use ${folder}${door}, or name the file in check-connections.ts`;
   return [
     ...imports
       .filter(({ file }) => isChecked(file))
       .flatMap(({ file, line, specifier, names }): Fault[] => {
         const allowed = harmless[specifier] ?? harmless[packageOf(specifier) ?? ""];
         if (allowed === undefined || names?.every((name) => allowed.includes(name))) return [];
-        return [{ file, line, message: `takes from ${specifier} what ${because}` }];
+        return [{ file, line, message: `imports from ${specifier}, which ${because}` }];
       }),
     ...files.filter(({ path }) => path.endsWith(".ts") && isChecked(path)).flatMap((file) => globalsOf(file, because)),
   ];

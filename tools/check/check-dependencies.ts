@@ -11,12 +11,12 @@ export interface Manifest {
 }
 
 /**
- * Compares imports with the dependencies of the nearest package.json: each package that a workspace's code imports is
- * a dependency of it, and each dependency is imported.
+ * Compares imports with the dependencies of the nearest package.json: each package that a workspace's code imports must
+ * be a dependency of the workspace, and each dependency must be imported.
  *
- * Types may also come from the root's devDependencies. Suites may import all of those. Below `test` and `tools` they
- * may import the dependencies of any workspace too: npm installs them together, and a suite uses the same library as
- * the code.
+ * Suites, and imports of types only, may also use the devDependencies of the workspace and of the root. Files below
+ * `test` and `tools` may import the dependencies of any workspace too: npm installs them together, and a suite uses the
+ * same library as the code.
  */
 export function checkDependencies(imports: readonly Import[], manifests: readonly Manifest[]): readonly Fault[] {
   const rootDependencies = manifests.find(({ folder }) => folder === "")?.devDependencies ?? [];

@@ -26,7 +26,8 @@ const taken: readonly string[] = [
   '[suite](../gateway/src/a.test.ts): "a key opens a route", "is refused"',
   "```md\n[in code](nowhere.md)\n```",
 ];
-for (const text of taken) test(`accepts ${JSON.stringify(text)}`, () => assert.deepEqual(faultsOf(text), []));
+for (const text of taken)
+  test(`the link check accepts ${JSON.stringify(text)}`, () => assert.deepEqual(faultsOf(text), []));
 
 const refused: readonly [text: string, fault: string][] = [
   ["a\n[page](how-to/guid.md)", "docs/page.md:2: links to docs/how-to/guid.md, which does not exist"],
@@ -43,4 +44,4 @@ const refused: readonly [text: string, fault: string][] = [
   ],
 ];
 for (const [text, fault] of refused)
-  test(`refuses ${JSON.stringify(text)}`, () => assert.deepEqual(faultsOf(text), [fault]));
+  test(`the link check refuses ${JSON.stringify(text)}`, () => assert.deepEqual(faultsOf(text), [fault]));

@@ -31,7 +31,7 @@ const refused: readonly [file: string, specifier: string, target: string][] = [
   ["gateway/src/admin/a.ts", "../unlisted/b.ts", "gateway/src/unlisted/b.ts"],
 ];
 for (const [file, specifier, target] of refused) {
-  test(`refuses ${specifier} in ${file}: a later stage, even for a type`, () => {
+  test(`the order check refuses ${specifier} in ${file}, because it is a later stage, even for a type`, () => {
     assert.deepEqual(checkOrder(importsOf({ [file]: specifier }), stagesOf(page)).map(show), [
       `${file}:1: imports ${target}, which belongs to a later stage of ARCHITECTURE.md: move what both need to an earlier stage`,
     ]);
@@ -48,12 +48,12 @@ const accepted: readonly [file: string, specifier: string][] = [
   ["operator/src/watch/a.ts", "../publish/b.ts"],
 ];
 for (const [file, specifier] of accepted) {
-  test(`accepts ${specifier} in ${file}`, () => {
+  test(`the order check accepts ${specifier} in ${file}`, () => {
     assert.deepEqual(checkOrder(importsOf({ [file]: specifier }), stagesOf(page)), []);
   });
 }
 
-test("refuses a cycle once, as its shortest form, and accepts files that only lead to it", () => {
+test("the cycle check reports a cycle once, in its shortest form, and accepts files that only lead to it", () => {
   const imports = findImports([
     { path: "operator/src/a.ts", text: 'import "./b.ts";\nimport "./d.ts";' },
     { path: "operator/src/b.ts", text: 'export * from "./c/c.ts";' },
@@ -67,7 +67,7 @@ test("refuses a cycle once, as its shortest form, and accepts files that only le
   ]);
 });
 
-test("accepts files that share an import, and cycles of tests", () => {
+test("the cycle check accepts files that share an import, and cycles of tests", () => {
   const imports = findImports([
     { path: "operator/src/a.ts", text: 'import "./b.ts";\nimport "./c.ts";' },
     { path: "operator/src/b.ts", text: 'import "./c.ts";' },

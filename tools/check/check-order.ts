@@ -16,7 +16,7 @@ export const stagesOf = (text: string): readonly string[] =>
  * Finds imports of a later stage of the gateway, types included. Files directly in `gateway/src` come after all stages.
  * Tests may import every stage.
  *
- * @param stages in the order of ARCHITECTURE.md; a folder may import itself and the folders before it
+ * @param stages In the order of ARCHITECTURE.md: a folder may import itself and the folders before it.
  */
 export function checkOrder(imports: readonly Import[], stages: readonly string[]): readonly Fault[] {
   const inGateway = (path: string) => path.startsWith("gateway/src/");

@@ -17,7 +17,7 @@ function importing(path: string, specifier: string): readonly string[] {
   return checkImports(findImports([{ path, text }]), workspaces).map(show);
 }
 
-test("finds every form of import with its line, and no import in comments or strings", () => {
+test("findImports finds every form of import with its line, and no import in comments or strings", () => {
   const text = `
 import a from "a";
 import type { B } from "@scope/b/deep.js";
@@ -43,7 +43,7 @@ let f: import("f").F;
   );
 });
 
-test("finds the package of a specifier", () => {
+test("packageOf returns the package of a specifier", () => {
   const specifiers = ["a", "a/b.js", "@s/a", "@s/a/b/c.js", "node:fs", "./a.ts", "../a.ts"];
   assert.deepEqual(specifiers.map(packageOf), ["a", "a", "@s/a", "@s/a", undefined, undefined, undefined]);
 });
@@ -97,7 +97,7 @@ const refused: readonly [file: string, specifier: string, fault: RegExp][] = [
 ];
 
 for (const [file, specifier, fault] of refused) {
-  test(`refuses ${specifier} in ${file}`, () => {
+  test(`the import check refuses ${specifier} in ${file}`, () => {
     const found = importing(file, specifier);
     assert.equal(found.length, 1);
     assert.match(String(found[0]), fault);
@@ -121,10 +121,10 @@ const taken: readonly [file: string, specifier: string][] = [
 ];
 
 for (const [file, specifier] of taken) {
-  test(`accepts ${specifier} in ${file}`, () => assert.deepEqual(importing(file, specifier), []));
+  test(`the import check accepts ${specifier} in ${file}`, () => assert.deepEqual(importing(file, specifier), []));
 }
 
-test("accepts members of a network module that do not reach the network", () => {
+test("the import check accepts members of a network module that do not use the network", () => {
   const path = "gateway/src/compile/a.ts";
   const faults = (text: string) => checkImports(findImports([{ path, text }]), workspaces).length;
   assert.equal(faults('import { isIP } from "node:net";\nimport type { Server } from "node:http";'), 0);
@@ -229,7 +229,7 @@ const connecting: readonly [file: string, text: string, faults: number][] = [
   ["operator/src/x.ts", 'await fetch("http://x");', 0],
 ];
 for (const [path, text, faults] of connecting) {
-  test(`${faults === 0 ? "lets" : "refuses that"} ${path} ${faults === 0 ? "have" : "has"} ${text}`, () => {
+  test(`the connection check ${faults === 0 ? "accepts" : "refuses"} ${text} in ${path}`, () => {
     const files = [{ path, text }];
     assert.equal(checkConnections(findImports(files), files).length, faults);
   });

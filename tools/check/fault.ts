@@ -4,7 +4,7 @@ export interface Fault {
   readonly file: string;
   /** Counted from 1. Absent when the error concerns the whole file. */
   readonly line?: number;
-  /** A sentence. */
+  /** A sentence, or the rest of one whose subject is the file. */
   readonly message: string;
 }
 

@@ -2,7 +2,7 @@
 export interface Room {
   /** Path from the root. */
   readonly folder: string;
-  /** Packages of this repository that the folder's files may import. They import each other by relative paths. */
+  /** Packages of this repository that the folder's files may import. The files import each other by relative paths. */
   readonly internal: readonly string[];
   /** Packages and `node:` modules that the folder's files must not import, although their workspace depends on them. */
   readonly not: readonly string[];

@@ -22,7 +22,7 @@ const policy = {
   rules: [{ level: "Metadata" }],
 };
 
-/** Flags with which an API server writes the audit log into a folder. */
+/** Writes the audit policy into a folder, and returns the flags with which an API server writes its audit log there. */
 export function auditFlags(folder: string): readonly string[] {
   const file = join(folder, "audit-policy.json");
   writeFileSync(file, JSON.stringify(policy));

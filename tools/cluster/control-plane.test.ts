@@ -12,21 +12,21 @@ before(async () => {
 });
 after(() => cluster?.stop());
 
-test("has the Kubernetes version that the binary reports", async () => {
+test("the control plane is ready, and has the version of the Kubernetes binary", async () => {
   assert.match(await cluster.kubectl(["version", "--output=json"]), /"gitVersion": "v1\.36\.3"/);
   assert.equal(await cluster.kubectl(["get", "--raw", "/readyz"]), "ok");
 });
 
-test("accepts resources that kubectl applies", async () => {
+test("the API server accepts resources that kubectl applies", async () => {
   const answer = await cluster.kubectl(["apply", "--server-side", "-f", "-"], configMap("applied"));
   assert.equal(answer.trim(), "configmap/applied serverside-applied");
 });
 
-test("refuses forbidden requests of kubectl, with the server's message", async () => {
+test("a kubectl command that fails rejects with the server's message", async () => {
   await assert.rejects(cluster.kubectl(["get", "configmap", "absent"]), /configmaps "absent" not found/);
 });
 
-test("lets a user do what RBAC grants, and refuses all other requests", async () => {
+test("the API server lets a user do what RBAC grants, and refuses all other requests", async () => {
   const user = "system:serviceaccount:default:reader";
   const config = await cluster.kubeconfigFor(user, ["testers"]);
   const asUser = (...args: string[]) => cluster.kubectl([`--kubeconfig=${config}`, ...args]);
@@ -41,7 +41,7 @@ test("lets a user do what RBAC grants, and refuses all other requests", async ()
   await assert.rejects(asUser("get", "secrets"), /Forbidden/);
 });
 
-test("deletes the dependents of a deleted owner, and removes namespaces", async () => {
+test("the controllers delete the dependents of a deleted owner, and remove deleted namespaces", async () => {
   await cluster.kubectl(["create", "namespace", "short-lived"]);
   const owner = await cluster.kubectl(["create", "configmap", "owner", "-o", "jsonpath={.metadata.uid}"]);
   const owned = JSON.parse(configMap("owned"));
@@ -52,7 +52,7 @@ test("deletes the dependents of a deleted owner, and removes namespaces", async 
   await cluster.kubectl(["delete", "namespace", "short-lived", "--timeout=30s"]);
 });
 
-test("keeps its data when the API server restarts", async () => {
+test("the control plane keeps its data when the API server restarts", async () => {
   await cluster.kubectl(["create", "-f", "-"], configMap("before-restart"));
   await cluster.restartApiServer();
   assert.equal(await cluster.kubectl(["get", "configmap", "before-restart", "-o", "jsonpath={.data.word}"]), "kept");

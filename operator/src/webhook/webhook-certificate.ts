@@ -1,7 +1,7 @@
 /**
  * Rotates the webhook's certificate. It is stored in a Secret that all replicas of the operator share. Its authorities
- * are stored in the ValidatingWebhookConfiguration, whose address gives the certificate's names. Everything is checked
- * every minute, so that changes by other clients are repaired.
+ * are stored in the ValidatingWebhookConfiguration, and the addresses in that object determine the certificate's names.
+ * Everything is checked every minute, so that changes by other clients are repaired.
  */
 import type { ClusterObject, ClusterObjects, Resource, ResourceClient } from "@sluice/crds";
 import type { Logger } from "pino";
@@ -26,7 +26,7 @@ export interface WebhookCertificateOptions {
   readonly interval?: number;
 }
 
-/** Replicas, and with them the API server's configuration, are updated once a minute. */
+/** Milliseconds. Replicas, and with them the API server's configuration, are updated once a minute. */
 const OVERLAP = 10 * 60_000;
 
 /** Runs until the signal aborts; never rejects. */

@@ -4,7 +4,7 @@ import { Counter, Gauge, Histogram, type Registry } from "prom-client";
 /**
  * Returns a function to call at the start of every review. Its result is called with the HTTP status of the response.
  *
- * @param path Of the webhook: the value of the label `webhook`.
+ * @param path Path of the webhook: the value of the label `webhook`.
  */
 export function createWebhookMetrics(registry: Registry, path: string): () => (code: number) => void {
   const registers = [registry];

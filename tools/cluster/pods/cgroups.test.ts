@@ -8,7 +8,7 @@ const groupLines = (names: readonly string[], path: string) =>
 const mountLine = (options: string, { root = "/", point = `/sys/fs/cgroup/${options}`, access = "rw" } = {}) =>
   `40 30 0:35 ${root} ${point} ${access},nosuid - cgroup cgroup rw,${options}`;
 
-test("finds the group of this process in every hierarchy of cgroup v1", () => {
+test("the control group of the process is found in every hierarchy of cgroup v1", () => {
   const groups = [...groupLines([...controllers, "name=systemd"], "/a/b:c"), "0::/unified"].join("\n");
   const mounts = [...controllers.map((name) => mountLine(name)), mountLine("name=systemd", { point: "/c/systemd" })];
   const found = hierarchies(groups, ["20 1 0:5 / /proc rw - proc proc rw", ...mounts].join("\n"));
@@ -21,7 +21,7 @@ test("finds the group of this process in every hierarchy of cgroup v1", () => {
   assert.equal(found.length, controllers.length + 1);
 });
 
-test("finds the group if a mount shows only the container's part of the hierarchy", () => {
+test("the control group is found if a mount shows only the container's part of the hierarchy", () => {
   const mounts = controllers.map((name) => mountLine(name, { root: "/docker/1" })).join("\n");
   const found = hierarchies(groupLines(controllers, "/docker/1/x").join("\n"), mounts);
   assert.ok(typeof found !== "string");
@@ -42,7 +42,7 @@ const refused: readonly [what: string, groups: string, mounts: string, expected:
     /^cgroup v1 is not mounted for cpu, cpuacct, cpuset, devices, freezer, memory, pids$/,
   ],
   [
-    "cgroup v2 beside a part of v1",
+    "cgroup v2 and a part of v1",
     [...groupLines(["memory"], "/"), "0::/user.slice"].join("\n"),
     [mountLine("memory"), "30 20 0:26 / /sys/fs/cgroup/unified rw - cgroup2 cgroup2 rw"].join("\n"),
     /^cgroup v1 is not mounted for cpu, cpuacct, cpuset, devices, freezer, pids$/,
@@ -64,7 +64,7 @@ const refused: readonly [what: string, groups: string, mounts: string, expected:
   ],
 ];
 for (const [what, groups, mounts, expected] of refused) {
-  test(`reports in a sentence what is missing on a machine with ${what}`, () => {
+  test(`on a machine with ${what}, a sentence tells what is missing`, () => {
     const answer = hierarchies(groups, mounts);
     assert.ok(typeof answer === "string");
     assert.match(answer, expected);
