@@ -10,7 +10,8 @@ export interface PushCertificates {
 }
 
 /**
- * Writes an authority, a certificate for the nodes and one for the operator into a folder, readable by its owner only.
+ * Writes an authority, a certificate for the nodes and one for the operator into a folder, as files that only their
+ * owner can read.
  */
 export async function writePushCertificates(folder: string): Promise<PushCertificates> {
   mkdirSync(folder, { recursive: true, mode: 0o700 });

@@ -20,7 +20,7 @@ test("a stack in an existing namespace, with Roles alone, needs nothing outside 
   );
 });
 
-test("a stack with its own namespace creates it, and cluster-scoped objects", () => {
+test("a stack with its own namespace needs permission for the namespace and for cluster-scoped objects", () => {
   const found = needs({ namespace: "shop", namespaces: "[]" });
   for (const need of ["namespaces", "clusterroles", "clusterrolebindings", "validatingwebhookconfigurations"]) {
     assert.ok(found.includes(need), need);

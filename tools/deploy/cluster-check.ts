@@ -1,4 +1,4 @@
-/** Checks the cluster's requirements of a stack before anything is created. */
+/** Checks what a stack requires of the cluster before anything is created. */
 import { execFile } from "node:child_process";
 import { tool } from "../programs/tool.ts";
 import { StartError } from "../start/ports.ts";
@@ -31,7 +31,7 @@ const atHome = [
   "statefulsets.apps",
 ];
 
-/** The resources that a stack with this config creates, or may create with other values. */
+/** The kinds of resources that a stack with this config creates, or may create when its values change. */
 export function needsOf(config: ConfigTexts): readonly Need[] {
   if (config.get("sluice:creates") === "crds") return [{ kind: "customresourcedefinitions.apiextensions.k8s.io" }];
   const namespace = config.get("sluice:namespace") ?? "default";
@@ -68,15 +68,15 @@ export function kubectlOf(kubeconfig: string): (args: readonly string[]) => Prom
 }
 
 /**
- * @param read Reads the config of the stack, once there is a cluster. @throws StartError when there is no cluster, or
- * with each verb that is not allowed.
+ * @param read Reads the config of the stack; called once the cluster has answered.
+ * @throws StartError when there is no cluster, or with each kind that the user may not create.
  */
 export async function checkCluster(kubeconfig: string, read: () => Promise<ConfigTexts>): Promise<void> {
   const kubectl = kubectlOf(kubeconfig);
   try {
     await kubectl(["get", "--raw=/version"]);
   } catch (error) {
-    throw new StartError(`no cluster answers where ${kubeconfig} says: ${messageOf(error)}`);
+    throw new StartError(`no cluster answers at the address in ${kubeconfig}: ${messageOf(error)}`);
   }
   const missing: string[] = [];
   for (const { kind, namespace } of needsOf(await read())) {

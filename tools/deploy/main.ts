@@ -102,7 +102,7 @@ async function deploy(project: Project, { stack, action, kubeconfig }: Deploymen
   await checkCluster(kubeconfig, () => readConfig(project, stack));
   if (stack !== "crds" && action !== "destroy") await bringCrds(project, { action, kubeconfig });
   const code = await act(project, stack, action);
-  if (code === 0 && action === "up") say(`\nTo use pulumi on it:\n${usePulumi(project, stack)}`);
+  if (code === 0 && action === "up") say(`\nTo use pulumi on this stack:\n${usePulumi(project, stack)}`);
   return code;
 }
 
@@ -123,7 +123,7 @@ function usePulumi({ folder, env }: Project, stack: string): string {
 
 const quoted = (text: string): string => `'${text.replaceAll("'", "'\\''")}'`;
 
-/** One of three tools installs the CRDs; the other two leave them alone. */
+/** Runs the action on the stack `crds`, unless the chart or another tool has installed the CRDs. */
 async function bringCrds(project: Project, { action, kubeconfig }: Omit<Deployment, "stack">): Promise<void> {
   const manager = await crdsManager(kubeconfig);
   if (manager === "helm" || manager === "others") {

@@ -42,7 +42,7 @@ export async function openProject(options: ProjectOptions): Promise<Project> {
   for (const file of readdirSync(program).filter((name) => /^Pulumi\..*yaml$/.test(name))) {
     if (!existsSync(join(folder, file))) cpSync(join(program, file), join(folder, file));
   }
-  // Pulumi accepts a relative path of the program only.
+  // Pulumi accepts only a relative path to the program.
   const project = readFileSync(join(program, "Pulumi.yaml"), "utf8");
   const main = `main: ${join(relative(folder, program), "index.ts")}`;
   writeFileSync(

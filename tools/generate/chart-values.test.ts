@@ -32,7 +32,7 @@ test("values are described by their comments, with types of their defaults", () 
   ]);
 });
 
-test("the schema has every value and no other value", () => {
+test("the schema has every value and `global`, and refuses other values", () => {
   const { properties, additionalProperties } = valuesSchema(chartValues(text)) as {
     properties: { part: { properties: object; additionalProperties: boolean } };
     additionalProperties: boolean;
@@ -42,7 +42,7 @@ test("the schema has every value and no other value", () => {
   assert.deepEqual([additionalProperties, properties.part.additionalProperties], [false, false]);
 });
 
-test("the type has every value, with its description", () => {
+test("the type has every value, with the description from the schema", () => {
   const [, ...lines] = valuesType(valuesSchema(chartValues(text)))
     .trimEnd()
     .split("\n\n")
@@ -66,7 +66,7 @@ test("the type has every value, with its description", () => {
 });
 
 for (const [what, faulty, words] of [
-  ["that no comment describes", "part:\n  replicas: 2\n", /no comment says what part\.replicas does/],
-  ["of nothing", "- a\n", /not a map/],
+  ["with a value that no comment describes", "part:\n  replicas: 2\n", /no comment says what part\.replicas does/],
+  ["that is a list", "- a\n", /not a map/],
 ] as const)
-  test(`refuses a file ${what}`, () => assert.throws(() => chartValues(faulty), words));
+  test(`a values file ${what} is refused`, () => assert.throws(() => chartValues(faulty), words));

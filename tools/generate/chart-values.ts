@@ -9,7 +9,7 @@ import { printJson } from "./print-json.ts";
 
 type Schema = Readonly<Record<string, unknown>>;
 
-/** A documented value of the chart. Members below it are the user's. */
+/** A documented value of the chart. If it is a map, users choose its members. */
 export interface ChartValue {
   /** With dots: `gateway.service.port`. */
   readonly path: string;
@@ -42,7 +42,7 @@ const definitions: Readonly<Record<string, Schema>> = {
 /**
  * All values in the order of the file.
  *
- * @throws Error for a value without a comment.
+ * @throws Error for a value without a comment, and for a text that is not a map.
  */
 export function chartValues(text: string): readonly ChartValue[] {
   const { contents } = parseDocument(text);

@@ -11,7 +11,7 @@ export interface Hierarchy {
   readonly own: string;
 }
 
-/** The hierarchies that runc and the kubelet need to run pods. */
+/** The controllers that runc and the kubelet need to run pods. */
 const needed = ["cpu", "cpuacct", "cpuset", "devices", "freezer", "memory", "pids"];
 
 /**

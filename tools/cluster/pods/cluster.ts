@@ -44,7 +44,7 @@ export interface Cluster {
   run(command: string, args: readonly string[], options?: RunOptions): Promise<Answer>;
   /** Starts a long-running command inside, see startProcess. `stop` and `signal` reach the command itself. */
   start(command: string, args: readonly string[], options: StartOptions): Promise<Process>;
-  /** The command line that runs a command inside from a shell of this machine, with our environment. */
+  /** The command line that runs a command inside from a shell of this machine, with the environment of that shell. */
   enter(command: readonly string[]): readonly string[];
   /** Runs kubectl inside as the administrator and resolves to its stdout. Rejects with its stderr. */
   kubectl(args: readonly string[], input?: string): Promise<string>;

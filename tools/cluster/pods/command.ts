@@ -15,7 +15,7 @@ import { CannotRun, usableHierarchies } from "./machine.ts";
  *
  * @param binaries Folder for the commands that are to be on PATH.
  * @returns the exit code.
- * @throws StartError where it cannot run.
+ * @throws StartError on a machine that cannot run a cluster.
  */
 export async function runPods(binaries: string): Promise<number> {
   console.log("Starting a Kubernetes cluster of one node.");
@@ -50,7 +50,7 @@ The cluster is ready. In the terminal for these commands:
   inside curl http://SERVICE.NAMESPACE.svc.cluster.local
 
 \`inside\` runs a command in the node's network, where names of Services resolve; there only ${typed(tmpdir())} can be
-written to. There is no registry and no way out: a pod runs what was imported. These images are there:
+written to. There is no registry and no access to other networks: pods run imported images only. These are imported:
 ${Object.values(product.images)
   .map(({ name }) => `\n  ${name}`)
   .join("")}

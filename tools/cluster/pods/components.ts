@@ -3,7 +3,7 @@ import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { auditFlags } from "../audit.ts";
 
-/** These addresses cannot conflict with the machine's: the node has a network namespace of its own. */
+// These addresses cannot conflict with the machine's: the node has a network namespace of its own.
 export const apiServer = "https://10.99.0.1:6443";
 export const nodeName = "node";
 export const dnsAddress = "10.96.0.10";
@@ -37,9 +37,9 @@ export interface ComponentOptions {
   readonly audit: boolean;
 }
 
-/** A component's command line, the program first. */
 export type ComponentName = keyof ReturnType<typeof commandLines>;
 
+/** The command line of each component, the program first. */
 export function commandLines({ folder, kube, containerd, audit }: ComponentOptions) {
   const file = (name: string) => join(folder, name);
   return {
@@ -133,7 +133,7 @@ state = "/run/containerd"
   path = "${join(folder, "containerd-opt")}"
 [plugins."io.containerd.grpc.v1.cri"]
   sandbox_image = "${pauseImage}"
-  # Without CAP_SYS_RESOURCE no pod starts otherwise: runc may not lower its score.
+  # Otherwise no pod starts without CAP_SYS_RESOURCE, because runc may not lower the score.
   restrict_oom_score_adj = true
   [plugins."io.containerd.grpc.v1.cri".cni]
     bin_dir = "${cni}"

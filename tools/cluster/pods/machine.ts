@@ -18,7 +18,7 @@ export const namespaces = ["--mount", "--net", "--pid", "--uts", "--ipc", "--cgr
 /**
  * The control groups of this process, where a node can run.
  *
- * @throws CannotRun on a machine without them.
+ * @throws CannotRun on a machine that cannot run a node.
  */
 export async function usableHierarchies(): Promise<readonly Hierarchy[]> {
   const refuse = (reason: string) => new CannotRun(`a cluster with pods cannot run here: ${reason}`);
@@ -93,7 +93,7 @@ export async function removeLeftovers(): Promise<void> {
   }
 }
 
-/** Undefined when another process has removed the trace file meanwhile. */
+/** Undefined when another process has removed the trace file since it was listed. */
 function readTrace(place: string): Trace | undefined {
   try {
     return JSON.parse(readFileSync(place, "utf8"));

@@ -9,9 +9,9 @@ import { files } from "./components.ts";
 import { identity, leaveTrace, namespaces, usableHierarchies } from "./machine.ts";
 
 export interface RunOptions {
-  /** Added to our environment; undefined removes a variable. */
+  /** Added to the environment of this process; undefined removes a variable. */
   readonly env?: Readonly<Record<string, string | undefined>>;
-  /** Default: our own. */
+  /** Default: that of this process. */
   readonly cwd?: string;
   /** The command's standard input. Default: empty. */
   readonly input?: string;
@@ -28,7 +28,7 @@ export interface Answer {
 export interface Node {
   /** The state folder, the same path inside and outside. */
   readonly folder: string;
-  /** The command line that runs another one inside, in the working directory in which it is called. */
+  /** The command line that runs a command inside, in the working directory of the caller. */
   enter(command: readonly string[]): readonly string[];
   run(command: string, args: readonly string[], options?: RunOptions): Promise<Answer>;
   start(command: string, args: readonly string[], options: StartOptions): Promise<Process>;
@@ -116,7 +116,10 @@ export async function startNode(pause: string, prepare: (folder: string) => unkn
   }
 }
 
-/** `nsenter` waits outside for the process that it has started inside, and forwards no signals to it. */
+/**
+ * Sends signals to the command itself: `nsenter` waits outside for the process that it has started inside, and forwards
+ * no signals to it.
+ */
 function withSignals(started: Process): Process {
   const signal = (name: NodeJS.Signals) => {
     const children = readFileSync(`/proc/${started.pid}/task/${started.pid}/children`, "utf8").trim();
@@ -141,7 +144,7 @@ function withSignals(started: Process): Process {
 function collect([command = "", ...args]: readonly string[], options: RunOptions): Promise<Answer> {
   const { input = "", timeout = 120_000 } = options;
   const env = { ...process.env, ...options.env };
-  // Node's test runner marks its child processes with it, and a nested runner would switch to the parent's protocol.
+  // Node's test runner sets this for its child processes, and a nested runner would switch to the parent's protocol.
   delete env.NODE_TEST_CONTEXT;
   return new Promise((resolve, reject) => {
     const child = spawn(command, args, { cwd: options.cwd, env, detached: true, stdio: "pipe" });
