@@ -59,15 +59,19 @@ for (const file of ["tools/launch.sh", "gateway/bin/sluice"]) {
     assert.deepEqual(run(file, "version"), { status: 1, output: sentence });
   });
 
-  for (const version of ["v20.20.2", "v25.9.9", "sh: node: not found"])
-    test(`${file} reports in one sentence that ${version} is too old if npm ci installs no Node`, (context) => {
+  for (const [what, version] of [
+    ["Node 20", "v20.20.2"],
+    ["Node 25", "v25.9.9"],
+    ["no Node", "sh: node: not found"],
+  ] as const)
+    test(`${file} says in one sentence that it needs Node 26 if npm ci installs none and the machine has ${what}`, (context) => {
       const { status, output } = cloneOf(context, `'${version}'`, true).run(file, "version");
       assert.equal(status, 1);
       assert.match(output, /^This needs Node 26 or newer, .*: put one first on the PATH \(found: [^\n]*\)\.\n$/);
     });
 }
 
-test("runs with the machine's Node if it is new enough: programs with node, commands by their first line", (context) => {
+test("the launcher uses the machine's Node if it is new enough: for programs, and for commands by their first line", (context) => {
   const { run } = cloneOf(context, "v26.0.0", true);
   assert.deepEqual(run("tools/launch.sh", "tools/stages/main.ts", "a b"), {
     status: 0,
@@ -94,7 +98,7 @@ test("the three programs have a command each", () => {
 });
 
 for (const [name, script] of Object.entries(manifest.scripts)) {
-  test(`npm run ${name} reports that npm ci must run first`, () => {
+  test(`npm run ${name} runs ${name === "format" ? "biome" : "an existing program through the launcher"}`, () => {
     const [command, program = ""] = script.split(" ");
     if (name === "format") return assert.equal(command, "biome");
     assert.equal(command, "tools/launch.sh");
@@ -102,7 +106,7 @@ for (const [name, script] of Object.entries(manifest.scripts)) {
   });
 }
 
-test("npm ci prints no warnings on the oldest Node that the README names", (context) => {
+test("npm ci prints no warnings about engines on the oldest Node that the README names", (context) => {
   const [, oldest = ""] = /^>=(\d+\.\d+)$/.exec(manifest.engines.node) ?? [];
   for (const page of ["README.md", "CONTRIBUTING.md"])
     assert.ok(readFileSync(join(root, page), "utf8").includes(`Node ${oldest} or newer`), `${page}: Node ${oldest}`);

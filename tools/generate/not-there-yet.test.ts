@@ -75,7 +75,7 @@ const refused: readonly (readonly [subject: string, name: string, entity: Entity
 ];
 
 for (const [subject, name, [collection, entity]] of refused) {
-  test(`${name} of ${collection} is refused, as the list says`, () => {
+  test(`${collection} with ${name} are refused, as the list says`, () => {
     assert.ok(namesIn(subject).includes(name), `the row '${subject}' does not name it`);
     const { violations } = checkEntity(collection, entity);
     assert.ok(violations && violations.length > 0, "it is accepted");

@@ -14,7 +14,7 @@ const lock = {
   "node_modules/dev": { version: "1.0.0", license: "MIT" },
 } as const;
 
-test("lists each run-time package once, with its versions, its licence and the workspaces that need it", () => {
+test("the list has each run-time package once, with its versions, its licence and the workspaces that need it", () => {
   const rows = thirdPartyLicenses(lock).content.split("|---|---|---|---|\n")[1];
   assert.equal(
     rows,

@@ -9,8 +9,9 @@ import { user } from "./workloads.ts";
 /** The base layer of a root file system. */
 export interface Base {
   readonly entries: readonly Entry[];
-  /** The packages that the layer's files come from, of this machine's distribution and of npm. */
+  /** The packages of this machine's distribution that the layer's files come from. */
   readonly packages: readonly SystemPackage[];
+  /** The npm packages that the layer's files come from. */
   readonly npm: readonly Locked[];
 }
 

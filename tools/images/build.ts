@@ -113,13 +113,13 @@ export function runAs(about: {
   };
 }
 
-/** The sources that decide the contents of the images, besides the files of this machine. */
+/** The sources that, together with the files of this machine, decide the contents of the images. */
 export const sources = [
   ...["gateway/plugin-sdk", "gateway/plugins", "crds/model", "crds/client", "gateway", "operator", "user-api"],
   ...["tools/images", "tools/build", "package.json", "package-lock.json", "LICENSE", "THIRD_PARTY_LICENSES.md"],
 ];
 
-/** The last commit that changed the sources, with `-dirty` when they differ; none outside a clone. */
+/** The last commit that changed the sources, with `-dirty` when they have changed since; undefined outside a clone. */
 export function revision(): string | undefined {
   const git = (...args: readonly string[]) =>
     execFileSync("git", [...args, "--", ...sources], {

@@ -16,7 +16,7 @@ export interface Start {
  * The first line of a workspace's built command, in the form of an image: the image has no `env` program that could
  * run it.
  *
- * @throws Error when the line has another form.
+ * @throws Error when the line has a different form.
  */
 export function startOf(workspace: string): Start {
   const source = join(workspace, "src/main.ts");
@@ -27,6 +27,6 @@ export function startOf(workspace: string): Start {
   const node = all.indexOf("node");
   const env = all.slice(0, node);
   if (node < 0 || !env.every((word) => /^\w+=/.test(word)))
-    throw new Error(`the first line of ${source} has another form than expected: ${line}`);
+    throw new Error(`the first line of ${source} has an unexpected form: ${line}`);
   return { env, entrypoint: [`/${places.node}`, ...all.slice(node + 1), `/${command}`] };
 }

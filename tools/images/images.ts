@@ -20,7 +20,7 @@ import { type Image, writeArchive } from "./oci.ts";
 import { postgresImage, redisImage } from "./stand-ins.ts";
 import { type WorkloadName, workloads } from "./workloads.ts";
 
-/** Our workloads, and servers that they connect to in a cluster that cannot pull images. */
+/** Sluice's workloads, and servers that they connect to in a cluster that cannot pull images. */
 export type ImageName = WorkloadName | "test-postgres" | "test-redis";
 
 /** Images in a file for `ctr -n k8s.io images import`. */
@@ -55,7 +55,7 @@ export async function images(
   return cached;
 }
 
-/** Every image, in the order of their names here. */
+/** Builds every image: those of the workloads, then those of the test servers. */
 export async function buildAll(kit: Kit = makeKit()): Promise<readonly Image[]> {
   const ours = Object.values(workloads).map((workload) => imageOf(workload, kit));
   return [...ours, await postgresImage(kit), await redisImage()];

@@ -51,7 +51,7 @@ export function packagesOf(files: readonly string[]): readonly SystemPackage[] {
   }
   const known = new Set([...owners.values()].flatMap((some) => [...some]));
   const unknown = files.filter((path) => !known.has(path));
-  if (unknown.length > 0) throw new Error(`dpkg does not know which package brought ${unknown.join(", ")}`);
+  if (unknown.length > 0) throw new Error(`dpkg does not know which package contains ${unknown.join(", ")}`);
   const format = "$" + "{Package}\t$" + "{Version}\t$" + "{Architecture}\n";
   return [...owners].toSorted().map(([owner, some]) => {
     const [name = "", version = "", architecture = ""] = dpkg(["-W", "-f", format, owner]).trim().split("\t");

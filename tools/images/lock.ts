@@ -48,10 +48,11 @@ export interface Closure {
 }
 
 /**
- * Follows the production dependencies of a workspace through the lockfile, resolved like Node. Packages for other
+ * Follows the production dependencies of a workspace through the lockfile, resolved as by Node. Packages for other
  * platforms and optional peers are not followed.
  *
- * @param without Names of packages that are not followed. @throws Error when a needed package is not installed.
+ * @param without Names of packages that are not followed.
+ * @throws Error when a needed package is not installed.
  */
 export function closureOf(workspace: string, without: readonly string[]): Closure {
   const seen = new Set<string>();

@@ -10,11 +10,11 @@ import { copied, type Entry, file, folder, link } from "./tree.ts";
 
 /**
  * Test images of servers that Sluice's workloads connect to, for clusters that cannot pull images. They contain the
- * programs that other suites use too. They accept the arguments and variables of Docker's official images, as far as
- * charts use them.
+ * programs that other suites use too. They accept those arguments and variables of Docker's official images that charts
+ * use.
  */
 
-/** `redis:7`: this machine's redis-server. Arguments go to the server; a first argument `redis-server` is ignored. */
+/** `redis:7`: this machine's redis-server. It has no entrypoint: the arguments must start with `redis-server`. */
 export async function redisImage(): Promise<Image> {
   const program = await tool("redis-server");
   const { entries } = programBase([program]);

@@ -1,9 +1,9 @@
 /**
- * The entrypoint of the image test-postgres: makes the data folder at the first start, as the variables of Docker's
- * official image say, and becomes Postgres.
+ * The entrypoint of the image test-postgres: creates the data folder at the first start, as the variables of Docker's
+ * official image say, and then becomes Postgres.
  *
  * POSTGRES_PASSWORD or POSTGRES_PASSWORD_FILE (needed at the first start), POSTGRES_USER (default postgres), POSTGRES_DB
- * (default the user's name), PGDATA. Arguments go to Postgres; a first argument `postgres` may stand before them.
+ * (default the user's name), PGDATA. Arguments go to Postgres; a first argument `postgres` is ignored.
  */
 import { spawnSync } from "node:child_process";
 import { existsSync, mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
@@ -47,7 +47,7 @@ function password(): string {
   const { POSTGRES_PASSWORD_FILE: file, POSTGRES_PASSWORD: given } = process.env;
   const text = file === undefined ? given : readFileSync(file, "utf8").trim();
   if (text) return text;
-  process.stderr.write("POSTGRES_PASSWORD or POSTGRES_PASSWORD_FILE is needed to make the database\n");
+  process.stderr.write("POSTGRES_PASSWORD or POSTGRES_PASSWORD_FILE is needed to create the database\n");
   process.exit(1);
 }
 

@@ -30,7 +30,7 @@ export const folder = (path: string, mode = 0o755): Folder => ({ kind: "folder",
 
 export const link = (path: string, to: string): Link => ({ kind: "link", path, to });
 
-/** A world-readable file; executable if `mode` allows it. */
+/** A file, by default world-readable and not executable. */
 export const file = (path: string, content: Buffer | string, mode = 0o644): File => ({
   kind: "file",
   path,

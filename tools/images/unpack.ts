@@ -5,7 +5,7 @@ import { temporaryFolder } from "../process/index.ts";
 import { type ImageName, images } from "./images.ts";
 import type { RunAs } from "./oci.ts";
 
-/** An unpacked image, like in a container runtime. */
+/** An unpacked image, as in a container runtime. */
 export interface Unpacked {
   readonly runAs: RunAs;
   /** Folders with the files of the layers, the lowest first. Images that share a layer share its folder. */

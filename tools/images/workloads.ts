@@ -1,6 +1,6 @@
 import manifest from "../../package.json" with { type: "json" };
 
-/** One of our programs that has an image of its own. */
+/** A program of Sluice that has an image of its own. */
 export interface Workload {
   readonly name: WorkloadName;
   readonly title: string;
@@ -33,7 +33,7 @@ export const workloads: Readonly<Record<WorkloadName, Workload>> = {
     description: "A node: serves clients' requests, configured by the operator, a database or a file.",
     workspace: "gateway",
     words: ["gateway"],
-    // A node has no access to Kubernetes; `sluice admin`, `start` and `config` are in the other image.
+    // A node has no access to Kubernetes; `sluice admin`, `start` and `config` are in the image of `admin`.
     without: ["@sluice/crds"],
   },
   admin: {
@@ -61,7 +61,7 @@ export const workloads: Readonly<Record<WorkloadName, Workload>> = {
   },
 };
 
-/** The version of all our packages. */
+/** The version of all packages of Sluice. */
 export const { version } = manifest;
 
 /** The user and group of every image. Numeric, because Kubernetes cannot verify that a user name is not root. */

@@ -3,14 +3,14 @@ import { createSocket } from "node:dgram";
 import { createServer } from "node:net";
 
 /**
- * Below Linux' range for outgoing connections (32768-60999). A port in that range could be taken by any connection
+ * Below Linux's range for outgoing connections (32768-60999). A port in that range could be taken by any connection
  * between this check and the listener's start, or while a server restarts.
  */
 const range = { from: 20_000, to: 32_000 };
 
 /**
  * A free TCP port of 127.0.0.1, for a process that needs its port before it starts. Until this process ends, no other
- * call returns the same port, in any process: suites that run at a time would take each other's ports.
+ * call returns the same port, in any process: otherwise concurrent suites would take each other's ports.
  */
 export async function freePort(): Promise<number> {
   for (let attempt = 0; attempt < 100; attempt++) {

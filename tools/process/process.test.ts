@@ -13,7 +13,7 @@ async function runs(pid: number): Promise<boolean> {
   return (await ps.ended()).code === 0 && !ps.output().startsWith("Z");
 }
 
-test("is ready when the output matches, and stops with TERM", async () => {
+test("a process is ready when its output matches, and stops on SIGTERM", async () => {
   const code =
     "process.on('SIGTERM', () => { console.log('ending'); process.exit(3) }); setInterval(() => {}, 9e5); console.log('up')";
   const started = await startProcess(process.execPath, node(code), { name: "sleeper", ready: /up/ });
@@ -22,7 +22,7 @@ test("is ready when the output matches, and stops with TERM", async () => {
   assert.match(started.output(), /up\nending/);
 });
 
-test("is ready when an address answers", async () => {
+test("a process is ready when its address responds", async () => {
   const port = await freePort();
   const code = `import { createServer } from "node:http"; createServer((_, r) => r.end()).listen(${port}, "127.0.0.1")`;
   const server = await startProcess(process.execPath, node(code), {
@@ -34,7 +34,7 @@ test("is ready when an address answers", async () => {
   assert.equal(await isFree(port), true);
 });
 
-test("a process that ends early fails at once, with its output", async () => {
+test("starting a process that ends early fails at once, with its output", async () => {
   const failing = startProcess(process.execPath, node("console.error('no such setting'); process.exit(7)"), {
     name: "failing",
     ready: /never/,
@@ -70,7 +70,7 @@ test("a process that ignores TERM is killed with its children after the deadline
   await waitFor(async () => !(await runs(child)), { what: "the child to end" });
 });
 
-test("processes and folders end with a suite that is killed", async () => {
+test("when a suite is killed, its processes end and its folders are removed", async () => {
   const index = join(import.meta.dirname, "index.ts");
   const code = `
     import { startProcess, temporaryFolder } from ${JSON.stringify(index)};

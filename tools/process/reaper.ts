@@ -51,7 +51,7 @@ export function hasEnded(group: number): void {
   tell(`ended ${group}`);
 }
 
-/** A new empty folder for the state of one run. `remove` deletes it, or the end of this process. */
+/** A new empty folder for the state of one run. `remove` deletes it, and so does the end of this process. */
 export function temporaryFolder(name: string): { readonly path: string; remove(): void } {
   const path = mkdtempSync(join(tmpdir(), `sluice-${name}-`));
   tell(`folder ${path}`);

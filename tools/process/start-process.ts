@@ -10,7 +10,7 @@ export interface Exit {
   readonly signal: NodeJS.Signals | null;
 }
 
-/** A process that a suite has started. It ends with the suite's process at the latest, even if that is killed. */
+/** A process that a suite has started. It ends with the suite's process at the latest, even if the suite is killed. */
 export interface Process {
   readonly name: string;
   readonly pid: number;
@@ -50,12 +50,12 @@ export interface StartOptions {
   readonly ready?: RegExp | string | URL | (() => unknown);
   /** Milliseconds until the process must be ready. Default 30,000. */
   readonly timeout?: number;
-  /** Added to our environment; undefined removes a variable. */
+  /** Added to the environment of this process; undefined removes a variable. */
   readonly env?: Readonly<Record<string, string | undefined>>;
   readonly cwd?: string;
   /** Run as another user; needs root. */
   readonly user?: { readonly uid: number; readonly gid: number };
-  /** The signal for the process when our own process dies without stopping it. Default SIGTERM. */
+  /** The signal for the started process when this process dies without stopping it. Default SIGTERM. */
   readonly lastSignal?: NodeJS.Signals;
   /** Called with the process's output as it arrives: chunks of stdout and stderr, not whole lines. */
   readonly onOutput?: (piece: string) => void;
@@ -97,7 +97,7 @@ async function answers(address: string | URL): Promise<boolean> {
 
 async function spawned(command: string, args: readonly string[], options: StartOptions): Promise<Started> {
   const env = { ...process.env, ...options.env };
-  // Node's test runner marks its child processes with it, and a nested runner would switch to the parent's protocol.
+  // Node's test runner sets this for its child processes, and a nested runner would switch to the parent's protocol.
   delete env.NODE_TEST_CONTEXT;
   const child = spawn(command, args, {
     cwd: options.cwd,

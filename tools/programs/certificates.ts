@@ -24,8 +24,9 @@ export interface IssueOptions {
   readonly sans?: readonly string[];
   /** Extended key usage. */
   readonly usage: "client" | "server";
-  /** The start of validity. Default: yesterday, and the end is tomorrow, because clocks of test machines differ. */
+  /** The start of validity. Default: a day ago, because clocks of test machines differ. */
   readonly notBefore?: Date;
+  /** The end of validity. Default: in a day. */
   readonly notAfter?: Date;
 }
 

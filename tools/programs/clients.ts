@@ -4,18 +4,18 @@ import { fromGo } from "./go.ts";
 const clients = join(import.meta.dirname, "../../test/clients");
 const deckVersion = "1.55.0";
 
-/** Kong's command decK, built like in its own project. */
+/** Kong's command decK, built as in its own project. */
 export const deck = fromGo({
   name: "deck",
   module: join(clients, "deck"),
   package: "github.com/kong/deck",
   ldflags: [`-X github.com/kong/deck/cmd.VERSION=${deckVersion}`],
-  what: `decK ${deckVersion} with Go, about 7 minutes the first time (two cores)`,
+  what: `decK ${deckVersion}, about 7 minutes the first time (two cores)`,
 });
 
-/** Our test program that calls every method of Kong's Go client, see its main.go. */
+/** The test program that calls every method of Kong's Go client, see its main.go. */
 export const goKong = fromGo({
   name: "go-kong",
   module: join(clients, "go-kong"),
-  what: "a client program on go-kong with Go, about 20 seconds",
+  what: "a client program on go-kong, about 20 seconds",
 });

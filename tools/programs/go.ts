@@ -4,12 +4,12 @@ import { startProcess } from "../process/index.ts";
 import { cacheFolder, keyOf } from "./cache.ts";
 import { oneAtATime } from "./one-at-a-time.ts";
 
-/** A program that Go builds from one of our modules. */
+/** A program that Go builds from a module of this repository. */
 export interface GoTool {
   readonly name: string;
   /** Folder of the module: go.mod and go.sum, and main.go when `package` is not set. */
   readonly module: string;
-  /** The package of the program in another module, a `tool` of our go.mod. Default: our own module. */
+  /** The package of the program in another module, a `tool` of the go.mod. Default: the module itself. */
   readonly package?: string;
   /** For the linker. Default: only flags that reduce the size. */
   readonly ldflags?: readonly string[];
@@ -52,7 +52,7 @@ function pathOf(wanted: GoTool): string {
 
 async function compile(wanted: GoTool, path: string, say: (line: string) => void): Promise<void> {
   const { name, module, what } = wanted;
-  say(`${name}: building ${what}`);
+  say(`${name}: Go builds ${what}`);
   const began = performance.now();
   const elapsed = () => `${Math.round((performance.now() - began) / 1000)} s`;
   const partial = `${path}.${process.pid}`;
@@ -61,7 +61,7 @@ async function compile(wanted: GoTool, path: string, say: (line: string) => void
     cwd: module,
     env: { CGO_ENABLED: "0", GOFLAGS: undefined },
   }).catch((cause: unknown) => {
-    throw new Error(`go is missing: install Go 1.26 or newer, it builds ${name}`, { cause });
+    throw new Error(`go is missing: install Go 1.26 or newer to build ${name}`, { cause });
   });
   // With -v Go prints one line for every package that it downloads or compiles.
   const packages = () => go.output().split("\n").length - 1;

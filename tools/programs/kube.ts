@@ -12,7 +12,7 @@ const [, major, minor] = version.match(/^v(\d+)\.(\d+)/) ?? [];
 export const kube = fromGo({
   name: "kube",
   module: join(import.meta.dirname, "../cluster"),
-  what: `Kubernetes ${version} with Go, about 8 minutes the first time (two cores)`,
+  what: `Kubernetes ${version}, about 8 minutes the first time (two cores)`,
   ldflags: [
     `-X ${stamp}.gitVersion=${version} -X ${stamp}.gitMajor=${major} -X ${stamp}.gitMinor=${minor}`,
     `-X ${stamp}.gitTreeState=clean -X ${stamp}.gitCommit=${"0".repeat(40)}`,

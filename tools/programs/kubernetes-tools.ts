@@ -6,13 +6,13 @@ const clients = join(import.meta.dirname, "../../test/clients");
 const helmVersion = "v4.3.1";
 const kubeconformVersion = "v0.8.0";
 
-/** Helm, built like in its own project. */
+/** Helm, built as in its own project. */
 export const helm = fromGo({
   name: "helm",
   module: join(clients, "helm"),
   package: "helm.sh/helm/v4/cmd/helm",
   ldflags: [`-X helm.sh/helm/v4/internal/version.version=${helmVersion}`],
-  what: `Helm ${helmVersion} with Go, about 6 minutes the first time (two cores)`,
+  what: `Helm ${helmVersion}, about 6 minutes the first time (two cores)`,
 });
 
 /** Validates objects against the JSON schemas of their kinds. */
@@ -21,7 +21,7 @@ export const kubeconform = fromGo({
   module: join(clients, "kubeconform"),
   package: "github.com/yannh/kubeconform/cmd/kubeconform",
   ldflags: [`-X main.version=${kubeconformVersion}`],
-  what: `kubeconform ${kubeconformVersion} with Go, about 10 seconds the first time`,
+  what: `kubeconform ${kubeconformVersion}, about 10 seconds the first time`,
 });
 
 /** The CRD of the kind ServiceMonitor, by the Prometheus Operator project (Apache-2.0). */

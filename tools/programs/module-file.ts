@@ -33,7 +33,7 @@ export function fromModule(wanted: ModuleFile): (say: (line: string) => void) =>
       cwd: folder,
       env: { GOFLAGS: undefined },
     }).catch((cause: unknown) => {
-      throw new Error(`go is missing: install Go 1.26 or newer, it brings ${name}`, { cause });
+      throw new Error(`go is missing: install Go 1.26 or newer to download ${name}`, { cause });
     });
     const { code } = await go.ended();
     if (code !== 0) throw new Error(`go mod download ${module} failed:\n${go.tail()}`);

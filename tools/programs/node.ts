@@ -8,11 +8,11 @@ const cluster = join(import.meta.dirname, "../cluster");
 export const coredns = fromGo({
   name: "coredns",
   module: join(cluster, "coredns"),
-  what: "CoreDNS 1.15 with Go, about 4 minutes the first time (two cores)",
+  what: "CoreDNS 1.15, about 4 minutes the first time (two cores)",
 });
 
 /** The process that holds the namespaces of a pod, and of a one-node cluster. */
-export const pause = fromGo({ name: "pause", module: join(cluster, "pause"), what: "a program of 25 lines with Go" });
+export const pause = fromGo({ name: "pause", module: join(cluster, "pause"), what: "a program of 25 lines" });
 
 /** Runs containers for the kubelet. Its package brings runc, the command `ctr` and the shim that starts containers. */
 export const containerd = fromApt({ commands: ["containerd"], package: "containerd", size: "about 40 MB" });

@@ -5,7 +5,7 @@ import { test } from "node:test";
 import { startProcess } from "../process/index.ts";
 import { oneAtATime } from "./one-at-a-time.ts";
 
-test("work of one name never overlaps, work of another name does not wait", async () => {
+test("work of one name never overlaps, and work of another name does not wait", async () => {
   const name = randomUUID();
   let running = 0;
   let most = 0;

@@ -6,13 +6,13 @@ import { fromGo } from "./go.ts";
 const clients = join(import.meta.dirname, "../../test/clients");
 const versions = { pulumi: "v3.230.0", kubernetes: "4.18.2" } as const;
 
-/** The command `pulumi` with the whole engine, built like in its own project. */
+/** The command `pulumi` with the whole engine, built as in its own project. */
 const command = fromGo({
   name: "pulumi",
   module: join(clients, "pulumi"),
   package: "github.com/pulumi/pulumi/pkg/v3/cmd/pulumi",
   ldflags: [`-X github.com/pulumi/pulumi/sdk/v3/go/common/version.Version=${versions.pulumi}`],
-  what: `Pulumi ${versions.pulumi} with Go, about 5 minutes the first time (two cores)`,
+  what: `Pulumi ${versions.pulumi}, about 5 minutes the first time (two cores)`,
 });
 
 /** The language host that starts Node for the command. */
@@ -21,7 +21,7 @@ const language = fromGo({
   module: join(clients, "pulumi-language-nodejs"),
   package: "github.com/pulumi/pulumi/sdk/v3/nodejs/cmd/pulumi-language-nodejs",
   ldflags: ["-X github.com/pulumi/pulumi/sdk/v3/go/common/version.Version=v3.60.0"],
-  what: "Pulumi's language host for Node.js with Go, about a minute",
+  what: "Pulumi's language host for Node.js, about a minute",
 });
 
 /** The Kubernetes provider; its main.go lists the features that it lacks. */
@@ -29,10 +29,10 @@ const kubernetes = fromGo({
   name: "pulumi-resource-kubernetes",
   module: join(clients, "pulumi-kubernetes"),
   ldflags: [`-X github.com/pulumi/pulumi-kubernetes/provider/v4/pkg/version.Version=${versions.kubernetes}`],
-  what: `Pulumi's Kubernetes provider ${versions.kubernetes} with Go, about 13 minutes the first time (two cores)`,
+  what: `Pulumi's Kubernetes provider ${versions.kubernetes}, about 13 minutes the first time (two cores)`,
 });
 
-/** Pulumi finds its plugins by their plain names on PATH, beside itself. */
+/** The command and its plugins by the plain names under which Pulumi finds them on PATH. */
 const parts = { pulumi: command, "pulumi-language-nodejs": language, "pulumi-resource-kubernetes": kubernetes };
 
 /**

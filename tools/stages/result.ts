@@ -17,7 +17,7 @@ export interface Counts {
   readonly todo: number;
 }
 
-/** Tests that ran and failed, or were cancelled. */
+/** The number of tests that failed or were cancelled. */
 export function failedOf({ tests, passed, skipped, todo }: Counts): number {
   return tests - passed - skipped - todo;
 }
@@ -29,12 +29,12 @@ export function failedOf({ tests, passed, skipped, todo }: Counts): number {
  * @param files The files that ran, with the number of tests that each reported.
  */
 export function faultsOf(counts: Counts | undefined, files: ReadonlyMap<string, number>): readonly string[] {
-  if (files.size === 0) return ["it has no test file"];
+  if (files.size === 0) return ["the stage has no test file"];
   if (counts === undefined) return ["the runner gave no summary"];
   const empty = [...files].filter(([, tests]) => tests === 0).map(([file]) => `${file} reported no test`);
   const unproven = (["skipped", "todo"] as const)
     .filter((kind) => counts[kind] > 0)
-    .map((kind) => `${counts[kind]} ${kind}: what cannot run must fail and name what is missing`);
+    .map((kind) => `${counts[kind]} ${kind}: a test that cannot run must fail and name what is missing`);
   return [...empty, ...unproven];
 }
 

@@ -75,7 +75,7 @@ test("a test that neither passed nor was skipped has failed", () => {
 
 const faults: readonly [what: string, counts: Counts | undefined, files: [string, number][], expected: RegExp[]][] = [
   ["all tests passed", counts, [["a.test.ts", 2]], []],
-  ["there is no test file", counts, [], [/^it has no test file$/]],
+  ["there is no test file", counts, [], [/^the stage has no test file$/]],
   [
     "a file has no test",
     counts,
@@ -94,14 +94,14 @@ const faults: readonly [what: string, counts: Counts | undefined, files: [string
   ["the runner failed", undefined, [["a.test.ts", 2]], [/no summary/]],
 ];
 for (const [what, given, files, expected] of faults) {
-  test(`reports when ${what}`, () => {
+  test(`${expected.length} ${expected.length === 1 ? "fault is" : "faults are"} reported when ${what}`, () => {
     const found = faultsOf(given, new Map(files));
     assert.equal(found.length, expected.length, found.join());
     for (const [index, pattern] of expected.entries()) assert.match(String(found[index]), pattern);
   });
 }
 
-test("the summary ends with the totals, a fault counts as failed", () => {
+test("the summary ends with the totals, and a fault counts as a failure", () => {
   const results = [
     { stage: "check", passed: 7, failed: 0, seconds: 10, faults: [] },
     { stage: "unit", passed: 100, failed: 2, seconds: 51.26, faults: ["1 skipped"] },

@@ -10,8 +10,8 @@ export interface Suites {
   /** The number of test files that run at a time. */
   readonly concurrency: number;
   /**
-   * Minutes until the stage is stopped and has failed. A single test has half of it. About six times the duration on
-   * two idle cores, because a virtual machine may get a third of them.
+   * Minutes until the stage is stopped and has failed. A single test has half of this time. The limit is about six
+   * times the duration on two idle cores, because a virtual machine may get only a third of their time.
    */
   readonly minutes: number;
   /** Tools to build or install before the stage's time begins, in this order. */
@@ -32,7 +32,7 @@ export const suites: readonly Suites[] = [
     minutes: 10,
     tools: ["redis-server", "chromium", "kube"],
   },
-  // Some of the stage's files wait for the disk or for an interval: a third one uses the core meanwhile.
+  // Some of the stage's files wait for the disk or for an interval: while one waits, a third file can use its core.
   { name: "unit", what: "the test files beside the sources", concurrency: 3, minutes: 20 },
   {
     name: "conformance",
@@ -60,7 +60,7 @@ export const suites: readonly Suites[] = [
     name: "product",
     what: "npm start and a real browser",
     folders: ["test/product"],
-    // The start of the product has a limit of time.
+    // The start of the product has a time limit.
     concurrency: 1,
     minutes: 25,
   },

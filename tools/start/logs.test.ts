@@ -19,7 +19,7 @@ const cases: readonly (readonly [what: string, line: string, words: string | und
   ["an empty line", " ", undefined],
 ];
 for (const [what, line, words] of cases) {
-  test(`on the terminal, ${what} is ${words === undefined ? "nothing" : `'${words}'`}`, () => {
+  test(`on the terminal, ${what} is ${words === undefined ? "not shown" : `shown as '${words}'`}`, () => {
     assert.equal(wordsOf(line), words);
   });
 }
@@ -32,5 +32,5 @@ test("a line that arrives in pieces is shown once, and the log file contains all
   for (const piece of ['{"level":40,', '"msg":"one"}\n{"level":30,"msg":"two"}\nthr', "ee\n"]) take(piece);
   assert.deepEqual(shown, ["operator: one", "operator: three"]);
   const file = join(folder.path, "operator.log");
-  await waitFor(() => readFileSync(file, "utf8").endsWith("three\n"), { what: "the file" });
+  await waitFor(() => readFileSync(file, "utf8").endsWith("three\n"), { what: "the log file to be complete" });
 });

@@ -14,7 +14,7 @@ import { seedUsers } from "./users.ts";
 const root = resolve(import.meta.dirname, "../..");
 
 async function main(args: readonly string[]): Promise<number> {
-  if (args.length > 0) throw new StartError(`npm start takes no arguments, not '${args[0]}': README.md describes it`);
+  if (args.length > 0) throw new StartError(`npm start takes no arguments, but got '${args[0]}': see README.md`);
   // Holds this instance's resources, users and logs across restarts.
   const work = resolve(process.env.SLUICE_WORK || join(root, ".sluice"));
   const folder = resolve(process.env.SLUICE_DIRECTORY || join(work, "resources"));
@@ -29,7 +29,7 @@ async function main(args: readonly string[]): Promise<number> {
   ] as const;
   const answer = await answerThrough(chosen.proxy);
   const steps = answer.ok ? tour({ chosen, folder, typed: typed(folder), answer: answer.text }) : [];
-  const gone = `${typed(folder)} no longer answers the sample query (${answer.text}). Delete that folder to start the tour again.`;
+  const gone = `The resources in ${typed(folder)} no longer serve the sample query (${answer.text}). Delete that folder to start the tour again.`;
   const words = [greeting({ chosen, places, steps }), ...(answer.ok ? [] : [gone])];
   return untilStopped(product, { greeting: words.join("\n") });
 }

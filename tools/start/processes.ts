@@ -32,7 +32,7 @@ export const chosenAddresses = (env: NodeJS.ProcessEnv): Chosen =>
 /** The addresses in the documentation. */
 export const standardAddresses: Chosen = chosenAddresses({});
 
-/** Settings of a process; undefined removes a variable of our environment. */
+/** Settings of a process; undefined removes a variable that this process has. */
 export type Env = Readonly<Record<string, string | undefined>>;
 
 /** One process of the product. */
@@ -54,7 +54,7 @@ export interface Layout {
   readonly push: Readonly<Record<"node" | "operator", Env>>;
   /** The scheme of the push listeners. */
   readonly pushScheme: "http" | "https";
-  /** The folder of the user API's data. Unset: in memory, or by its own settings. */
+  /** The folder of the user API's data. Unset: according to the user API's own settings. */
   readonly users?: string;
 }
 
@@ -109,7 +109,7 @@ export function parts({ root, chosen, resources, push, pushScheme, users }: Layo
       env: {
         SLUICE_ADMIN_LISTEN: chosen.admin,
         SLUICE_OPERATOR_URL: `http://${chosen.operator}`,
-        // The operator warns of addresses that the nodes refuse.
+        // As for the nodes: the admin listener warns of addresses that nodes refuse.
         SLUICE_ALLOWED_UPSTREAMS: "127.0.0.0/8",
         ...resources.admin,
       },

@@ -10,7 +10,7 @@ export interface Product {
   part(name: PartName): Process;
   /** Ends a part with KILL, like a crash; it is not reported as failed. */
   kill9(name: PartName): Promise<void>;
-  /** Starts a part again after it has ended, with its own settings and those of `env`. Resolves at once. */
+  /** Starts a part again after it has ended, with its own settings and those of `env`. Does not wait until it works. */
   start(name: PartName, env?: Env): Promise<Process>;
   /** Resolves when a part ends without being stopped: its name and last lines. */
   readonly failed: Promise<string>;

@@ -1,4 +1,4 @@
-/** The tour of `npm start`: one step for each of the three interfaces, chosen so that it works on every start. */
+/** The tour of `npm start`: one step for each of the three interfaces. Every step works on every start. */
 import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { askThrough, type Step } from "./greeting.ts";

@@ -8,7 +8,7 @@ import { StartError } from "./ports.ts";
 const root = resolve(import.meta.dirname, "../..");
 const COUNT = 3;
 
-/** The response to the tour's query before users are added. */
+/** The response to the tour's query while there are no other users. */
 export const seededAnswer = JSON.stringify({
   data: {
     users: Array.from({ length: COUNT }, (_, index) => demoUser(index)).map(({ name, posts }) => ({

@@ -91,7 +91,7 @@ test("without a passphrase, a stack or a cluster, `npm run deploy` reports what 
   writeFileSync(nowhere, JSON.stringify(config));
   const down = await deploy(["dev"], { KUBECONFIG: nowhere });
   assert.equal(down.code, 1);
-  assert.match(down.output, /no cluster answers where .*nowhere\.kubeconfig says: /);
+  assert.match(down.output, /no cluster answers at the address in .*nowhere\.kubeconfig: /);
 });
 
 test("the error for a user without rights lists every missing verb", async () => {

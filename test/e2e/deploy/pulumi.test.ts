@@ -109,7 +109,7 @@ test("`npm run deploy` installs the CRDs and the stack dev in an empty cluster: 
   const { code } = await command.ended();
   assert.equal(code, 0, command.output());
   // The printed commands are run as written.
-  const [, typing = ""] = /To use pulumi on it:\n([\s\S]*)$/.exec(command.output()) ?? [];
+  const [, typing = ""] = /To use pulumi on this stack:\n([\s\S]*)$/.exec(command.output()) ?? [];
   assert.match(await typeInShell(`export PULUMI_CONFIG_PASSPHRASE=${passphrase}\n${typing}`), /proxyAddress +http:/);
   key = (await pulumi("stack", "output", "consumerKey", "--show-secrets", "--stack", "dev")).trim();
   const answered = async () => (await client.send(url, graphql("{ users { name } }"))).status === 200;
