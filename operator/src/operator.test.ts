@@ -277,7 +277,7 @@ describe("the operator on a directory with two nodes", { concurrency: false }, (
     assert.equal(readFileSync(file, "utf8"), status);
   });
 
-  test("keeps serving all other resources while one file is broken and one resource invalid", async () => {
+  test("keeps publishing all other resources while one file is broken and one resource is invalid", async () => {
     const { nodes, client, write } = await scene(service("users"), route("users"), route("other"));
     await programmed(client, "Route", "other");
     write("1", "kind: Route\n  broken: [");

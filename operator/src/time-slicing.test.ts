@@ -10,7 +10,7 @@ function* counting(to: number, told: string[] = []): TimeSliced<number> {
   return to;
 }
 
-test("long work lets other tasks run in between", async () => {
+test("long work lets other tasks run between its steps", async () => {
   const told: string[] = [];
   let time = 0;
   const result = runTimeSliced(counting(20, told), () => time++ * 3);

@@ -31,7 +31,7 @@ const refused: readonly [file: string, specifier: string, target: string][] = [
   ["gateway/src/admin/a.ts", "../unlisted/b.ts", "gateway/src/unlisted/b.ts"],
 ];
 for (const [file, specifier, target] of refused) {
-  test(`the order check refuses ${specifier} in ${file}, because it is a later stage, even for a type`, () => {
+  test(`the order check refuses an import of the later stage ${specifier} in ${file}, even of types only`, () => {
     assert.deepEqual(checkOrder(importsOf({ [file]: specifier }), stagesOf(page)).map(show), [
       `${file}:1: imports ${target}, which belongs to a later stage of ARCHITECTURE.md: move what both need to an earlier stage`,
     ]);

@@ -149,7 +149,7 @@ test("a package that is imported but not declared is an error, and so is a packa
   ]);
 });
 
-test("a long source file is an error, a long generated file is not", () => {
+test("a long source file is an error, but a long generated file is not", () => {
   const long = "line\n".repeat(401);
   const files = [
     { path: "a.ts", text: long },

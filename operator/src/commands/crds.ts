@@ -135,8 +135,8 @@ async function waitUntilServed(objects: ClusterObjects, name: string, until: num
 }
 
 /**
- * Says which tool manages the CRD and how to upgrade it there, as the rest of a sentence that starts with the CRD's name.
- * This command must not replace such a CRD. Null when neither Helm nor Pulumi manages it.
+ * Says which tool manages the CRD and how to upgrade it there, as the rest of a sentence that starts with the name of
+ * the CRD. This command must not replace such a CRD. Null when neither Helm nor Pulumi manages it.
  */
 export function crdOwnerOf({ metadata }: ClusterObject): string | null {
   const { labels = {}, annotations = {}, managedFields = [] } = metadata as Partial<Metadata>;

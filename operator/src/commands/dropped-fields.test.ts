@@ -41,7 +41,7 @@ const table: readonly (readonly [
     ["spec.a.*.b"],
   ],
   [
-    "a member with another type",
+    "a member of a different type",
     object({ a: text }),
     object({ a: { type: "integer" } }),
     ["spec.a (string there, integer here)"],
@@ -54,7 +54,12 @@ const table: readonly (readonly [
     ["spec.a.* (arbitrary members)"],
   ],
   ["a map in place of members", object({ a: object({ b: text }) }), object({ a: map(text) }), []],
-  ["a member with the name of an inherited property", object({ constructor: text }), object({}), ["spec.constructor"]],
+  [
+    "a removed member with the name of an inherited property",
+    object({ constructor: text }),
+    object({}),
+    ["spec.constructor"],
+  ],
 ];
 
 for (const [what, stored, ours, dropped] of table)

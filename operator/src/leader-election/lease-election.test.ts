@@ -115,7 +115,7 @@ test("after the leader's death, another operator leads only once the Lease has e
   assert.equal(two.lead.term(), 2);
 });
 
-test("leader and follower report when the API server answers again", async (t) => {
+test("a leader and a follower report when the API server answers again", async (t) => {
   const { clock, start } = scene(t);
   const [one, two] = [start("one"), start("two")];
   await clock.pass(4000);
@@ -136,7 +136,7 @@ test("leader and follower report when the API server answers again", async (t) =
   assert.deepEqual([one.reached.length, two.reached.length], [2, 2], "a refusal counts as a response");
 });
 
-test("a leader that cannot renew the Lease stops before another operator can lead, and follows afterwards", async (t) => {
+test("a leader that cannot renew the Lease stops leading before another operator can lead, and follows it", async (t) => {
   const { clock, start, leaders, warnings } = scene(t);
   const [one, two] = [start("one"), start("two")];
   await clock.pass(4000);
@@ -156,7 +156,7 @@ test("a leader that cannot renew the Lease stops before another operator can lea
   assert.deepEqual([one.lead.term(), two.lead.term()], [null, 2]);
 });
 
-test("a leader stops at its next renewal when another holder was written into the Lease", async (t) => {
+test("a leader stops leading at its next renewal after another holder was written into the Lease", async (t) => {
   const { clock, start, shared } = scene(t);
   const one = start("one");
   await clock.pass(3000);

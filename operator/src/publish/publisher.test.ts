@@ -23,7 +23,7 @@ const snapshotWith = (...names: string[]): Snapshot => {
 };
 const [one, two] = [snapshotWith("one"), snapshotWith("one", "two")];
 
-/** A node that records each push and its form. `hashes` has the hash that it reports after the push of each revision. */
+/** A node that records each push and its form. After the push of a revision it reports the hash of that revision. */
 function fakeNode(hashes: readonly string[]) {
   let state: NodeReport = { node: "n", hash: null, revision: 0, version: "0" };
   const calls: string[] = [];
@@ -189,7 +189,7 @@ test("the same list of nodes has no effect, and a removed node is forgotten", as
   });
 });
 
-test("a node that computes another hash is reported, and is not pushed to repeatedly", async () => {
+test("a node that computes a different hash is reported, and is not pushed to repeatedly", async () => {
   const node = fakeNode([one.hash, two.hash]);
   node.misreads = "another hash";
   await withPublisher({ a: node }, async (publisher, clock) => {

@@ -23,9 +23,9 @@ export interface Acknowledgement {
 
 export interface PublisherOptions extends Pick<NodeLoopOptions, "onPush" | "retryInterval" | "now"> {
   readonly connect: ConnectNode;
-  /** The term in which this operator leads; null while it does not lead: nodes are then polled and nothing is pushed. */
+  /** The term in which this operator leads; null while it does not lead: then it polls nodes and pushes nothing. */
   readonly term: () => number | null;
-  /** Called when a node that has accepted no push in this term knows the given term, which is this term or a later one. */
+  /** Called when a node that has accepted no push in this term knows the given term: this term or a later one. */
   readonly onHigherTerm: (term: number) => void;
   /** Called when a node's status changed: an acknowledgement, a failure, a node added or removed. */
   readonly onChange: () => void;

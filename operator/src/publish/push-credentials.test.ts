@@ -67,7 +67,7 @@ const faults: readonly (readonly [string, Readonly<Record<string, string>>, RegE
   ["a certificate without the other files", { SLUICE_PUSH_TLS_CERT: missing }, /belong together: set all three/],
   ["a missing certificate", files, /ENOENT: .*nobody\.pem/],
   [
-    "files and a Secret",
+    "both files and a Secret",
     { ...files, SLUICE_PUSH_SECRET: "push" },
     /^SLUICE_PUSH_SECRET and SLUICE_PUSH_TLS_CERT are two sources of one certificate: set one of them$/,
   ],

@@ -18,7 +18,7 @@ test("a recreated object has no last valid version", () => {
   assert.equal(valid.get(key, "two"), undefined);
 });
 
-test("an object with the same spec replaces the recorded one, an object with another spec does not", () => {
+test("an object with the same spec replaces the recorded one, and an object with a different spec does not", () => {
   const valid = createLastValidVersions();
   valid.record(key, version("one", 1));
   const withStatus = version("one", 1);
@@ -59,7 +59,7 @@ const olderAndNewer: readonly Kept[] = [
   { what: "a newer generation", kept: version("one", 3), wins: true },
   { what: "a deleted object", kept: version("before", 9), now: version("one", 2), wins: false },
   { what: "the current object", kept: version("later", 1), now: version("later", 2), wins: true },
-  { what: "another object, while the current one is unknown", kept: version("later", 1), wins: false },
+  { what: "another object whose existence is unknown", kept: version("later", 1), wins: false },
 ];
 for (const { what, kept, now, wins } of olderAndNewer)
   test(`a saved version of ${what} ${wins ? "replaces" : "does not replace"} the known version`, () => {

@@ -59,7 +59,7 @@ export function createPublishGate(
       includesRestored = true;
     },
     translationPublished: translationEnded,
-    /** Called when a translation has failed because of a bug. Publishing the existing document is better than nothing. */
+    /** Called when a translation failed because of a bug. Publishing the existing document is better than nothing. */
     translationFailed: translationEnded,
   };
 }

@@ -44,7 +44,7 @@ const document = (resources: ReadonlyMap<string, Resource>, revision = 1, term =
   resources,
 });
 
-test("saved state is read by the next operator, without status", async () => {
+test("the next operator can read the saved state, which contains no status", async () => {
   const { keeper } = scene();
   assert.equal(await keeper().read(), null);
   assert.equal(await keeper().term(), 0);
@@ -118,7 +118,7 @@ test("an operator that only reads uses a replaced key too", async () => {
 
 const damages: readonly (readonly [what: string, damage: (store: TestStore, part: string) => void])[] = [
   ["is gone", ({ kept }, part) => void kept.delete(part)],
-  ["was cut off", ({ kept }, part) => void kept.set(part, (kept.get(part) ?? Buffer.alloc(0)).subarray(0, 40))],
+  ["is truncated", ({ kept }, part) => void kept.set(part, (kept.get(part) ?? Buffer.alloc(0)).subarray(0, 40))],
   ["is garbage", ({ kept }, part) => void kept.set(part, randomBytes(500))],
   ["is empty", ({ kept }, part) => void kept.set(part, Buffer.alloc(0))],
   [
@@ -127,7 +127,7 @@ const damages: readonly (readonly [what: string, damage: (store: TestStore, part
   ],
 ];
 for (const [what, damage] of damages)
-  test(`a part that ${what} loses only its own content, and is logged`, async () => {
+  test(`if a part ${what}, only the content of that part is lost, and the fault is logged`, async () => {
     const { store, keeper, warnings } = scene();
     await keeper().write(document(many(200)));
     damage(store, store.puts[3] ?? "");
@@ -157,7 +157,7 @@ test("an operator of an earlier term does not replace the state of a later term"
   assert.equal((await keeper().read())?.size, 1);
 });
 
-test("state saved by another operator is read once, and only its unknown parts", async () => {
+test("only the unknown parts of state that another operator has saved are read, and only once", async () => {
   const { store, keeper } = scene();
   const [one, other] = [keeper(), keeper()];
   const before = many(200);

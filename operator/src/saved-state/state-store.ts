@@ -1,6 +1,7 @@
 /**
- * Stores the resources behind the acknowledged document as parts, and a manifest that names the parts. Parts are written
- * before the manifest and removed after it: whenever a process is killed, the manifest names only existing parts.
+ * Stores the resources behind the acknowledged document as parts, and a manifest that names the parts. Parts are
+ * written before the manifest and removed after it: whenever a process is killed, the manifest names only existing
+ * parts.
  */
 import { setImmediate as nextTurn } from "node:timers/promises";
 import { Conflict, type Resource, type StateBackend } from "@sluice/crds";

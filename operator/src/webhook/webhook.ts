@@ -5,8 +5,8 @@ import { rotateWebhookCertificate, type WebhookCertificateOptions } from "./webh
 export type WebhookOptions = ListenerOptions & Omit<WebhookCertificateOptions, "onCertificate" | "signal">;
 
 /**
- * The webhook answers once it has a certificate. Until then, and without a ValidatingWebhookConfiguration, resources are
- * not validated before they are stored.
+ * The webhook answers once it has a certificate. Until then, and without a ValidatingWebhookConfiguration, resources
+ * are not validated before they are stored.
  */
 export async function startWebhook(options: WebhookOptions) {
   const listener = await listenForReviews(options);
