@@ -107,7 +107,7 @@ export function registerOperatorGauges(registry: Registry, gauges: OperatorGauge
     },
     {
       name: "sluice_operator_term",
-      help: "The term in which this operator leads; 0 while another leads.",
+      help: "The term in which this operator leads; 0 while it does not lead.",
       read: () => gauges.term() ?? 0,
     },
     {

@@ -70,7 +70,7 @@ export function privateSecretsOf(settings: OperatorSettings) {
 
   return {
     namespace,
-    /** A client that reads the private Secrets with certificates from the home namespace until they have been moved. */
+    /** A client that also looks for the certificates' Secrets in the home namespace until they have been moved. */
     reading: (client: Client) => ({
       apply: client.apply,
       async get(ref: Ref) {

@@ -36,7 +36,7 @@ const timings: readonly (readonly [what: string, env: Readonly<Record<string, st
   [
     "a Lease duration with a fraction of a second",
     { SLUICE_LEASE_DURATION: "1500ms" },
-    /^SLUICE_LEASE_DURATION must be whole seconds$/,
+    /^SLUICE_LEASE_DURATION must be a whole number of seconds$/,
   ],
 ];
 for (const [what, env, line] of timings)

@@ -3,7 +3,7 @@ import { KubeconfigError, type LeaseTiming } from "@sluice/crds";
 import { DEFAULT_CLASS, PemError } from "@sluice/model";
 import { type OperatorSettings, operatorSettings } from "./settings.ts";
 
-/** Settings that contradict each other. */
+/** An error at start-up that a user corrects by changing settings. */
 export class SettingsError extends Error {
   override readonly name = "SettingsError";
 }
@@ -17,7 +17,7 @@ export function leaseTiming(settings: OperatorSettings): LeaseTiming {
   const { leaseDuration, leaseRenewDeadline, leaseRetry } = operatorSettings;
   // A Lease has a duration in whole seconds.
   if (duration < 1000 || duration % 1000 !== 0)
-    throw new SettingsError(`${leaseDuration.variable} must be whole seconds`);
+    throw new SettingsError(`${leaseDuration.variable} must be a whole number of seconds`);
   if (renewDeadline >= duration)
     throw new SettingsError(`${leaseRenewDeadline.variable} must be shorter than ${leaseDuration.variable}`);
   if (!/^[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?$/.test(settings.class))
@@ -40,7 +40,7 @@ export function ownObjectName({ class: className }: OperatorSettings): string {
 export const readsAllNamespaces = (settings: Pick<OperatorSettings, "namespaces" | "namespaceSelector">): boolean =>
   settings.namespaces.length === 0 && settings.namespaceSelector === null;
 
-/** The message for an error at start-up. An error that is neither of the settings nor of the system keeps its stack. */
+/** The message for an error at start-up. An error that users cannot correct is a bug and keeps its stack. */
 export function startErrorMessage(error: Error & { readonly code?: string }, { listen }: OperatorSettings): string {
   if (error.code === "EADDRINUSE") return portInUse(listen.port, operatorSettings.listen.variable);
   const known = [SettingsError, KubeconfigError, PemError].some((type) => error instanceof type);

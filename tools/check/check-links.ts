@@ -5,8 +5,8 @@ import type { SourceFile } from "./source-files.ts";
 const LINK = /\[[^\]]*\]\(([^()\s]+)\)((?:[:,] "[^"]+")*)/g;
 
 /**
- * Links of Markdown pages to files and headings that do not exist, and texts that a page quotes behind a link to a source
- * file (`[path](path): "name of a test", "another"`) and that the file does not contain.
+ * Links of Markdown pages to files and headings that do not exist, and texts that a page quotes after a link to a
+ * source file (`[path](path): "name of a test", "another"`) and that the file does not contain.
  *
  * @param paths Of all files of the repository, also those that are not texts.
  */

@@ -5,8 +5,8 @@ import type { SourceFile } from "./source-files.ts";
 
 /**
  * Places where a RegExp is made of anything but constants of its file. JavaScript's regular expressions backtrack: a
- * pattern from configuration could block a node. Such patterns must use `compileRegex` of @sluice/model, which is
- * linear.
+ * pattern from configuration could block a node. Such patterns must use `compileRegex` of @sluice/model, which runs in
+ * linear time.
  */
 export function checkRegexes(files: readonly SourceFile[]): readonly Fault[] {
   return files.filter(({ path }) => path.endsWith(".ts") && !isTest(path)).flatMap(faultsOf);

@@ -33,7 +33,7 @@ export async function mendStack(project: Project, stack: string, say: (line: str
   const holder = lockHolder(project, stack);
   if (holder !== undefined) {
     if (holder.runs)
-      throw new StartError(`another run works on the stack ${stack} (process ${holder.pid}): wait until it ends`);
+      throw new StartError(`another run is working on the stack ${stack} (process ${holder.pid}): wait until it ends`);
     say(`A run on the stack ${stack} was killed (process ${holder.pid}): its lock is removed.`);
     await expect(project, ["cancel", "--yes", "--stack", stack]);
   }
@@ -41,7 +41,9 @@ export async function mendStack(project: Project, stack: string, say: (line: str
   const { deployment } = JSON.parse(exported.slice(exported.indexOf("{")));
   const pending: readonly unknown[] = deployment?.pending_operations ?? [];
   if (pending.length === 0) return;
-  say(`A run on the stack ${stack} ended in the middle of ${pending.length} objects: its state is refreshed.`);
+  say(
+    `A run on the stack ${stack} ended in the middle of ${pending.length} operations: the stack's state is refreshed.`,
+  );
   await expect(project, ["refresh", "--yes", "--skip-preview", "--clear-pending-creates", "--stack", stack]);
 }
 

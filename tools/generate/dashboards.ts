@@ -6,7 +6,7 @@ export interface Panel {
   readonly title: string;
   /** Grafana's unit: short, reqps, s, ms, Bps, bytes, percentunit. */
   readonly unit: string;
-  /** Queries by the legend of their lines; {{label}} stands for a label's value. `$in` selects the namespace. */
+  /** Queries by the legend of their lines; {{label}} stands for a label's value. `$namespace` selects namespaces. */
   readonly lines: Readonly<Record<string, string>>;
 }
 

@@ -37,7 +37,7 @@ export interface Built {
 }
 
 /**
- * All images, from the cache or built from the current sources, which takes some seconds.
+ * All images, from the cache or built from the current sources, which takes about 10 s.
  *
  * @param say Called with a line of progress before a build.
  */
@@ -50,7 +50,9 @@ export async function images(
     if (!existsSync(folder)) await build(folder, say);
     return read(folder);
   };
-  const cached = existsSync(folder) ? read(folder) : await oneAtATime("images", make, () => say("images: waiting"));
+  const cached = existsSync(folder)
+    ? read(folder)
+    : await oneAtATime("images", make, () => say("images: another process is building them, waiting"));
   forgetOld(folder);
   return cached;
 }

@@ -17,7 +17,7 @@ const development = new Set([
 
 const terms = /^(licen[sc]e|notice|copying|copyright)/i;
 
-/** The files of installed packages, unmodified, without those that no program reads. Licence files are always kept. */
+/** The files of installed packages, unmodified, without those that no program reads. Licence files are kept. */
 export function dependencies({ packages }: Closure): readonly Entry[] {
   return packages.flatMap(({ path }) =>
     filesOf(join(root, path)).map((name) => {

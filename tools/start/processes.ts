@@ -58,7 +58,7 @@ export interface Layout {
   readonly users?: string;
 }
 
-/** All processes, in the order in which they start. */
+/** All processes of the product. */
 export function parts({ root, chosen, resources, push, pushScheme, users }: Layout): readonly Part[] {
   const gateway = join(root, "gateway/src/main.ts");
   const node = (name: PartName, proxy: string, pushListen: string, status: string): Part => ({
@@ -83,7 +83,7 @@ export function parts({ root, chosen, resources, push, pushScheme, users }: Layo
       env: {
         SLUICE_USER_API_LISTEN: chosen.userApi,
         SLUICE_USER_API_DRAIN_TIMEOUT: "5s",
-        // Allows requests from loopback, and serves GraphiQL at /graphiql.
+        // Accepts requests from loopback without authentication, and serves GraphiQL at /graphiql.
         SLUICE_USER_API_MODE: "development",
         ...(users ? { SLUICE_USER_API_DATA: users } : {}),
       },

@@ -36,8 +36,8 @@ export async function rotateUntilAborted<Certificate>(options: RotationLoopOptio
       if (found !== null) wait = interval;
       isSecond = false;
     } catch (error) {
-      // On the first conflict, retry at once: another replica wrote first, and its version is read next. Repeated
-      // conflicts wait, so that they do not become endless calls.
+      // On the first conflict, retry at once: another replica wrote first, and its version is read next. On repeated
+      // conflicts, wait first: otherwise calls could follow each other endlessly without a pause.
       if (error instanceof Conflict && !isSecond) wait = 0;
       else if (!signal.aborted) log.warn({ err: error }, `cannot rotate ${subject}`);
       isSecond = error instanceof Conflict;

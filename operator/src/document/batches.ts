@@ -191,7 +191,7 @@ function ownerOf({ kind, resource }: BatchMember, isMeant: (resource: Resource) 
   return isSluiceKind(kind) && isMeant(resource) ? { kind, namespace, name } : undefined;
 }
 
-/** The version of a batch member that counts while the batch is incomplete. One to be removed stays as it is. */
+/** The version of a batch member that counts while the batch is incomplete. A member to be removed stays as it is. */
 function effectiveVersion({ before, resource, mark }: BatchMember): Resource | null {
   if (mark.removes) return resource;
   if (before !== undefined) return before;

@@ -33,7 +33,7 @@ export interface TranslateStage {
   isDirty(): boolean;
   /** Whether the last document contains the complete cluster state. */
   upToDate(): boolean;
-  /** Whether no translation has been scheduled for a second. */
+  /** Whether a second has passed since a translation was last scheduled. */
   isIdle(): boolean;
   readonly gauges: Pick<OperatorGauges, "document">;
   close(): void;
@@ -80,8 +80,9 @@ export function createTranslateStage(options: TranslateStageOptions): TranslateS
   let changed = new Set<string>();
   /** Whether the last translation completed: otherwise it is unknown what has changed since. */
   let isLastComplete = false;
-  /** The number of changes so far, and the number when the last document was started. */
+  /** The number of changes so far. */
   let changeCount = 0;
+  /** `changeCount` when the last document was started; -1: there is none. */
   let translatedCount = -1;
   let isWorking = false;
   let closed = false;

@@ -4,7 +4,7 @@ import { createEmitter } from "../emitter.ts";
 export interface LeaderElection {
   /** The term in which this process leads, from 1; null while it does not lead. */
   term(): number | null;
-  /** The identity of the leader, by default its host name and a UUID; null: no leader is known. */
+  /** The identity of the leader (in a cluster, by default its host name and a UUID); null: no leader is known. */
   leader(): string | null;
   /** Reports the term of a node that rejects this operator: the next term is higher than that. */
   observeTerm(term: number): void;

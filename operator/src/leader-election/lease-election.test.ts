@@ -120,7 +120,7 @@ test("a leader and a follower report when the API server answers again", async (
   const [one, two] = [start("one"), start("two")];
   await clock.pass(4000);
   assert.deepEqual([one.reached, two.reached], [[], []]);
-  // The error of a timeout has a numeric code too.
+  // Like an ApiServerError, a TimeoutError has a numeric code.
   const noAnswers = [new Error("socket hang up"), new DOMException("aborted due to timeout", "TimeoutError")];
   for (const [index, noAnswer] of noAnswers.entries()) {
     for (const { store } of [one, two]) store.fails = noAnswer;

@@ -1,4 +1,4 @@
-/** The last published snapshots, by hash. The hash that a node runs gives its revision and the change that it needs. */
+/** The last published snapshots, by hash. The hash of a node's document gives its revision and the base of a change. */
 import type { Snapshot } from "@sluice/model";
 
 export interface PublishedSnapshot {

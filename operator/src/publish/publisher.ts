@@ -124,7 +124,7 @@ export function createPublisher(options: PublisherOptions) {
     });
   }
 
-  /** Returns when the node's loop has ended. */
+  /** Resolves when the node's loop has ended. */
   function stopNode({ abort, silenceTimer, loop }: TrackedNode): Promise<void> | undefined {
     abort.abort();
     clearTimeout(silenceTimer);

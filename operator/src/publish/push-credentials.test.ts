@@ -74,7 +74,7 @@ const faults: readonly (readonly [string, Readonly<Record<string, string>>, RegE
   [
     "a Secret where there is no cluster",
     { SLUICE_PUSH_SECRET: "push", SLUICE_DIRECTORY: "." },
-    /^SLUICE_PUSH_SECRET needs a cluster, and SLUICE_DIRECTORY is set$/,
+    /^SLUICE_PUSH_SECRET needs a cluster, but SLUICE_DIRECTORY is set$/,
   ],
 ];
 for (const [what, env, line] of faults)

@@ -30,7 +30,7 @@ export async function loadPushCredentials(settings: OperatorSettings): Promise<P
         `${names.pushSecret.variable} and ${names.pushCert.variable} are two sources of one certificate: set one of them`,
       );
     if (directory !== null)
-      throw new SettingsError(`${names.pushSecret.variable} needs a cluster, and ${names.directory.variable} is set`);
+      throw new SettingsError(`${names.pushSecret.variable} needs a cluster, but ${names.directory.variable} is set`);
     return { credentials: { tls: null }, rotate: rotateFromSecret(settings, pushSecret) };
   }
   if (files) {

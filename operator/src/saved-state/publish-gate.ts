@@ -13,7 +13,7 @@ export function createPublishGate(
 ) {
   const terms = createEmitter<number | null>();
   let reportedTerm: number | null = null;
-  /** Compared with the current term at each call: leadership ends before it is reported. */
+  /** The term that may publish; compared with the current term at each call: leadership ends before that is reported. */
   let openTerm: number | null = null;
   /** Whether the published document lacks restored resources. */
   let isStale = false;

@@ -20,7 +20,7 @@ export interface StateSaverOptions {
   readonly log: Pick<Logger, "warn">;
 }
 
-/** Maximum milliseconds between the first change and its write. Changes within this time share one write. */
+/** Minimum milliseconds between a change and its write, unless the interval is shorter: changes share one write. */
 const SAVE_DELAY = 1000;
 /** Milliseconds that the last write may take: another operator waits for leadership during this time. */
 const SHUTDOWN_WRITE_TIMEOUT = 500;

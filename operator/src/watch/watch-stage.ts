@@ -30,7 +30,7 @@ export interface ObservedVersion {
   readonly resource: Resource;
 }
 
-/** Output of the stage: the effect of one list or watch event, after it was applied to the cluster state. */
+/** The effect of one list or watch event after it was applied to the cluster state, or a change of classes. */
 export interface ClusterChange {
   readonly resources: readonly ChangedResource[];
   readonly versions: readonly ObservedVersion[];

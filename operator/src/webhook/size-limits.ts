@@ -1,6 +1,6 @@
 /**
  * Limits the size of a resource before it is validated. The API server sends only what its schemas allow, but other
- * clients of the port can send anything. Reporting every violation of hundreds of thousands would block the operator.
+ * clients of the port can send anything. Reporting hundreds of thousands of violations would block the operator.
  * Pure.
  */
 import type { Path } from "@sluice/crds";

@@ -288,7 +288,7 @@ test("prod is deployed beside dev with external servers, although the first run 
   const said: string[] = [];
   await mendStack(project, "prod", (line) => said.push(line));
   assert.match(said.join("\n"), /was killed \(process \d+\): its lock is removed\./);
-  assert.match(said.join("\n"), /ended in the middle of \d+ objects/);
+  assert.match(said.join("\n"), /ended in the middle of \d+ operations/);
 
   const address = "10.250.0.1";
   await Promise.all([up("prod"), giveAddress(cluster, "sluice-prod", address)]);

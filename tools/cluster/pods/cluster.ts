@@ -145,7 +145,7 @@ function assemble({ node, credentials, options }: Parts): Cluster {
     if (code === 0) return stdout;
     throw new Error(`${[command, ...args].join(" ")}: ${stderr.trim() || stdout.trim() || `exit code ${code}`}`);
   };
-  // kubectl's own waits have timeouts of their own.
+  // Commands of kubectl that wait have their own timeouts.
   const kubectl = (args: readonly string[], input?: string) => answerOf("kubectl", args, { input, timeout: 600_000 });
   const ready: Partial<Record<ComponentName, () => unknown>> = {
     containerd: () => answerOf("ctr", ["version"]),
@@ -249,7 +249,7 @@ async function boot(cluster: Cluster, { node, images }: { node: Node; images: re
     interval: 200,
   });
   const { code, stderr } = await cluster.run(process.execPath, ["-e", awaitCanary]);
-  if (code !== 0) throw new Error(`no pod answers under the name of its Service: ${stderr.trim()}`);
+  if (code !== 0) throw new Error(`no pod is ready under the DNS name of its Service: ${stderr.trim()}`);
 }
 
 /** A Ready node alone proves little: a pod must respond under its DNS name. */
@@ -258,7 +258,7 @@ const awaitCanary = `
   for (;;) {
     const answer = await fetch(${JSON.stringify(canary)}, { signal: AbortSignal.timeout(1_000) }).catch((error) => error);
     if (answer.status === 200) break;
-    if (performance.now() > end) throw answer.status ? new Error("it answers " + answer.status) : answer;
+    if (performance.now() > end) throw answer.status ? new Error("the response has the status " + answer.status) : answer;
     await new Promise((resolve) => setTimeout(resolve, 100));
   }`;
 
