@@ -27,8 +27,8 @@ export interface RouteExtras {
 
 export interface PluginExtras {
   /**
-   * If set, a plugin that protects, or may protect because it is unknown, cannot run. Wherever it would act, requests
-   * are answered with 503 (fail closed), and this is the reason. Its name need not be that of a known plugin.
+   * Set for a plugin that cannot run and that protects, or may protect because it is unknown. Wherever the plugin would
+   * act, requests are answered 503 (fail closed), and this is the reason. The name of such a plugin may be unknown.
    */
   readonly unavailable?: string;
 }

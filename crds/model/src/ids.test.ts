@@ -44,7 +44,7 @@ test("derives the id of a target from its upstream, and that of a nameless entit
 /** Computed with Python's uuid.uuid5, an independent implementation. */
 const SERVICES = "90050c4f-539a-5bd9-bfb5-2ff1c430ca18";
 
-test("derives the id of a nameless entity from parent and content, not from spelling or timestamps", () => {
+test("derives the id of a nameless entity from its parent and content; order, nulls and timestamps do not matter", () => {
   const parent = uuidV5(ROOT, "services");
   const id = deriveNamelessId("plugins", parent, { name: "cors", config: { a: 1, b: null }, tags: null });
   const same = [

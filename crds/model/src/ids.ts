@@ -21,7 +21,7 @@ const namespaces = Object.fromEntries(collections.map((name) => [name, uuidV5(RO
   string
 >;
 
-/** The id of an entity by its key: service, route name, consumer username, credential key, plugin instance_name. */
+/** The id of an entity by its key (`EntityFacts.key`), such as a service's name or a consumer's username. */
 export const deriveId = (collection: Collection, key: string): string => uuidV5(namespaces[collection], key);
 
 /**

@@ -109,7 +109,7 @@ test("a set of files that the callback rejects is tried again", async (t) => {
   await waitFor(() => taken.length > 1, { what: "the next change to be reported" });
 });
 
-test("missing files are reported once, and the previous texts stay in use", async (t) => {
+test("a missing file is reported, and the previous texts stay in use", async (t) => {
   const { files } = plain(t, first);
   const { taken, troubles } = follow(t, files, { interval: 20 });
   rmSync(files.key);
@@ -131,11 +131,11 @@ const faults: readonly (readonly [what: string, texts: Partial<PemTexts>, fault:
   ["the key of another certificate", { key: second.key }, /is not that of the certificate/],
 ];
 for (const [what, texts, fault] of faults)
-  test(`${what} is an error that names the file and does not show its content`, async (t) => {
+  test(`reading ${what} fails with an error that names the file and does not show its content`, async (t) => {
     const { files, write } = plain(t, first);
     write(texts);
     const error = await readPemFiles(files).then(
-      () => assert.fail("it was taken"),
+      () => assert.fail("the files were accepted"),
       (reason: Error) => reason,
     );
     assert.ok(error instanceof PemError);

@@ -46,16 +46,16 @@ export interface FollowPemOptions {
   readonly texts: PemTexts;
   /** Called with the new texts when they changed and are valid. An error that it throws is reported to `onTrouble`. */
   readonly take: (texts: PemTexts) => void;
-  /** Called once with the reason why changed files are not used. The previous texts stay in use. */
+  /** Called when files cannot be used, and again when the reason changes. The previous texts stay in use. */
   readonly onTrouble: (reason: string) => void;
   /** Milliseconds between polls, for file systems without change notifications. Default 10,000. */
   readonly interval?: number;
 }
 
-/** Milliseconds to wait after a change, until a writer of several files has written all of them. */
+/** Milliseconds to wait after a change, so that a writer of several files can write all of them. */
 const SETTLED = 100;
 
-/** Watches the files until it is closed; after that no callback is called. */
+/** Watches the files until `close` is called; no callback is called after that. */
 export function followPemFiles(options: FollowPemOptions): { close(): void } {
   const { files, take, onTrouble, interval = 10_000 } = options;
   let { texts } = options;

@@ -4,7 +4,7 @@ import { ActiveHealthChecks, type CheckClock, type HealthProbe, type ProbeResult
 import type { Balancer } from "./balancer.ts";
 import { balancerOf } from "./testing.ts";
 
-/** A clock that advances when the test calls it. */
+/** A clock that advances only when the test calls `pass`. */
 class FakeClock implements CheckClock {
   #now = 0;
   readonly #due = new Set<{ readonly at: number; readonly run: () => void }>();
@@ -39,7 +39,7 @@ interface Check {
   readonly answer: (result: ProbeResult) => Promise<unknown>;
 }
 
-/** Checks that wait for the test's answer. */
+/** Each check waits until the test answers it. */
 function handChecks() {
   const open: Check[] = [];
   const signals: AbortSignal[] = [];
@@ -63,7 +63,7 @@ const every = { upstream: active({ interval: 1, successes: 1 }, { interval: 1, t
 const fitOf = (balancer: Balancer) => balancer.entries.map(({ member }) => member.health.healthy);
 const byId = (...balancers: readonly Balancer[]) => new Map(balancers.map((one) => [one.upstream.id, one]));
 
-test("healthy and unhealthy targets have their own check intervals, and change state by the results", async () => {
+test("healthy and unhealthy targets have separate check intervals, and the results change their state", async () => {
   const clock = new FakeClock();
   const results: Record<string, ProbeResult> = { a: 200, b: "failed" };
   const checked: string[] = [];
@@ -94,7 +94,7 @@ const outcomes: readonly (readonly [ProbeResult, unhealthy: object, turns: boole
   [500, { tcp_failures: 1, timeouts: 1 }, false],
 ];
 for (const [result, unhealthy, turns] of outcomes) {
-  test(`${result} ${turns ? "makes" : "does not make"} a target unhealthy with ${JSON.stringify(unhealthy)}`, async () => {
+  test(`the check result ${result} ${turns ? "makes" : "does not make"} a target unhealthy with ${JSON.stringify(unhealthy)}`, async () => {
     const clock = new FakeClock();
     const balancer = balancerOf({ upstream: active({ interval: 1 }, unhealthy), targets: { "a:1": 1 } });
     const watch = new ActiveHealthChecks({ probe: async () => result, clock });
@@ -105,7 +105,7 @@ for (const [result, unhealthy, turns] of outcomes) {
   });
 }
 
-test("at most as many checks as the concurrency run at a time, and rounds do not overlap", async () => {
+test("the number of simultaneous checks does not exceed the concurrency, and rounds do not overlap", async () => {
   const clock = new FakeClock();
   const { probe, open } = handChecks();
   const upstream = active({ interval: 1 }, {}, { concurrency: 2 });
@@ -122,7 +122,7 @@ test("at most as many checks as the concurrency run at a time, and rounds do not
   watch.close();
 });
 
-test("a target whose state changes during a check is not checked again at once", async () => {
+test("a target whose state changes during a check is not checked again until that check ends", async () => {
   const clock = new FakeClock();
   const { probe, open } = handChecks();
   const balancer = balancerOf({ ...every, targets: { "a:1": 1 } });

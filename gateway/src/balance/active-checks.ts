@@ -16,7 +16,7 @@ export interface ProbeRequest {
   readonly certificate: Certificate | null;
 }
 
-/** A status; `connected` for TCP checks; otherwise how it failed, or why the guard refused the address. */
+/** The response status; `connected` for TCP checks; otherwise how the check failed, or why the address was refused. */
 export type ProbeResult = number | "connected" | "timeout" | "failed" | { readonly refused: string };
 
 /** A target that cannot be checked, because the guard refuses its address. */
@@ -30,7 +30,7 @@ export interface RefusedHealthCheck {
 export type HealthProbe = (request: ProbeRequest, signal: AbortSignal) => Promise<ProbeResult>;
 
 export interface CheckClock {
-  /** Runs the callback after the delay, unless the returned function is called before. */
+  /** Runs the callback after the delay, unless the returned function is called before then. */
   after(milliseconds: number, run: () => void): () => void;
 }
 
@@ -45,13 +45,13 @@ export const realClock: CheckClock = {
 export interface ActiveHealthCheckOptions {
   readonly probe: HealthProbe;
   readonly clock?: CheckClock;
-  /** Called once per target and reason. */
+  /** Called when the guard starts to refuse a target's address, and when the reason changes. */
   readonly onRefused?: (check: RefusedHealthCheck) => void;
 }
 
 export class ActiveHealthChecks {
   readonly #tools: Required<ActiveHealthCheckOptions>;
-  /** By upstream id and kind of targets. */
+  /** By upstream id and kind, separated by a space. */
   readonly #loops = new Map<string, CheckLoop>();
   #balancers: ReadonlyMap<string, Balancer> = new Map();
 

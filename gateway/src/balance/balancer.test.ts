@@ -68,7 +68,7 @@ test("without a healthy target no target is chosen", () => {
   assert.deepEqual(inFlight(balancer), [0]);
 });
 
-test("an upstream is up while more than the threshold of its weight is healthy", () => {
+test("an upstream is up while the healthy percentage of its weight exceeds the threshold", () => {
   const upstream = passive({ tcp_failures: 1 }, { threshold: 50 });
   const balancer = balancerOf({ upstream, targets: { "a:1": 100, "b:1": 100, "c:1": 200, "d:1": 0 } });
   const [a, b] = [memberOf(balancer, "a:1"), memberOf(balancer, "b:1")];
@@ -109,7 +109,7 @@ test("health is discarded when health checks are disabled", () => {
   assert.equal(memberOf(again, "a:1").health.healthy, true);
 });
 
-test("the report lists every target by its ids", () => {
+test("the report lists every target by upstream id and target id", () => {
   const balancer = balancerOf({ upstream: strict, targets: { "a:1": 5, "[::1]:2": 0 } });
   const [a, six] = [memberOf(balancer, "a:1"), memberOf(balancer, "[::1]:2")];
   balancer.setHealth(a.id, null, false);
@@ -142,7 +142,7 @@ test("only results that change the state are reported, with the new state, and a
   const other = balancerOf({
     upstream,
     targets: { "a:1": 1 },
-    onHealthUpdate: () => assert.fail("nothing was found here"),
+    onHealthUpdate: () => assert.fail("an adopted state was reported"),
   });
   const attempts = attemptsOf(balancer);
   attempts.next();

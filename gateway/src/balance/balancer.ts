@@ -57,7 +57,7 @@ export class Balancer {
   readonly certificate: Certificate | null;
   /** One per target, sorted by address, including those of weight 0. */
   readonly entries: readonly WeightedTarget[];
-  /** Whether any health check is enabled. If not, every target is eligible. */
+  /** Whether any health check is enabled. If not, every target with a weight above 0 is eligible. */
   readonly checksHealth: boolean;
   readonly active: HealthRules;
   readonly passive: HealthRules;

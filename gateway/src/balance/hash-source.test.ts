@@ -32,7 +32,7 @@ const values: readonly (readonly [upstream: object, shown: TestRequestOptions, v
   [{ hash_on: "cookie", hash_on_cookie: "sid" }, { headers: { cookie: "a=1; sid=x=y; b=2" } }, "x=y"],
 ];
 for (const [upstream, shown, value] of values) {
-  test(`${JSON.stringify(upstream)} finds ${value} in ${JSON.stringify(shown)}`, () => {
+  test(`with ${JSON.stringify(upstream)}, the hash input of ${JSON.stringify(shown)} is ${value}`, () => {
     const view = request(shown);
     assert.equal(hashInputOf(upstreamNamed("u", upstream), view), value);
     assert.deepEqual(view.cookies, []);

@@ -3,7 +3,7 @@ import { randomUUID } from "node:crypto";
 import type { Upstream } from "@sluice/model";
 import { type Exchange, lowerCase } from "@sluice/plugin-sdk";
 
-/** The parts of an exchange that balancing may read. */
+/** The parts of an exchange that balancing uses. */
 export interface BalancingRequest extends Pick<Exchange, "consumer" | "credential" | "responseHeaders"> {
   readonly request: Pick<Exchange["request"], "clientAddress" | "path" | "query" | "header">;
   readonly match: { readonly captures: Readonly<Record<string, string>> | null };

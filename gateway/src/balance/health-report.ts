@@ -53,7 +53,7 @@ export interface TargetHealthSample {
   readonly health: TargetHealth;
 }
 
-/** When several targets of an upstream share an address, only the last one counts. */
+/** One sample for each address of an upstream: of targets that share an address, only the last one counts. */
 export function* targetHealthSamples(balancers: ReadonlyMap<string, Balancer>): Generator<TargetHealthSample> {
   for (const { upstream, entries, checksHealth } of balancers.values()) {
     const byAddress = new Map(entries.map(({ member }) => [member.address, member]));

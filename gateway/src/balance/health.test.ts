@@ -24,7 +24,7 @@ const after = (signs: string, rules = limits, state: HealthState = healthy): Hea
 
 const runs: readonly (readonly [signs: string, fit: boolean, what: string])[] = [
   ["", true, "is healthy at first"],
-  ["c", true, "stays healthy after one failure less than the limit"],
+  ["c", true, "stays healthy after one failure fewer than the limit"],
   ["cc", false, "becomes unhealthy at the limit"],
   ["ttt", false, "has a separate limit for timeouts"],
   ["hh", false, "has a separate limit for statuses"],
@@ -36,7 +36,7 @@ const runs: readonly (readonly [signs: string, fit: boolean, what: string])[] = 
   ["ccssc", true, "starts a new count when it is healthy again"],
 ];
 for (const [signs, fit, what] of runs) {
-  test(`a target ${what} (${signs})`, () => assert.equal(after(signs).healthy, fit));
+  test(`a target ${what} (${signs || "no signals"})`, () => assert.equal(after(signs).healthy, fit));
 }
 
 test("a limit of 0 ignores results, except that a success ends a series of failures", () => {
@@ -66,7 +66,7 @@ const statuses: readonly (readonly [status: number, sign: HealthSignal | null])[
   [404, null],
   [500, "http_failures"],
 ];
-test("a status is a success, a failure or ignored; a check of type tcp accepts any", () => {
+test("a status is a success, a failure or ignored; for type tcp every status is a success", () => {
   const { passive } = upstreamNamed("u").healthchecks;
   for (const [status, sign] of statuses) {
     assert.equal(healthRulesOf(passive).signalFor(status), sign, String(status));

@@ -7,7 +7,10 @@ import type { Upstream } from "@sluice/model";
 export type FailureSignal = "tcp_failures" | "timeouts" | "http_failures";
 export type HealthSignal = "successes" | FailureSignal;
 
-/** How many signals in a row change a target's health; 0 ignores them. */
+/**
+ * How many signals of a kind change a target's health; 0: signals of this kind never change it. A success restarts the
+ * counts of failures, and a failure restarts the count of successes.
+ */
 export type HealthThresholds = Readonly<Record<HealthSignal, number>>;
 
 export type HealthState =
@@ -17,7 +20,10 @@ export type HealthState =
 export const healthy: HealthState = { healthy: true, tcp_failures: 0, timeouts: 0, http_failures: 0 };
 export const unhealthy: HealthState = { healthy: false, successes: 0 };
 
-/** Replaces a copy of a state without counts by the shared object, because states from another thread are copies. */
+/**
+ * Replaces a state without counts by the shared object. States from another thread are copies, and changes of state are
+ * detected by object identity.
+ */
 export function withSharedState(state: HealthState): HealthState {
   if (!state.healthy) return state.successes === 0 ? unhealthy : state;
   return state.tcp_failures + state.timeouts + state.http_failures === 0 ? healthy : state;
@@ -62,7 +68,7 @@ export function healthRulesOf({ type, healthy: good, unhealthy: bad }: Section):
   };
 }
 
-/** Whether any check can make a target unhealthy. If none can, every target is eligible. */
+/** Whether active checks run, or passive checks can make a target unhealthy. If neither, health is ignored. */
 export function hasHealthChecks({ active, passive }: Upstream["healthchecks"]): boolean {
   const { tcp_failures, timeouts, http_failures } = passive.unhealthy;
   return active.healthy.interval > 0 || active.unhealthy.interval > 0 || tcp_failures + timeouts + http_failures > 0;

@@ -3,7 +3,7 @@ import { test } from "node:test";
 import type { BalancedAttempts } from "./target-attempts.ts";
 import { attemptsOf, balancerOf, request } from "./testing.ts";
 
-/** Numbers from 0 to below the limit, the same in every run. */
+/** Pseudo-random integers from 0 to below the limit, the same in every run. */
 function numbers(seed: number): (limit: number) => number {
   let state = seed;
   return (limit) => {
@@ -12,7 +12,7 @@ function numbers(seed: number): (limit: number) => number {
   };
 }
 
-test("round-robin sends each target exactly its weight of requests, in as many requests as the sum of all weights", () => {
+test("out of as many requests as the sum of all weights, round-robin sends each target exactly as many as its weight", () => {
   for (let seed = 1; seed <= 50; seed++) {
     const below = numbers(seed);
     const weights = Array.from({ length: 1 + below(8) }, () => below(20));

@@ -11,12 +11,13 @@ import { FAILED_TRY_LATENCY } from "./target-state.ts";
 export interface TargetAttempts<Place> {
   /** The next target to try; null when there is none. Ends the previous try. */
   next(): Place | null;
-  /** Whether the next try would go to another target than the last. */
+  /** Whether an eligible target has not been tried yet. */
   readonly hasOtherTarget: boolean;
-  /** The target of the last try sent a response head. */
+  /** Called when the target of the current try has sent a response head. */
   answered(status: number, place: Place | null): void;
-  /** No connection could be made to the target of the last try. */
+  /** Called when no connection could be made to the target of the current try. */
   unreachable(place: Place | null): void;
+  /** Called when the current try failed. */
   failed(signal: FailureSignal): void;
   /** Ends the current try, so that its target no longer counts it as in flight. Further calls have no effect. */
   endTry(): void;
@@ -68,7 +69,7 @@ export class BalancedAttempts<Place> implements TargetAttempts<Place>, EligibleT
     if (signal !== null) this.#balancer.applySignal(member, signal, passive);
   }
 
-  /** The caller also calls `failed` for this try. */
+  /** Does nothing: the caller also calls `failed` for this try. */
   unreachable(): void {}
 
   failed(signal: FailureSignal): void {

@@ -1,4 +1,4 @@
-/** A node's state of a target: health and load. The state survives documents that leave the target unchanged. */
+/** The health and load of a target. The state survives documents in which the target keeps its id and address. */
 import { isIP } from "node:net";
 import type { Target } from "@sluice/model";
 import { type HealthState, healthy } from "./health.ts";
@@ -14,7 +14,7 @@ export class TargetState {
   /** Requests and tunnels in flight. */
   inFlight = 0;
   readonly latency = new LatencyAverage();
-  /** Why the last check was not made, when the guard refused the address. */
+  /** Why the guard refused the address at the last check; null: it did not. */
   refusal: string | null = null;
   checking = false;
 
@@ -39,7 +39,7 @@ export function parseTargetAddress(target: string): { readonly host: string; rea
 
 /** Milliseconds in which a sample loses about two thirds of its weight. */
 const FADE = 10_000;
-/** Milliseconds that a failed try counts as; otherwise a target that refuses at once would seem the fastest. */
+/** Minimum latency of a failed try, in milliseconds; otherwise a target that refuses at once would seem the fastest. */
 export const FAILED_TRY_LATENCY = 1000;
 
 /** A target's response time as an average that rises at once, falls slowly and decays without samples. */

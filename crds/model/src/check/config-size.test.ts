@@ -15,7 +15,7 @@ const cases: readonly (readonly [what: string, value: unknown, excess: string | 
   ["a long name", { ["x".repeat(MAX_CHARACTERS + 1)]: 1 }, "holds more than 65536 characters"],
 ];
 for (const [what, value, excess] of cases)
-  test(`a config that holds ${what} ${excess ? "is too large" : "is checked"}`, () => {
+  test(`a config that holds ${what} ${excess ? "is too large" : "is within the limits"}`, () => {
     assert.equal(configSizeMessage(value), excess);
   });
 

@@ -33,14 +33,14 @@ const taken: readonly (readonly [what: string, config: object, redis: object])[]
     },
   ],
   [
-    "a deprecated member beside members of the record",
+    "a deprecated member together with members of the record",
     { redis_port: 1, redis: { host: "a.example" } },
     { host: "a.example", port: 1 },
   ],
   ["the same value in both spellings", { redis_port: 1, redis: { port: 1 } }, { port: 1 }],
-  ["null, which leaves the other spelling as it is", { redis_port: null, redis: { port: 1 } }, { port: 1 }],
-  ["a value beside null", { redis_port: 1, redis: { port: null } }, { port: 1 }],
-  ["null alone, which is the default", { redis_port: null, redis: null }, { port: 6379 }],
+  ["null, which leaves the value of the new member unchanged", { redis_port: null, redis: { port: 1 } }, { port: 1 }],
+  ["a value that replaces null", { redis_port: 1, redis: { port: null } }, { port: 1 }],
+  ["null in both spellings, which means the default", { redis_port: null, redis: null }, { port: 6379 }],
 ];
 
 for (const [what, config, redis] of taken) {
@@ -59,7 +59,7 @@ const refused: readonly (readonly [what: string, config: object, faults: readonl
     [`redis_host: ${MISMATCH} redis_host = a.example vs redis.host = b.example`],
   ],
   [
-    "true beside false",
+    "true in one spelling and false in the other",
     { redis_ssl: true, redis: { ssl: false } },
     [`redis_ssl: ${MISMATCH} redis_ssl = true vs redis.ssl = false`],
   ],
@@ -88,7 +88,7 @@ for (const [what, config, faults] of refused) {
   });
 }
 
-test("shows every deprecated member beside the member that replaced it", () => {
+test("shows every deprecated member in addition to its replacement", () => {
   const { value } = check({ redis: { port: 1 } });
   const { redis, ...shown } = withDeprecated("rate-limiting", (value ?? {}) as unknown as Record<string, unknown>);
   const flat = Object.entries(shown).filter(([name]) => name.startsWith("redis_"));

@@ -1,4 +1,4 @@
-/** Deprecated members of a record: accepted in place of their replacements, and shown beside the replacements. */
+/** Deprecated members of a record: accepted in place of their replacements, and shown in addition to them. */
 import { isDeepStrictEqual } from "node:util";
 import { isRecord, memberSchemaOf, type SchemaNode, type Violation } from "@sluice/plugin-sdk";
 import { pluginNamed } from "../plugins/index.ts";
@@ -7,7 +7,7 @@ import { validate } from "./validate.ts";
 type Members = Readonly<Record<string, unknown>>;
 type Path = readonly string[];
 
-/** Members in the schema's form, and the violations of other members. */
+/** Members in the schema's form, and the violations found in the members that were converted to it. */
 export interface ReplacedMembers {
   readonly members: Members;
   readonly violations: readonly Violation[];
@@ -15,7 +15,7 @@ export interface ReplacedMembers {
 
 /**
  * `redis_host` becomes `redis.host`. As in Kong 3.9, null keeps the value of the other spelling, and two different
- * values are rejected. Unlike in Kong, so is `true` beside `false`: whether TLS is used must not depend on the
+ * values are rejected. Unlike in Kong, this includes `true` and `false`: whether TLS is used must not depend on the
  * spelling.
  */
 export function replaceDeprecated(schema: SchemaNode, given: Members): ReplacedMembers {

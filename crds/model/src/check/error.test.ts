@@ -33,7 +33,7 @@ const cases: readonly (readonly [name: string, violations: readonly Violation[],
       },
     ],
     [
-      "nesting",
+      "errors of nested members",
       [
         { path: ["config", "minute"], message: "expected a number" },
         { path: ["config", "redis", "host"], message: "required field missing" },
@@ -42,7 +42,7 @@ const cases: readonly (readonly [name: string, violations: readonly Violation[],
       { config: { minute: "expected a number", redis: { host: "required field missing" } } },
     ],
     [
-      "positions of lists, from 1 in the message and with nulls for good items in the fields",
+      "list positions, counted from 1 in the message, and null for each valid item in the fields",
       [
         { path: ["protocols", 2], message: "expected a string" },
         { path: ["protocols", 0], message: "expected one of: a" },
@@ -57,7 +57,7 @@ const cases: readonly (readonly [name: string, violations: readonly Violation[],
       { config: "The limit" },
     ],
     [
-      "a config's own message beside those of its members",
+      "a config's own message together with those of its members",
       [
         { path: ["config"], message: "The limit" },
         { path: ["config", "x"], message: "unknown field" },
@@ -66,7 +66,7 @@ const cases: readonly (readonly [name: string, violations: readonly Violation[],
       { config: { "@entity": ["The limit"], x: "unknown field" } },
     ],
     [
-      "a record in a list",
+      "an error of a record in a list",
       [{ path: ["sources", 1, "@entity"], message: "at least one" }],
       "schema violation (sources.2: at least one)",
       { sources: [null, { "@entity": ["at least one"] }] },

@@ -28,10 +28,11 @@ export function schemaViolation(violations: readonly Violation[]): SchemaViolati
   };
 }
 
-/** A member with its own messages and those below it. Names are keys of a Map, so that no name is special. */
+/** A member's own messages and those of its members. Names are keys of a Map, so that no name is special. */
 class Branch {
-  /** Messages for the member itself, including those whose path ends in `@entity`. */
+  /** Messages whose path ends at this member. */
   readonly own: string[] = [];
+  /** Messages whose path ends in `@entity` directly below this member. */
   readonly whole: string[] = [];
   readonly below = new Map<string | number, Branch>();
 

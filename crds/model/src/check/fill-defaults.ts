@@ -2,7 +2,7 @@
  * Builds a new value with every member of its schema; unset members get their default or null.
  *
  * Values of the wrong type stay unchanged, for the validator to report. Members that the schema does not have are
- * reported here and never copied, so that `__proto__` cannot reach an object.
+ * reported here and never copied, so that a member called `__proto__` cannot set a prototype.
  */
 import { isRecord, memberSchemaOf, type SchemaNode, type Violation, valuesOf } from "@sluice/plugin-sdk";
 
@@ -52,7 +52,7 @@ function fillList(schema: SchemaNode, value: unknown, path: Violation["path"], u
 const copyOf = (value: unknown): unknown =>
   typeof value === "object" && value !== null ? structuredClone(value) : value;
 
-/** Kong ignores other members beside the id. */
+/** As in Kong, all members except the id are ignored. */
 function fillReference(value: unknown): unknown {
   if (!isRecord(value) || !Object.hasOwn(value, "id")) return isRecord(value) ? {} : value;
   return { id: typeof value.id === "string" ? value.id.toLowerCase() : value.id };

@@ -135,7 +135,7 @@ test("a default is created for each entity, so that no two entities share it", (
   assert.deepEqual(filled("routes", { paths: ["/a"] }).protocols, ["http", "https"]);
 });
 
-test("unset timestamps become the current time, given timestamps are kept", () => {
+test("unset timestamps become the current time; given timestamps are kept", () => {
   const now = { now: 1_700_000_000 };
   const value = checkEntity("consumers", { username: "a", created_at: 5, updated_at: null }, now).value;
   assert.equal(value?.created_at, 5);
@@ -160,12 +160,12 @@ for (const [url, parts] of urls) {
   });
 }
 
-test("a url takes precedence over its parts, and null is not a url", () => {
+test("a url takes precedence over host and port, and a url of null is ignored", () => {
   assert.equal(filled("services", { url: "http://a:1", port: 2, host: "b" }).port, 1);
   assert.equal(filled("services", { url: null, host: "b" }).host, "b");
 });
 
-test("keeps a given id, in lower case, as in references", () => {
+test("given ids, also in references, are kept in lower case", () => {
   const route = filled("routes", {
     id: UUID.toUpperCase(),
     hosts: ["a"],
@@ -175,7 +175,7 @@ test("keeps a given id, in lower case, as in references", () => {
   assert.deepEqual(route.service, { id: UUID });
 });
 
-test("routes of grpc keep their path unless configured otherwise", () => {
+test("gRPC routes do not strip their path unless configured otherwise", () => {
   assert.equal(filled("routes", { protocols: ["grpc"], hosts: ["a"] }).strip_path, false);
 });
 
@@ -183,7 +183,7 @@ test("a duplicate item of a set counts once", () => {
   assert.deepEqual(filled("consumers", { username: "a", tags: ["x", "y", "x"] }).tags, ["x", "y"]);
 });
 
-test("accepts a single origin instead of a list", () => {
+test("cors accepts a single origin instead of a list", () => {
   assert.deepEqual(checkConfig("cors", { origins: "*" }).value?.origins, ["*"]);
 });
 
@@ -195,12 +195,12 @@ const hashing: readonly (readonly [given: object, algorithm: string])[] = [
   [{ hash_on: "ip", algorithm: "least-connections" }, "least-connections"],
 ];
 for (const [given, algorithm] of hashing) {
-  test(`an upstream with ${JSON.stringify(given)} spreads by ${algorithm}`, () => {
+  test(`an upstream with ${JSON.stringify(given)} uses the algorithm ${algorithm}`, () => {
     assert.equal(filled("upstreams", { name: "u", ...given }).algorithm, algorithm);
   });
 }
 
-test("accepts policy cluster only with a database, because all nodes count there", () => {
+test("rate-limiting accepts the policy cluster only with a database, where all nodes count", () => {
   const raw = { name: "rate-limiting", config: { minute: 1, policy: "cluster" } };
   const { value } = checkEntity("plugins", raw, { database: true });
   assert.equal(value?.config.policy, "cluster");
@@ -233,7 +233,7 @@ test("a plugin that is marked as unavailable may be unknown to this version", ()
     assert.notEqual(checkEntity("plugins", { ...marked, name }).violations, undefined);
 });
 
-/** Plugins written by a newer version, and the reason why this version closes their routes (null: it does not). */
+/** Plugins that a newer version may have written, and why this version answers 503 for them (null: it refuses them). */
 const newer: readonly (readonly [what: string, plugin: object, reason: RegExp | null])[] = [
   ["an unknown plugin", { name: "jwt", config: { a: 1 } }, /^plugin jwt: name: plugin 'jwt' not enabled: Sluice has /],
   ["an unknown member of a config", { name: "key-auth", config: { identity: "x" } }, /config\.identity: unknown field/],
@@ -247,10 +247,10 @@ const newer: readonly (readonly [what: string, plugin: object, reason: RegExp | 
   ["an unknown member of the plugin", { name: "key-auth", group: { id: UUID } }, /^plugin key-auth: group: unknown/],
   ["an unknown member of a plugin that does not protect", { name: "cors", config: { a: 1 } }, null],
   ["an invalid reference", { name: "jwt", service: "users" }, null],
-  ["no name", { config: {} }, null],
+  ["a plugin without a name", { config: {} }, null],
 ];
 for (const [what, plugin, reason] of newer)
-  test(`${what} is refused, and ${reason ? "closes its scope" : "also refused"} if a newer version may have written it`, () => {
+  test(`${what} is refused${reason ? "; if a newer version may have written it, the plugin answers 503" : ", even if a newer version may have written it"}`, () => {
     assert.notEqual(checkEntity("plugins", plugin).violations, undefined);
     const { value } = checkEntity("plugins", plugin, { closePlugins: true });
     if (reason === null) return assert.equal(value, undefined);
@@ -263,7 +263,7 @@ test("a reason that is too long for the model is truncated", () => {
   assert.ok((value?._sluice?.unavailable?.length ?? 0) > 500);
 });
 
-test("__proto__ and constructor are unknown members and reach no prototype", () => {
+test("members called __proto__ and constructor are reported as unknown", () => {
   const raw = JSON.parse('{"host":"a","__proto__":{"port":1},"constructor":1}');
   const { violations } = checkEntity("services", raw);
   assert.deepEqual(violations, [
@@ -277,7 +277,7 @@ test("every plugin fills an empty config with defaults, or reports the required 
   assert.deepEqual(needing.toSorted(), Object.keys(neededConfigs).toSorted());
 });
 
-test("a value that is not a record is refused with a message that says so", () => {
+test("a value that is not a record is refused with the message 'expected a record'", () => {
   for (const collection of collections) {
     for (const raw of [null, undefined, 1, "x", [], true]) {
       assert.deepEqual(checkEntity(collection, raw).violations, [{ path: [], message: "expected a record" }]);

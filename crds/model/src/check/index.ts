@@ -29,7 +29,7 @@ export interface CheckOptions {
   readonly database?: boolean;
   /**
    * Whether a plugin that this version cannot read, and that may protect its targets, is marked as unavailable instead
-   * of rejected. For entities that a newer version may have written; those that people write are rejected. Default
+   * of rejected. Meant for entities that a newer version may have written, not for entities that users send. Default
    * false.
    */
   readonly closePlugins?: boolean;
@@ -48,9 +48,9 @@ const REMARKS = new Set(["_comment", "_ignore"]);
  * Validates one flat entity: snake_case members, null or absent for unset, references as `{ id }`.
  *
  * A `url` is split, every member gets its default or null, a missing id is derived (ids.ts), and a plugin's config gets
- * the defaults of the plugin's schema. A plugin marked by `_sluice.unavailable` never runs: it keeps its config only if
- * valid, otherwise it gets an empty one, and this version need not have it. A credential needs its key, or the key's
- * hash in `_sluice`: generating a key is the caller's task.
+ * the defaults of the plugin's schema. A plugin marked by `_sluice.unavailable` never runs, so it may be unknown to
+ * this version, and an invalid config is replaced by an empty one. A credential needs its key, or the key's hash in
+ * `_sluice`: generating a key is the caller's task.
  */
 export function checkEntity<Name extends Collection>(
   collection: Name,
@@ -143,7 +143,7 @@ function checkPluginConfig(plugin: unknown, { extras, database }: PluginOptions)
   const checked = checkConfig(name, config, { database });
   if (checked.violations === undefined) return checked;
   if (extras?.unavailable !== undefined) return { value: {} };
-  // The plugin's own schema has already reported a config that is not a record.
+  // The schema of the plugin entity reports a config that is not a record.
   if (!isRecord(config)) return undefined;
   return {
     violations: checked.violations.map(({ path, message }) => ({
@@ -153,7 +153,7 @@ function checkPluginConfig(plugin: unknown, { extras, database }: PluginOptions)
   };
 }
 
-/** A plugin marked as unavailable does not run, so this version need not have it. */
+/** A plugin marked as unavailable does not run, so it may be unknown to this version. */
 const isUnknownPlugin = ({ path, message }: Violation, extras: CheckedExtras["extras"], { name }: Members): boolean =>
   extras?.unavailable !== undefined && path.length === 1 && path[0] === "name" && message === pluginName(String(name));
 

@@ -292,7 +292,7 @@ for (const [rule, rows] of Object.entries(cases)) {
   }
 }
 
-test("every rule for texts has cases in this table", () => {
+test("every text rule has cases in this table", () => {
   assert.deepEqual(Object.keys(cases).sort(), Object.keys(textRules).sort());
 });
 
@@ -306,7 +306,7 @@ const ports = [
   ["a b", "a b"],
 ] as const;
 for (const [value, expected] of ports) {
-  test(`the target ${value} is ${expected} with its port`, () => {
+  test(`withPort gives ${expected} for ${value}`, () => {
     assert.equal(withPort(value), expected);
   });
 }

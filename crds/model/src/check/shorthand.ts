@@ -44,7 +44,7 @@ const faultyUrl = (members: Members, message: string): ReplacedMembers => ({
   violations: [{ path: ["url"], message }],
 });
 
-/** RFC 3986 appendix B. A service has no user, query and fragment; Kong drops them too. */
+/** RFC 3986 appendix B. A service has no user, query or fragment; Kong drops them too. */
 function partsOf(url: string): Members {
   const [, scheme, authority = "", path = ""] =
     /^(?:([A-Za-z][A-Za-z0-9+.-]*):)?(?:\/\/([^/?#]*))?([^?#]*)/.exec(url) ?? [];

@@ -80,7 +80,7 @@ function ruleNamed<Rule>(rules: Readonly<Record<string, Rule>>, name: string): R
   return rule;
 }
 
-/** The JSON pointer's steps as member names and list indexes, plus the keyword's own. */
+/** The JSON pointer's steps as member names and list indexes, plus the path that the keyword reports below it. */
 function pathOf({ instancePath, params }: ErrorObject, root: unknown): Violation["path"] {
   const path: (string | number)[] = [];
   let at: unknown = root;
@@ -98,7 +98,6 @@ interface Found {
   readonly path: Violation["path"];
 }
 
-/** A list with invalid items gets no maxItems violation: it may be short enough without the invalid items. */
 const isBelow = (path: Violation["path"], list: Violation["path"]): boolean =>
   path.length > list.length && list.every((step, index) => step === path[index]);
 
@@ -109,6 +108,7 @@ function tellOnce(found: readonly Found[]): readonly Violation[] {
   for (const { error, path } of found.toSorted((a, b) => rank(a.error) - rank(b.error))) {
     const place = JSON.stringify(path);
     if (told.has(place) && path.at(-1) !== "@entity") continue;
+    // A list with invalid items gets no maxItems violation: it may be short enough without the invalid items.
     if (error.keyword === "maxItems" && found.some((other) => isBelow(other.path, path))) continue;
     told.add(place);
     const text = kongMessages[error.keyword];

@@ -10,10 +10,10 @@ const table: readonly [string, Collection, object, object][] = [
   ["a name", "services", { name: "a", host: "up" }, { name: "a", host: "up" }],
   ["an id that is not derived from the name", "services", { host: "up", id, name: "a" }, { id, name: "a", host: "up" }],
   ["a url's parts", "services", { url: "https://up/x" }, { host: "up", path: "/x", port: 443, protocol: "https" }],
-  ["times at the end", "consumers", { created_at: 5, username: "b", updated_at: 6, tags: ["t"] }, {}],
+  ["timestamps other than 0", "consumers", { created_at: 5, username: "b", updated_at: 6, tags: ["t"] }, {}],
   ["references", "keyauth_credentials", { key: "k", consumer: { id } }, { key: "k", consumer: { id } }],
   ["a plugin's config", "plugins", { name: "rate-limiting", config: { minute: 5, redis: { port: 1 } } }, {}],
-  ["a plugin without config", "plugins", { name: "cors", config: { max_age: null } }, { name: "cors" }],
+  ["a plugin whose config has only defaults", "plugins", { name: "cors", config: { max_age: null } }, { name: "cors" }],
 ];
 
 for (const [what, collection, raw, expected] of table) {

@@ -8,19 +8,18 @@ import { withoutDefaults } from "../schema/without-defaults.ts";
 
 type Members = Readonly<Record<string, unknown>>;
 
-/** Identifying members come first, then the others in schema order, then timestamps. */
 const first = ["id", "name", "username", "target", "key"];
 const last = ["created_at", "updated_at"];
 
 /**
  * The smallest set of members from which `checkEntity` restores this entity. An id derived from the name or content is
- * omitted, and so are times of 0. References stay `{ id }`.
+ * omitted, and so are timestamps of 0. References stay `{ id }`.
  */
 export function briefEntity(collection: Collection, entity: Entity): Members {
   const { id, ...others } = entity as unknown as Members & { readonly id: string };
   const given = Object.entries(others).filter(([name, value]) => !(last.includes(name) && value === 0));
   const brief = inOrder(withoutDefaults(entitySchemaOf(collection, others), Object.fromEntries(given)));
-  // The entity was already validated for its own store.
+  // The entity was already validated for its own store, which may be a database.
   const anywhere = { database: true };
   const made: unknown = checkEntity(collection, brief, anywhere).value;
   if (isDeepStrictEqual(made, entity)) return brief;
@@ -30,6 +29,7 @@ export function briefEntity(collection: Collection, entity: Entity): Members {
   return inOrder(withoutUnset({ id, ...others }));
 }
 
+/** Identifying members come first, then the others in schema order, then timestamps. */
 function inOrder(members: Members): Members {
   const rank = (name: string) => (first.indexOf(name) + 1 || first.length + 1) + (last.includes(name) ? 1 : 0);
   return Object.fromEntries(Object.entries(members).sort(([a], [b]) => rank(a) - rank(b)));

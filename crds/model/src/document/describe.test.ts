@@ -13,7 +13,7 @@ for (const [violation, sentence] of [
   [{ path: [], message, position: { file: "k.yaml", line: 2, column: 3 } }, "k.yaml:2:3: m"],
   [{ path: ["a"], message: "x\ny\u001b[31m\u009b" }, "a: x\\x0ay\\x1b[31m\\x9b"],
 ] as const) {
-  test(`writes ${sentence}`, () => assert.equal(describeViolation(violation), sentence));
+  test(`describes a violation as ${sentence}`, () => assert.equal(describeViolation(violation), sentence));
 }
 
 test("mirrors the document in Kong's response to an invalid document", () => {

@@ -11,10 +11,10 @@ export function describeViolation({ path, message, position }: Violation): strin
   return parts.join(": ").replace(/\p{Cc}/gu, escapeControl);
 }
 
-/** The number of warnings to report; a document may have any number of them. */
+/** The maximum number of warnings to describe; a document may have any number of them. */
 const MOST_WARNINGS = 20;
 
-/** A message for each of the first warnings, and the number of the others. */
+/** A message for each of the first 20 warnings, and the number of further warnings. */
 export function describeWarnings(warnings: readonly Violation[]): readonly string[] {
   const more = warnings.length - MOST_WARNINGS;
   const first = warnings.slice(0, MOST_WARNINGS).map(describeViolation);

@@ -27,7 +27,7 @@ const taken: readonly (readonly [what: string, text: string, warnings: readonly 
     "_konnect: {control_plane_name: x}\n_workspace: default\n",
     [
       "kong.yml:2:1: _konnect: ignored: it tells decK which control plane of Konnect to use",
-      "kong.yml:3:1: _workspace: ignored: it tells decK which workspace to use, and Sluice has one",
+      "kong.yml:3:1: _workspace: ignored: it tells decK which workspace to use, and Sluice has only one",
     ],
   ],
   [
@@ -88,7 +88,7 @@ const refused: readonly (readonly [what: string, text: string, faults: readonly 
     ],
   ],
   [
-    "a service that is written in a route's reference, beside a service with that name: the reference's url would be ignored",
+    "a service that is written in a route's reference, even if a service with that name exists: the reference's url would be ignored",
     `${service}  url: http://a.example\nroutes:\n- name: r\n  paths: [/]\n  service: {name: s, url: http://b.example}\n`,
     [
       "kong.yml:9:3: routes[0].service: expected the name or id of a service; declare the service itself (url) under 'services'",
@@ -100,7 +100,7 @@ const refused: readonly (readonly [what: string, text: string, faults: readonly 
     ["kong.yml:4:16: plugins[0]._config: '_plugin_configs' has no config 'b'"],
   ],
   [
-    "a protocol that does not exist, once",
+    "a protocol that does not exist, with a single violation",
     "plugins:\n- name: cors\n  protocols: [http, https, grpc, grpcs, tcp, tls, tls_passthrough, udp, ws, wss, quic]\n",
     [
       "kong.yml:4:82: plugins[0].protocols[10]: expected one of: grpc, grpcs, http, https, tcp, tls, tls_passthrough, udp, ws, wss",
@@ -117,7 +117,7 @@ for (const [what, text, faults] of refused) {
   test(`refuses ${what}`, () => assert.deepEqual(load(text).faults, faults));
 }
 
-test("of two lists of plugins the last list is used, and the warning names both lists: the key-auth of the first list is gone", () => {
+test("of two lists of plugins the last list is used, and a warning names both: the key-auth of the first list is ignored", () => {
   const { warnings, faults, snapshot } = load(
     `${service}  plugins:\n  - name: key-auth\n  routes:\n  - name: r\n    paths: [/]\n  plugins:\n  - name: cors\n`,
   );

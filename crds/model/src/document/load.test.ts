@@ -81,7 +81,7 @@ test("gives the same snapshot for the nested form, the flat form in any order, a
   assert.deepEqual(checkDocument(value).value?.snapshot, snapshot);
 });
 
-test("finds a parent by a given id, by name and by derived id", () => {
+test("a reference finds a service by name and by id, in lower and upper case", () => {
   for (const reference of [`users`, id, id.toUpperCase(), `{name: users}`, `{id: ${id}}`]) {
     const snapshot = snapshotOf(
       `{_format_version: "3.0", services: [{id: ${id}, name: users, host: h}], routes: [{hosts: [a.b], service: ${reference}}]}`,
@@ -138,8 +138,8 @@ const head = '_format_version: "3.0"\n';
 const missing = "(no such entry in 'services')";
 
 const faulty: readonly [string, string, readonly string[]][] = [
-  ["no document", "- a", ["k.yaml:1:1: expected a document: a record with _format_version"]],
-  ["no format", "services: []", ["k.yaml:1:1: _format_version: required field missing"]],
+  ["data that is not a document", "- a", ["k.yaml:1:1: expected a document: a record with _format_version"]],
+  ["a missing format", "services: []", ["k.yaml:1:1: _format_version: required field missing"]],
   [
     "a format without quotes",
     "_format_version: 3.0",
@@ -169,7 +169,7 @@ const faulty: readonly [string, string, readonly string[]][] = [
     ],
   ],
   [
-    "all errors of nested entities, each with its position",
+    "every error of nested entities",
     `${head}services:\n- name: a\n  port: 99999\n  routes:\n  - hosts: [ok.example]\n  - paths:\n    - /ok\n    - users\n    colour: red\n    plugins:\n    - name: nope\n    - name: rate-limiting\n      config:\n        minute: -1\n`,
     [
       "k.yaml:3:3: services[0].host: required field missing",
@@ -192,7 +192,7 @@ const faulty: readonly [string, string, readonly string[]][] = [
     ],
   ],
   [
-    "a parent that is named again, and children that Sluice does not have",
+    "a reference to the enclosing service, and children that Sluice does not have",
     `${head}services:\n- name: a\n  host: h\n  routes:\n  - hosts: [a.b]\n    service: a\nconsumers:\n- username: c\n  acls: [{group: g}]\n`,
     [
       "k.yaml:7:5: services[0].routes[0].service: unknown field (already defined by the enclosing service)",
@@ -246,7 +246,7 @@ for (const [what, text, expected] of faulty) {
   });
 }
 
-test("only a document for a database may use policy cluster", () => {
+test("only a document for a database may use the policy cluster", () => {
   const text = `_format_version: "3.0"
 services:
 - name: a

@@ -64,7 +64,7 @@ export function checkDocument(
   return { value: { document, origins, warnings, snapshot: applied.value } };
 }
 
-/** In text order. */
+/** Adds positions, and sorts by them. */
 function locate(violations: readonly Violation[], { positionOf }: LocatedData): readonly Violation[] {
   return violations
     .map((violation) => ({ ...violation, position: violation.position ?? positionOf(violation.path) }))
@@ -89,7 +89,7 @@ export type LoadedItems = PerCollection<readonly StoredEntity[]>;
 
 /**
  * Parses and validates the added or changed items of a text without reading the others. Null when the items have
- * violations: reading the whole text reports them.
+ * violations, warnings or equal ids: reading the whole text reports them.
  */
 export function loadItems({ head, items }: ChangedItems, known: KnownId): LoadedItems | null {
   const headData = readWithoutWarnings(head);

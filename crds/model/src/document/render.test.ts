@@ -27,11 +27,11 @@ const loaded = (written: string): LoadedText => loadText(written).value ?? asser
 const load = (written: string): Snapshot => loaded(written).snapshot;
 const documentOf = (written: string): Document => loaded(written).document;
 
-test("renders a document that loads to the same snapshot, including ids", () => {
+test("a rendered document loads to the same snapshot, including ids", () => {
   assert.deepEqual(load(renderDocument(documentOf(text))), load(text));
 });
 
-test("renders a snapshot that loads to the same snapshot, although its keys are hashes", () => {
+test("a rendered snapshot loads to the same snapshot, although its keys are hashes", () => {
   const rendered = renderDocument(snapshotToDocument(load(text)));
   assert.deepEqual(load(rendered), load(text));
   assert.doesNotMatch(rendered, /demo-key|&|\*/);
@@ -41,7 +41,7 @@ test("quotes strings that YAML 1.1 readers would not read as strings", () => {
   assert.match(renderDocument(documentOf(text)), /^ +- name: "on"$/m);
 });
 
-test("leaves out addresses and key hashes that follow from the key, and keeps restrictions", () => {
+test("omits endpoints and the hashes of keys that are present, and keeps restrictions", () => {
   const id = "11111111-2222-4333-8444-555555555555";
   const rendered = renderDocument({
     _format_version: "3.0",

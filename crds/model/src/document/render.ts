@@ -6,8 +6,9 @@ import type { Document } from "../document.ts";
 import { collections } from "../entities/index.ts";
 
 /**
- * Format 3.0, in the order of the collections, without endpoints. Of an entity's `_sluice` only restrictions are kept:
- * without the hash a credential would not load, and without namespaces a key would open more routes.
+ * The file has format 3.0, the lists in the order of the collections, and no endpoints. Of an entity's `_sluice` only
+ * the hash of a key that is present is omitted. A credential without key or hash would not load, and without its
+ * namespaces a key would open more routes.
  */
 export function renderDocument(document: Document): string {
   const lists = collections.flatMap((collection) => {
@@ -15,7 +16,7 @@ export function renderDocument(document: Document): string {
     return items.length === 0 ? [] : [[collection, items.map(forPeople)]];
   });
   const data = { _format_version: "3.0", ...Object.fromEntries(lists) };
-  // Quoted so that YAML 1.1 parsers such as Kong's read the same values; no aliases between entities.
+  // Strings are quoted so that YAML 1.1 parsers such as Kong's read the same values. Entities share no aliases.
   return stringify(data, { compat: "yaml-1.1", aliasDuplicateObjects: false, lineWidth: 0 });
 }
 

@@ -15,7 +15,9 @@ export const certificateSchema = record(
     updated_at,
     cert: chain("The certificate in PEM, followed by its intermediate certificates."),
     key: privateKey("The private key of the certificate in PEM, not encrypted."),
-    cert_alt: nullable(chain("A second certificate in PEM with another type of key, such as RSA beside ECDSA.")),
+    cert_alt: nullable(
+      chain("A second certificate in PEM with a different type of key, such as ECDSA in addition to RSA."),
+    ),
     key_alt: nullable(privateKey("The private key of the second certificate in PEM.")),
     tags,
   },

@@ -17,11 +17,11 @@ export interface EntityFacts {
   readonly singular: string;
   /** The member that identifies the entity in URLs and ids (`endpoint_key` in Kong); null: it has no name. */
   readonly key: string | null;
-  /** Members that are unique each. */
+  /** Members whose values are unique in the collection. */
   readonly unique: readonly string[];
   /** Members that are unique in combination, unset ones included. */
   readonly uniqueTogether?: readonly string[];
-  /** The reference to the parent within which the key is unique; the collection then has no top-level list. */
+  /** The reference to the parent within which the key is unique; the admin API then has only the parent's list. */
   readonly within?: string;
 }
 
@@ -77,7 +77,7 @@ export interface Reference {
   /** The member that holds the reference: `service`. */
   readonly member: string;
   readonly to: Collection;
-  /** The effect on the referring entity when the other entity is removed. */
+  /** When the referenced entity is removed: `cascade` also removes the referring entity, `restrict` refuses it. */
   readonly onDelete: "cascade" | "restrict";
 }
 

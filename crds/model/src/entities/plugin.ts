@@ -2,10 +2,10 @@
 import { boolean, choice, nullable, record, reference, type Static, set, text, typedSchema } from "@sluice/plugin-sdk";
 import { created_at, idFrom, tags, updated_at } from "./shared.ts";
 
-/** The protocols that Sluice proxies, by default all of them. */
+/** The protocols that Sluice proxies. A plugin acts on all of them by default. */
 export const servedProtocols = ["grpc", "grpcs", "http", "https"] as const;
 
-/** Kong's defaults for many plugins include more protocols, and so do files dumped from Kong. */
+/** The protocols that a plugin may name: files dumped from Kong list more than Sluice proxies, as Kong's defaults do. */
 export const pluginProtocols = [...servedProtocols, "tcp", "tls", "tls_passthrough", "udp", "ws", "wss"] as const;
 
 export const pluginEntitySchema = record(

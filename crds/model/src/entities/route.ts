@@ -49,10 +49,13 @@ export const routeSchema = record(
       }),
     ),
     hosts: nullable(
-      array(text({ description: "A host, with * as its first or last label.", rule: "route-host", maxLength: 260 }), {
-        description: "The request hosts that match.",
-        maxItems: 64,
-      }),
+      array(
+        text({ description: "A host; * may stand for its first or last label.", rule: "route-host", maxLength: 260 }),
+        {
+          description: "The request hosts that match.",
+          maxItems: 64,
+        },
+      ),
     ),
     paths: nullable(
       array(
@@ -66,7 +69,7 @@ export const routeSchema = record(
     headers: nullable(
       mapping(
         array(text({ description: "A value, or a regular expression after ~*.", maxLength: 1024 }), {
-          description: "The values that match, any of them.",
+          description: "Values of the header, one of which must match.",
           minItems: 1,
           maxItems: 16,
         }),

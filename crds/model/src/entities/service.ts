@@ -22,13 +22,13 @@ export const upstreamHeader = record(
 
 /**
  * Headers that the gateway sets on requests to the upstream, overriding those of the client. Kong has no such member.
- * Names are unique, whatever their spelling (checked by the rule of the record `service`).
+ * The rule of the record `service` refuses names that differ only in case, or in `-` and `_`.
  */
 const upstreamHeaders = nullable(
   array(upstreamHeader, {
     description:
       "Headers that are set on every request to the upstream. They replace headers of the client and of plugins " +
-      "with the same name; case and - or _ make no difference. Kong has no such field.",
+      "with the same name, ignoring case and treating - and _ as equal. Kong has no such field.",
     maxItems: 16,
   }),
 );

@@ -13,7 +13,7 @@ export type FormParts = readonly { readonly name: string; readonly text: string 
  * Decodes an application/x-www-form-urlencoded body, or the parts of another form, into an unchecked entity. Strings
  * are coerced by the collection's schema, and a plugin's config by the schema of the plugin in `name`.
  *
- * `plugin` names the plugin if the body does not (a form that changes some of its config).
+ * `plugin` names the plugin if the body does not, as in a form that changes part of a plugin's config.
  */
 export function decodeForm(
   body: string | FormParts,
@@ -30,7 +30,7 @@ export function decodeForm(
   return { value: config === undefined ? entity : { ...entity, config: coerce(config, entity.config) } };
 }
 
-/** Shorthand members that are accepted but not stored: an empty `url` unsets it; a single server name is a list. */
+/** Members that are accepted but not stored. Their schemas make an empty `url` null and a single server name a list. */
 const shorthands: Partial<Record<Collection, Readonly<Record<string, SchemaNode>>>> = {
   services: { url: { type: "string" } },
   certificates: { snis: { type: "array", items: { type: "string" } } },
@@ -55,7 +55,7 @@ function configSchema(plugin: string | undefined): SchemaNode | undefined {
 const NUMBER = /^\s*[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?\s*$/;
 
 /**
- * Coerces the strings of a form to the types of a schema. Like Kong, JSON is never coerced.
+ * Coerces the strings of a form to the types of a schema. As in Kong, values of JSON bodies are never coerced.
  *
  * "5" -> 5, "true" and "false" -> booleans, "" -> null, a single string for a list -> a list of one. Values that do not
  * fit and unknown members stay unchanged, for validation to report.

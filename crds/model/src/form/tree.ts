@@ -5,10 +5,10 @@
  * | name | meaning |
  * |---|---|
  * | `a.b.c` | member c of b of a |
- * | `paths[]` | one more item; so does the same name again |
- * | `paths[2]` | the second item; gaps close up |
+ * | `paths[]` | one more item; a repeated name also adds an item |
+ * | `paths[2]` | the second item; gaps are closed |
  * | `list[1].name` | a member of an item; `[]` before another step is the first item |
- * | `headers[x]` | member x, also when x has dots |
+ * | `headers[x]` | member x, even if x has dots |
  *
  * A name that does not follow the grammar is used literally as one member.
  */
@@ -16,9 +16,11 @@ import type { Checked, Violation } from "@sluice/plugin-sdk";
 
 export type FormValue = string | readonly FormValue[] | { readonly [name: string]: FormValue };
 
-/** Limits for one body; the caller limits its size in bytes. */
+/** Maximum number of arguments in one body; the caller limits its size in bytes. */
 const MAX_ARGUMENTS = 1000;
+/** Maximum number of steps in one name. */
 const MAX_STEPS = 8;
+/** Highest list position. */
 const MAX_INDEX = 1000;
 
 /** A member by name, a list position from 1, or the end of the list. */
@@ -75,7 +77,7 @@ function plant(root: Branch, { name, text, written }: Argument): readonly Violat
   }
   const path = pathOf(first);
   if (steps.length > MAX_STEPS) return fault(path, `nested deeper than ${MAX_STEPS} levels`).violations;
-  // From here on an error body can mirror the path.
+  // The checks above limit the path, so an error body that mirrors it stays small.
   if (text === undefined) return fault(path, "not percent-encoded UTF-8").violations;
   if (path.includes("__proto__")) return fault(path, "unknown field").violations;
   const target = branchAt(root, steps);

@@ -32,7 +32,7 @@ test("members carry the model's descriptions and limits, and name the default wi
   });
 });
 
-test("a list is atomic, unless it is a map by a key", () => {
+test("a list is atomic unless it is a map by a key, and a plugin's config keeps unknown members", () => {
   const plugin = crd("Plugin", kinds.Plugin) as Plain;
   const members = plugin.spec?.versions?.[0]?.schema?.openAPIV3Schema?.properties?.spec?.properties;
   assert.equal(members?.tags?.["x-kubernetes-list-type"], "atomic");
@@ -91,7 +91,7 @@ for (const kind of resourceKinds) {
   });
 }
 
-test("the chart's CRDs are the same, and stay when the chart is uninstalled", () => {
+test("the chart has the same CRDs, and they stay when the chart is uninstalled", () => {
   for (const [index, { content }] of crdChartFiles().entries()) {
     const { metadata, ...chart } = parse(content);
     const { metadata: plainMetadata, ...plain } = parse(crdFiles()[index]?.content ?? "");

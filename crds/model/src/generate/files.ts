@@ -36,6 +36,6 @@ export const crdChartFiles = (): readonly GeneratedFile[] =>
   Array.from(crds(), ([name, definition]) => {
     const metadata = { ...Object(definition.metadata), annotations: { "helm.sh/resource-policy": "keep" } };
     const body = stringify({ ...definition, metadata }, yamlOptions);
-    if (body.includes("{{")) throw new Error(`the CRD ${name} holds {{, which Helm would take for a template`);
+    if (body.includes("{{")) throw new Error(`the CRD ${name} contains {{, which Helm would treat as a template`);
     return { path: `charts/sluice-crds/templates/${name}.yaml`, content: `# ${NOTICE}\n${body}` };
   });

@@ -20,7 +20,7 @@ test("every generated file says that it is generated, and ends in one line break
   }
 });
 
-test("the generated files include CRDs, chart and pages", () => {
+test("the generated files include the CRDs, the chart's templates and the reference pages", () => {
   const plurals = ["certificates", "upstreams", "services", "routes", "consumers", "plugins"];
   const paths = new Set(files.map(({ path }) => path));
   const expected = [
@@ -34,7 +34,7 @@ test("the generated files include CRDs, chart and pages", () => {
   );
 });
 
-test("the check names missing, changed and left-over files, and writing repairs them", () => {
+test("the check names missing, changed and left-over files, and writing corrects them", () => {
   assert.deepEqual(
     staleFiles(root, files).map(({ fault }) => fault),
     files.map(() => "is missing"),

@@ -86,7 +86,7 @@ function kindSection(kind: string, facts: KindFacts): string {
   const rules = celRules(facts.spec, "spec");
   return sections(
     `## ${kind}`,
-    `${facts.spec.description} \`kubectl get ${facts.shortName}\`, \`kubectl get ${facts.collection}.${apiVersion.split("/")[0]}\`.`,
+    `${facts.spec.description} Listed by \`kubectl get ${facts.shortName}\` or \`kubectl get ${facts.collection}.${apiVersion.split("/")[0]}\`.`,
     memberTable(facts.spec),
     ...(rules.length > 0 ? ["The API server also checks:", rules.map((rule) => `- ${rule}`).join("\n")] : []),
   );

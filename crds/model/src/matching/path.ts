@@ -3,7 +3,7 @@
 /** RFC 3986's reserved characters and `%`: decoding them would change the path's meaning. */
 const RESERVED = new Set("!*'();:@&=+$,/?%#[]");
 
-/** A `%` that begins no escape: characters decoded after it could complete one (`%2%65` would become `%2e`). */
+/** A `%` that does not begin an escape: characters decoded after it could complete one (`%2%65` would become `%2e`). */
 const BROKEN_ESCAPE = /%(?![\dA-F]{2})/i;
 
 /** One percent-encoded character: ASCII, a UTF-8 sequence of two to four bytes, or else any byte. */
@@ -11,10 +11,10 @@ const ENCODED =
   /%[0-7][\dA-F]|%[CD][\dA-F]%[89AB][\dA-F]|%E[\dA-F](?:%[89AB][\dA-F]){2}|%F[0-7](?:%[89AB][\dA-F]){3}|%[\dA-F]{2}/gi;
 
 /**
- * Decodes characters that are not reserved, writes the rest as upper-case %XX, removes dot segments and merges slashes.
- * The result is idempotent. Null: a `%` is not followed by two hexadecimal digits. A sequence that is not valid UTF-8
- * stays encoded. `path` has no query; one that does not start with `/` (the rest after stripping a prefix) loses
- * leading `./` and `../`.
+ * Decodes escaped characters that are not reserved, writes all other escapes in upper case, removes dot segments and
+ * merges slashes. Normalizing the result again changes nothing. Null: a `%` is not followed by two hexadecimal digits.
+ * A sequence that is not valid UTF-8 stays encoded. `path` has no query; a path that does not start with `/` (as after
+ * stripping a prefix) loses leading `./` and `../`.
  */
 export function normalizePath(path: string): string | null {
   const escaped = path.includes("%");

@@ -24,13 +24,13 @@ test("merges records and replaces everything else", () => {
   });
 });
 
-test("merges a plugin's config, the older spelling of redis members too, and null unsets", () => {
+test("merges a plugin's config, including deprecated redis members, and null unsets a member", () => {
   const current = plugin({ minute: 5, hour: 9, policy: "redis", redis: { host: "old", port: 1 } });
   const merged = mergeEntity("plugins", current, { config: { minute: null, redis_host: "new" } });
   assert.partialDeepStrictEqual(merged, { config: { minute: null, hour: 9, redis: { host: "new", port: 1 } } });
 });
 
-test("leaves an invalid deprecated member to the check", () => {
+test("keeps an invalid deprecated member for checkEntity to report", () => {
   const current = plugin({ minute: 5, policy: "redis", redis: { host: "old", port: 1 } });
   const merge = (config: object) => checkEntity("plugins", mergeEntity("plugins", current, { config })).violations;
   assert.deepEqual(merge({ redis_port: "x" }), [{ path: ["config", "redis_port"], message: "expected an integer" }]);
@@ -39,7 +39,7 @@ test("leaves an invalid deprecated member to the check", () => {
   assert.equal(merge({ redis_host: null, policy: "local" }), undefined);
 });
 
-test("an upstream with a hash source uses consistent hashing, unless another algorithm is given", () => {
+test("setting a hash source selects consistent hashing, unless another algorithm is given", () => {
   const current = { name: "u", algorithm: "least-connections", hash_on: "none" };
   assert.equal(mergeEntity("upstreams", current, { hash_on: "ip" }).algorithm, "consistent-hashing");
   const change = { hash_on: "ip", algorithm: "round-robin" };

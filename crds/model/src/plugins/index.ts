@@ -1,15 +1,15 @@
-/** The plugins that this process knows: those that come with Sluice, and those of others that it was started with. */
+/** The plugins that this version knows: those that come with Sluice. */
 import type { PluginFacts, SchemaNode } from "@sluice/plugin-sdk";
 import { builtInFacts } from "@sluice/plugins/schemas";
 import { type Collection, entities } from "../entities/index.ts";
 
 const known = new Map<string, PluginFacts>(builtInFacts.map((facts) => [facts.name, facts]));
 
-/** Undefined for a plugin that this process does not have. */
+/** Undefined for a plugin that this version does not have. */
 export const pluginNamed = (name: unknown): PluginFacts | undefined =>
   typeof name === "string" ? known.get(name) : undefined;
 
-/** In the order in which the plugins were registered. */
+/** In the order of `builtInFacts`. */
 export const pluginNames = (): readonly string[] => [...known.keys()];
 
 /** The schema of an entity; a plugin's includes the schema of its config, if this version has the plugin. */

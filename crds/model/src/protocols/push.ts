@@ -1,11 +1,11 @@
 /**
- * The push protocol between the operator and a node: the only types that operator and gateway share.
+ * The push protocol, by which the operator sends documents to nodes.
  *
  * | request to the node's push listener | body | response |
  * |---|---|---|
  * | GET /document | - | 200 NodeReport |
  * | PUT /document | PushDocument | 200 NodeReport, 400 PushRefused |
- * | PATCH /document | PushChange | 200 NodeReport, 400 PushRefused, 409 NodeReport when the node runs another hash than `base` |
+ * | PATCH /document | PushChange | 200 NodeReport, 400 PushRefused, 409 NodeReport when the node runs a hash other than `base` |
  *
  * A 200 response is the acknowledgement: the node serves that hash from then on. Outdated pushes are answered with 412
  * PushRefused: their term is lower than the highest that the node has seen, or their revision is lower than the served
@@ -49,7 +49,7 @@ export interface PushChange extends PushPosition {
   readonly change: Change;
 }
 
-/** The node keeps its previous document. */
+/** The response to a push that the node refused. The node keeps its previous document. */
 export interface PushRefused {
   readonly message: string;
   readonly violations: readonly Violation[];

@@ -1,8 +1,8 @@
 /**
  * The admin listener's request to the operator after a write: POST /wait on the operator's listener.
  *
- * Deletions and Secrets have no status to poll, so the operator itself responds: it has seen the resources as written,
- * and every responding node runs a document built from them.
+ * Deletions and Secrets have no status to poll. The operator therefore responds once it has seen the resources as
+ * written and every responding node runs a document built from them, or when the timeout has elapsed.
  */
 
 /** A resource as its writer left it: at this generation (or version, if it has no generation), or deleted. */
@@ -17,14 +17,14 @@ export interface WrittenResource {
 }
 
 export interface WaitRequest {
-  /** 1 to 100. */
+  /** 1 to 5000. */
   readonly resources: readonly WrittenResource[];
   /** Milliseconds, 0 to 30,000. Default 5000. */
   readonly timeout?: number;
 }
 
 export interface WaitResponse {
-  /** Every responding node serves the resources as written. */
+  /** Whether every responding node serves the resources as written, and none of them is left out of the document. */
   readonly programmed: boolean;
   readonly revision: number;
   /** Addresses of nodes: those that acknowledged, those that have not yet, and those silent for 2 s. */

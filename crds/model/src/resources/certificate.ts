@@ -62,7 +62,7 @@ export const certificateKind: KindFacts = {
       ),
       secretRef: nameRef(
         `A core Secret of the type ${TLS_SECRET_TYPE}: the certificate in ${tlsEntries.cert}, ` +
-          `its private key in ${tlsEntries.key}, and optionally a second pair with another type of key in ` +
+          `its private key in ${tlsEntries.key}, and optionally a second pair with a different type of key in ` +
           `${tlsEntries.cert_alt} and ${tlsEntries.key_alt}.`,
         "Secret",
       ),

@@ -40,7 +40,7 @@ export type PluginSpec = CommonSpec &
 /** `a, b and c` */
 const listOf = (names: readonly string[]): string => names.join(", ").replace(/, ([^,]*)$/, " and $1");
 
-/** The targets that some plugins refuse, from the table of plugins. */
+/** CEL rules for the targets that some plugins refuse, from the table of plugins. */
 const refusals = targetKinds.flatMap((kind) => {
   const refusing = (builtInFacts as readonly PluginFacts[])
     .filter(({ refuses = [] }) => refuses.includes(targetMembers[kind]))

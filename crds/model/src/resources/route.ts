@@ -10,7 +10,7 @@ export type RouteSpec = CommonSpec &
 
 const matchers = ["paths", "hosts", "methods", "headers", "snis"];
 
-/** Whether any of the given protocols matches; the default is http and https. */
+/** A CEL expression: `protocols` is set, and one of them matches. */
 const speaks = (pattern: string): string =>
   `(has(self.protocols) && self.protocols.exists(protocol, protocol.matches('${pattern}')))`;
 

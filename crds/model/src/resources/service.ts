@@ -24,7 +24,7 @@ const upstreamHeaders: SpecNode = {
   type: "array",
   description:
     "Headers that are set on every request to the upstream. They replace headers of the client and of plugins " +
-    "with the same name; case and - or _ make no difference.",
+    "with the same name, ignoring case and treating - and _ as equal.",
   maxItems: 16,
   listMapKeys: ["name"],
   items: {

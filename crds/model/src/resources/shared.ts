@@ -1,12 +1,13 @@
-/** Members that several kinds' specs have and entities do not. */
+/** Members that the specs of several kinds have in common. */
 import type { PrinterColumn, SpecNode } from "./kind.ts";
 
-/** Kubernetes' limits for names (RFC 1123), so that a reference can contain only possible names. */
+/** Kubernetes' limits for most names (RFC 1123 subdomain), so that a reference can contain only possible names. */
 const dnsSubdomain = {
   minLength: 1,
   maxLength: 253,
   pattern: "^[a-z0-9]([-a-z0-9]*[a-z0-9])?(\\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*$",
 };
+/** Kubernetes' limits for the names of core Services (RFC 1035 label). */
 const dnsLabel = { minLength: 1, maxLength: 63, pattern: "^[a-z]([-a-z0-9]*[a-z0-9])?$" };
 
 export const DEFAULT_CLASS = "sluice";
@@ -78,7 +79,7 @@ export const nameRef = (description: string, of: string): SpecNode =>
     namespace: namespaceOf(of),
   });
 
-/** `clientCertificateRef` of kinds that are reached over TLS. */
+/** `clientCertificateRef` of kinds that describe upstreams reached over TLS. */
 export const clientCertificateRef = (towards: string): SpecNode =>
   nameRef(`The client certificate for ${towards}.`, "Certificate");
 
@@ -112,7 +113,7 @@ export const secretRef = (what: string): SpecNode =>
     },
   });
 
-/** The state of the resource, in every kind's table. */
+/** The columns that `kubectl get` shows for every kind: the state of the resource. */
 export const stateColumns: readonly PrinterColumn[] = [
   {
     name: "Accepted",

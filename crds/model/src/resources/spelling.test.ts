@@ -59,7 +59,7 @@ const faults: readonly (readonly [string, keyof typeof kinds, unknown, readonly 
     [[["strip_path"], "unknown field: it is written stripPath"]],
   ],
   ["a missing member", "Plugin", {}, [[["plugin"], "required field missing"]]],
-  ["a reference of a wrong type", "Route", { serviceRef: "users" }, [[["serviceRef"], "expected a record"]]],
+  ["a reference of the wrong type", "Route", { serviceRef: "users" }, [[["serviceRef"], "expected a record"]]],
   ["a reference without a name", "Route", { serviceRef: {} }, [[["serviceRef", "name"], "required field missing"]]],
   [
     "errors inside a list",
@@ -68,7 +68,12 @@ const faults: readonly (readonly [string, keyof typeof kinds, unknown, readonly 
     [[["targetRefs", 0, "kind"], "expected one of: Service, Route, Consumer"]],
   ],
   ["an invalid id", "Service", { host: "x", id: "1" }, [[["id"], "expected a valid UUID"]]],
-  ["the name of an inherited property", "Service", { host: "x", toString: "y" }, [[["toString"], "unknown field"]]],
+  [
+    "an unknown member named like an inherited property",
+    "Service",
+    { host: "x", toString: "y" },
+    [[["toString"], "unknown field"]],
+  ],
 ];
 for (const [name, kind, spec, expected] of faults) {
   test(`reading a spec reports ${name}`, () => {
@@ -92,7 +97,7 @@ test("reading a spec separates the entity's members from the spec's own members,
   assert.deepEqual(own, { serviceRef: { name: "users" } });
 });
 
-test("writing a spec leaves out unset members and defaults, unless the previous spec named these members", () => {
+test("writing a spec omits unset members, and defaults unless the previous spec has the member", () => {
   const entity = { retries: 5, port: 80, path: null, host: "x", read_timeout: 7, tags: ["a"] };
   assert.deepEqual(writeSpec(kinds.Service.spec, entity), { host: "x", readTimeout: 7, tags: ["a"] });
   assert.deepEqual(writeSpec(kinds.Service.spec, entity, { retries: 3, path: "/x" }), {
@@ -103,7 +108,7 @@ test("writing a spec leaves out unset members and defaults, unless the previous 
   });
 });
 
-test("sections of an upstream's health checks are spelled in camelCase, and default sections are left out", () => {
+test("sections of an upstream's health checks are spelled in camelCase, and default sections are omitted", () => {
   const { value } = checkEntity("upstreams", {
     name: "u",
     healthchecks: { active: { http_path: "/up", headers: { x_y: ["a"] }, unhealthy: { tcp_failures: 3 } } },
@@ -133,7 +138,7 @@ for (const [collection, path, expected] of paths) {
   });
 }
 
-test("duplicates among the tags of an entry are no violation, since validation of the entity removes them", () => {
+test("duplicate tags of an entry are not a violation, because validation of the entity removes them", () => {
   const spec = { secretRef: { name: "pair" }, snis: [{ name: "a.example", tags: ["blue", "blue"] }] };
   assert.deepEqual(readSpec(kinds.Certificate.spec, spec).violations, []);
 });

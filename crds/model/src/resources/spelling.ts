@@ -49,7 +49,7 @@ const unknownMember = (node: SpecNode, name: string): string =>
 
 /**
  * The members of a spec from an entity, in camelCase. Unset members are omitted. Members with their default value are
- * omitted unless `previous` (the replaced spec) has them: another writer may own a different value there.
+ * omitted unless `previous` (the replaced spec) has them: omitting such a member would keep another writer's value.
  */
 export function writeSpec(node: SpecNode, entity: Members, previous: unknown = {}): Members {
   const derived = Object.entries(node.properties ?? {}).filter(([, member]) => !member.own);

@@ -34,7 +34,7 @@ const targets: SpecNode = {
 /** Hash sources that need a second member. */
 const detailed = ["header", "cookie", "query_arg", "uri_capture"] as const;
 
-/** The second member of a source: `hash_on: header` needs `hash_on_header`. A cookie has one name for both. */
+/** Rules for the second member: `hash_on: header` needs `hash_on_header`. The cookie has the same name for both. */
 const detailRules = (["hash_on", "hash_fallback"] as const).flatMap((place) =>
   detailed.map((source): CelRule => {
     const [member, detail] = [toCamel(place), toCamel(`${source === "cookie" ? "hash_on" : place}_${source}`)];
@@ -65,7 +65,7 @@ export const upstreamKind: KindFacts = {
         rule:
           "!has(self.hashFallback) || self.hashFallback == 'none' || " +
           "(has(self.hashOn) && !(self.hashOn in ['none', 'cookie']))",
-        message: "hashFallback requires a hashOn other than none and cookie: clients without the cookie get one",
+        message: "hashFallback requires a hashOn other than none and cookie: every client gets a cookie",
       },
       {
         rule:

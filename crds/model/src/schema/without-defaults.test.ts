@@ -3,7 +3,7 @@ import { test } from "node:test";
 import { rateLimitingFacts } from "@sluice/plugins/schemas";
 import { withoutDefaults } from "./without-defaults.ts";
 
-test("a plugin's config loses its defaults at any depth", () => {
+test("a plugin's config loses its defaults at any depth, unless the previous config has the member", () => {
   const schema = rateLimitingFacts.schema;
   const config = { minute: 5, hour: null, policy: "local", redis: { host: null, port: 6379 } };
   assert.deepEqual(withoutDefaults(schema, config), { minute: 5 });

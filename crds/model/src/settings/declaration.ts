@@ -19,14 +19,14 @@ export interface Address {
 /**
  * | kind | example | value |
  * |---|---|---|
- * | text | `abc` | the text, spaces around it removed |
+ * | text | `abc` | the text without surrounding spaces |
  * | integer | `5` | a number, between `minimum` and `maximum` |
  * | count | `4` or `auto` | a number of at least 1, or the word `auto` |
  * | share | `0.25` | a number from 0 to 1 |
  * | flag | `true` `on` `1` `yes`, or their opposites | a boolean |
  * | choice | one of `words` | that word |
- * | list | `a, b` | the texts between commas; empty ones are left out |
- * | addresses | `10.0.0.0/8, ::1` | such texts, each an IP address or a CIDR block, or with `ports` an `address:port` |
+ * | list | `a, b` | the texts between commas; empty ones are omitted |
+ * | addresses | `10.0.0.0/8, ::1` | a list of IP addresses and CIDR blocks, and with `ports` also of `address:port` |
  * | duration | `250ms` `5s` `2m` `1h` | milliseconds; the unit is required |
  * | address | `127.0.0.1:8000` `[::1]:8000` `0.0.0.0:0` | host and port |
  */

@@ -9,7 +9,7 @@ const PREFIX = "SLUICE_";
 /**
  * Variables that Kubernetes sets in a pod's containers for each Service of its namespace, unless the pod has
  * `enableServiceLinks: false`: https://kubernetes.io/docs/concepts/services-networking/service/#environment-variables.
- * For a Service whose name begins with `sluice`, some begin with Sluice's prefix.
+ * Those for a Service called `sluice` or `sluice-...` begin with Sluice's prefix.
  */
 const serviceLinks: readonly (readonly [name: RegExp, hasValue: (text: string) => boolean])[] = [
   [/_SERVICE_HOST$|_PORT_\d+_(TCP|UDP|SCTP)_ADDR$/, (text) => isIP(text) !== 0],
@@ -19,8 +19,8 @@ const serviceLinks: readonly (readonly [name: RegExp, hasValue: (text: string) =
 ];
 
 /**
- * A violation for each variable that begins with `SLUICE_` and is a setting of no Sluice program. Several programs may
- * share an environment.
+ * A violation for each variable that begins with `SLUICE_`, is not empty and is not a setting of any Sluice program:
+ * several programs may share an environment.
  *
  * @param own Variables of the program itself, which are suggested first.
  */

@@ -103,7 +103,8 @@ const cases: readonly (readonly [declaration: Declaration, text: string, value: 
 ];
 
 for (const [declaration, text, value] of cases) {
-  test(`${declaration.kind} ${value === undefined ? "refuses" : "accepts"} ${text}`, () => {
+  const kind = declaration === withPorts ? "addresses with ports" : declaration.kind;
+  test(`a setting of the kind ${kind} ${value === undefined ? "refuses" : "accepts"} ${text}`, () => {
     const read = readSettings({ x: declaration }, { X: text });
     assert.deepEqual(read.value?.x, value);
     assert.equal(read.violations?.length, value === undefined ? 1 : undefined);

@@ -6,7 +6,8 @@ import { settingKindOf } from "./setting-kinds.ts";
 
 /**
  * Returns all violations at once; each one's path is the name of its variable. An empty variable counts as unset. A
- * variable that begins with `SLUICE_` and is a setting of no Sluice program is a violation: it is probably misspelt.
+ * variable that begins with `SLUICE_` and is not a setting of any Sluice program is a violation: probably it is
+ * misspelt.
  */
 export function readSettings<const Declared extends Declarations>(
   declarations: Declared,

@@ -78,7 +78,7 @@ function parseFlag(text: string): boolean | undefined {
   return /^(false|off|no|0)$/i.test(text) ? false : undefined;
 }
 
-/** Milliseconds. */
+/** Milliseconds per unit. */
 export const UNITS: Readonly<Record<string, number>> = { ms: 1, s: 1000, m: 60_000, h: 3_600_000 };
 
 function parseDuration(text: string): number | undefined {

@@ -3,7 +3,7 @@ import { describe, it } from "node:test";
 import type { Balancer } from "../balancer.ts";
 import { attemptsOf, balancerOf, request } from "../testing.ts";
 
-/** The first letters of the targets to which `count` sequential requests are sent. */
+/** The first letters of the targets to which `count` sequential requests are sent; `-` where no target was chosen. */
 function sequence(balancer: Balancer, count: number): string {
   return Array.from({ length: count }, () => {
     const attempts = attemptsOf(balancer);
@@ -22,7 +22,7 @@ describe("round-robin", () => {
     [{}, "-"],
   ];
   for (const [targets, expected] of rotations) {
-    it(`distributes requests smoothly by weight: ${JSON.stringify(targets)}`, () => {
+    it(`distributes requests smoothly by weight: ${JSON.stringify(targets)} gives ${expected}`, () => {
       assert.equal(sequence(balancerOf({ targets }), expected.length), expected);
     });
   }
@@ -31,7 +31,7 @@ describe("round-robin", () => {
 describe("least-connections", () => {
   const upstream = { algorithm: "least-connections" };
 
-  it("chooses the target with the fewest requests for its weight, in turn among equals", () => {
+  it("chooses the target with the fewest requests in proportion to its weight, in turn among equals", () => {
     const balancer = balancerOf({ upstream, targets: { "a:1": 100, "b:1": 100 } });
     const [first, second, third] = [attemptsOf(balancer), attemptsOf(balancer), attemptsOf(balancer)];
     assert.deepEqual([first.next(), second.next()], ["a:1", "b:1"]);
@@ -48,7 +48,7 @@ describe("least-connections", () => {
 });
 
 describe("latency", () => {
-  it("chooses the fastest target, and tries a slow one again after a while", () => {
+  it("chooses the fastest target, and tries a slow target again after a while", () => {
     let time = 0;
     const targets = { "a:1": 100, "b:1": 100 };
     const balancer = balancerOf({ upstream: { algorithm: "latency" }, targets, now: () => time });
@@ -62,7 +62,7 @@ describe("latency", () => {
     };
     assert.deepEqual([take(), take(), take(), take()], ["a:1", "b:1", "b:1", "b:1"]);
     for (let count = 0; count < 4000 && take() !== "a:1"; count++);
-    assert.ok(time > 15_000 && time < 60_000, `another chance after ${time} ms`);
+    assert.ok(time > 15_000 && time < 60_000, `the slow target was tried again after ${time} ms`);
   });
 
   it("does not prefer a target that refuses connections quickly", () => {
@@ -85,7 +85,7 @@ describe("consistent-hashing", () => {
   const places = (balancer: Balancer) => keys.map((path) => attemptsOf(balancer, request({ path })).next());
   const before = places(balancerOf({ upstream, targets: even(names) }));
 
-  it("sends equal values to one target, on every node alike", () => {
+  it("sends equal values to the same target on every node", () => {
     assert.deepEqual(places(balancerOf({ upstream, targets: even(names.toReversed()) })), before);
   });
 
@@ -95,14 +95,14 @@ describe("consistent-hashing", () => {
       const moved = [...keys.keys()].filter((at) => now[at] !== before[at]);
       const share = [...keys.keys()].filter((at) => before[at] === gone);
       assert.deepEqual(moved, share);
-      // About a tenth: 10,000 slots do not divide exactly.
+      // About a tenth of the 5000 keys: hashing does not spread them exactly evenly.
       assert.ok(share.length > 400 && share.length < 600, `${gone} had ${share.length}`);
       const takers = new Set(share.map((at) => now[at]));
       assert.equal(takers.size, names.length - 1, "the share is distributed over all remaining targets");
     }
   });
 
-  it("moves the requests of an unhealthy target in the same way, and back when the target is healthy", () => {
+  it("moves the requests of an unhealthy target in the same way, and back when the target is healthy again", () => {
     const watched = { ...upstream, healthchecks: { passive: { unhealthy: { tcp_failures: 1 } } } };
     const balancer = balancerOf({ upstream: watched, targets: even(names) });
     const [entry] = balancer.entries;
@@ -118,7 +118,7 @@ describe("consistent-hashing", () => {
     assert.deepEqual(places(balancer), before);
   });
 
-  it("spreads by weight, and does not move values between other targets when one weight changes", () => {
+  it("spreads values by weight, and moves them only to the target whose weight increased", () => {
     const weighted = (weight: number) =>
       places(balancerOf({ upstream, targets: { "a:1": 100, "b:1": 100, "c:1": weight } }));
     const [light, heavy] = [weighted(100), weighted(200)];

@@ -42,7 +42,7 @@ export class HashRing implements BalancingAlgorithm {
     let [winner, most] = [-1, Number.NEGATIVE_INFINITY];
     for (const [at, { weight }] of this.#entries.entries()) {
       if (weight === 0 || !fit.isEligible(at)) continue;
-      // Between 0 and 1, exclusive. With -weight / ln(u) each target wins in proportion to its weight.
+      // Between 0 and 1, exclusive. With -weight / ln(chance) each target wins in proportion to its weight.
       const chance = (mix((this.#seeds[at] ?? 0) ^ place) + 0.5) / 2 ** 32;
       const score = -weight / Math.log(chance);
       if (score > most) [winner, most] = [at, score];
@@ -55,7 +55,7 @@ const all: EligibleTargets = { isEligible: () => true };
 
 // The hashes are equal on every node and after every restart, and are not cryptographic.
 
-/** FNV-1a over UTF-16 units, mixed: 32 bits, unsigned. */
+/** FNV-1a over UTF-16 code units, mixed: 32 bits, unsigned. */
 export function hashOf(text: string): number {
   let hash = 0x811c9dc5;
   for (let at = 0; at < text.length; at++) hash = Math.imul(hash ^ text.charCodeAt(at), 0x01000193);

@@ -1,4 +1,4 @@
-/** Picks the target of least cost, by round-robin among equals. Used for least-connections and latency. */
+/** Picks the target with the lowest cost, by round-robin among equals. Used for least-connections and latency. */
 import type { BalancingAlgorithm, EligibleTargets, WeightedTarget } from "./algorithm.ts";
 import { RoundRobin } from "./round-robin.ts";
 
@@ -25,10 +25,10 @@ export class LeastCost implements BalancingAlgorithm {
   }
 }
 
-/** Requests in flight, in proportion to the weight. */
+/** Requests in flight divided by the weight. */
 export const byConnections = ({ member, weight }: WeightedTarget): number => member.inFlight / weight;
 
-/** Expected wait of the next request: the average latency times the requests in flight. */
+/** Expected wait of the next request: average latency times requests in flight (this one included), divided by the weight. */
 export const byLatency =
   (now: () => number) =>
   ({ member, weight }: WeightedTarget): number =>

@@ -1,7 +1,10 @@
 /** Smooth weighted round-robin: a heavy target's turns are spread between those of lighter targets. */
 import type { BalancingAlgorithm, EligibleTargets, WeightedTarget } from "./algorithm.ts";
 
-/** In each round every eligible target gains its weight as credit; the richest is picked and pays the total, as in nginx. */
+/**
+ * As in nginx: each pick adds every eligible target's weight to its credit. The target with the most credit is picked,
+ * and its credit is reduced by the sum of those weights.
+ */
 export class RoundRobin implements BalancingAlgorithm {
   readonly #entries: readonly WeightedTarget[];
   readonly #credit: number[];

@@ -141,7 +141,7 @@ test("parse reports members without effect", async (context) => {
     [
       "warning: a.yml:1:1: acls: ignored: Sluice has no 'acls' yet, and none are given",
       `warning: a.yml:${end + 2}:1: _workspace: duplicate key: this value replaces the one at ${end + 1}:1, which is ignored`,
-      `warning: a.yml:${end + 2}:1: _workspace: ignored: it tells decK which workspace to use, and Sluice has one`,
+      `warning: a.yml:${end + 2}:1: _workspace: ignored: it tells decK which workspace to use, and Sluice has only one`,
       "parse successful\n",
     ].join("\n"),
   );

@@ -7,7 +7,7 @@ interface Host {
   readonly port?: string;
 }
 
-/** A name, an IPv4 or IPv6 address (brackets optional without a port), and an optional port; undefined if invalid. */
+/** A name or an IP address, and an optional port; IPv6 needs brackets only before a port. Undefined if invalid. */
 function parseHost(value: string): Host | undefined {
   const bracketed = /^\[([^\]]*)\](?::(\d+))?$/.exec(value);
   if (bracketed !== null) {
@@ -38,7 +38,7 @@ const sniName: TextRule = (value) => {
   return host(value);
 };
 
-/** The canonical form of a host with its port; `port` if it has none. */
+/** Appends the port to a host without one, and adds IPv6 brackets if needed. Invalid values are returned unchanged. */
 export function withPort(value: string, port = 8000): string {
   const parsed = parseHost(value);
   if (parsed === undefined || parsed.port !== undefined) return value;
@@ -62,7 +62,7 @@ export const hostRules = {
     if (!value.startsWith("*.") && !value.endsWith(".*")) return "wildcard must be leftmost or rightmost character";
     return sniName(value.replace("*", "abc"));
   },
-  /** A name without a port that cannot be mistaken for an IP address. */
+  /** A name that is not an IP address and has no port. */
   "upstream-name": (value) => {
     const parsed = parseHost(value);
     if (parsed === undefined) return `Invalid name ('${value}'); must be a valid hostname`;

@@ -5,12 +5,13 @@ import { regex } from "./paths.ts";
 
 const FAMILIES = [["http", "https"], ["tcp", "tls", "udp"], ["tls_passthrough"], ["grpc", "grpcs"]] as const;
 
-/** By protocol family: the members that routes must not have, and the members that can match requests. */
+/** For HTTP routes: the members that they must not have, and the members that can match requests. */
 const HTTP = {
   forbidden: ["sources", "destinations"],
   when: "'http' or 'https'",
   plain: ["methods", "hosts", "headers", "paths"],
 };
+/** The same for gRPC routes. */
 const GRPC = {
   forbidden: ["methods", "sources", "destinations"],
   when: "'grpc' or 'grpcs'",

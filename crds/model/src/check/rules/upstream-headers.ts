@@ -26,7 +26,7 @@ const FRAMING: ReadonlySet<string> = new Set([
 /** Headers in which the gateway passes the authenticated consumer: a fixed value would be wrong for other consumers. */
 const IDENTITY = /^(x-consumer-.*|x-credential-.*|x-anonymous-consumer)$/;
 
-// biome-ignore lint/suspicious/noControlCharactersInRegex: they are what is refused
+// biome-ignore lint/suspicious/noControlCharactersInRegex: the expression finds the control characters to refuse
 const CONTROL = /[\x00-\x08\x0a-\x1f\x7f]/;
 
 /** Names that occur twice in the list. */

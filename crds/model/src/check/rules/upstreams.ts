@@ -1,7 +1,7 @@
 /** Rules between members of an upstream. */
 import { conditional, ofWhole, type RecordMembers, type RecordRule } from "@sluice/plugin-sdk";
 
-/** Sources that each name their own header or argument, so hash_on and hash_fallback may both have them. */
+/** Sources that hash_on and hash_fallback may both have, because each of the two names its own header or argument. */
 const detailed = ["header", "query_arg", "uri_capture"] as const;
 const every = ["none", "consumer", "ip", "header", "cookie", "path", "query_arg", "uri_capture"];
 

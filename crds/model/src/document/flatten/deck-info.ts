@@ -1,4 +1,4 @@
-/** The meaning of decK's own members of a file, `_info` and `_plugin_configs`, for its entities. */
+/** Applies decK's own members of a file, `_info` and `_plugin_configs`, to the file's entities. */
 import { isRecord, type Violation } from "@sluice/plugin-sdk";
 import { type Collection, entities } from "../../entities/index.ts";
 import type { Findings } from "./top-level.ts";
@@ -85,8 +85,8 @@ export function readPluginConfigs(given: unknown): DeckPluginConfigs {
 const fault = (plugin: Members, message: string) => ({ plugin, violations: [{ path: ["_config"], message }] });
 
 /**
- * Own members take precedence at every level. An explicit null counts as given in a plugin's config (like decK since
- * go-database-reconciler 1.36, which before merged the top level only), and as missing in an entity.
+ * Own members take precedence at every level, as in decK since go-database-reconciler 1.36 (earlier versions merged the
+ * top level only). An explicit null counts as given in a plugin's config, as in decK, and as missing in an entity.
  */
 function withMissing(own: Members, defaults: Members, isGiven: (value: unknown) => boolean): Members {
   const members = Object.entries(defaults).map(([name, value]): [string, unknown] => {

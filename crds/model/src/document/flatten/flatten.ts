@@ -52,7 +52,7 @@ export function flattenDocument(data: unknown, known?: KnownId): FlatDocument {
   const legacy = raw._format_version === "1.1" || raw._format_version === "2.1";
   const resolver = new ReferenceResolver(known);
 
-  /** Applies defaults, and expands regular expressions of older formats and decK's `_plugin_configs`. */
+  /** Applies decK's defaults and `_plugin_configs`, and marks the regular expressions of formats before 3.0. */
   const expand = ({ collection, path, item }: DocumentEntry): Members => {
     const own = info.apply(collection, item);
     if (collection === "routes" && legacy) return markRegexPaths(own);

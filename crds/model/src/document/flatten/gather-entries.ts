@@ -16,7 +16,7 @@ export interface DocumentEntry {
 type List = Omit<DocumentEntry, "item"> & { readonly value: unknown };
 
 interface Gathered extends Findings {
-  /** In document order, parents before their children. */
+  /** Top-level lists in the order of `collections`; in each list in document order, parents before their children. */
   readonly entries: readonly DocumentEntry[];
 }
 

@@ -1,4 +1,4 @@
-/** The document's own members: those at the top level beside the collections. */
+/** The document's own members: those at the top level that are not collections. */
 
 import type { Violation } from "@sluice/plugin-sdk";
 import { collections } from "../../entities/index.ts";
@@ -44,7 +44,7 @@ export const unsupportedCollections: ReadonlySet<string> = new Set([
 /** Members that are accepted without effect, with the reason. */
 const ignored: Readonly<Record<string, string>> = {
   _konnect: "ignored: it tells decK which control plane of Konnect to use",
-  _workspace: "ignored: it tells decK which workspace to use, and Sluice has one",
+  _workspace: "ignored: it tells decK which workspace to use, and Sluice has only one",
   // `kong config db_export` writes the id of the cluster here.
   parameters: "ignored: Kong keeps facts about its own cluster here",
 };

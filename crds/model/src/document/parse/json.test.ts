@@ -10,38 +10,38 @@ const left: readonly (readonly [what: string, text: string])[] = [
   ["YAML", "a: 1"],
   ["YAML in flow style", "{a: 1}"],
   ["a list", "[1]"],
-  ["nothing", ""],
+  ["an empty text", ""],
   ["an incomplete object", '{"a": 1'],
   ["two members with the same name", '{"a": 1, "a": 2}'],
   ["two nested members with the same name", '{"a": [{"b": {"c": 1, "d": 2, "c": 3}}]}'],
   ["two members with the same name, spelled differently", String.raw`{"a": 1, "\u0061": 2}`],
-  ["two members whose values differ in colons", '{"a": ":", "a": "::", "b:": 1}'],
-  ["a member __proto__", '{"a": {"__proto__": {}}}'],
+  ["two members with the same name and colons in their values", '{"a": ":", "a": "::", "b:": 1}'],
+  ["a member called __proto__", '{"a": {"__proto__": {}}}'],
   ["a number that JavaScript cannot represent", '{"a": 1e999}'],
   ["a member whose name has a backslash", String.raw`{"\\": 1}`],
   ["a member without a name", '{"": 1}'],
   ["too many levels", `${'{"a":'.repeat(102)}1${"}".repeat(102)}`],
 ];
 for (const [what, text] of left) {
-  test(`${what} is left to the YAML parser`, () => assert.equal(readPlainJson(text, DEPTH), undefined));
+  test(`leaves ${what} to the YAML parser`, () => assert.equal(readPlainJson(text, DEPTH), undefined));
 }
 
 const plain: readonly (readonly [what: string, text: string])[] = [
   ["an empty object", "{}"],
-  ["space around everything", ' \n{ "a" : [ 1 , 2.5 , -0.1e3 ] , "b" : null }\n'],
+  ["whitespace around all tokens", ' \n{ "a" : [ 1 , 2.5 , -0.1e3 ] , "b" : null }\n'],
   ["colons, quotes and backslashes in strings", String.raw`{"a:": "\\\":\\", "b": ":", "c": "\\\\"}`],
   ["a hundred levels", `${'{"a":'.repeat(99)}1${"}".repeat(99)}`],
   ["a merge key in quotes", '{"<<": {"a": 1}, "b": 2}'],
 ];
 for (const [what, text] of plain) {
-  test(`${what} is read as YAML reads it`, () => {
+  test(`reads ${what} like the YAML parser`, () => {
     const data = readPlainJson(text, DEPTH);
     assert.ok(data);
     assert.deepEqual(data, readAsYaml(text).value?.data);
   });
 }
 
-/** Objects with few names, so that many share a shape. */
+/** Strings of few different characters, so that many objects have equal names. */
 const text = fc.string({ minLength: 1, maxLength: 4, unit: fc.constantFrom(..."ab:\"\\{},[]'# \n\u00e9") });
 const { tree: objects } = fc.letrec((tie) => ({
   tree: fc.dictionary(text, tie("value"), { maxKeys: 4, noNullPrototype: true }),

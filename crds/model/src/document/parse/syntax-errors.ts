@@ -13,8 +13,8 @@ interface SyntaxError {
 }
 
 /**
- * The parser reports an unclosed bracket or quote only lines below, where it expects another token, and misreads all
- * that follows. This function reports the bracket or quote itself, and no errors after it.
+ * The parser reports an unclosed bracket or quote only where it expects another token, often lines below, and misreads
+ * all that follows. This function reports the bracket or quote itself, and no other errors after it.
  *
  * @param errors The parser's errors for `text`, at least one.
  */

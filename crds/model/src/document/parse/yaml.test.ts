@@ -27,8 +27,8 @@ const readable: readonly [string, string, unknown][] = [
   ],
   ["a quoted << as a name", '"<<": 1', { "<<": 1 }],
   ["a byte order mark", "\uFEFFa: 1", { a: 1 }],
-  ["nothing", "", null],
-  ["names that objects inherit", "constructor: 1\ntoString: 2", { constructor: 1, toString: 2 }],
+  ["an empty text", "", null],
+  ["names of inherited properties", "constructor: 1\ntoString: 2", { constructor: 1, toString: 2 }],
 ];
 
 for (const [what, text, data] of readable) {
@@ -44,12 +44,12 @@ const unreadable: readonly [string, string, readonly string[]][] = [
   ["an unclosed quote", 'a: "x\nb: 1\n', ['1:4  this " is not closed']],
   ["an unclosed quote in an unclosed bracket", "a: [x, 'y]\nb: 1\n", ["1:8  this ' is not closed"]],
   [
-    "an unclosed bracket, by the line on which it was opened",
+    "an unclosed bracket, with the position at which it was opened",
     "services:\n- name: a\n  routes:\n  - name: b\n    paths: [/b\n    methods: [GET]\n  - name: c\n",
     ["5:12  this [ is not closed: its ] is missing or not indented enough"],
   ],
   [
-    "an unclosed bracket beside closed brackets, or a bracket with the wrong closing bracket",
+    "an unclosed bracket around closed brackets, and a bracket with the wrong closing bracket",
     "a: [[1, 2]\nb: {c: [1}\nd: 3\n",
     ["1:4", "2:8"].map((at) => `${at}  this [ is not closed: its ] is missing or not indented enough`),
   ],
@@ -59,7 +59,7 @@ const unreadable: readonly [string, string, readonly string[]][] = [
     ["1:37  this [ is not closed: its ] is missing or not indented enough"],
   ],
   [
-    "errors before an unclosed bracket, and no error after the bracket",
+    "an unclosed bracket, with the errors before it and no errors after it",
     "a: 1\n b: 2\nc: [1\nd: 2\n e: 3\n",
     [
       "1:4  Nested mappings are not allowed in compact mappings",
@@ -68,15 +68,15 @@ const unreadable: readonly [string, string, readonly string[]][] = [
     ],
   ],
   ["two documents", "a: 1\n---\nb: 1\n", ["2:1  a file holds one document only"]],
-  ["an alias without an anchor", "a: *x", ["1:4 a no anchor 'x' stands before this alias"]],
+  ["an alias without an anchor", "a: *x", ["1:4 a no anchor 'x' is defined before this alias"]],
   ["custom tags", "a: !env X", ["1:4  Unresolved tag: !env"]],
   [
-    "numbers that JSON lacks",
+    "numbers that JSON does not have",
     "a: .inf\nb: .nan",
     ["1:4 a expected a string, a number, a boolean or null", "2:4 b expected a string, a number, a boolean or null"],
   ],
   ["records as names", "? {a: 1}\n: 2", ["1:3  a member's name must be a string"]],
-  ["__proto__", "a:\n  __proto__: {b: 1}", ["2:3 a.__proto__ unknown field"]],
+  ["a member called __proto__", "a:\n  __proto__: {b: 1}", ["2:3 a.__proto__ unknown field"]],
   ["<< with a string", "<<: x", ["1:1  << takes a record, or a list of records"]],
   [
     "an alias inside its own anchor",
@@ -105,7 +105,7 @@ const duplicates: readonly [string, string, unknown, readonly string[]][] = [
     ["2:2 a duplicate key: this value replaces the one at 1:2, which is ignored"],
   ],
   [
-    "three times",
+    "that occurs three times",
     "a: 1\nb: 1\na: 2\na: 3\n",
     { a: 3, b: 1 },
     [
@@ -120,7 +120,7 @@ const duplicates: readonly [string, string, unknown, readonly string[]][] = [
     ["2:1 a duplicate key: this value replaces the one at 1:1, which is ignored"],
   ],
   [
-    "in content that an alias repeats, once",
+    "in content that an alias repeats",
     "a: &x {b: 1, b: 2}\nc: *x\nd: {<<: *x}\n",
     { a: { b: 2 }, c: { b: 2 }, d: { b: 2 } },
     ["1:14 a.b duplicate key: this value replaces the one at 1:8, which is ignored"],
@@ -128,7 +128,7 @@ const duplicates: readonly [string, string, unknown, readonly string[]][] = [
 ];
 
 for (const [where, text, data, expected] of duplicates) {
-  test(`of a duplicate key ${where} the last value is used, and a warning names both positions`, () => {
+  test(`the last value of a duplicate key ${where} is used, and each earlier value causes one warning with both positions`, () => {
     const { warnings, ...located } = read(text);
     assert.deepEqual(located.data, data);
     assert.deepEqual(
@@ -149,10 +149,10 @@ test("refuses aliases that expand to more than a million values", () => {
   const levels = Array.from({ length: 9 }, (_, i) => `l${i + 1}: &l${i + 1} [${Array(9).fill(`*l${i}`).join(", ")}]`);
   const found = faults(["l0: &l0 [x, x, x, x, x, x, x, x, x]", ...levels].join("\n"));
   assert.equal(found.length, 1);
-  assert.match(found[0] ?? "", /aliases stand for too many values$/);
+  assert.match(found[0] ?? "", /aliases expand to too many values$/);
 });
 
-test("looks up a name in a long map as quickly as in a short one", () => {
+test("reads a map of 20,000 members", () => {
   const text = Array.from({ length: 20_000 }, (_, i) => `k${i}: ${i}`).join("\n");
   assert.equal(Object.keys(read(text).data as object).length, 20_000);
 });

@@ -1,9 +1,9 @@
 /**
- * Parses YAML or JSON text to plain data with lines and columns. JSON is parsed as YAML, only faster.
+ * Parses YAML or JSON text to plain data with lines and columns. JSON is read faster, with the same result as YAML.
  *
  * Limits: 32 MiB of text, 100 levels, a million values reached through aliases. Custom tags, several documents in one
  * text and numbers that JSON does not have are violations. Of a duplicate key the last value counts, as in Kong, and a
- * warning names both lines.
+ * warning names both positions.
  */
 
 import { type Checked, isRecord, type Violation } from "@sluice/plugin-sdk";
@@ -43,7 +43,7 @@ export interface YamlOptions {
   readonly file?: string;
 }
 
-/** Parses one document. Syntax errors have the parser's own message (or see `syntaxFaults`), with line and column. */
+/** Parses one document. Syntax errors have the parser's message or one from `syntaxFaults`, with line and column. */
 export function readYaml(text: string, options: YamlOptions = {}): Checked<LocatedData> {
   const isLarge = Buffer.byteLength(text) > MAX_BYTES;
   const data = isLarge ? undefined : (readPlainJson(text, MAX_DEPTH) ?? readByItems(text));
@@ -51,18 +51,16 @@ export function readYaml(text: string, options: YamlOptions = {}): Checked<Locat
   const start: Position = { ...(options.file !== undefined && { file: options.file }), line: 1, column: 1 };
   let located: LocatedData | undefined;
   const positionOf = (path: Path): Position => {
-    // Positions are needed only for violations, and few texts have any. If the text is not valid YAML there are none.
+    // Positions are needed only for violations, and few texts have any. JSON that is not valid YAML has only the start.
     located ??= readAsYaml(text, options).value ?? { data, warnings: [], positionOf: () => start };
     return located.positionOf(path);
   };
   return { value: { data, warnings: [], positionOf } };
 }
 
-/**
- * The length from which a text is parsed in parts, and the length of a part, in characters. The parser's memory for a
- * part is released early.
- */
+/** Characters from which a text is parsed in parts, so that the parser's memory for a part is released early. */
 const LONG = 256 * 1024;
+/** Minimum characters of a part, except the last of a list. */
 const PART = 64 * 1024;
 
 /** Undefined if the text is short, cannot be divided, or may have violations: `readAsYaml` reports them. */
@@ -150,12 +148,12 @@ function convert(root: Document.Parsed["contents"], place: (offset: number) => P
   function toData(node: Node | null, path: Path, aliased: boolean): unknown {
     if (path.length > MAX_DEPTH) return report(path, node, `nested more than ${MAX_DEPTH} levels deep`);
     if (aliased && ++aliasedValues > MAX_ALIASED_VALUES) {
-      return aliasedValues === MAX_ALIASED_VALUES + 1 ? report(path, node, "aliases stand for too many values") : null;
+      return aliasedValues === MAX_ALIASED_VALUES + 1 ? report(path, node, "aliases expand to too many values") : null;
     }
     if (node === null) return null;
     if (isAlias(node)) {
       const target = anchors.get(node.source);
-      if (target === undefined) return report(path, node, `no anchor '${node.source}' stands before this alias`);
+      if (target === undefined) return report(path, node, `no anchor '${node.source}' is defined before this alias`);
       return toData(target, path, true);
     }
     if (node.anchor !== undefined) anchors.set(node.anchor, node);

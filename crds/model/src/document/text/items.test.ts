@@ -12,21 +12,21 @@ const divided: readonly (readonly [
   items: readonly (readonly string[])[],
   head?: string,
 ])[] = [
-  ["lists at the margin", `${head}services:\n- name: a\n- name: b\n`, [["- name: a\n", "- name: b\n"]]],
+  ["unindented lists", `${head}services:\n- name: a\n- name: b\n`, [["- name: a\n", "- name: b\n"]]],
   [
-    "indented lists with comments, blank lines and Windows line ends",
+    "indented lists with comments, blank lines and Windows line endings",
     `---\n${head}services: # all\n  # of a\n  - name: a\r\n    # in a\r\n\r\n  - name: b\r\n# of routes\nroutes:\n- name: r\n`,
     [["  - name: a\r\n    # in a\r\n\r\n", "  - name: b\r\n# of routes\n"], ["- name: r\n"]],
     `---\n${head}services: # all\n  # of a\nroutes:\n`,
   ],
   [
-    "a text of several lines that looks like items",
+    "a multi-line string that looks like items",
     `${head}_comment: |\n  services:\n  - no\nservices:\n- name: |\n    - no\n  host: b`,
     [["- name: |\n    - no\n  host: b"]],
     `${head}_comment: |\n  services:\n  - no\nservices:\n`,
   ],
   [
-    "members that are not lists of entities, before, between and after",
+    "members that are not lists of entities, before, between and after the lists",
     `_info:\n  select_tags:\n  - t\nservices:\n- name: a\n_ignore:\n- x\nroutes:\n- name: r\nplugins: []\n`,
     [["- name: a\n"], ["- name: r\n"]],
     "_info:\n  select_tags:\n  - t\nservices:\n_ignore:\n- x\nroutes:\nplugins: []\n",
@@ -83,7 +83,7 @@ const item = fc.constantFrom(
   "- null\n",
 );
 
-test("a text that is read item by item gives the same result as a text that is read as a whole", () => {
+test("reading a text item by item gives the same result as reading it as a whole", () => {
   fc.assert(
     fc.property(fc.array(item, { maxLength: 6 }), fc.array(item, { maxLength: 6 }), (services, routes) => {
       const text = `${head}services:\n${services.join("")}routes:\n${routes.join("")}consumers:\n${filler}`;

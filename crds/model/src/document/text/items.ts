@@ -31,9 +31,9 @@ interface OpenList {
 }
 
 /**
- * Null unless the text is in unindented block style (not for JSON, quoted names, several documents, directives) and
- * every line clearly belongs to one item. Each item means the same by itself as in the whole text, unless it refers to
- * an anchor in another item: it then cannot be parsed by itself.
+ * Null unless the text is in unindented block style, without quoted names, directives or a second document, and every
+ * line of a list clearly belongs to one item. Each item means the same by itself as in the whole text, unless it refers
+ * to an anchor in another item: such an item cannot be parsed by itself.
  */
 export function divideText(text: string): DividedText | null {
   const lists: ItemLines[] = [];

@@ -12,7 +12,7 @@ export interface ItemText {
 
 export interface ListText<Item> {
   readonly collection: Collection;
-  /** The text from the end of the previous list to this list's name. */
+  /** The text from the end of the previous list to this list's first item; includes the list's name. */
   readonly head: string;
   /** Column of the dashes. */
   readonly indent: number;
@@ -28,8 +28,8 @@ export interface Layout {
 }
 
 /**
- * Null for a text with aliases, or with flow style or indentation at the top level: call `flattenText` first. The text
- * must be valid.
+ * Null for a text with aliases or anchors, or with flow style or indentation at the top level: call `flattenText`
+ * first. The text must be valid.
  */
 export function layoutOf(whole: string): Layout | null {
   const text = whole.endsWith("\n") ? whole : `${whole}\n`;
@@ -78,7 +78,7 @@ export const layoutText = ({ lists, tail, end }: Layout): string =>
 
 const unquoted = (source: string): string => source.replace(/^(["'])(.*)\1$/, "$2");
 
-/** The range of an explicit null value; 0 if the value is absent; empty if there is another value. */
+/** The start and end of an empty list or a scalar such as `~`; `[0]` if the value is absent; `[]` for other values. */
 function emptyValue(value: CST.Token | null | undefined): readonly number[] {
   if (!value) return [0];
   if (value.type === "flow-collection" && value.items.every(({ key, value }) => !key && !value)) {
@@ -88,7 +88,7 @@ function emptyValue(value: CST.Token | null | undefined): readonly number[] {
   return value.type === "scalar" ? [value.offset, value.offset + value.source.length] : [];
 }
 
-/** Where the blank lines and comments that are above a line and belong to that line start. */
+/** The start of the blank lines and comments above a line that belong to it; the line's own start if there are none. */
 function leadStart(text: string, offset: number, indent: number): number {
   let start = lineStart(text, offset);
   while (start > 0) {
@@ -104,7 +104,7 @@ const lineStart = (text: string, offset: number): number => (offset === 0 ? 0 : 
 
 const lineEnd = (text: string, offset: number): number => text.indexOf("\n", offset) + 1 || text.length;
 
-/** Whether the text has aliases, so that an edit of one piece could change other pieces. */
+/** Whether the text has aliases or anchors, so that an edit of one piece could change other pieces. */
 const hasAlias = (text: string, map: CST.BlockMap): boolean =>
   /[&*]/.test(text) &&
   visitTokens([map]).some(

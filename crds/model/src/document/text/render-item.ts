@@ -16,7 +16,7 @@ import {
 } from "yaml";
 import { readYaml } from "../parse/yaml.ts";
 
-// Quoted so that YAML 1.1 parsers such as Kong's read the same values.
+// Strings are quoted so that YAML 1.1 parsers such as Kong's read the same values.
 const compat = "yaml-1.1";
 
 export interface ItemPlace {
@@ -36,7 +36,7 @@ export function renderItem(data: unknown, { indent, before, crlf = false }: Item
   return crlf ? indented.replaceAll(/\r?\n/g, "\r\n") : indented;
 }
 
-/** The item without duplicate keys: the value that counts is edited. */
+/** The parsed text without duplicate keys, so that edits change the value that counts. */
 function documentOf(text: string): Document {
   const document: Document = parseDocument(text, { compat, resolveKnownTags: false, uniqueKeys: false });
   visit(document, {
@@ -91,7 +91,8 @@ function editItem(before: string, data: unknown): string | undefined {
 }
 
 /**
- * The text with every alias expanded, and in block style from the top down to the items of its lists. Comments stay.
+ * The text with every alias expanded, and in block style from the top down to the items of its lists. Comments are
+ * kept, unless such a text would not parse to the data.
  */
 export function flattenText(text: string, data: unknown): string {
   const document = documentOf(text);

@@ -8,7 +8,7 @@ const head = '_format_version: "3.0"\n';
 
 const wholes: readonly [string, string, readonly (readonly string[])[]][] = [
   [
-    "lists at the margin",
+    "unindented lists",
     `${head}services:\n- name: a\n- name: b\nroutes:\n- name: r\n`,
     [["- name: a\n", "- name: b\n"], ["- name: r\n"]],
   ],
@@ -19,12 +19,12 @@ const wholes: readonly [string, string, readonly (readonly string[])[]][] = [
   ],
   ["empty lists", `${head}services: []\nroutes:\nplugins: ~\nconsumers: [ ] # none\n`, [[], [], [], []]],
   [
-    "line ends of Windows, a marker at the end, and no line end",
+    "Windows line endings, a document end marker, and no final line break",
     `${head}services:\r\n- name: a\r\n  host: b\r\n...`,
     [["- name: a\r\n  host: b\r\n"]],
   ],
   [
-    "a text that looks like an item",
+    "a multi-line string that looks like an item",
     `---\n${head}services:\n  - name: |\n      x\n      - name: no\n      # no\n  - name: b`,
     [["  - name: |\n      x\n      - name: no\n      # no\n", "  - name: b\n"]],
   ],
@@ -52,7 +52,7 @@ for (const [what, text, items] of wholes) {
   });
 }
 
-/** Explicit null values of lists may be removed. */
+/** The data with null for empty lists, because the empty values themselves may be removed. */
 const withoutEmpty = (text: string) => {
   const data = readYaml(text).value?.data as Record<string, unknown>;
   return Object.fromEntries(
@@ -63,7 +63,7 @@ const withoutEmpty = (text: string) => {
   );
 };
 
-test("changes no byte of a file without empty lists", () => {
+test("changes no byte of a file that has no empty lists and ends in a line break", () => {
   for (const [, text] of wholes.filter(([, text]) => !/\[ ?\]|~/.test(text) && text.endsWith("\n"))) {
     const layout = layoutOf(text);
     assert.equal(layout && layoutText(layout), text);
@@ -71,8 +71,8 @@ test("changes no byte of a file without empty lists", () => {
 });
 
 const odd: readonly [string, string][] = [
-  ["flow style", `${head}services: [{name: a}] # c\n`],
-  ["a document in braces", '{_format_version: "3.0", services: [{name: a}]}'],
+  ["a list in flow style", `${head}services: [{name: a}] # c\n`],
+  ["a document in flow style", '{_format_version: "3.0", services: [{name: a}]}'],
   [
     "aliases",
     `${head}_comment: &x hi\nservices:\n- &a\n  name: a # c\n  tags: [x]\n- {<<: *a, name: b}\nroutes:\n- name: *x\n`,
@@ -105,7 +105,7 @@ const edits: readonly [string, string, object, string][] = [
     "- name: 'a'\n  paths: [/a]\n  tags:\n    - \"yes\"\n",
   ],
   [
-    "lists as they were indented",
+    "unindented lists",
     "- name: a\n  paths:\n  - /a\n",
     { name: "a", paths: ["/a", "/b"] },
     "- name: a\n  paths:\n  - /a\n  - /b\n",
@@ -130,7 +130,7 @@ const edits: readonly [string, string, object, string][] = [
   ],
   ["a removed member", "- name: a\n  port: 1\n  host: b\n", { name: "a", host: "b" }, "- name: a\n  host: b\n"],
   [
-    "a text of several lines",
+    "a multi-line string",
     "  - name: |\n      x\n      y\n    port: 1\n",
     { name: "x\ny\n", port: 2 },
     "  - name: |\n      x\n      y\n    port: 2\n",
@@ -143,7 +143,7 @@ for (const [what, before, data, after] of edits) {
   });
 }
 
-test("rewrites an item that is new or cannot be edited", () => {
+test("renders an item that is new or cannot be edited", () => {
   assert.equal(renderItem({ name: "on", tags: ["a"] }, { indent: 2 }), '  - name: "on"\n    tags:\n      - a\n');
   assert.equal(renderItem({ name: "a" }, { indent: 0, before: "- name: x\n- name: y\n" }), "- name: a\n");
   assert.equal(renderItem({ name: "a" }, { indent: 0, crlf: true }), "- name: a\r\n");
