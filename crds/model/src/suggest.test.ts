@@ -26,7 +26,8 @@ const rows: readonly (readonly [name: string, candidates: readonly string[], fou
 ];
 
 for (const [name, candidates, found] of rows) {
-  test(`${name.slice(0, 20) || "nothing"} among ${candidates.join(", ").slice(0, 60)} is close to ${found ?? "none"}`, () => {
+  const [shown, list] = [name.slice(0, 20) || "an empty name", candidates.join(", ").slice(0, 60) || "no candidates"];
+  test(`of ${list} the closest to ${shown} is ${found ?? "none"}`, () => {
     assert.equal(closest(name, candidates), found);
   });
 }

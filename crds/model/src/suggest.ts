@@ -1,12 +1,13 @@
 /** "Did you mean": finds the known name that a misspelt one most likely stands for. */
 
-/** Longer names are not compared: the distance costs the product of both lengths. */
+/** Longer names are not compared: the cost of a comparison is the product of both lengths. */
 const MAXIMUM_LENGTH = 100;
 
 /**
- * The candidate with the smallest edit distance to `name`, if small enough for a misspelling: at most one edit for each
- * three characters of the longer name, and at least one. Insertions, deletions, replacements and transpositions count
- * one each; case, `-` and `_` are ignored. Of equally close candidates the first is returned.
+ * The candidate with the smallest edit distance to `name`, if small enough for a misspelling: one edit for each three
+ * characters of the longer name is allowed (at least one), but never more edits than half the characters of `name`.
+ * Insertions, deletions, replacements and transpositions count one each. Case is ignored, and `_` equals `-`. Of
+ * equally close candidates the first is returned.
  */
 export function closest(name: string, candidates: Iterable<string>): string | undefined {
   if (name === "" || name.length > MAXIMUM_LENGTH) return undefined;
@@ -17,7 +18,7 @@ export function closest(name: string, candidates: Iterable<string>): string | un
     if (candidate.length > MAXIMUM_LENGTH) continue;
     const distance = editDistance(wanted, folded(candidate));
     const allowed = Math.max(1, Math.floor(Math.max(name.length, candidate.length) / 3));
-    // With one edit in two characters a suggestion would be a guess.
+    // With more edits than half the characters of the name, a suggestion would be a guess.
     if (distance >= least || distance > allowed || distance * 2 > wanted.length) continue;
     [found, least] = [candidate, distance];
   }

@@ -31,13 +31,13 @@ const upstreamOf = (runtime: Runtime) => {
 };
 const hosts = (runtime: Runtime) => upstreamOf(runtime).targets.map(({ host, port }) => `${host}:${port}`);
 
-test("requests for a service whose host is an upstream's name are sent to its targets, whatever its port", () => {
+test("a service whose host is an upstream's name sends requests to the upstream's targets, whatever the service's port", () => {
   assert.deepEqual(hosts(runtimeOf({})), ["10.0.0.1:80", "10.0.0.2:80"]);
   assert.deepEqual(hosts(runtimeOf({ targets: [] })), []);
   assert.deepEqual(hosts(runtimeOf({ upstreams: [] })), ["pool:80"]);
 });
 
-test("a service with the endpoints of a core Service keeps them", () => {
+test("the endpoints of a core Service take precedence over an upstream with the service's host as its name", () => {
   const endpoints = new Map([[service.id, [{ address: "10.1.1.1", port: 81 }]]]);
   assert.deepEqual(hosts(compile(null, snapshotOf({ ...full, endpoints }), tools)), ["10.1.1.1:81"]);
 });
@@ -86,7 +86,7 @@ test("a change of one target does not reset the state of the other targets", () 
   assert.equal(next.balancers.get(pool.id)?.entries[1]?.member.inFlight, 0);
 });
 
-test("connections with another client certificate are not shared, and their pool keys do not reveal it", () => {
+test("connections with different client certificates are not shared, and the pool keys do not reveal certificates", () => {
   const certificate = (id: string, key = "secret"): Certificate => ({
     id,
     created_at: 0,
@@ -138,7 +138,7 @@ const names: readonly (readonly [
   ["up.example:443", "10.0.0.7", "https", "10.0.0.7", null],
 ];
 for (const [target, host_header, protocol, host, serverName] of names) {
-  test(`${protocol} to ${target} with host_header ${host_header} is called ${host}`, () => {
+  test(`the Host header of ${protocol} requests to ${target} with host_header ${host_header} is ${host}`, () => {
     const upstream = upstreamNamed("pool", { host_header });
     const content = { upstreams: [upstream], targets: [targetOf(upstream, target)] };
     const [made] = upstreamOf(runtimeOf({ ...content, services: [{ ...service, protocol }] })).targets;

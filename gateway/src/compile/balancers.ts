@@ -14,7 +14,7 @@ import { GroupIndex } from "./group-index.ts";
 export interface BalancerTools {
   /** Called when a target becomes healthy or unhealthy. */
   readonly onHealthTransition?: (transition: HealthTransition) => void;
-  /** Called for every signal that changed a health state. */
+  /** Called for every signal that changed a health state, and for manual changes. */
   readonly onHealthUpdate?: (update: HealthUpdate) => void;
 }
 
@@ -27,7 +27,7 @@ interface BalancerIndexes {
   readonly upstreams: GroupIndex<Upstream>;
   /** Targets by upstream id. */
   readonly targets: GroupIndex<Target>;
-  /** Upstreams with a client certificate, by its id. */
+  /** Upstreams with a client certificate, by the certificate's id. */
   readonly showing: GroupIndex<Upstream>;
 }
 

@@ -2,7 +2,7 @@
 import { type Certificate, differences, emptySnapshot, type Snapshot, type Sni } from "@sluice/model/serving";
 import { GroupIndex } from "./group-index.ts";
 
-/** SNI name of the default certificate: for every name, and for clients without SNI. */
+/** SNI name of the default certificate, which is used for names without another match and for clients without SNI. */
 const ANY = "*";
 
 /** SNI names that match a server name, most specific first: itself, `*.example.com`, `api.*`, `*`. */

@@ -58,7 +58,7 @@ test("only a changed plugin gets a new instance", () => {
   assert.equal(instances(next)?.[1], instances(old)?.[1]);
 });
 
-test("routes use a changed service", () => {
+test("routes use the new version of a changed service", () => {
   const before = snapshotOf(content);
   const old = compile(null, before, tools);
   const moved = { ...service, port: 9090 };
@@ -66,7 +66,7 @@ test("routes use a changed service", () => {
   assert.equal(next.match(request("/first"))?.compiledRoute.upstream?.service, moved);
 });
 
-test("routes of a disabled service do not exist until it is enabled; routes without a service do", () => {
+test("routes of a disabled service match no requests until it is enabled; routes without a service match", () => {
   const bare = routeNamed("bare", { paths: ["/bare"] });
   const before = snapshotOf({ ...content, services: [{ ...service, enabled: false }], routes: [first, bare] });
   const off = compile(null, before, tools);
@@ -87,7 +87,7 @@ test("a configuration that cannot be compiled throws, and the previous runtime i
   assert.equal(matched(current, "/first"), null);
 });
 
-test("a credential opens routes of its namespaces until it expires; a consumer has an id and a name", () => {
+test("a credential opens routes of its namespaces until it expires; a consumer is found by id and by name", () => {
   const demo = consumerNamed("demo");
   const hash = (credential: { readonly _sluice: { readonly key_hash: string } }) => credential._sluice.key_hash;
   const [anywhere, scoped] = [credentialOf(demo, "a", { ttl: 10 }), credentialOf(demo, "b", { namespaces: ["team"] })];

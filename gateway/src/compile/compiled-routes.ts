@@ -24,7 +24,7 @@ export class CompiledRoutes {
     this.#known = previous === null ? new Map() : previous.#known;
   }
 
-  /** Null: the route's service is disabled, so the route does not take requests. */
+  /** Null: the route's service is disabled or missing, so the route does not take requests. */
   get(route: SnapshotRoute): CompiledRoute | null {
     const upstream = route.service === null ? null : this.#upstreams.get(route.service.id);
     if (route.service !== null && !upstream?.service.enabled) return null;

@@ -1,4 +1,4 @@
-/** The cost of a change in a configuration of thousands of entities: none of the other entities is visited. */
+/** The cost of a change in a configuration of thousands of entities: no collection is walked as a whole. */
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { BucketMap, type Snapshot } from "@sluice/model";
@@ -47,7 +47,7 @@ const gone = ({ section, key }: Step): Step => ({ section, key, value: undefined
 /** Changes, with the number of plugin instances that each creates. */
 const changes: readonly (readonly [what: string, change: Step, plugins: number])[] = [
   ["a route", put("routes", route(MANY)), 0],
-  ["a removed route", gone(put("routes", route(1))), 0],
+  ["the removal of a route", gone(put("routes", route(1))), 0],
   ["a disabled service", put("services", service(1, { enabled: false })), 0],
   ["a plugin of a route", put("plugins", limit(1, { minute: 1 })), 1],
   ["a plugin of a service", put("plugins", pluginNamed("cors", { service: { id: service(1).id } })), 1],
@@ -60,7 +60,7 @@ const changes: readonly (readonly [what: string, change: Step, plugins: number])
 ];
 
 for (const [what, change, plugins] of changes) {
-  test(`${what} among thousands is applied without visiting the other entities, also by the next request`, (context) => {
+  test(`compiling ${what} walks no collection of thousands of entities, and neither does the next request`, (context) => {
     const before = compile(null, full, tools);
     const next = stepped(full, [change]);
     for (const name of ["entries", "keys", "values"] as const)

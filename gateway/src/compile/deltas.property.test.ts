@@ -93,7 +93,7 @@ test("after any changes a runtime routes like a runtime compiled from scratch, a
   );
 });
 
-test("after any changes a target counts as served only if one of the upstreams contains it", () => {
+test("after any changes a target counts as served if and only if one of the upstreams contains it", () => {
   fc.assert(
     fc.property(changes, (all) => {
       let snapshot: Snapshot = beginning;

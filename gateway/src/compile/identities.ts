@@ -14,7 +14,7 @@ import { GroupIndex } from "./group-index.ts";
 
 interface Indexes {
   readonly snapshot: Pick<Snapshot, "consumers" | "keyauth_credentials">;
-  /** By key hash. Several credentials may share a key if their namespaces differ. */
+  /** By key hash. Several credentials may share a key if they have no namespace in common. */
   readonly credentials: GroupIndex<SnapshotCredential>;
   readonly usernames: GroupIndex<Consumer>;
 }
@@ -53,7 +53,7 @@ export class CompiledIdentities {
     );
   }
 
-  /** The unexpired credential with this SHA-256 (hex) of the key that opens the route. */
+  /** The unexpired credential that opens the route and whose key has this SHA-256 (hex). */
   credential(keyHash: string, route: SnapshotRoute): SnapshotCredential | undefined {
     return this.#indexes.credentials
       .of(keyHash)

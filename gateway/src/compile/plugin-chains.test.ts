@@ -51,7 +51,7 @@ const afterAuth = plugins.get("key-auth")?.priority ?? 0;
 
 for (const [place, scope] of precedence.entries()) {
   const name = scope.join("+") || "global";
-  test(`a plugin of ${name} wins over all less specific plugins`, () => {
+  test(`a plugin with the scope ${name} wins over plugins with less specific scopes`, () => {
     const all = precedence.slice(place).map((to) => attached("rate-limiting", to));
     for (const order of [all, all.toReversed()]) {
       const chain = new RoutePlugins(tableOf(order), route).http.identified(demo, afterAuth);
@@ -60,7 +60,7 @@ for (const [place, scope] of precedence.entries()) {
   });
 }
 
-test("plugins of a consumer run once the consumer is known; one instance of each plugin runs, by priority", () => {
+test("plugins of a consumer run when the consumer is known; one instance of each plugin runs, by priority", () => {
   const table = tableOf([
     attached("prometheus", []),
     attached("rate-limiting", ["service"]),
@@ -83,12 +83,12 @@ test("plugins that ran before the consumer was known do not run again", () => {
   ]);
 });
 
-test("a disabled plugin is ignored, so a wider plugin applies", () => {
+test("a disabled plugin is ignored, so an instance with a wider scope applies", () => {
   const table = tableOf([attached("cors", ["route"], { enabled: false }), attached("cors", ["service"])]);
   assert.deepEqual(told(new RoutePlugins(table, route).http.base), ["cors service"]);
 });
 
-test("a plugin acts on requests of its protocols only; on other requests a wider plugin applies", () => {
+test("a plugin acts on requests of its protocols only; to other requests an instance with a wider scope applies", () => {
   const table = tableOf([
     attached("key-auth", ["route"], { protocols: ["https"] }),
     attached("key-auth", ["service"]),
@@ -132,7 +132,7 @@ test("a table is shared while its plugins are unchanged", () => {
 const other = { id: idOf("other") };
 /** An added plugin, and whether it changes the chains of the route. */
 const additions: readonly (readonly [what: string, Plugin, boolean])[] = [
-  ["a plugin for everything", attached("cors", []), true],
+  ["a global plugin", attached("cors", []), true],
   ["a plugin of the service", attached("cors", ["service"]), true],
   ["a plugin of the route and its service", attached("cors", ["route", "service"]), true],
   ["a plugin of another service", pluginNamed("cors", { service: other }), false],

@@ -1,6 +1,6 @@
 /**
  * Plugin chains: which instances run for a route and a consumer. As in Kong, one instance runs per plugin name, and the
- * most specific scope wins. A disabled plugin is ignored, so a wider one applies.
+ * most specific scope wins. A disabled plugin is ignored, so an instance with a wider scope applies.
  *
  * Plugins are indexed by scope. A route remembers the groups of its four scopes, and its chains are valid until one of
  * these changes. So a plugin change does not visit routes.
@@ -183,8 +183,8 @@ function protocolOf({ protocols: [first] }: SnapshotRoute, scheme: Scheme): Prot
 }
 
 /**
- * One instance per plugin name, by descending priority. A plugin whose protocols exclude the request's is ignored, so a
- * wider one applies.
+ * One instance per plugin name, by descending priority. A plugin whose protocols exclude the request's is ignored, so
+ * an instance with a wider scope applies.
  */
 function selectChain(found: Scopes<readonly LoadedPlugin[]>, protocol: Protocol): PluginChain {
   const chosen = new Map<string, PluginStep>();

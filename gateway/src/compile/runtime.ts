@@ -42,7 +42,7 @@ export interface UpstreamTarget {
   readonly connectTimeout: number;
   /** Whether an https target's certificate is verified. */
   readonly verify: boolean;
-  /** Name for TLS (SNI and verification); null for an address, which SNI does not know. */
+  /** Name for TLS (SNI and verification); null for an address, because SNI allows only names. */
   readonly serverName: string | null;
   /** Client certificate for an https target; null: none. */
   readonly certificate: Certificate | null;
@@ -67,7 +67,7 @@ export interface ServiceUpstream {
   readonly basePath: string;
   /** Header edits applied last to every request (`upstream_headers`); null: none. */
   readonly headers: readonly HeaderEdit[] | null;
-  /** Value of the Host header, with the port when it is not the protocol's own. */
+  /** Value of the Host header, with the port unless it is the protocol's default. */
   readonly host: string;
   readonly targets: readonly UpstreamTarget[];
   readonly keys: ReadonlySet<string>;
@@ -78,7 +78,7 @@ export interface ServiceUpstream {
 export interface UpstreamIndex {
   /** The upstream of a service; null: there is no such service. */
   get(serviceId: string): ServiceUpstream | null;
-  /** Whether requests may still go to this target, which may be an earlier runtime's. */
+  /** Whether requests may still go to this target, which may come from an earlier runtime. */
   serves(target: UpstreamTarget): boolean;
 }
 

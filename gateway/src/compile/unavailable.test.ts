@@ -10,7 +10,7 @@ const tools = { plugins: pluginsByName, services: fakeServices() };
 
 const id = (digit: number) => `00000000-0000-4000-8000-00000000000${digit}`;
 
-/** The response to clients; the reason beside it is only logged. */
+/** The response to clients. The reason is only logged. */
 const CLOSED = { status: 503, message: "This route is currently unavailable" };
 
 test("an invalid rate limit answers 503 in its whole scope, and a valid rate limit with a narrower scope still applies", async () => {
@@ -48,19 +48,19 @@ test("an invalid rate limit answers 503 in its whole scope, and a valid rate lim
 });
 
 const demo = { ...consumerNamed("demo"), id: id(6) };
-/** The priority of key-auth, which found the consumer. */
+/** The priority of key-auth, which identified the consumer. */
 const AFTER = 1250;
 
-/** The scope of an unknown plugin, and the requests that are answered 503: path (of this service or another) and consumer. */
+/** The scope of an unknown plugin, and the requests that are answered 503: path (only /r has a service) and consumer. */
 const scopes: readonly (readonly [
   what: string,
   attached: object,
   closed: readonly ["/r" | "/other", "anonymous" | "demo" | "stranger"][],
 ])[] = [
-  ["a service", { service: { id: id(1) } }, [["/r", "anonymous"]]],
-  ["a route", { route: { id: id(2) } }, [["/r", "anonymous"]]],
+  ["attached to a service", { service: { id: id(1) } }, [["/r", "anonymous"]]],
+  ["attached to a route", { route: { id: id(2) } }, [["/r", "anonymous"]]],
   [
-    "nothing",
+    "with global scope",
     {},
     [
       ["/r", "anonymous"],
@@ -68,19 +68,19 @@ const scopes: readonly (readonly [
     ],
   ],
   [
-    "a consumer",
+    "attached to a consumer",
     { consumer: { id: id(6) } },
     [
       ["/r", "demo"],
       ["/other", "demo"],
     ],
   ],
-  ["a service and a consumer", { service: { id: id(1) }, consumer: { id: id(6) } }, [["/r", "demo"]]],
-  ["a service, but disabled", { service: { id: id(1) }, enabled: false }, []],
-  ["a service, for https", { service: { id: id(1) }, protocols: ["https"] }, []],
+  ["attached to a service and a consumer", { service: { id: id(1) }, consumer: { id: id(6) } }, [["/r", "demo"]]],
+  ["attached to a service, but disabled,", { service: { id: id(1) }, enabled: false }, []],
+  ["attached to a service for https only", { service: { id: id(1) }, protocols: ["https"] }, []],
 ];
 for (const [what, attached, closed] of scopes)
-  test(`requests with an unknown plugin of ${what} are answered 503 before any other plugin acts, and other requests are served`, () => {
+  test(`an unknown plugin ${what} ${closed.length === 0 ? "answers no http request" : "answers exactly the requests in its scope with 503, before any plugin counts them"}`, () => {
     const applied = applyChange(emptySnapshot, {
       put: {
         services: [{ id: id(1), host: "up.test" }],

@@ -70,7 +70,7 @@ export class CompiledUpstreams implements UpstreamIndex {
     const service = services.get(serviceId);
     if (service === undefined) return null;
     const endpoints = addresses.get(serviceId) ?? null;
-    // A core Service has its endpoints as targets.
+    // The endpoints of a core Service take precedence over an upstream with the service's host as its name.
     const balancer = (endpoints === null && this.#balancers.named(service.host)) || null;
     const own = certificates.get(service.client_certificate?.id ?? "");
     return { service, endpoints, balancer, certificate: own ?? balancer?.certificate ?? null };

@@ -20,7 +20,7 @@ const hosts: readonly (readonly [protocol: "http" | "https", host: string, port:
   ["http", "::1", 8080, "[::1]:8080"],
 ];
 for (const [protocol, host, port, header] of hosts) {
-  test(`the Host of ${protocol} ${host} ${port} is ${header}`, () => {
+  test(`the Host header for an ${protocol} service with host ${host} and port ${port} is ${header}`, () => {
     assert.equal(upstreamFor(serviceNamed("s", { protocol, host, port })).host, header);
   });
 }
@@ -41,7 +41,7 @@ test("endpoints are used in turn; terminating endpoints only if there is no othe
   assert.equal(turns(endpoint("a", true), endpoint("b", true)), "a b a b");
 });
 
-test("the cluster IP is used once no endpoint can be reached, and an endpoint is tried from time to time", (t) => {
+test("the cluster IP is used while no endpoint can be reached, and an endpoint is tried again every 10 s", (t) => {
   t.mock.method(performance, "now", () => now);
   let now = 0;
   const own = { address: "own", port: 80, fallback: true };
@@ -59,7 +59,7 @@ test("the cluster IP is used once no endpoint can be reached, and an endpoint is
     upstream.targets.map(({ host }) => host),
     ["a", "b"],
   );
-  assert.equal(upstream.keys.size, 3, "its connections are kept");
+  assert.equal(upstream.keys.size, 3, "connections to the cluster IP are kept");
   assert.equal(
     tries(4, (host) => host === "b"),
     "a b a b",
@@ -91,7 +91,7 @@ test("a Service without a cluster IP tries its endpoints in turn, even if they f
   assert.deepEqual(hosts, ["a", "b", "a", "b"]);
 });
 
-test("the rotation continues when endpoints change: no endpoint is first after every change", () => {
+test("the rotation continues when endpoints change, so that different endpoints are first after successive changes", () => {
   const service = serviceNamed("s");
   const endpoints = ["a", "b", "c"].map((address) => ({ address, port: 80 }));
   const parts = { service, endpoints, balancer: null, certificate: null };
@@ -103,7 +103,7 @@ test("the rotation continues when endpoints change: no endpoint is first after e
   assert.deepEqual(taken, ["a", "b", "c", "a"]);
 });
 
-test("the server name for TLS is the service's host, also for the address of an endpoint", () => {
+test("the server name for TLS to an endpoint is the service's host, or none if the host is an address", () => {
   const endpoints = [{ address: "10.0.0.1", port: 443 }];
   const target = (host: string) => next(upstreamFor(serviceNamed("s", { protocol: "https", host }), { endpoints }));
   assert.equal(target("up.example")?.serverName, "up.example");

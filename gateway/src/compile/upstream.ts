@@ -26,7 +26,7 @@ const schemeOf = ({ protocol }: Service) => (SECURE.has(protocol) ? "https" : "h
 
 const nameOrNull = (host: string): string | null => (isIP(host) === 0 ? host : null);
 
-/** Terminating endpoints receive requests only when there is no other (KEP-1672). */
+/** Terminating endpoints receive requests only when there are no other endpoints (KEP-1672). */
 function servingEndpoints(endpoints: readonly ServiceEndpoint[]): readonly ServiceEndpoint[] {
   const normal = endpoints.filter((endpoint) => endpoint.fallback !== true);
   const staying = normal.filter((endpoint) => endpoint.terminating !== true);
@@ -96,7 +96,7 @@ abstract class BaseUpstream {
   }
 }
 
-/** While no endpoint can be reached, milliseconds between two requests that try one. */
+/** Milliseconds between two requests that try an endpoint while no endpoint can be reached. */
 const RETRY_INTERVAL = 10_000;
 
 /**
@@ -111,7 +111,7 @@ class RoundRobinUpstream extends BaseUpstream implements ServiceUpstream, Target
   readonly hasOtherTarget = false;
   readonly fallback: UpstreamTarget | null;
   #turn: number;
-  /** Endpoints whose last try made no connection; null: none. A request only checks for null. */
+  /** Endpoints whose last try made no connection. Null instead of empty, so that a request only checks for null. */
   #unreached: Set<UpstreamTarget> | null = null;
   /** When a request tries an endpoint again, by `performance.now()`. */
   #lookAt = 0;

@@ -1,6 +1,7 @@
 /**
  * The database source: reads everything at the start, then each change as soon as it is written (LISTEN and NOTIFY).
- * Twice a second the node sends a heartbeat with the revision that it serves; the reply reveals changes that it missed.
+ * By default, the node sends a heartbeat twice a second with the revision that it serves; the reply reveals changes
+ * that it missed.
  */
 import { setTimeout as sleep, setImmediate as turn } from "node:timers/promises";
 import { applyChange, applyDocument, describeViolation } from "@sluice/model";
@@ -24,15 +25,13 @@ export interface DatabaseSourceOptions {
 }
 
 /**
- * Successive changes are delivered together. A change counts as successive if it comes within this multiple of the last
- * delivery's duration.
+ * Successive changes are delivered together. A change counts as successive if the time since the last delivery is at
+ * most this multiple of that delivery's duration.
  */
 const ROW = 10;
-/**
- * Maximum milliseconds for which the first of several successive changes is delayed, and for which the next change is
- * awaited.
- */
+/** Maximum milliseconds for which the first of several successive changes is delayed. */
 const MAX_REST = 10;
+/** Maximum milliseconds for which the next of several successive changes is awaited. */
 const MAX_PAUSE = 4;
 
 /** Rate-limiting may use the database as its counter store here. */
@@ -62,7 +61,7 @@ export function createDatabaseSource(options: DatabaseSourceOptions): Source {
   let known: string | null = null;
   let stopped = false;
 
-  /** Delivers new changes. True when the node serves another revision than before. */
+  /** Delivers new changes. True when the node now serves a different revision. */
   async function follow(intake: SnapshotSink): Promise<boolean> {
     const { revision, document, change } = await readChanges(database, seen);
     if (stopped || (seen?.number === revision.number && seen.epoch === revision.epoch)) return false;

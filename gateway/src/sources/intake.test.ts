@@ -13,7 +13,7 @@ const making =
   (previous: Snapshot) =>
     applyDocument(previous, services(...names));
 
-test("an update is acknowledged when it is served, and the next update is based on the served update", async () => {
+test("an update is acknowledged when it is served, and the next update is based on the served snapshot", async () => {
   const serving: { snapshot: Snapshot; done: () => void }[] = [];
   const intake = createIntake({
     node: "n",

@@ -8,7 +8,7 @@ export interface IntakeOptions {
   readonly version: string;
   /** Port of the status listener; read for every report of the state. */
   readonly statusPort?: () => number;
-  /** Serves the snapshot; resolves when every worker does. On failure the previous snapshot stays active. */
+  /** Resolves when every worker serves the snapshot. On failure the previous snapshot stays active. */
   readonly serve: (snapshot: Snapshot) => void | Promise<void>;
   /** Called with the new state after every applied update. */
   readonly onUpdate?: (state: NodeReport) => void;

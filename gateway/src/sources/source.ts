@@ -25,7 +25,7 @@ export interface Source {
   stop(): Promise<void>;
 }
 
-/** The log of a source. A pino logger is one. */
+/** The log of a source, such as a pino logger. */
 export interface SourceLog {
   info(details: object, message: string): void;
   warn(details: object, message: string): void;

@@ -42,7 +42,7 @@ export interface CheckedEdit {
 
 /**
  * Null when the edit violates integrity or uniqueness, or when it renames an entity: other entities may reference it by
- * name. Conflicts with the remaining entities are found by one scan over them.
+ * name. Conflicts with the remaining entities are found by scanning them, without a cached index.
  */
 export function adoptEdit(previous: Snapshot, { put, remove }: CheckedEdit): Snapshot | null {
   const isRenamed = (collection: Collection, entity: StoredEntity): boolean => {

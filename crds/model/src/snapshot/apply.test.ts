@@ -59,24 +59,30 @@ test("keeps the hash of a key and not the key", () => {
 });
 
 const guard = deriveId("plugins", "guard");
-/** A key-auth on the route, and the same plugin with a member that only a newer version knows. */
+/** A key-auth on the route. */
 const keyAuth = { id: guard, name: "key-auth", route: { id: route }, config: { key_names: ["k"] } };
+/** The same plugin with a member that only a newer version knows. */
 const newer = { ...keyAuth, config: { key_names: ["k"], identity: "x" } };
 const CLOSE = { closePlugins: true };
 
-/** The outcome when one version of a plugin replaces another: the names of its keys, or that it is closed. */
+/** The outcome when one version of a plugin replaces another: the plugin's key names, or `closed`. */
 const replaced: readonly (readonly [what: string, before: object | null, after: object, fares: readonly string[]])[] = [
-  ["as a new plugin", null, newer, ["closed"]],
-  ["in place of a plugin that protects equally", keyAuth, newer, ["k"]],
-  ["that becomes enabled", { ...keyAuth, enabled: false }, newer, ["closed"]],
-  ["on another route", { ...keyAuth, route: null }, newer, ["closed"]],
-  ["for other protocols", { ...keyAuth, protocols: ["https"] }, newer, ["closed"]],
-  ["that already answers 503", newer, newer, ["closed"]],
-  ["in place of another plugin", { ...keyAuth, name: "cors", config: {} }, newer, ["closed"]],
-  ["that its writer marked as unavailable", keyAuth, { ...newer, _sluice: { unavailable: "why" } }, ["closed"]],
+  ["a new plugin", null, newer, ["closed"]],
+  ["a plugin whose previous version has the same scope", keyAuth, newer, ["k"]],
+  ["a plugin that was disabled", { ...keyAuth, enabled: false }, newer, ["closed"]],
+  ["a plugin that was attached to no route", { ...keyAuth, route: null }, newer, ["closed"]],
+  ["a plugin that had different protocols", { ...keyAuth, protocols: ["https"] }, newer, ["closed"]],
+  ["a plugin that answered 503 already", newer, newer, ["closed"]],
+  ["a plugin that had a different name", { ...keyAuth, name: "cors", config: {} }, newer, ["closed"]],
+  [
+    "a plugin that its writer marked as unavailable",
+    keyAuth,
+    { ...newer, _sluice: { unavailable: "why" } },
+    ["closed"],
+  ],
 ];
 for (const [what, before, after, fares] of replaced)
-  test(`a plugin that only a newer version can read, ${what}, ${fares[0] === "closed" ? "answers 503" : "keeps its previous version"}`, () => {
+  test(`a plugin that only a newer version can read ${fares[0] === "closed" ? "answers 503" : "keeps its previous version"}: ${what}`, () => {
     const put = (previous: Snapshot, plugin: object) => {
       const { value, violations } = applyChange(previous, { put: { plugins: [plugin] }, remove: {} }, CLOSE);
       return value ?? assert.fail(violations.map(describeViolation).join("\n"));
@@ -126,7 +132,7 @@ test("freezes the snapshot, its maps and all values in the maps", () => {
   assert.throws(() => (base.routes as Map<string, unknown>).clear(), TypeError);
 });
 
-test("orders entities by id and addresses by number, whatever their original order", () => {
+test("orders entities by id and endpoints by address, whatever their original order", () => {
   assert.deepEqual([...base.services.keys()], [service, other].sort());
   assert.deepEqual(base.endpoints.get(service), [
     { address: "10.0.0.1", port: 80 },
@@ -148,7 +154,7 @@ test("removes a service together with its route, the route's plugin and the serv
   assert.deepEqual([next.services.size, next.routes.size, next.plugins.size, next.endpoints.size], [1, 0, 0, 0]);
 });
 
-test("keeps an entity that one change both removes and puts, and lets a name pass to another entity within one change", () => {
+test("keeps an entity that one change both removes and puts, and lets two entities swap names within one change", () => {
   assert.equal(apply(base, { put: { services: [{ name: "s", host: "h" }] }, remove: { services: [service] } }), base);
   const swapped = apply(base, {
     put: {
@@ -161,7 +167,7 @@ test("keeps an entity that one change both removes and puts, and lets a name pas
   assert.equal(swapped.services.get(other)?.name, "s");
 });
 
-test("allows the same key in disjoint sets of namespaces", () => {
+test("allows the same key only in disjoint sets of namespaces", () => {
   const scoped = (id: string, namespaces: readonly string[]) => ({
     id,
     consumer: { id: consumer },
@@ -184,7 +190,7 @@ const nobody = "11111111-2222-4333-8444-555555555555";
 
 const refused: readonly [string, Partial<Change>, readonly string[]][] = [
   [
-    "errors of several entities at once",
+    "several invalid entities, with all their errors",
     { put: { services: [{ name: "x" }], routes: [{ name: "y" }, 1] } },
     [
       "services[0].host: required field missing",
@@ -211,7 +217,7 @@ const refused: readonly [string, Partial<Change>, readonly string[]][] = [
     ],
   ],
   [
-    "an invalid parent once, and no error for its children",
+    "an invalid parent, without a further error for its children",
     { put: { services: [{ id: nobody }], routes: [{ paths: ["/"], service: { id: nobody } }] } },
     ["services[0].host: required field missing"],
   ],
@@ -224,7 +230,7 @@ const refused: readonly [string, Partial<Change>, readonly string[]][] = [
     ],
   ],
   [
-    "a removal under a route that is put at the same time",
+    "the removal of a service whose route is put at the same time",
     { put: { routes: [{ name: "r", paths: ["/new"], service: { id: service } }] }, remove: { services: [service] } },
     [missing("routes[0].service", service, "services")],
   ],
@@ -290,7 +296,7 @@ test("a whole document replaces everything and shares unchanged parts", () => {
   ]);
 });
 
-test("reports the smallest change between two snapshots", () => {
+test("the change between two snapshots contains only their differences", () => {
   const next = apply(base, {
     put: { services: [{ name: "s", host: "elsewhere" }], plugins: [] },
     remove: { services: [other] },

@@ -32,7 +32,7 @@ for (const place of [byId, byHash]) {
   });
 }
 
-test("with ids as keys it is ordered by id", () => {
+test("a map with ids as keys is ordered by id", () => {
   const map = new BucketMap<string>(byId).with(ids.map((id) => [id, id]));
   assert.deepEqual([...map.keys()], ids.toSorted());
   assert.deepEqual([...map.values()], ids.toSorted());

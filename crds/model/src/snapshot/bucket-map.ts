@@ -4,10 +4,11 @@
  * and shared buckets are skipped.
  */
 
-/** Bucket counts as powers of two: `FEW` while the map is small, `MANY` afterwards. */
+/** The number of buckets of a small map, as a power of two. */
 const FEW = 8;
+/** The number of buckets of a large map, as a power of two. */
 const MANY = 12;
-/** A map with more entries than this gets `MANY` buckets. */
+/** A map with more entries than this is large. */
 const LARGE = 1 << 14;
 
 /** A 12-bit hash of a key. */

@@ -29,7 +29,7 @@ export function checkMembers(
   });
 }
 
-/** The member of a document with everything that Kong's format does not have. */
+/** Checks the document's `_sluice`, which contains everything that Kong's format does not have. */
 export const checkExtension = (extension: unknown): readonly Violation[] =>
   checkMembers(extension, { endpoints: "a record" }, ["_sluice"]);
 

@@ -67,7 +67,7 @@ describe("new members that are unset change neither what a newer operator pushes
         assert.deepEqual(compact(collection, newer), pushed);
         assert.equal(digestOf(collection, newer), digest);
       });
-      // The entity that an older node reads from the pushed one.
+      // An older node restores the entity from the pushed value.
       assert.deepEqual(checkEntity(collection, pushed).value, entity);
     });
 });

@@ -52,7 +52,7 @@ const stranger = (snapshot: Snapshot): Snapshot => ({
   ...(perCollection((name) => new Map<string, never>(snapshot[name] as ReadonlyMap<string, never>)) as object),
 });
 
-test("a change has the same errors and the same result with and without the index", () => {
+test("a change has the same errors and the same result with and without a cached index", () => {
   fc.assert(
     fc.property(fc.array(fc.record({ put, remove }), { maxLength: 12 }), (changes) => {
       let snapshot = emptySnapshot;

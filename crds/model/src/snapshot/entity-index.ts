@@ -1,5 +1,5 @@
 /**
- * An index of the unique values and the references in one collection. It is kept beside the collection's map and updated
+ * An index of the unique values and the references in one collection. It is cached for the collection's map and updated
  * with each change, so that a change to a few entities is checked without a scan of thousands.
  */
 import type { Collection } from "../entities/index.ts";
@@ -41,7 +41,7 @@ export function entityIndexOf(collection: Collection, map: ReadonlyMap<string, S
   return made;
 }
 
-/** An index of only these entities' unique values and of references to these ids: one pass over the map, nothing cached. */
+/** An index of only these entities' unique values and of references to these ids. Scans the map and caches nothing. */
 export function scanEntities(
   collection: Collection,
   map: ReadonlyMap<string, StoredEntity>,

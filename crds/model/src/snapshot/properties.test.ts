@@ -87,7 +87,7 @@ const documents: fc.Arbitrary<Document> = fc
 const good = ({ value, violations }: Checked<Snapshot>): Snapshot => value ?? assert.fail(JSON.stringify(violations));
 const whole = (document: Document) => good(applyDocument(emptySnapshot, document));
 
-/** Splits a change into single ones: parents are added before children, and children are removed before parents. */
+/** Splits a change into changes of one entity each: parents are added before children, and children are removed before parents. */
 function singly(change: Change): readonly Change[] {
   const puts = collections.flatMap((name) =>
     (change.put[name] ?? []).map((item) => ({ put: { [name]: [item] }, remove: {} })),

@@ -5,9 +5,9 @@ import { compareEntries, type RouteEntry } from "./route-entry.ts";
 
 export interface HostTable {
   readonly prefixes: RadixNode<RouteEntry>;
-  /** With a regular-expression path, in the order of `compareEntries`. */
+  /** Entries with a regular-expression path, in the order of `compareEntries`. */
   readonly patterns: readonly RouteEntry[];
-  /** Without a path, in the order of `compareEntries`. */
+  /** Entries without a path, in the order of `compareEntries`. */
   readonly pathless: readonly RouteEntry[];
 }
 

@@ -83,7 +83,7 @@ test("the router chooses the same route as a literal evaluation of the rules", (
   );
 });
 
-test("an incrementally changed router chooses like a newly built router, and the previous router is unchanged", () => {
+test("an incrementally changed router also chooses by the rules, and the previous router is unchanged", () => {
   fc.assert(
     fc.property(routes, routes, fc.array(requests, { minLength: 1, maxLength: 4 }), (before, after, all) => {
       const first = build(before);

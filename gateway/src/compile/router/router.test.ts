@@ -45,11 +45,16 @@ const contests: readonly (readonly [rule: string, winner: Members, loser: Member
   ],
   ["the longer prefix", { paths: ["/ab"] }, { paths: ["/a"] }, { path: "/abc" }],
   ["the older route", { paths: ["/a"], created_at: 1 }, { paths: ["/a"], created_at: 2 }, { path: "/a" }],
-  ["the longest of the paths that match", { paths: ["/ab"] }, { paths: ["/a", "/abcd"] }, { path: "/abc" }],
+  [
+    "the longer matching prefix, whatever other paths the routes have",
+    { paths: ["/ab"] },
+    { paths: ["/a", "/abcd"] },
+    { path: "/abc" },
+  ],
 ];
 
 for (const [rule, winner, loser, sent] of contests) {
-  test(`the router prefers ${rule}`, () => {
+  test(`prefers ${rule}`, () => {
     const [first, second] = [routeNamed("winner", winner), routeNamed("loser", loser)];
     for (const routes of [
       [first, second],
@@ -61,46 +66,66 @@ for (const [rule, winner, loser, sent] of contests) {
 }
 
 const matches: readonly (readonly [rule: string, Members, Parameters<typeof request>[0], boolean])[] = [
-  ["a prefix by string, not by segment", { paths: ["/route"] }, { path: "/routereq" }, true],
-  ["a regular expression from the start", { paths: ["~/b"] }, { path: "/a/b" }, false],
-  ["a regular expression that ends before the path", { paths: ["~/a/\\d+"] }, { path: "/a/12/c" }, true],
-  ["a host with any port when the route names none", { hosts: ["a.com"] }, { host: "a.com:81" }, true],
-  ["a host with its port only", { hosts: ["a.com:81"] }, { host: "a.com:82" }, false],
-  ["the scheme's port when the client names none", { hosts: ["a.com:443"] }, { scheme: "https" }, true],
-  ["a host in any case", { hosts: ["A.com"] }, {}, true],
-  ["one or more labels for a left wildcard", { hosts: ["*.com"] }, { host: "b.a.com" }, true],
-  ["a left wildcard only with a label", { hosts: ["*.a.com"] }, {}, false],
-  ["a right wildcard", { hosts: ["a.*"] }, { host: "a.co.uk:8000" }, true],
-  ["an IPv6 address", { hosts: ["[::1]"] }, { host: "[::1]:8000" }, true],
-  ["any of a header's values, in any case", { headers: { X: ["one", "Two"] } }, { headers: { x: ["tWo"] } }, true],
+  ["matches a prefix by string, not by segment", { paths: ["/route"] }, { path: "/routereq" }, true],
+  ["matches a regular expression only at the start of the path", { paths: ["~/b"] }, { path: "/a/b" }, false],
   [
-    "a header sent several times by any of its values",
+    "matches a regular expression that does not extend to the end of the path",
+    { paths: ["~/a/\\d+"] },
+    { path: "/a/12/c" },
+    true,
+  ],
+  ["matches a host with any port if the route names none", { hosts: ["a.com"] }, { host: "a.com:81" }, true],
+  ["matches only the port that the route names", { hosts: ["a.com:81"] }, { host: "a.com:82" }, false],
+  ["matches the scheme's default port if the client sends none", { hosts: ["a.com:443"] }, { scheme: "https" }, true],
+  ["matches a host whatever its case in the route", { hosts: ["A.com"] }, {}, true],
+  ["matches one or more labels with a left wildcard", { hosts: ["*.com"] }, { host: "b.a.com" }, true],
+  ["does not match a left wildcard without a label in its place", { hosts: ["*.a.com"] }, {}, false],
+  ["matches one or more labels with a right wildcard", { hosts: ["a.*"] }, { host: "a.co.uk:8000" }, true],
+  ["matches an IPv6 address", { hosts: ["[::1]"] }, { host: "[::1]:8000" }, true],
+  [
+    "matches any of a header's values, whatever the case",
+    { headers: { X: ["one", "Two"] } },
+    { headers: { x: ["tWo"] } },
+    true,
+  ],
+  [
+    "matches any value of a header that is sent several times",
     { headers: { X: ["one"] } },
     { headers: { x: ["two", "one"] } },
     true,
   ],
   [
-    "a route with several headers only if all are sent",
+    "does not match if one of the route's headers is missing",
     { headers: { X: ["one"], Y: ["one"] } },
     { headers: { x: ["one"] } },
     false,
   ],
-  ["a header by a regular expression", { headers: { X: ["~*^v\\d+$"] } }, { headers: { x: ["V12"] } }, true],
-  ["server names over HTTPS", { snis: ["b.com"] }, { scheme: "https", serverName: "a.com" }, false],
-  ["any server name over plain HTTP", { snis: ["b.com"] }, {}, true],
-  ["methods only in the same case", { methods: ["get"] }, {}, false],
-  ["no request when the route has no attribute", {}, {}, false],
-  ["a route by its other attributes if a list is empty", { paths: ["/"], methods: [], hosts: [] }, {}, true],
-  ["no route of another protocol family", { protocols: ["tcp"], paths: ["/"] }, {}, false],
+  ["matches a header by a regular expression", { headers: { X: ["~*^v\\d+$"] } }, { headers: { x: ["V12"] } }, true],
+  [
+    "does not match a different server name over https",
+    { snis: ["b.com"] },
+    { scheme: "https", serverName: "a.com" },
+    false,
+  ],
+  ["ignores server names over http", { snis: ["b.com"] }, {}, true],
+  ["does not match a method in a different case", { methods: ["get"] }, {}, false],
+  ["matches no request if the route has no attribute", {}, {}, false],
+  ["treats empty lists as absent", { paths: ["/"], methods: [], hosts: [] }, {}, true],
+  [
+    "does not match a route with a protocol that Sluice does not proxy",
+    { protocols: ["tcp"], paths: ["/"] },
+    {},
+    false,
+  ],
 ];
 
 for (const [rule, members, sent, expected] of matches) {
-  test(`the router matches ${rule}`, () => {
+  test(rule, () => {
     assert.equal(match([routeNamed("route", members)], sent).winner !== null, expected);
   });
 }
 
-test("the router returns how much of the path matched, and the named groups", () => {
+test("returns how much of the path matched, and the named groups", () => {
   const prefix = match([routeNamed("r", { paths: ["/a"] })], { path: "/ab/c" });
   assert.deepEqual([prefix.length, prefix.captures], [2, null]);
   const pattern = match([routeNamed("r", { paths: ["~/users/(?<id>\\d+)"] })], { path: "/users/42/posts" });

@@ -50,14 +50,18 @@ const edits: readonly (readonly [what: string, text: string, readByItself: boole
   ["a route that refers to another item", before.replace("/flat]", "/flat, /more]"), true],
   ["a plugin that moves to another service", before.replace("service: b", "service: a"), true],
   [
-    "items in another order",
+    "a route that is added before another item",
     head + services + routes.replace("routes:\n", `routes:\n- name: new\n  paths: [/n]\n`) + plugin,
     true,
   ],
   ["a comment only", before.replace("- name: b\n", "- name: b # b\n"), true],
-  ["an unreferenced service is removed", before.replace("- name: flat\n  service: a\n", "- name: flat\n"), true],
+  ["a route that loses its service", before.replace("- name: flat\n  service: a\n", "- name: flat\n"), true],
   ["a new name of a service that others refer to", before.replace("- name: b\n", "- name: c\n"), false],
-  ["a name that gets another id", before.replace("- name: b\n", `- name: b\n  id: ${X}\n`), false],
+  [
+    "a service that keeps its name and gets a different id",
+    before.replace("- name: b\n", `- name: b\n  id: ${X}\n`),
+    false,
+  ],
   ["a name that is taken", before.replace("- name: b\n", "- name: a\n"), false],
   [
     "a reference to a missing entity",
@@ -65,8 +69,8 @@ const edits: readonly (readonly [what: string, text: string, readByItself: boole
     false,
   ],
   ["an invalid value", before.replace("/a1", "a1"), false],
-  ["another head of the file", before.replace(head, `${head}_transform: false\n`), false],
-  ["a plugin for the same service twice", `${before}- name: cors\n  service: b\n`, false],
+  ["a changed head of the file", before.replace(head, `${head}_transform: false\n`), false],
+  ["a second plugin with the same name for the same service", `${before}- name: cors\n  service: b\n`, false],
 ];
 
 const anchored = `${head}services:\n- &limited\n  name: a\n  host: h.test\n  plugins: [{name: rate-limiting, config: {minute: 5}}]\n- <<: *limited\n  name: b\n`;
@@ -143,7 +147,7 @@ const text = fc
         .join(""),
   );
 
-test("consecutive edits give the same result as reading each text as a whole, or fall back to it", async () => {
+test("consecutive edits give the same result as reading each text as a whole, or fall back to reading it", async () => {
   await fc.assert(
     fc.asyncProperty(fc.array(text, { minLength: 2, maxLength: 6 }), async (texts) => {
       let served: ServedText | null = null;

@@ -93,7 +93,7 @@ for (const [what, before, line] of [
   });
 }
 
-test("each of several consecutive texts is served as on its own, whether the reader process reads it or not", async (context) => {
+test("each of several consecutive texts gives the same configuration as on its own, whether the reader process reads it or not", async (context) => {
   const { source, intake, served, write } = openFile(context, { keep: true });
   for (const [what, text] of texts) {
     write(text);
@@ -109,7 +109,7 @@ test("each of several consecutive texts is served as on its own, whether the rea
   }
 });
 
-test("a long text after a delivery from another source is served as it is written", async (context) => {
+test("a long text in the file replaces a delivery that was not saved to the file", async (context) => {
   const { source, intake, served, write } = openFile(context);
   write(LONG + head + up + routes);
   await source.start(intake);
@@ -134,7 +134,7 @@ test("unchanged entities are the same objects after a long text was read again",
   assert.equal(served()?.services.get(service?.id ?? ""), service);
 });
 
-test("a long text with an error is refused with its position, and the served configuration stays", async (context) => {
+test("a long text with an error is refused with its position, and the served configuration stays active", async (context) => {
   const { source, intake, served, write } = openFile(context);
   write(LONG + head + up);
   await source.start(intake);

@@ -57,10 +57,10 @@ export interface FileSource extends Source {
   deliver(text: string, snapshot: Snapshot, how: { readonly saved: boolean }): Promise<void>;
 }
 
-/** A text of at most this many characters is read in this process: that is no slower than starting another one. */
+/** A text of at most this many characters is read in this process: that is no slower than starting a reader process. */
 const MAX_INLINE_LENGTH = 16 * 1024;
 
-/** The text is read again later. */
+/** The result for a text that will be read again later. */
 const POSTPONED: Checked<Snapshot> = { violations: [] };
 
 const sentences = (violations: readonly Violation[]): string => violations.map(describeViolation).join("\n");
@@ -172,7 +172,7 @@ export function createFileSource(options: FileSourceOptions): FileSource {
   async function applyText(intake: SnapshotSink, text: string): Promise<Checked<AppliedText>> {
     if (text.length <= MAX_INLINE_LENGTH) return applyInline(intake, text);
     const edited = await applyEdit(intake, text);
-    // `content()` needs the whole text read, though the edit is served already.
+    // `content()` needs the whole text to be read, although the edit is served already.
     return edited === null || (keepContent && edited.value) ? applyInProcess(intake, text) : edited;
   }
 

@@ -5,7 +5,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 
 /** Milliseconds for which a changed file must stay the same, because it may be half written. */
 const SETTLE = 150;
-/** Attempts before `read` fails because the file keeps changing. */
+/** Repeated attempts before `read` fails because the file keeps changing. */
 const SETTLE_TRIES = 20;
 
 /**
@@ -64,7 +64,7 @@ export function createFileText(file: string, rest = REST) {
   let told: { readonly facts: string; readonly since: number; certain: boolean } | null = null;
   /** The metadata at the last read. */
   let last: Facts | null = null;
-  /** The inode of the served text's file; null: the inode of the file that next holds the known text. */
+  /** The inode of the served text's file; null: it becomes that of the next file in which the known text is found. */
   let accepted: bigint | null = null;
 
   async function look(): Promise<Facts> {
@@ -117,24 +117,24 @@ export function createFileText(file: string, rest = REST) {
         throw error;
       }
     },
-    /** The caller knows the text, and knows that the file contains it. */
+    /** Records that the file contains this text and the caller knows it: `read` does not return it. */
     know(text: string): void {
       known = hashOf(text);
       accepted = null;
     },
-    /** The text that was read last is now served: `wasReplaced` compares with its file from now on. */
+    /** Records that the text that was read last is served: `wasReplaced` compares with its file from now on. */
     accept(): void {
       accepted = last?.inode ?? null;
     },
-    /** Makes the next `read` return the text again that was read last. */
+    /** Makes the next `read` return the last text again. */
     forget(): void {
       known = null;
     },
     /**
-     * Whether the text that was read last is in another file than the accepted one, moved there after it was written:
-     * then it is complete. A rename changes a file's ctime but not its mtime. False for a file that was written in
-     * place, as editors or a shell's `>` do, and for one that was written and moved within one clock tick of the file
-     * system (4 ms on Linux).
+     * Whether the text that was read last is in a different file than the accepted one, moved there after it was
+     * written: then it is complete. A rename changes a file's ctime but not its mtime. False for a file that was
+     * written in place, as editors or a shell's `>` do, and for one that was written and moved within one clock tick of
+     * the file system (4 ms on Linux).
      */
     wasReplaced: (): boolean => accepted !== null && last !== null && last.inode !== accepted && last.isMoved,
   };

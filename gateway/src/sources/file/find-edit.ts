@@ -56,7 +56,7 @@ export function findEdit(before: string, text: string): EditedItems | null {
   return { removed: { head, items: removed }, added: { head, items: added } };
 }
 
-/** The positions of all items of a text, in its order. Compact, because there may be hundreds of thousands. */
+/** The positions of all items of a text, in text order. Compact, because there may be hundreds of thousands. */
 interface ItemPositions {
   readonly starts: Uint32Array;
   readonly ends: Uint32Array;
@@ -78,7 +78,7 @@ function itemPositions({ lists }: DividedText): ItemPositions {
   return places;
 }
 
-/** Whether two items have the same lists and positions, apart from the shift of their texts. */
+/** Whether two items are in the same list and have the same position, apart from the shift. */
 function isSamePosition(old: ItemPositions, at: number, items: ItemPositions, other: number, shift: number): boolean {
   return (
     old.lists[at] === items.lists[other] &&

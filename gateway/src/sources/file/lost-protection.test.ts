@@ -17,8 +17,9 @@ const global = (name: string, more = "") => `plugins:\n- {name: ${name}${more}}\
 const keyAuth = shop(onService("{name: key-auth}"));
 const demo = "consumers:\n- username: demo\n";
 
-/** A route for all paths without a plugin, and other routes of the same service. */
+/** A route for all paths, without a plugin. */
 const openSite = "  - {name: site, paths: [/]}\n";
+/** A service with this route and others. */
 const site = (routes: string) =>
   `${head}services:\n- name: site\n  url: http://site.test\n  routes:\n${openSite}${routes}`;
 const protectedAdmin = "  - {name: admin, paths: [/admin], plugins: [{name: key-auth}]}\n";
@@ -34,7 +35,7 @@ const changes: readonly (readonly [what: string, before: string, now: string, lo
     "key-auth of route shop",
   ],
   [
-    "a service's key-auth acts on https only",
+    "a service's key-auth is limited to https",
     keyAuth,
     shop(onService("{name: key-auth, protocols: [https]}")),
     "key-auth of route shop",
@@ -49,7 +50,7 @@ const changes: readonly (readonly [what: string, before: string, now: string, lo
     "key-auth of route shop",
   ],
   [
-    "a rate limit has another value",
+    "a rate limit gets a different value",
     shop(onService("{name: rate-limiting, config: {minute: 5}}")),
     shop(onService("{name: rate-limiting, config: {minute: 6}}")),
     null,
@@ -99,13 +100,13 @@ const changes: readonly (readonly [what: string, before: string, now: string, lo
     "key-auth of route admin",
   ],
   [
-    "a route with key-auth beside a route without key-auth keeps matching all methods",
+    "a route with key-auth is extended to all methods, and a wider route without key-auth leads to the same service",
     site(protectedAdmin.replace("paths", "methods: [GET], paths")),
     site(protectedAdmin),
     null,
   ],
   [
-    "a path is added to a route with key-auth beside a route without key-auth",
+    "a path is added to a route with key-auth, and a wider route without key-auth leads to the same service",
     site(protectedAdmin),
     site(protectedAdmin.replace("[/admin]", "[/admin, /secret]")),
     null,
@@ -146,7 +147,7 @@ for (const [what, before, now, lost] of changes)
   test(`when ${what}, ${lost ?? "no protection"} is lost`, () =>
     assert.equal(describeLostProtection(snapshotOf(before), snapshotOf(now)), lost));
 
-test("no beginning of a file serves a route without the plugin that protects it in the whole file", () => {
+test("a route that loses key-auth is detected in every incomplete prefix of a file that is being written", () => {
   const whole = shop(
     "",
     `${other}${demo}plugins:\n- name: key-auth\n- name: rate-limiting\n  service: shop\n  config:\n    minute: 60\n`,

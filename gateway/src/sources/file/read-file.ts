@@ -36,11 +36,11 @@ export interface ReadRequest {
 /** Some items of a text, to be read without the others. */
 export interface EditRequest {
   readonly items: ChangedItems;
-  /** Ids of entities in other items, by `wantedKey`, as far as they were requested; null: no such entity. */
+  /** Ids of the requested entities in other items, by `wantedKey`; null: no such entity. */
   readonly known: Readonly<Record<string, string | null>>;
 }
 
-/** The references that must be known first, or the entities of the items. */
+/** The references whose ids the next request must contain, or the entities of the items. */
 export type EditReading = { readonly wanted: readonly EntityReference[] } | { readonly entities: LoadedItems };
 
 export interface FileReading {

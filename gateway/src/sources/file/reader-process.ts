@@ -98,7 +98,7 @@ export function createReaderProcess() {
     async edit(request: EditRequest): Promise<EditReading | null> {
       return ((await call({ edit: request }, IDLE_TIMEOUT)) as { readonly edit: EditReading | null }).edit;
     },
-    /** Aborts a pending call. */
+    /** Ends the process and aborts a pending call. */
     end,
   };
 }

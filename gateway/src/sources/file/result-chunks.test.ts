@@ -10,16 +10,19 @@ const routes = (count: number): string =>
   Array.from({ length: count }, (_, at) => `- name: r${at}\n  paths: [/p${at}]\n`).join("");
 
 const texts: readonly (readonly [what: string, text: string])[] = [
-  ["nothing", head],
-  ["one entity", `${head}routes:\n${routes(1)}`],
-  ["more entities than fit into a message", `${head}consumers: [{username: bob}]\nroutes:\n${routes(450)}`],
-  ["faults", `${head}routes: [{name: [a]}]\n`],
+  ["an empty document", head],
+  ["a document with one entity", `${head}routes:\n${routes(1)}`],
+  [
+    "a document with more entities than fit into a message",
+    `${head}consumers: [{username: bob}]\nroutes:\n${routes(450)}`,
+  ],
+  ["an invalid document", `${head}routes: [{name: [a]}]\n`],
 ];
 
 const read = (text: string): Checked<FileReading> => readFileText({ text, file, before: null, withData: false });
 
 for (const [what, text] of texts) {
-  test(`entities read from ${what} are the same after they were sent in parts`, () => {
+  test(`the result of reading ${what} is the same after it was sent in parts`, () => {
     const parts = new ResultAssembler();
     // Twice: the second result must not contain parts of the first.
     for (let turn = 0; turn < 2; turn++) {
@@ -31,7 +34,7 @@ for (const [what, text] of texts) {
   });
 }
 
-test("entities with equal lists share one list", () => {
+test("entities with equal lists and references share them", () => {
   const text = `${head}services: [{name: up, host: up.test}]\nroutes:\n${routes(3).replaceAll("  paths", "  service: {name: up}\n  paths")}`;
   const [first, ...others] = [...splitResult(read(text))].flatMap((message) =>
     "collection" in message && message.collection === "routes" ? (message.entities as readonly Route[]) : [],

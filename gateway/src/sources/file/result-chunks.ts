@@ -1,5 +1,5 @@
 /**
- * Splits the result of reading a file into messages. As one message it would have megabytes, and the memory that Node
+ * Splits the result of reading a file into messages. A single message could be megabytes long, and the memory that Node
  * allocates for it would stay until the next major garbage collection, which may be much later.
  */
 import type { Change, Checked, Collection } from "@sluice/model";

@@ -45,7 +45,7 @@ export async function applyFileEdit(
   return next && { text, snapshot: next };
 }
 
-/** The entities of items. Their references to other items are resolved once they are known. */
+/** The entities of items. If they refer to other items, they are read again with the ids of those. */
 async function entitiesOf(
   items: ChangedItems,
   read: ReadItems,
@@ -65,7 +65,7 @@ function findEntity(snapshot: Snapshot, { collection, idOrName }: EntityReferenc
   return entities.values().find((entity) => entityNameOf(collection, entity) === idOrName)?.id ?? null;
 }
 
-/** The ids to remove; null when the edit concerns the rest of the text. */
+/** The ids to remove; null when the edit also affects entities outside the edited items. */
 function removals(snapshot: Snapshot, gone: LoadedItems, put: LoadedItems): Record<Collection, string[]> | null {
   const remove = {} as Record<Collection, string[]>;
   for (const collection of collections) {
@@ -74,7 +74,7 @@ function removals(snapshot: Snapshot, gone: LoadedItems, put: LoadedItems): Reco
     if (!before || !after?.difference(before).isDisjointFrom(served) || !before.isSubsetOf(served)) return null;
     remove[collection] = [...before.difference(after)];
   }
-  // Endpoints are in the head of the document.
+  // Endpoints are in the head of the document, so a service with endpoints cannot be removed by an edit of items.
   return remove.services.some((id) => snapshot.endpoints.has(id)) ? null : remove;
 }
 

@@ -11,7 +11,7 @@ import {
 } from "@sluice/model";
 import { READ_NEWER } from "../source.ts";
 
-/** Makes the next snapshot; "stale": the change is for another snapshot than the given one. */
+/** Makes the next snapshot; "stale": the change is based on a snapshot other than the given one. */
 export type PushEffect = (previous: Snapshot) => Checked<Snapshot> | "stale";
 
 export function checkPush(push: PushDocument | PushChange): Checked<PushEffect> {

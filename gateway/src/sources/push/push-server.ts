@@ -41,7 +41,7 @@ export interface PushServer {
    * @throws when certificate and key do not match; then nothing changes.
    */
   renew(tls: PemTexts): void;
-  /** Cuts off open requests. */
+  /** Closes the listener and cuts off open requests. */
   stop(): Promise<void>;
 }
 

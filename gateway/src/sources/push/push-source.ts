@@ -203,7 +203,7 @@ const refused = (message: string, violations: readonly Violation[]): PushRefused
 const refusalOf = (member: "document" | "change"): PushAnswer => ({
   status: 400,
   body: refused(
-    `the body must have a revision (a whole number), a ${member} (an object) and a term (a whole number)`,
+    `the body must have a revision (a whole number) and a ${member} (an object), and may have a term (a whole number)`,
     [],
   ),
 });

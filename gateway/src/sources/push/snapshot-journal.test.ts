@@ -40,7 +40,7 @@ const [one, two, three] = [snapshotOf("a"), snapshotOf("a", "b"), snapshotOf("a"
 let files = 0;
 const fresh = () => join(folder.path, `document-${++files}`);
 
-/** The content that a new process reads after another process stored these pushes. */
+/** Term, revision and hash of the document that a new process restores from the file. */
 async function kept(file: string): Promise<readonly unknown[] | null> {
   const found = await createSnapshotJournal({ file, log: quiet }).read();
   return found && [found.place.term, found.place.revision, found.snapshot.hash];
@@ -68,7 +68,7 @@ test("a plugin that a newer operator pushed is saved, and answers 503 again afte
   assert.deepEqual(await kept(file), [3, 2, take.value.hash]);
 });
 
-test("a document and the changes after it are restored, and only their owner may read them", async () => {
+test("a document and the changes after it are restored, and only the owner of the file may read it", async () => {
   const file = fresh();
   assert.equal(await kept(file), null);
   await keepThree(file);
@@ -78,16 +78,20 @@ test("a document and the changes after it are restored, and only their owner may
 });
 
 const damages: readonly [what: string, damage: (file: string) => void, found: readonly unknown[] | null][] = [
-  ["an incomplete change at its end", (file) => truncateSync(file, statSync(file).size - 5), [3, 2, two.hash]],
-  ["a change without its end of line", (file) => truncateSync(file, statSync(file).size - 1), [3, 2, two.hash]],
+  ["an incomplete last change", (file) => truncateSync(file, statSync(file).size - 5), [3, 2, two.hash]],
+  ["a last change without a line break", (file) => truncateSync(file, statSync(file).size - 1), [3, 2, two.hash]],
   ["garbage at its end", (file) => appendFileSync(file, "garbage\n"), [3, 3, three.hash]],
-  ["a change of another document", (file) => appendFileSync(file, '{"base":"x","change":{}}\n'), [3, 3, three.hash]],
+  [
+    "a last change that is based on another document",
+    (file) => appendFileSync(file, '{"base":"x","change":{}}\n'),
+    [3, 3, three.hash],
+  ],
   ["an incomplete document", (file) => truncateSync(file, 50), null],
-  ["an empty file", (file) => truncateSync(file, 0), null],
-  ["a document that was not pushed", (file) => writeFileSync(file, '{"revision":1,"document":{"routes":7}}\n'), null],
+  ["no content", (file) => truncateSync(file, 0), null],
+  ["an invalid document", (file) => writeFileSync(file, '{"revision":1,"document":{"routes":7}}\n'), null],
 ];
 for (const [what, damage, found] of damages)
-  test(`of a file with ${what} the complete part is served`, async () => {
+  test(`a file with ${what} restores ${found === null ? "nothing" : "the pushes before the damage"}`, async () => {
     const file = fresh();
     await keepThree(file);
     damage(file);
@@ -123,7 +127,7 @@ test("many changes do not make the file longer than a few documents, and no temp
   );
 });
 
-test("a failed write is reported once, and the whole document is saved when there is space again", async () => {
+test("a failed write is reported once, and the whole document is saved when writing succeeds again", async () => {
   const told: string[] = [];
   const place = join(folder.path, "away");
   const file = join(place, "document");

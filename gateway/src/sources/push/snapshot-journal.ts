@@ -61,7 +61,7 @@ export function createSnapshotJournal({ file, log }: SnapshotJournalOptions): Sn
     try {
       let bytes = 0;
       for (const chunk of documentText({ place, snapshot })) {
-        // On a nearly full disk, a single write may write only a part without an error.
+        // `writeFile` writes everything or fails. On a nearly full disk, `write` may write a part without an error.
         await handle.writeFile(chunk);
         bytes += Buffer.byteLength(chunk);
         // Requests are served between chunks.
@@ -136,7 +136,7 @@ export function createSnapshotJournal({ file, log }: SnapshotJournalOptions): Sn
   };
 }
 
-/** The document as one line, in chunks of some hundred entities. */
+/** The document as one line, in chunks of at most 200 entities. */
 function* documentText({ place, snapshot }: JournaledSnapshot): Generator<string> {
   const { term, revision } = place;
   const { _format_version, _sluice, ...collections } = snapshotToDocument(snapshot);

@@ -25,13 +25,13 @@ const togetherClaim = (members: readonly string[]): UniqueClaim => ({
 const claimedValue = (entity: StoredEntity, member: string): unknown =>
   referencedId(entity, member) ?? entity[member] ?? null;
 
-/** At most one plugin of each name for one combination of route, service and consumer. */
+/** `name set to 'cors' for the same route`: a name is unique for each combination of route, service and consumer. */
 function sayPlugin(plugin: StoredEntity): string {
   const scope = references.plugins.map(({ member }) => member).filter((member) => plugin[member] !== null);
   return `name set to '${plugin.name}' for ${scope.length === 0 ? "all requests" : `the same ${scope.join(" and ")}`}`;
 }
 
-/** Within a scope a key belongs to one consumer. The key itself is never shown. */
+/** A key is unique in each namespace whose routes it opens. The key itself is never shown. */
 const keyClaim: UniqueClaim = {
   claimed: (credential) => extrasOf(credential).key_hash,
   say: () => "key set to '[redacted]'",
