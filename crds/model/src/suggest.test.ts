@@ -27,7 +27,7 @@ const rows: readonly (readonly [name: string, candidates: readonly string[], fou
 
 for (const [name, candidates, found] of rows) {
   const [shown, list] = [name.slice(0, 20) || "an empty name", candidates.join(", ").slice(0, 60) || "no candidates"];
-  test(`of ${list} the closest to ${shown} is ${found ?? "none"}`, () => {
+  test(`the closest to ${shown} among ${list} is ${found ?? "none"}`, () => {
     assert.equal(closest(name, candidates), found);
   });
 }

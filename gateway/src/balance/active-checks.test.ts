@@ -94,7 +94,7 @@ const outcomes: readonly (readonly [ProbeResult, unhealthy: object, turns: boole
   [500, { tcp_failures: 1, timeouts: 1 }, false],
 ];
 for (const [result, unhealthy, turns] of outcomes) {
-  test(`the check result ${result} ${turns ? "makes" : "does not make"} a target unhealthy with ${JSON.stringify(unhealthy)}`, async () => {
+  test(`the check result ${JSON.stringify(result)} ${turns ? "makes" : "does not make"} a target unhealthy with ${JSON.stringify(unhealthy)}`, async () => {
     const clock = new FakeClock();
     const balancer = balancerOf({ upstream: active({ interval: 1 }, unhealthy), targets: { "a:1": 1 } });
     const watch = new ActiveHealthChecks({ probe: async () => result, clock });

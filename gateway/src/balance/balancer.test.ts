@@ -132,7 +132,8 @@ const addresses: readonly (readonly [string, string, number])[] = [
   ["name", "name", 8000],
 ];
 for (const [target, host, port] of addresses) {
-  test(`${target} is ${host} on port ${port}`, () => assert.deepEqual(parseTargetAddress(target), { host, port }));
+  test(`the target ${target} is ${host} on port ${port}`, () =>
+    assert.deepEqual(parseTargetAddress(target), { host, port }));
 }
 
 test("only results that change the state are reported, with the new state, and a state from another thread is adopted", () => {

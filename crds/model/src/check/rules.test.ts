@@ -306,7 +306,7 @@ const ports = [
   ["a b", "a b"],
 ] as const;
 for (const [value, expected] of ports) {
-  test(`withPort gives ${expected} for ${value}`, () => {
+  test(`withPort turns '${value}' into '${expected}'`, () => {
     assert.equal(withPort(value), expected);
   });
 }

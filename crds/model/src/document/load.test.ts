@@ -200,7 +200,7 @@ const faulty: readonly [string, string, readonly string[]][] = [
     ],
   ],
   [
-    "values that must be unique",
+    "values that are not unique",
     `${head}services:\n- {name: foo, host: a}\n- {name: foo, host: b}\n- {id: ${id}, host: a}\n- {id: ${id}, host: b}\nconsumers:\n- {username: a, custom_id: x}\n- {username: b, custom_id: x}\n`,
     [
       "k.yaml:4:3: services[1]: uniqueness violation: 'services' entity with name set to 'foo' already declared",

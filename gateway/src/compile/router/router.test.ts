@@ -54,7 +54,7 @@ const contests: readonly (readonly [rule: string, winner: Members, loser: Member
 ];
 
 for (const [rule, winner, loser, sent] of contests) {
-  test(`prefers ${rule}`, () => {
+  test(`the router prefers ${rule}`, () => {
     const [first, second] = [routeNamed("winner", winner), routeNamed("loser", loser)];
     for (const routes of [
       [first, second],
@@ -120,7 +120,7 @@ const matches: readonly (readonly [rule: string, Members, Parameters<typeof requ
 ];
 
 for (const [rule, members, sent, expected] of matches) {
-  test(rule, () => {
+  test(`the router ${rule}`, () => {
     assert.equal(match([routeNamed("route", members)], sent).winner !== null, expected);
   });
 }

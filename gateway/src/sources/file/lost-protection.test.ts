@@ -123,7 +123,7 @@ const changes: readonly (readonly [what: string, before: string, now: string, lo
     site(protectedAdmin).replace(openSite, ""),
     null,
   ],
-  ["a new route has no protection", keyAuth, shop(onService("{name: key-auth}"), other), null],
+  ["an unprotected route is added", keyAuth, shop(onService("{name: key-auth}"), other), null],
   [
     "a route is moved to an unprotected service",
     shop(onService("{name: key-auth}"), other),

@@ -14,7 +14,7 @@ const left: readonly (readonly [what: string, text: string])[] = [
   ["an incomplete object", '{"a": 1'],
   ["two members with the same name", '{"a": 1, "a": 2}'],
   ["two nested members with the same name", '{"a": [{"b": {"c": 1, "d": 2, "c": 3}}]}'],
-  ["two members with the same name, spelled differently", String.raw`{"a": 1, "\u0061": 2}`],
+  ["two differently spelled members with the same name", String.raw`{"a": 1, "\u0061": 2}`],
   ["two members with the same name and colons in their values", '{"a": ":", "a": "::", "b:": 1}'],
   ["a member called __proto__", '{"a": {"__proto__": {}}}'],
   ["a number that JavaScript cannot represent", '{"a": 1e999}'],

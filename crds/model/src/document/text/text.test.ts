@@ -93,7 +93,7 @@ for (const [what, text] of odd) {
 
 const edits: readonly [string, string, object, string][] = [
   [
-    "a value",
+    "a changed value",
     "  - name: a # x\n    port: 1 # y\n    # z\n",
     { name: "a", port: 2 },
     "  - name: a # x\n    port: 2 # y\n    # z\n",
