@@ -95,7 +95,7 @@ describe("the charts on an API server", () => {
   });
 
   for (const name of cases)
-    test(`the API server accepts all objects of golden ${name}`, async () => {
+    test(`the API server accepts the objects of golden ${name}, without ServiceMonitors`, async () => {
       const args = [release, "-n", "sluice", "-f", valuesOf(name), "--dry-run=server", ...withoutForeign];
       const { code, stderr } = await install(charts.sluice, args);
       assert.equal(code, 0, stderr);
