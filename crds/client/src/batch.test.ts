@@ -6,7 +6,7 @@ const id = "0a1b2c3d-0000-4000-8000-000000000000";
 const markOf = (annotations?: Record<string, string>) =>
   batchMark({ metadata: { name: "a", namespace: "b", ...(annotations && { annotations }) } });
 
-test("reads a resource's batch marks", () => {
+test("batchMark reads the batch marks of a resource", () => {
   const mark = { id, size: 12, removes: false, completes: false };
   assert.deepEqual(markOf({ [BATCH]: `${id}/12` }), mark);
   assert.deepEqual(markOf({ [BATCH]: `${id}/12`, [BATCH_REMOVE]: id }), { ...mark, removes: true });
@@ -14,7 +14,7 @@ test("reads a resource's batch marks", () => {
   assert.deepEqual(markOf({ [BATCH]: `${id}/12`, [BATCH_COMPLETE]: "another" }), mark);
 });
 
-test("ignores marks that no Sluice writer makes", () => {
+test("batchMark ignores marks that no Sluice writer makes", () => {
   for (const value of ["", id, `${id}/0`, `${id}/x`, `${id}/1e9`, "x/2"])
     assert.equal(markOf({ [BATCH]: value }), undefined);
   assert.equal(markOf(), undefined);

@@ -14,7 +14,7 @@ const condition = (type: string, more: Partial<Condition> = {}): Condition => ({
   ...more,
 });
 
-test("replaces conditions by type and keeps all others in their order", () => {
+test("mergeConditions replaces conditions by type and keeps all others in their order", () => {
   const merged = mergeConditions(
     [condition("A"), condition("B"), condition("C")],
     [condition("B", { status: "False" })],
@@ -27,7 +27,7 @@ test("replaces conditions by type and keeps all others in their order", () => {
   ]);
 });
 
-test("changes the transition time only with the status", () => {
+test("mergeConditions changes the transition time only with the status", () => {
   const table: readonly (readonly [Partial<Condition>, string])[] = [
     [{ message: "other" }, earlier],
     [{ observedGeneration: 2 }, earlier],
@@ -37,7 +37,7 @@ test("changes the transition time only with the status", () => {
     assert.equal(mergeConditions([condition("A")], [condition("A", change)], now)?.[0]?.lastTransitionTime, time);
 });
 
-test("returns null when no condition changes", () => {
+test("mergeConditions returns null when no condition changes", () => {
   assert.equal(mergeConditions([condition("A")], [condition("A", { lastTransitionTime: undefined })], now), null);
   assert.equal(mergeConditions([condition("A")], [], now), null);
 });

@@ -13,10 +13,10 @@ const slice = (endpoints: unknown[], ports: unknown[] = [{ name: "http", port: 8
 
 const cases: [string, Resource[], string | undefined, unknown][] = [
   ["a ready address", [slice([{ addresses: ["10.0.0.1"], conditions: { ready: true } }])], "http", ["10.0.0.1:8080"]],
-  ["unknown readiness as ready", [slice([{ addresses: ["10.0.0.1"] }])], "http", ["10.0.0.1:8080"]],
+  ["an address whose readiness is unknown", [slice([{ addresses: ["10.0.0.1"] }])], "http", ["10.0.0.1:8080"]],
   ["no address that is not ready", [slice([{ addresses: ["10.0.0.1"], conditions: { ready: false } }])], "http", []],
   [
-    "a terminating address that still serves, marked",
+    "a terminating address that still serves, marked as terminating",
     [slice([{ addresses: ["10.0.0.1"], conditions: { ready: false, serving: true, terminating: true } }])],
     "http",
     ["10.0.0.1:8080!"],
@@ -43,7 +43,7 @@ const cases: [string, Resource[], string | undefined, unknown][] = [
   ],
   ["the only port, whatever its name", [slice([{ addresses: ["10.0.0.1"] }], [{ port: 5 }])], "http", ["10.0.0.1:5"]],
   [
-    "an address that is in two slices once, with all addresses sorted",
+    "each address once and sorted, even if two slices contain it",
     [slice([{ addresses: ["10.0.0.2"] }, { addresses: ["10.0.0.1"] }]), slice([{ addresses: ["10.0.0.2"] }])],
     "http",
     ["10.0.0.1:8080", "10.0.0.2:8080"],
@@ -56,7 +56,7 @@ const cases: [string, Resource[], string | undefined, unknown][] = [
     [],
   ],
   [
-    "nothing for invalid entries in place of addresses",
+    "no address for an invalid entry",
     [slice([null, 7, { addresses: "10.0.0.1" }, { addresses: ["10.0.0.1"], conditions: null }]), slice([], [null])],
     "http",
     ["10.0.0.1:8080"],

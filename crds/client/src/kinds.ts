@@ -5,7 +5,7 @@ import type { Kind, SluiceKind } from "./resource.ts";
 export interface KindNames {
   readonly apiVersion: string;
   readonly kind: string;
-  /** As in the paths of the API. */
+  /** The name in the paths of the API. */
   readonly plural: string;
 }
 

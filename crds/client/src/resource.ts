@@ -3,11 +3,12 @@
  * them.
  */
 
-/**
- * Sluice's own kinds (group sluice.dev), and foreign kinds that are read or, like Lease, written. `CoreService` is v1
- * Service. A Namespace has no namespace; only its name is read. ReferenceGrant is the Gateway API's.
- */
+/** Sluice's own kinds (group sluice.dev). */
 export type SluiceKind = "Certificate" | "Upstream" | "Service" | "Route" | "Plugin" | "Consumer";
+/**
+ * Foreign kinds that are read or, like Secret, written. `CoreService` is v1 Service. A Namespace has no namespace; only
+ * its name is read. ReferenceGrant is the Gateway API's.
+ */
 export type CoreKind = "Secret" | "CoreService" | "EndpointSlice" | "Lease" | "Namespace" | "ReferenceGrant";
 export type Kind = SluiceKind | CoreKind;
 
@@ -77,19 +78,19 @@ export interface Selectors {
 
 /** Receives the contents of a watched kind. Level-triggered: `replaced` supersedes everything before it. */
 export interface Observer {
-  /** All resources of the kind, after the first and every further list. The kind is synced from here on. */
+  /** Called with all resources of the kind after the first and every further list. From then on, the kind is synced. */
   replaced(resources: readonly Resource[]): void;
   changed(resource: Resource): void;
   removed(resource: Resource): void;
   /**
-   * The kind cannot be read and is no longer synced. The client keeps trying, and calls `replaced` when it succeeds.
-   * For logs and readiness. Interruptions of a few seconds are not reported.
+   * Called when the kind cannot be read. The client keeps trying, and calls `replaced` when it succeeds. For logs and
+   * readiness. In a cluster, interruptions of a few seconds are not reported.
    */
   lost?(error: Error): void;
   /**
-   * A read of the kind failed; null: a read has succeeded since, though it brought no list. Earlier results count until
-   * `lost`, which also counts as trouble until `replaced`. The end of a stream is no trouble, nor is an interruption
-   * that the next attempt bridges. For status reports.
+   * Called with the error when a read of the kind fails, and with null when a later read succeeds. The end of a stream
+   * is not reported, nor is an interruption that the next attempt bridges. For status reports, which also count `lost`
+   * as trouble until `replaced`.
    */
   trouble?(error: Error | null): void;
 }
@@ -122,7 +123,7 @@ export interface ApplyOptions {
 }
 
 export interface RemoveOptions {
-  /** The expected uid: fail with a Conflict if the object of that name has another uid now. */
+  /** The expected uid: fail with a Conflict if the object of that name has a different uid. */
   readonly uid?: string;
 }
 
@@ -151,7 +152,7 @@ export class UnknownKind extends Error {
 
 /** A period in which no other process writes. */
 export interface MutexHold {
-  /** Another process may have held the mutex since this process last held it. */
+  /** Whether another process may have held the mutex since this process last held it. */
   readonly othersMayHaveWritten: boolean;
   /**
    * Whether this process still holds the mutex: a process that was suspended for long may have lost it. Absent where
@@ -163,8 +164,9 @@ export interface MutexHold {
 export interface ConditionsOptions {
   readonly manager: string;
   /**
-   * The resource as the caller has read it, if the manager has written no status since; it is then not read again. The
-   * given conditions are then the manager's full set: its other conditions may be removed.
+   * The resource as the caller has read it, if the manager has written no status since. The client then does not read
+   * the resource again, and takes the given conditions as the manager's full set: it may remove the manager's other
+   * conditions.
    */
   readonly read?: Resource;
   /** Ends the wait for the API server; the request may have been executed. */
@@ -175,11 +177,11 @@ export interface ConditionsOptions {
 export interface ResourceClient {
   get(ref: Ref): Promise<Resource | null>;
   list(kind: Kind, options?: Selectors): Promise<readonly Resource[]>;
-  /** Lists and then follows the kind until the signal aborts. Never throws: errors go to `lost`. */
+  /** Lists and then follows the kind until the signal aborts. Never throws: errors go to the observer. */
   watch(kind: Kind, observer: Observer, options: WatchOptions): void;
   /**
    * Reopens all watches at their position. For callers that know of a connection loss: a stream that died silently is
-   * noticed only when a bookmark is overdue, after a minute.
+   * noticed only when a bookmark is overdue, after more than a minute.
    */
   rewatch(): void;
   /** Server-side apply of the full set of fields that the manager owns. Never touches status. */
@@ -199,8 +201,8 @@ export interface ResourceClient {
     },
   ): Promise<void>;
   /**
-   * Calls `run` while holding the mutex of this name, which only one process at a time can hold. In a cluster the mutex
-   * is a Lease of this name. Rejects when other processes hold it for too long.
+   * Runs the function while no other call in any process holds the mutex of this name. In a cluster, the mutex is a
+   * Lease of this name. Rejects when another process holds the mutex for too long.
    */
   withMutex<Result>(
     of: { readonly namespace: string; readonly name: string },
@@ -224,7 +226,7 @@ export interface VersionedLease extends LeaseRecord {
   readonly version: string;
 }
 
-/** One Lease. A call with a signal rejects when it aborts. */
+/** One Lease. A call with a signal rejects when the signal aborts. */
 export interface LeaseStore {
   /** Null: the Lease does not exist. */
   read(signal?: AbortSignal): Promise<VersionedLease | null>;

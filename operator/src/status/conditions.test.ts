@@ -18,16 +18,22 @@ const shown = (problems: readonly Problem[], progress: typeof done) =>
   conditionsOf(resource(), problems, progress).map(({ status, reason }) => `${status} ${reason}`);
 
 const cases: readonly (readonly [string, readonly Problem[], typeof done, readonly string[]])[] = [
-  ["served everywhere", [], done, ["True Accepted", "True ResolvedRefs", "True Programmed"]],
-  ["on its way", [], pending, ["True Accepted", "True ResolvedRefs", "Unknown Pending"]],
-  ["invalid", [invalid], done, ["False Invalid", "True ResolvedRefs", "False Invalid"]],
-  ["lost", [missing], done, ["True Accepted", "False ServiceNotFound", "False ServiceNotFound"]],
-  ["both", [invalid, missing], done, ["False Invalid", "False ServiceNotFound", "False Invalid"]],
+  ["that every ready node serves", [], done, ["True Accepted", "True ResolvedRefs", "True Programmed"]],
+  ["that not every ready node serves yet", [], pending, ["True Accepted", "True ResolvedRefs", "Unknown Pending"]],
+  ["that is invalid", [invalid], done, ["False Invalid", "True ResolvedRefs", "False Invalid"]],
+  ["with a missing reference", [missing], done, ["True Accepted", "False ServiceNotFound", "False ServiceNotFound"]],
+  [
+    "that is invalid and has a missing reference",
+    [invalid, missing],
+    done,
+    ["False Invalid", "False ServiceNotFound", "False Invalid"],
+  ],
 ];
 for (const [what, problems, progress, expected] of cases)
-  test(`conditions of a resource that is ${what}`, () => assert.deepEqual(shown(problems, progress), expected));
+  test(`a resource ${what} has the conditions ${expected.join(", ")}`, () =>
+    assert.deepEqual(shown(problems, progress), expected));
 
-test("conditions contain all messages, the generation, and the nodes waited for", () => {
+test("Accepted shows all of its messages and the generation, and Programmed the first message or the progress", () => {
   const [accepted, , programmed] = conditionsOf(resource(), [invalid, { ...invalid, message: "more" }], pending);
   assert.deepEqual([accepted?.message, accepted?.observedGeneration], ["spec.paths: wrong; more", 3]);
   assert.equal(programmed?.message, "spec.paths: wrong");

@@ -4,8 +4,9 @@ import type { Condition, Resource } from "@sluice/crds";
 export type ConditionType = "Accepted" | "ResolvedRefs";
 
 /**
- * A problem of a resource. The resource is left out, partly left out, answered with 503, or served in an earlier
- * version. The problem becomes a condition with status False; Programmed is False too.
+ * A problem of a resource. Because of it, the resource is left out in whole or in part, is served in an earlier
+ * version, or its requests are answered with 503. The problem becomes a condition with status False; Programmed is
+ * False too.
  */
 export interface Problem {
   readonly condition: ConditionType;
@@ -13,7 +14,7 @@ export interface Problem {
   readonly reason: string;
   /** A sentence that says what to change. */
   readonly message: string;
-  /** For a resource's first problem: what is served instead, as the end of a sentence. Absent: the message contains it. */
+  /** Set for a resource's first problem only: what is served, as the end of a sentence. Absent: the message says it. */
   readonly outcome?: string;
 }
 
@@ -50,7 +51,7 @@ function programmed(problems: readonly Problem[], progress: ProgrammedState): Om
 /** Kubernetes rejects longer messages (metav1.Condition). */
 const MAX_MESSAGE = 32_768;
 
-/** The three conditions of a resource, for the generation that was translated. */
+/** The three conditions of a resource, observed at its generation. */
 export function conditionsOf(
   resource: Resource,
   problems: readonly Problem[],

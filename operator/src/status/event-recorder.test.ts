@@ -30,7 +30,7 @@ function scene(limit?: number) {
   return { teller, ends, events, lines, tell: (message: string) => teller.record(ref, { reason: "Invalid", message }) };
 }
 
-test("a problem is logged at once and becomes an Event, two at a time", async () => {
+test("problems are logged at once, and are written as Events two at a time", async () => {
   const { tell, lines, events, ends } = scene();
   for (const message of ["a", "b", "c"]) tell(message);
   assert.deepEqual(
@@ -51,7 +51,7 @@ test("an Event that cannot be written is logged, and the next Event is written",
   assert.deepEqual([events.length, lines.at(-1)], [3, "cannot write an event"]);
 });
 
-test("Events beyond the limit are only logged, and no Event is started after the close", async () => {
+test("problems beyond the limit are only logged, and no queued Event is written after the close", async () => {
   const { teller, tell, lines, events, ends } = scene(1);
   for (const message of ["a", "b", "c", "d"]) tell(message);
   teller.close();

@@ -1,4 +1,7 @@
-/** Reports problems: a log line at once, and an Event, shown by `kubectl describe`, with bounded concurrency. */
+/**
+ * Reports problems: logs each at once, and writes each as an Event (shown by `kubectl describe`) with bounded
+ * concurrency.
+ */
 import { type Ref, type ResourceClient, refKey } from "@sluice/crds";
 import type { Logger } from "pino";
 import { createConcurrencyLimiter } from "../publish/push-limiter.ts";

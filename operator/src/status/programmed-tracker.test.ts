@@ -37,7 +37,7 @@ test("a resource is programmed once its revision is acknowledged, and stays prog
   assert.equal(programmed(0), true, "a node that restarts causes no write");
 });
 
-test("a new generation, another object with the same name, and other problems are tracked from the start", () => {
+test("a resource is tracked anew when its generation, its uid or its problems change", () => {
   for (const [next, problems] of [
     [resource(2), []],
     [resource(1, undefined, "other"), []],
@@ -53,7 +53,7 @@ test("a new generation, another object with the same name, and other problems ar
   }
 });
 
-test("waiting for nodes is reported only after a while", () => {
+test("waiting for nodes is reported only after the grace period", () => {
   const { contained, book, programmed, pass } = scene();
   contained(resource(1), 5);
   pass(PENDING_GRACE - 1);

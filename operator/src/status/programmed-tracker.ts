@@ -1,7 +1,7 @@
 /**
  * Tracks in which revision each resource was published, so that Programmed follows from the nodes' acknowledgements.
- * Once true for a generation, it stays true. A node that joins or restarts gets the document before it becomes ready,
- * and must not cause a status write for every resource.
+ * Once Programmed is true for a generation, it stays true: a node that joins or restarts gets the document before it
+ * becomes ready, and must not cause a status write for every resource.
  */
 import type { Resource } from "@sluice/crds";
 import type { Problem } from "./conditions.ts";
@@ -18,7 +18,10 @@ interface Entry {
 
 export interface PublishedAt {
   readonly revision: number;
-  /** Whether this is the first document that this process publishes: earlier acknowledgements then count. */
+  /**
+   * Whether this is the first document that this process publishes. If so, Programmed in the resources' statuses
+   * counts.
+   */
   readonly isFirst: boolean;
 }
 
@@ -34,20 +37,24 @@ const hasProgrammedCondition = ({ metadata, status }: Resource): boolean =>
 export function createProgrammedTracker(now: () => number = () => performance.now()) {
   const entries = new Map<string, Entry>();
   return {
-    /** Records that the document of this revision contains this version of the resource. Returns whether that is new. */
+    /**
+     * Records that the document of this revision contains this version of the resource. Returns whether that is new.
+     */
     recordPublished(key: string, resource: Resource, problems: readonly Problem[], { revision, isFirst }: PublishedAt) {
       const { uid, generation } = resource.metadata;
       const faults = problems.length === 0 ? "" : JSON.stringify(problems);
       const before = entries.get(key);
       if (before?.uid === uid && before?.generation === generation && before?.faults === faults) return false;
-      // After a restart, the resource's own status shows whether it was acknowledged. Later that is no evidence: a
-      // resource that reappears, for example with its namespace, may have been served once and no longer is.
+      // After a restart, the resource's own status shows whether it was acknowledged. Later, the status is not
+      // evidence: a resource that reappears, for example with its namespace, may have been served earlier but not now.
       const programmed = isFirst && faults === "" && hasProgrammedCondition(resource);
       entries.set(key, { uid, generation, faults, revision, since: now(), programmed });
       return true;
     },
     forget: (key: string) => void entries.delete(key),
-    /** Whether the resource is programmed; undefined while it is too early to report waiting. */
+    /**
+     * Whether the resource is programmed; undefined while it is too early to report waiting, or when it is not tracked.
+     */
     progress(key: string, acknowledged: number, waitingFor: string) {
       const entry = entries.get(key);
       if (!entry) return undefined;

@@ -9,7 +9,7 @@ import type { ClusterState, WatchedKind } from "../watch/cluster-state.ts";
 
 export interface ProgrammedWaitersOptions {
   readonly clusterState: ClusterState;
-  /** False while the document lacks changes of the cluster state: not synced, or not translated yet. */
+  /** False while the document does not include all changes of the cluster: not synced, or not translated yet. */
   readonly upToDate: () => boolean;
   readonly revision: () => number;
   readonly acknowledgement: (revision: number) => Acknowledgement;
@@ -65,7 +65,7 @@ export function createProgrammedWaiters(options: ProgrammedWaitersOptions) {
         waiters.add(waiter);
       });
     },
-    /** The document or the nodes' acknowledgements changed. Resolves the waits that are over. */
+    /** Resolves the waits that are over. Called when the document or the nodes' acknowledgements have changed. */
     resolveReady() {
       for (const waiter of [...waiters]) if (isProgrammed(waiter)) waiter.settle(answer(waiter));
     },

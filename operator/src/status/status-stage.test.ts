@@ -73,7 +73,10 @@ function scene(t: TestContext) {
     },
     hosts: (revision: number) =>
       [...(documents[revision - 1]?.built.snapshot.services.values() ?? [])].map(({ host }) => host),
-    /** The nodes have acknowledged this revision, and all statuses are synced that do not wait for more. */
+    /**
+     * Lets the nodes acknowledge this revision, and waits until all statuses that do not wait for a later one are
+     * synced.
+     */
     async acknowledge(revision: number) {
       state.acknowledged = revision;
       progress.emit(null);
@@ -113,7 +116,7 @@ test("a change during the preparation of a document is programmed with the next 
   assert.deepEqual((await programmedWith(3)).includes("True"), true);
 });
 
-test("statuses and Events are written only while this operator leads, and missed statuses as soon as it leads", async (t) => {
+test("statuses and Events are written only while this operator leads; missed ones are written when it starts to lead", async (t) => {
   const { put, changed, settled, acknowledge, written, recorded, lead, status } = scene(t);
   lead(null);
   put("Service", "good", service("a.test"));

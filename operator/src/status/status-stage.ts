@@ -24,7 +24,7 @@ export interface StatusStageOptions {
   readonly translate: Pick<TranslateStage, "isDirty" | "upToDate" | "isIdle">;
   readonly publish: Pick<PublishStage, "progress" | "publisher">;
   readonly leadership: Pick<Leadership, "term" | "terms">;
-  /** While the gate is closed, nothing is written or recorded. */
+  /** While the gate is closed, no status or Event of a translated resource is written. */
   readonly gate: Pick<PublishGate, "term" | "terms">;
   readonly client: Pick<ResourceClient, "setConditions">;
   readonly manager: string;
@@ -41,9 +41,9 @@ export interface StatusStage {
   close(): Promise<void>;
 }
 
-/** Milliseconds between retries of statuses that were written and not read back. */
+/** Milliseconds between syncs of all unsettled resources, such as those whose written status was not read back. */
 const RESYNC_INTERVAL = 10_000;
-/** Milliseconds until the next sync while it is too early to report waiting. */
+/** Milliseconds until the next sync when it is too early to report resources as waiting. */
 const PENDING_RECHECK_INTERVAL = 1000;
 /** When more resources than this are translated at once, their statuses give way to those of later changes. */
 const BULK_THRESHOLD = 500;
@@ -88,7 +88,7 @@ export function createStatusStage(options: StatusStageOptions): StatusStage {
     recordEvent: events.record,
     clusterState,
     classes,
-    // Only one of several operators reports: the operator of the first class that reads all namespaces.
+    // Only one of several operators reports: of those that read all namespaces, the one with the first class.
     isReporter: () =>
       leadership.term() !== null &&
       readsAllNamespaces(settings) &&
@@ -140,7 +140,10 @@ export function createStatusStage(options: StatusStageOptions): StatusStage {
     }
   }
 
-  /** Records the published revision of each resource, and marks the statuses of resources for which it is new. */
+  /**
+   * Records in which revision each resource was published, and marks the resources dirty whose version or problems are
+   * new.
+   */
   function recordPublished({ document, revision }: PublishedDocument): void {
     const { owners, problems, resources, changed, changedSince, isFirst } = document;
     const before = content;

@@ -84,7 +84,7 @@ test("a settled resource is not synced again until it is marked dirty", () => {
   assert.equal(look().said.length, 1, "a status that another writer changed stays unsettled until it is correct again");
 });
 
-test("a failed write is retried by itself when due, and not again once the resource has settled", () => {
+test("only the resources of due retries are synced again, and only until they have settled", () => {
   const { add, look, openAgain, nodes, settled } = scene();
   for (const name of ["a", "b", "c"]) add(name);
   nodes.acknowledged = 1;
@@ -119,7 +119,7 @@ test("resources that wait for nodes are synced when the nodes acknowledge a late
   assert.deepEqual(look().said, ["a True Every ready node serves it."]);
 });
 
-test("of very many lagging nodes only a few are named", () => {
+test("of very many lagging nodes, only the first ten are named", () => {
   const { add, look, nodes, pass } = scene();
   nodes.lagging = Array.from({ length: 500 }, (_, at) => `n${at}`);
   add("a");
@@ -162,7 +162,7 @@ test("no status is written for deleted resources", () => {
   assert.deepEqual(look().said, []);
 });
 
-test("of very many resources only some are synced per turn", () => {
+test("of very many resources, at most 300 are synced at a time", () => {
   const { add, look, nodes } = scene();
   nodes.acknowledged = 1;
   for (let at = 0; at < 700; at++) add(`r${at}`, [], { many: true });
@@ -176,7 +176,7 @@ test("of very many resources only some are synced per turn", () => {
   assert.equal(new Set(said).size, 700);
 });
 
-test("changed resources are written before very many other resources, which wait until few writes are in progress", () => {
+test("changed resources are written before resources of a bulk change, which wait until few writes are in progress", () => {
   const { add, look, open, nodes } = scene();
   nodes.acknowledged = 1;
   for (let at = 0; at < 10; at++) add(`r${at}`, [], { many: true });
@@ -195,7 +195,7 @@ test("changed resources are written before very many other resources, which wait
   assert.equal(look().said.length, 9);
 });
 
-test("very many resources report waiting for nodes only after a longer grace period", () => {
+test("waiting for nodes is reported for resources of a bulk change only after a longer grace period", () => {
   const { add, look, nodes, openAll, pass } = scene();
   add("a", [], { many: true });
   add("broken", [problem], { many: true });

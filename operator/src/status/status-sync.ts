@@ -12,13 +12,13 @@ export interface StatusSyncOptions {
   readonly programmed: ProgrammedTracker;
   readonly publisher: Pick<Publisher, "acknowledgement" | "acknowledgedRevision" | "revision">;
   readonly writer: Pick<StatusWriter, "ensure" | "pendingCount">;
-  /** Whether nothing has changed for a moment. Default: always. */
+  /** Whether nothing has changed for a moment. Default: always true. */
   readonly isIdle?: () => boolean;
   readonly now?: () => number;
 }
 
 const MAX_PER_SYNC = 300;
-/** Milliseconds of waiting for nodes before very many resources are reported as waiting, each by a write. */
+/** Milliseconds before very many resources are reported as waiting for nodes, because each report is a write. */
 export const PENDING_GRACE_FOR_MANY = 10_000;
 
 const MAX_NAMED_NODES = 10;
@@ -26,8 +26,9 @@ const MAX_NAMED_NODES = 10;
 export function createStatusSync(options: StatusSyncOptions) {
   const { clusterState, programmed, publisher, writer, isIdle = () => true, now = () => performance.now() } = options;
   const unsettled = new Set<string>();
-  /** Unsettled resources that were marked as one of very many, and the time at which the last of them was marked. */
+  /** Unsettled resources that were marked as one of very many. */
   const bulk = new Set<string>();
+  /** When the last resource was added to `bulk`. */
   let bulkSince = 0;
   /** Unsettled resources that the next sync handles. */
   const due = { single: new Set<string>(), many: new Set<string>() };
@@ -58,17 +59,17 @@ export function createStatusSync(options: StatusSyncOptions) {
   const enqueue = (key: string) => due[bulk.has(key) ? "many" : "single"].add(key);
 
   /**
-   * For very many resources only few writes run at once, so that other writes do not wait; even fewer while changes
-   * arrive.
+   * Whether one of very many resources may be written: only while the writer has a free slot, so that other writes do
+   * not wait. While changes arrive, only when no write is pending.
    */
   const hasRoom = () => writer.pendingCount() < (isIdle() ? PARALLEL_STATUS_WRITES : 1);
 
   return {
     /**
-     * The resource or its status changed: its conditions are written until they have settled.
+     * Called when the resource or its status has changed: its conditions are written until they have settled.
      *
-     * @param options.many The resource is one of very many: its conditions give way to those of other resources, and
-     * wait while many writes are in progress.
+     * @param options.many Whether the resource is one of very many: its conditions give way to those of other
+     * resources, and wait while many writes are in progress.
      */
     markDirty(key: string, options: { readonly many?: boolean } = {}) {
       unsettled.add(key);
@@ -81,16 +82,17 @@ export function createStatusSync(options: StatusSyncOptions) {
       }
       enqueue(key);
     },
-    /** Queues all unsettled resources, also those written and not yet read back. */
+    /** Queues all unsettled resources, including those written and not yet read back. */
     retryAll() {
       for (const key of unsettled) enqueue(key);
     },
-    /** Queues these resources, as far as they are unsettled. */
+    /** Queues those of these resources that are unsettled. */
     retry(keys: readonly string[]) {
       for (const key of keys) if (unsettled.has(key)) enqueue(key);
     },
     /**
-     * Syncs the queued resources. When the nodes have acknowledged more, it also syncs the resources that wait for them.
+     * Syncs the queued resources. When the nodes have acknowledged more, it also syncs the resources that wait for
+     * them.
      *
      * @returns `tooEarly`: some resources are too recent to report as waiting; call `retryAll` and sync again later.
      * `hasMore`: more resources are queued than one sync handles; sync again in the next turn of the event loop.

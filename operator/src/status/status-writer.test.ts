@@ -16,7 +16,7 @@ const resource = (name: string, conditions: readonly Condition[] = []): Resource
 interface Write {
   readonly name: string;
   readonly reason: string | undefined;
-  /** Whether the client is spared reading the resource. */
+  /** Whether the client gets the resource as the writer has read it, so that it need not read the resource again. */
   readonly isRead: boolean;
   end(error?: Error): Promise<void>;
 }
@@ -64,14 +64,14 @@ function scene(t: TestContext, parallel = 8) {
   };
 }
 
-test("writes only conditions that differ", async (t) => {
+test("only conditions that differ are written", async (t) => {
   const { want, reasons } = scene(t);
   assert.equal(want("a", "Said", saying("Said")), true);
   assert.equal(want("b", "New", saying("Old")), false);
   assert.deepEqual(reasons(), ["b New"]);
 });
 
-test("does not repeat a write before the watch reports the write, and is settled after that report", async (t) => {
+test("a write is not repeated before the watch reports it, and the resource is settled after that report", async (t) => {
   const { want, writes, reasons } = scene(t);
   want("a", "New");
   assert.equal(want("a", "New"), false, "while the write is under way");
@@ -81,7 +81,7 @@ test("does not repeat a write before the watch reports the write, and is settled
   assert.deepEqual(reasons(), ["a New"]);
 });
 
-test("writes again when the watch does not report the write in time", async (t) => {
+test("a write that the watch does not report in time is repeated", async (t) => {
   const { want, writes, reasons, pass } = scene(t);
   want("a", "New");
   await writes[0]?.end();
@@ -90,7 +90,7 @@ test("writes again when the watch does not report the write in time", async (t) 
   assert.deepEqual(reasons(), ["a New", "a New"]);
 });
 
-test("of several sets of conditions for one resource the newest set is written", async (t) => {
+test("of several sets of conditions that wait for a write of the same resource, only the newest is written", async (t) => {
   const { want, writes, reasons } = scene(t);
   for (const reason of ["One", "Two", "Three"]) want("a", reason);
   assert.deepEqual(reasons(), ["a One"]);
@@ -98,7 +98,7 @@ test("of several sets of conditions for one resource the newest set is written",
   assert.deepEqual(reasons(), ["a One", "a Three"]);
 });
 
-test("conditions that are reverted during their write are written again, although the copy read before has them", async (t) => {
+test("conditions that are reverted during a write are written back, although the copy read before the write has them", async (t) => {
   const { want, writes, reasons } = scene(t);
   want("a", "New", saying("Old"));
   assert.equal(want("a", "Old", saying("Old")), false);
@@ -110,7 +110,7 @@ test("conditions that are reverted during their write are written again, althoug
   assert.equal(reasons().length, 3, "the last write is remembered for some time");
 });
 
-test("makes the client read only resources that it wrote a moment ago", async (t) => {
+test("a resource is read again before a write only if it was written a moment ago", async (t) => {
   const { want, writes } = scene(t);
   want("a", "One");
   await writes[0]?.end();
@@ -124,7 +124,7 @@ test("makes the client read only resources that it wrote a moment ago", async (t
   );
 });
 
-test("writes a few statuses at a time", async (t) => {
+test("the number of concurrent writes is limited", async (t) => {
   const { want, writes, reasons } = scene(t, 2);
   for (const name of ["a", "b", "c"]) want(name, "New");
   assert.deepEqual(reasons(), ["a New", "b New"]);
@@ -132,7 +132,7 @@ test("writes a few statuses at a time", async (t) => {
   assert.deepEqual(reasons(), ["a New", "b New", "c New"]);
 });
 
-test("requests retries once for all failed writes, and logs two lines", async (t) => {
+test("retries of failed writes are requested together, and two lines are logged", async (t) => {
   const { want, writes, told, pass } = scene(t);
   for (const name of ["a", "b", "c"]) want(name, "New");
   for (const write of writes.slice(0, 3)) await write.end(new Error("the API server is away"));
@@ -143,7 +143,7 @@ test("requests retries once for all failed writes, and logs two lines", async (t
   assert.equal(writes.length, 4);
 });
 
-test("backs off per resource after each failed write, and not after a successful write", async (t) => {
+test("the retry delay of a resource doubles with each failed write, and is reset by a successful write", async (t) => {
   const { want, writes, reasons, told, pass } = scene(t);
   want("bad", "New");
   await writes[0]?.end(new Error("refused"));
@@ -167,7 +167,7 @@ test("backs off per resource after each failed write, and not after a successful
   assert.equal(told.retries, 3, "the delay is the shortest again");
 });
 
-test("requests retries of due resources together, not one resource at a time", async (t) => {
+test("retries that become due one after another are requested in batches", async (t) => {
   const { want, writes, told, pass } = scene(t, 100);
   const names = Array.from({ length: 50 }, (_, at) => `r${at}`);
   for (const name of names) want(name, "New");
@@ -203,7 +203,7 @@ test("closing does not wait long for an API server that does not answer", async 
   assert.deepEqual([told.outcomes, told.warnings], [["failed"], 0]);
 });
 
-test("closing waits for writes in progress and starts no write", async (t) => {
+test("closing waits for writes in progress and starts no queued write", async (t) => {
   const { want, writer, writes, told, pass } = scene(t, 1);
   want("a", "New");
   want("b", "New");

@@ -21,7 +21,8 @@ export interface StatusWriterOptions {
   /** Concurrent writes. Default PARALLEL_STATUS_WRITES. */
   readonly parallel?: number;
   /**
-   * Milliseconds from a resource's failed write to the next. Doubles with each failure, up to 64 times. Default 1000.
+   * Milliseconds from a resource's first failed write to the next attempt. The delay doubles with each further failure,
+   * up to 64 times this value. Default 1000.
    */
   readonly retryInterval?: number;
   readonly now?: () => number;
@@ -39,10 +40,10 @@ export const PARALLEL_STATUS_WRITES = 8;
 
 const MAX_DOUBLINGS = 6;
 
-/** Minimum milliseconds between two calls of `onRetry`: when many writes failed, many are due then. */
+/** Minimum milliseconds between two calls of `onRetry`, so that one call covers many failed writes. */
 const MIN_RETRY_SPACING = 100;
 
-/** Milliseconds that the last writes may take. Another operator waits for leadership meanwhile. */
+/** Milliseconds that writes in progress may take at shutdown, while another operator waits for leadership. */
 const SHUTDOWN_WRITE_TIMEOUT = 500;
 
 /** Milliseconds within which the watch should report a write. */
@@ -53,7 +54,10 @@ export function createStatusWriter(options: StatusWriterOptions) {
   const { parallel = PARALLEL_STATUS_WRITES, retryInterval = 1000, now = () => performance.now() } = options;
   const queue = new Map<string, QueuedWrite>();
   const busy = new Map<string, QueuedWrite & { readonly done: Promise<void> }>();
-  /** Recent writes, the oldest first. A copy of the resource that was read earlier still has other conditions. */
+  /**
+   * Recent writes, the oldest first. A copy of the resource that was read before the write still has the old
+   * conditions.
+   */
   const written = new Map<string, { readonly serialized: string; readonly at: number }>();
   const failed = new Map<string, { readonly times: number; readonly until: number; asked: boolean }>();
   const ending = new AbortController();
@@ -81,7 +85,7 @@ export function createStatusWriter(options: StatusWriterOptions) {
     }
   }
 
-  /** One log line for all writes that fail until the retry: an unavailable API server fails thousands. */
+  /** Logs only the first of the writes that fail before the next retry: an unavailable API server fails thousands. */
   function recordFailure(key: string, { message }: Error): void {
     failures++;
     if (failures === 1) log.warn({ resource: key, reason: message }, "cannot write status, trying again");
@@ -105,7 +109,8 @@ export function createStatusWriter(options: StatusWriterOptions) {
     const due: string[] = [];
     let next = Number.POSITIVE_INFINITY;
     for (const [key, one] of failed) {
-      // No one requested the conditions for the longest retry delay after the retry was due: the resource is deleted.
+      // The conditions were not requested within the longest retry delay after the retry was due: the resource is
+      // deleted.
       if (now() - one.until > retryInterval * 2 ** MAX_DOUBLINGS) failed.delete(key);
       else if (one.until > now()) next = Math.min(next, one.until);
       else if (!one.asked) {
@@ -140,7 +145,7 @@ export function createStatusWriter(options: StatusWriterOptions) {
 
   return {
     /**
-     * Requests that the resource has these conditions. Returns true when it has them already and no write is in progress:
+     * Requests these conditions for the resource. Returns true when it has them already and no write is in progress:
      * nothing is left to do.
      */
     ensure(ref: Ref, resource: Resource, conditions: readonly Condition[]) {

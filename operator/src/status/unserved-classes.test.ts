@@ -90,7 +90,7 @@ test("a resource whose class becomes served is not reported, and a failed write 
   unserved.close();
 });
 
-test("an operator reports no resource until it may report", async (t) => {
+test("an operator reports no resource until it becomes the reporting operator", async (t) => {
   const { put, state, told, unserved } = scene(t, { speaks: false });
   put("web", {});
   assert.deepEqual(told, []);

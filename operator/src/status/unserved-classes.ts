@@ -109,9 +109,9 @@ export function createUnservedClasses(options: UnservedClassesOptions) {
   }
 
   return {
-    /** The resource (`namespace/name`) was changed or deleted. */
+    /** Called when the resource (`namespace/name`) was changed or deleted. */
     check,
-    /** The served classes or the reporting operator have changed. */
+    /** Called when the served classes or the reporting operator have changed. */
     checkAll() {
       for (const kind of resourceKinds) for (const key of clusterState[kind].keys()) check(kind, key);
       startTimer();

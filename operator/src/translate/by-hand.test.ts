@@ -9,7 +9,7 @@ import { createTranslate } from "./translator.ts";
 
 const junk: readonly unknown[] = [null, 7, "text", true, [], {}, [null], [7], ["text"], [[]], [{}], [{ port: null }]];
 
-/** A resource that is valid except for one member. */
+/** Kinds, members, and a function that returns a resource that is valid except for this member. */
 const written: readonly (readonly [kind: WatchedKind, member: string, (value: unknown) => object])[] = [
   ["CoreService", "spec", (spec) => ({ spec })],
   ["CoreService", "spec.ports", (ports) => ({ spec: { ports } })],
@@ -40,7 +40,7 @@ const written: readonly (readonly [kind: WatchedKind, member: string, (value: un
 ];
 
 for (const [kind, member, resourceWith] of written)
-  test(`whatever value a file has for ${member} of a ${kind}, other resources are served`, () => {
+  test(`a valid Service is served whatever value a file has for the ${kind} member ${member}`, () => {
     for (const value of junk) {
       const { clusterState, put } = testClusterState();
       put("CoreService", "core", { spec: { ports: [{ name: "http", port: 80 }] } });

@@ -6,12 +6,12 @@ import { type ClusterState, watchedKinds } from "../watch/cluster-state.ts";
 
 export interface TestClusterState {
   readonly clusterState: ClusterState;
-  /** Creates or changes a resource: its generation grows, and it becomes another object. */
+  /** Creates or replaces a resource. A custom resource gets the next generation; other kinds have none. */
   put(kind: Kind, name: string, members: Partial<Resource>): Resource;
   remove(kind: Kind, name: string): void;
 }
 
-/** A ReferenceGrant's members: which references into its namespace it allows. Without a group: the group of Sluice. */
+/** The members of a ReferenceGrant that allows these references. A side without a group has the group of Sluice. */
 export const granting = (
   from: readonly { readonly kind: string; readonly namespace: string }[],
   to: readonly { readonly group?: string; readonly kind: string; readonly name?: string }[],

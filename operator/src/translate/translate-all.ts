@@ -1,7 +1,7 @@
 /**
  * Translates the complete cluster state into the document's items and the problems of all resources. Pure except for
- * the cache, which saves work and keeps the last valid Secret of a Certificate (fallback/last-valid.ts). Parents come before
- * children and older resources before younger ones. One invalid resource never blocks the others.
+ * the cache, which saves work and keeps the last valid Secret of a Certificate (fallback/last-valid.ts). Parents come
+ * before children and older resources before younger ones. One invalid resource never blocks the others.
  */
 import {
   createAgeOrder,
@@ -33,12 +33,12 @@ export interface TranslatedResource {
   readonly createdAt: string | undefined;
   /**
    * The resource's first entity is served as it stands, and entities that are not served have problems of their own.
-   * The resource depends on no other resources than its references, which are served themselves.
+   * The resource depends on no resources but its references, which are served themselves.
    */
   readonly isPlain: boolean;
 }
 
-/** The problems of an entity by itself. */
+/** The problems that an entity has by itself, without conflicts and references that are not served. */
 export const faultsOf = ({ violations }: EntityTranslation): readonly Problem[] =>
   violations.map((violation) => {
     const { condition, reason } = violation;
@@ -56,7 +56,7 @@ export interface FullTranslation {
   readonly grants: GrantIndex;
 }
 
-/** Returns the full translation. The cluster state must not change until its last step. */
+/** Returns a function that translates everything in steps. The cluster state must not change until its last step. */
 export function createTranslateAll(cache: TranslationCache<ResourceTranslation>, lookups: ResourceLookups) {
   const standIns = createStandIns();
   const oldestFirst = new Map(
@@ -68,7 +68,7 @@ export function createTranslateAll(cache: TranslationCache<ResourceTranslation>,
     const problems = new Map<string, Problem[]>();
     const owners = new Map<string, Owner>();
     const endpoints = new Map<string, readonly ServiceEndpoint[]>();
-    /** Owners whose entity is in the document, unchanged or as a stand-in that answers 503. */
+    /** Owners whose entity is in the document, unchanged or, for a Route, as a stand-in that answers 503. */
     const served = new Set<string>();
     /** Owners whose entity is replaced by a stand-in that answers 503. */
     const closed = new Set<string>();
@@ -79,10 +79,7 @@ export function createTranslateAll(cache: TranslationCache<ResourceTranslation>,
     const slices = createEndpointSliceIndex(clusterState.EndpointSlice.values());
     const grants = createGrantIndex(clusterState.ReferenceGrant.values());
     const found = lookups.lookupsIn(clusterState, grants);
-    /**
-     * Placeholders come after all valid entities of their kind, so that no placeholder takes anything from a valid
-     * entity.
-     */
+    /** Functions that add the placeholders of a kind after all of its valid entities, so that these claim first. */
     let postponed: (() => void)[] = [];
 
     function addProblem(owner: Owner, problem: Problem): void {
@@ -96,7 +93,7 @@ export function createTranslateAll(cache: TranslationCache<ResourceTranslation>,
       for (const problem of faultsOf(entity)) addProblem(owner, problem);
     }
 
-    /** Why a referenced resource exists and is not served; null when all references are served. */
+    /** The problem with the first reference to a resource that is not served; null when all references are served. */
     function unserved(owner: Owner, { references: targets }: EntityTranslation): Problem | null {
       for (const { kind, namespace, name, key } of targets) {
         if (served.has(key)) continue;
@@ -113,7 +110,7 @@ export function createTranslateAll(cache: TranslationCache<ResourceTranslation>,
       items[collection].set(item.entity.id, item);
     }
 
-    /** Replaces a route that cannot be served by a stand-in that answers 503. */
+    /** Adds a stand-in that answers 503 in place of a route that cannot be served. */
     function standInForRoute(owner: Owner, original: EntityTranslation, reason: string): void {
       const entity = standIns.route(original, reason);
       if (!entity) return;
@@ -127,19 +124,19 @@ export function createTranslateAll(cache: TranslationCache<ResourceTranslation>,
     }
 
     /**
-     * Replaces a protecting plugin by a stand-in: its requests are answered 503, unless another plugin protects
+     * Replaces a protecting plugin by a stand-in: its requests are answered with 503, unless another plugin protects
      * them.
      */
     function standInForPlugin(owner: Owner, original: EntityTranslation, reason: string): void {
       postponed.push(() => {
-        // The plugin's target is not served, and another resource's entity may have the id.
+        // A target that is not served has no requests, and its id may be that of another resource's entity.
         if (unserved(owner, original)) return;
         const isTaken = (id: string) => items.plugins.has(id);
         const entity = standIns.plugin(original, { owner, reason, isTaken });
         if (!entity) return;
         const holder = claims.holderOfScope({ owner, collection: "plugins", entity });
         if (holder !== undefined && items.plugins.get(holder)?.entity.enabled !== false) return;
-        // A disabled plugin protects nothing, and two plugins with one scope are not allowed.
+        // A disabled plugin protects nothing, and two plugins with the same scope are not allowed.
         if (holder !== undefined) items.plugins.delete(holder);
         claims.overrideScope({ owner, collection: "plugins", entity });
         serve("plugins", { owner, entity });
@@ -180,7 +177,7 @@ export function createTranslateAll(cache: TranslationCache<ResourceTranslation>,
       return true;
     }
 
-    /** Leaves out a dependent entity of one that is not served. Its server names stay reserved. */
+    /** Leaves out an entity of a resource whose first entity is not served. The name of an SNI stays reserved. */
     function leaveOut(owner: Owner, entity: EntityTranslation): void {
       addFaults(owner, entity);
       if (entity.collection === "snis" && entity.validItem)
@@ -193,7 +190,7 @@ export function createTranslateAll(cache: TranslationCache<ResourceTranslation>,
         const cached = cache.translate(resource, found);
         const { owner, key, entities } = cached;
         owners.set(key, owner);
-        // The first entity is the main one. Without it the others (keys, targets, server names) have no effect.
+        // The first entity is the main one. Without it, the others (keys, targets, SNIs) have no effect.
         let open = true;
         let isPlain = true;
         for (const [index, entity] of entities.entries()) {

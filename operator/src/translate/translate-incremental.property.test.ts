@@ -269,7 +269,7 @@ test("a version that a batch brings back after the resource had another class is
   follow([put({ paths }), put({ paths, class: "other" }, { ...begun, removes: true }), put({ paths }, begun)], true);
 });
 
-test("independent changes are translated incrementally, one change at a time and many at once", () => {
+test("independent changes are translated incrementally, one or two at a time", () => {
   const put = (kind: Kind, called: string, spec: Spec): Op => ({
     op: "put",
     kind,

@@ -51,7 +51,7 @@ export function createTranslateIncremental(
   const index = new DependencyIndex();
   for (const [key, part] of resources) index.add(key, dependenciesOf(part));
 
-  /** The keys of everything that changed on which translations depend. Updates the indexes. */
+  /** The keys of all changed dependencies. Updates the indexes. */
   function* changedDependencies(changed: ReadonlySet<string>, clusterState: ClusterState): Generator<string> {
     for (const key of changed) {
       const { kind, key: name } = parseRefKey(key);
@@ -147,7 +147,7 @@ export function createTranslateIncremental(
         if (before && !before.isPlain) return undefined;
         if (before && after && isSame(before, after)) for (const piece of before.cached.entities) serveAddresses(piece);
         else if (before ?? after) pending.push({ key, before, after });
-        // A version of the resource may have been restored from saved state.
+        // The resource does not exist, but a version of it may have been restored from saved state.
         else cache.forget(key);
       }
     }

@@ -30,7 +30,7 @@ test("the same cluster state gives the same objects", () => {
   assert.deepEqual(changed(first, run()), []);
 });
 
-test("a status or a label gives the same objects, because the generation is the same", () => {
+test("a change of the status gives the same objects, because the generation is the same", () => {
   const { clusterState, run } = scene();
   const first = run();
   const before = clusterState.Route.get("default/users");

@@ -20,9 +20,9 @@ import type { Item, Owner } from "./translation.ts";
 
 /** One entity of a resource, with derived data that a full translation needs repeatedly. */
 export interface EntityTranslation extends Pick<CheckedTranslation, "collection" | "item" | "violations" | "backend"> {
-  /** Undefined when there are violations, except for a certificate that continues with its last valid Secret. */
+  /** Undefined when there are violations, unless the last valid version or its last valid Secret is used instead. */
   readonly validItem: Item | undefined;
-  /** `refersTo` with keys. */
+  /** The references, each with its `refKey`. */
   readonly references: readonly (ReferencedResource & { readonly key: string })[];
 }
 
@@ -37,7 +37,7 @@ export interface ResourceTranslation {
   readonly secret: Resource | undefined;
 }
 
-/** Shared by all entities without any. */
+/** Shared by all entities without violations or references. */
 const none: readonly never[] = [];
 
 function entityTranslationOf(owner: Owner, checked: CheckedTranslation): EntityTranslation {

@@ -50,7 +50,9 @@ export function createTranslator(options: TranslatorOptions) {
       if (translation) translateIncremental = translate;
       return translation;
     },
-    /** The state must not change until the last step, and nothing else may be translated meanwhile. */
+    /**
+     * Translates everything in steps. Until the last step, the state must not change and no other translation may run.
+     */
     *translateAll(clusterState: ClusterState) {
       last = undefined;
       translateIncremental = undefined;

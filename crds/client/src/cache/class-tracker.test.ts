@@ -60,7 +60,7 @@ const rows: readonly {
     is: "sluice",
   },
   {
-    what: "the class of a Lease, even without a holder",
+    what: "the class of a Lease, even if the Lease has no holder",
     leases: [lease("shop/a", "dev", { holder: "" })],
     of: ["shop"],
     is: "dev",
@@ -90,7 +90,7 @@ test("changed namespaces are reported when a Lease is created or deleted, and a 
   assert.equal(classes.classOf(resource("shop")), "sluice");
 });
 
-test("a class is served while its Lease has a holder, and the first cluster-wide class is known", () => {
+test("a class is served while its Lease has a holder, and the first such class that reads all namespaces is reported", () => {
   const { classes, changes, watch } = scene();
   watch().replaced([lease("a/a", "dev", { reads: "some" }), lease("b/b", "away", { holder: "" })]);
   assert.deepEqual([classes.servedClasses(), classes.firstClusterWideClass()], [["dev", "sluice"], undefined]);
@@ -99,7 +99,7 @@ test("a class is served while its Lease has a holder, and the first cluster-wide
   assert.equal(changes.length, 2);
 });
 
-test("each named namespace has its own watch, and all must be synced", () => {
+test("each named namespace has its own watch, and all watches must be synced", () => {
   const { classes, watches, watch } = scene({ namespaces: ["home", "shop"] });
   assert.deepEqual(
     watches.map(({ options }) => options.namespace),

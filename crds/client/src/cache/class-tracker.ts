@@ -1,24 +1,24 @@
 /**
- * Which Sluice a resource belongs to: `spec.class`, or else the class of its namespace according to the operators'
- * Leases. An operator's Lease lies in its home namespace and carries its class as a label; the same label on a Lease in
- * another namespace gives the operator that namespace too. The class of a namespace therefore depends only on objects
- * in it: every operator that may read the namespace computes the same class, and no one outside the namespace can
- * change it.
+ * Determines the class of a resource, and thus its operator: `spec.class`, or else the class of its namespace according
+ * to the operators' Leases. An operator's Lease lies in its home namespace and carries its class as a label; the same
+ * label on a Lease in another namespace gives the operator that namespace too. The class of a namespace therefore
+ * depends only on objects in it: every operator that may read the namespace computes the same class, and no one outside
+ * the namespace can change it.
  */
 import { CLASS_LABEL, DEFAULT_CLASS } from "@sluice/model";
 import type { Resource } from "../resource.ts";
 import { classOf } from "../translate/identity.ts";
 import { type CacheOptions, createResourceCache } from "./resource-cache.ts";
 
-/** Annotation of an operator's Lease: `all` when it reads all namespaces. */
+/** Annotation of an operator's Lease: `all` when the operator reads all namespaces. */
 export const READS_ANNOTATION = "sluice.dev/reads";
 
 export interface ClassTrackerOptions extends Pick<CacheOptions<"Lease">, "client" | "namespaces" | "signal" | "log"> {
   /** The class and home namespace of this process. They apply before its Lease exists. */
   readonly own: { readonly class: string; readonly namespace: string };
   /**
-   * Called after the first list, when classless resources in these namespaces change class, or when other classes are
-   * served.
+   * Called after the first list, when resources without `spec.class` in the namespaces `moved` get a different class,
+   * or when the served classes change.
    */
   readonly onChange: (moved: readonly string[]) => void;
 }
@@ -60,7 +60,7 @@ export function trackClasses({ own, namespaces, onChange, ...options }: ClassTra
       classOf(resource, byNamespace.get(resource.metadata.namespace)),
     /** Classes that an operator serves now, including this process's own, in alphabetical order. */
     servedClasses: () => served,
-    /** The first class whose operator reads all namespaces; undefined if there is none. */
+    /** The alphabetically first class with a running operator that reads all namespaces; undefined if there is none. */
     firstClusterWideClass: () => leases.flatMap((one) => (one.isHeld && one.readsAll ? [one.class] : [])).sort()[0],
     isSynced: () => synced,
     /** Why the last read failed; null if it succeeded. */

@@ -1,4 +1,4 @@
-/** A cache whose namespaces are added and removed, and kinds that a cluster may not serve. */
+/** A cache whose namespaces are added and removed, and kinds that a cluster need not serve. */
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import {
@@ -57,7 +57,7 @@ function read(all: ReturnType<typeof scene>): void {
   all.watch("ReferenceGrant").replaced([]);
 }
 
-test("nothing is synced before the selected namespaces are known", () => {
+test("the cache is not synced before the selected namespaces are known", () => {
   const all = scene();
   assert.deepEqual(all.watches.get("Namespace")?.options, { labels: "team=a" });
   read(all);
@@ -107,14 +107,14 @@ test("a change of labels that does not change the selection has no effect", () =
   assert.deepEqual(all.changes, []);
 });
 
-test("nodes are found in every namespace", () => {
+test("EndpointSlices are cached from every namespace, so that nodes are found in all of them", () => {
   const all = scene();
   read(all);
   all.watch("Namespace").replaced([]);
   assert.deepEqual([...all.cache.resources.EndpointSlice.keys()], ["two/slice"]);
 });
 
-test("an error that keeps namespaces from being read is reported, and namespaces already read stay", () => {
+test("an error that keeps namespaces from being read is reported, and the namespaces read before stay selected", () => {
   const all = scene();
   read(all);
   all.watch("Namespace").replaced([space("one")]);

@@ -14,7 +14,7 @@ interface PendingWrite {
 interface ToldState {
   /** Null: no resource. */
   readonly resource: Resource | null;
-  /** The last event of a removed resource; absent when a list does not contain it. */
+  /** The last event of a removed resource; absent when the removal is known only from a list without the resource. */
   readonly event?: Resource;
 }
 
@@ -33,7 +33,7 @@ export function createPendingWrites() {
   function isReached({ uid, version }: PendingWrite, { resource, event }: ToldState): boolean {
     if (version === undefined) return resource === null || resource.metadata.uid !== uid;
     const told = resource ?? event;
-    // A list without the resource may be older than the write.
+    // A list without the resource may be older than the write, so it does not count.
     return told !== undefined && (versionOf(told) ?? 0n) >= version;
   }
 
@@ -42,7 +42,10 @@ export function createPendingWrites() {
       entries.set(key, { uid: resource.metadata.uid, version: removed ? undefined : versionOf(resource) });
     },
     has: (key: string): boolean => entries.has(key),
-    /** Whether a watch delivered an older state than the pending write. Such a state is ignored. */
+    /**
+     * Whether the watch's state is older than the pending write, and must be ignored. Otherwise drops the pending
+     * write.
+     */
     supersedes(key: string, told: ToldState): boolean {
       const entry = entries.get(key);
       if (!entry) return false;

@@ -137,7 +137,7 @@ test("a change is reported with the previous version: unknown in the first list,
   ]);
 });
 
-test("only a change of the spec or of the batch is reported as a change", () => {
+test("only a change of the spec or of the batch is reported as meaningful", () => {
   const { changes, objects, watch } = scene();
   const services = watch("Service");
   const annotations = { [BATCH]: "0a1b2c3d-0000-4000-8000-000000000000/2" };
@@ -155,7 +155,7 @@ test("only a change of the spec or of the batch is reported as a change", () => 
 
 const service = (resourceVersion: string, uid = "a"): Resource => resource("a", resourceVersion, { uid });
 
-test("a write is visible at once, and a watch event when it is at least as recent", () => {
+test("a write is visible at once, and later watch events count only if they are at least as recent", () => {
   const { cache, watch } = scene();
   const observer = watch("Service");
   const there = () => names(cache.resources.Service);
@@ -197,7 +197,7 @@ test("a removed resource is absent at once, and a later one with the same name i
   assert.deepEqual(there(), ["a@11"]);
 });
 
-test("a watch event later than the write replaces the written version", () => {
+test("a pending write expires when the watch delivers a later version of any resource of its kind", () => {
   const { cache, watch } = scene();
   const observer = watch("Service");
   const there = () => names(cache.resources.Service);

@@ -32,7 +32,7 @@ export interface CacheOptions<Kinds extends Kind> {
    * whole. EndpointSlices always count, because nodes are found through them. Default: all watched namespaces.
    */
   readonly namespaceSelector?: NamespaceSelector | null;
-  /** Foreign kinds that the cluster may not serve; they then count as empty. */
+  /** Foreign kinds that the cluster need not serve: a kind that is not served counts as empty. */
   readonly optional?: readonly Kinds[];
   /**
    * Label selector. Default: all resources, but only those Secrets that have the label of credentials or hold a TLS
@@ -44,13 +44,14 @@ export interface CacheOptions<Kinds extends Kind> {
   readonly signal: AbortSignal;
   readonly log: { warn(details: object, message: string): void };
   /**
-   * Called after a list, change or removal. `meaningful` is false when only status or bookkeeping changed: a resource
-   * with a generation is equal while its generation and its batch (and a slice's Service) are.
+   * Called after a list, change or removal. `meaningful` is false when only status or bookkeeping changed. A resource
+   * with a generation counts as unchanged while its uid, its generation, its batch and, for an EndpointSlice, its
+   * Service are the same.
    */
   readonly onChange: (meaningful: boolean) => void;
   /**
    * Called for every version of a resource before `onChange`, with the previous one. null: there was none; undefined:
-   * unknown, because the kind was read for the first time.
+   * unknown, because the kind was read for the first time or the namespace has just been selected.
    */
   readonly onVersion?: (kind: Kinds, before: Resource | null | undefined, resource: Resource) => void;
   /**
@@ -66,12 +67,15 @@ export interface ResourceCache<Kinds extends Kind> {
    * the same.
    */
   readonly resources: Readonly<Record<Kinds, BucketMap<Resource>>>;
-  /** Kinds not listed yet or no longer served by the cluster; includes Namespace while a namespace selector is set. */
+  /** Kinds not listed yet or no longer served by the cluster, and Namespace until the selected namespaces are known. */
   unsynced(): readonly (Kinds | "Namespace")[];
-  /** Why the last reads failed, each reason once; empty if they succeeded. Synced kinds stay synced. */
+  /**
+   * Why the last reads failed, each reason once; empty if they succeeded. A synced kind stays synced while it is
+   * served.
+   */
   trouble(): readonly string[];
   /**
-   * Records a resource that a write returned or, with `removed`, one that a write removed. The resource counts at once;
+   * Records a resource that a write returned or, with `removed`, one that a write removed. The write counts at once;
    * watch events for it count again once they have caught up with the write. Where versions have no order, this
    * function does nothing, and the caller has to wait for the watch.
    */
@@ -121,7 +125,7 @@ export function createResourceCache<Kinds extends Kind>(options: CacheOptions<Ki
   const isSelected = (kind: Kinds, { metadata }: Resource): boolean =>
     !selected || ignoresNamespaceSelector(kind) || selected.has(metadata.namespace);
 
-  /** A namespace's resources are read before it counts, so it appears at once and never in part. */
+  /** A namespace's resources are read before it is selected, so they all appear at once. */
   function applyNamespaceChange(moved: readonly string[]): void {
     const names = new Set(moved);
     for (const { kind, found } of scopes) {
@@ -148,7 +152,7 @@ export function createResourceCache<Kinds extends Kind>(options: CacheOptions<Ki
 
   function observe(scope: WatchScope<Kinds>): void {
     const { kind, found, ...selection } = scope;
-    /** Changes that are put together at the end of an event. */
+    /** Changes that `put` applies at the end of an event. */
     const changes = new Map<string, Resource | undefined>();
 
     /** @param event The last event of the resource. */
@@ -166,7 +170,7 @@ export function createResourceCache<Kinds extends Kind>(options: CacheOptions<Ki
       if (!ahead[kind].supersedes(key, { resource: told })) changes.set(key, told);
     }
 
-    /** Several watches of one kind are not synchronized with each other. */
+    /** Does nothing for a kind with several watches, because these are not synchronized with each other. */
     function expirePendingWrites(event: Resource): void {
       if (scopes.some((other) => other !== scope && other.kind === kind)) return;
       for (const key of ahead[kind].expireBefore(event)) changes.set(key, found.get(key));
@@ -214,7 +218,7 @@ export function createResourceCache<Kinds extends Kind>(options: CacheOptions<Ki
           observer.replaced([]);
           return;
         }
-        // If the kind is not served, an empty list would look like a deletion of everything: the kind counts as not
+        // If the kind is not served, an empty list would look like a deletion of everything, so the kind counts as not
         // synced.
         if (error instanceof UnknownKind) unsynced.add(scope);
         troubles.set(scope, error.message);
@@ -282,13 +286,13 @@ function trackNamespaces({ labels, always }: NamespaceSelector, { onChange, ...o
 /** Nodes are found through EndpointSlices, in whatever namespace they run. */
 const ignoresNamespaceSelector = (kind: Kind): boolean => kind === "EndpointSlice";
 
-/** A directory's versions do not order resources by age. */
+/** Always false for resources of a directory, whose versions do not change with the creation time. */
 const isSameVersion = (one: Resource, other: Resource): boolean =>
   one.metadata.uid === other.metadata.uid &&
   one.metadata.resourceVersion === other.metadata.resourceVersion &&
   versionOf(one) !== undefined;
 
-/** The watches of a kind: one per namespace, and for Secrets one per selector. */
+/** The watches of a kind: one per namespace; for Secrets, one per namespace and selector. */
 function scopesOf<Kinds extends Kind>(
   kind: Kinds,
   { namespaces, labels }: Pick<CacheOptions<Kinds>, "namespaces" | "labels">,

@@ -30,7 +30,7 @@ async function withKubeconfig(server: string, run: (path: string) => Promise<voi
   }
 }
 
-test("waits for an API server that does not answer yet", async () => {
+test("a watch waits for an API server that does not answer yet", async () => {
   const server = createServer((request, response) => {
     if (request.url?.includes("watch=true")) response.flushHeaders();
     else response.end('{"metadata":{"resourceVersion":"5"},"items":[{"metadata":{"name":"a"}}]}');
@@ -56,7 +56,7 @@ test("waits for an API server that does not answer yet", async () => {
   });
 });
 
-test("names the available contexts when the requested one is missing", () =>
+test("the error for a missing context names the available contexts, and a missing kubeconfig is an error", () =>
   withKubeconfig("https://127.0.0.1:1", async (kubeconfig) => {
     assert.throws(() => createClusterClient({ kubeconfig, context: "there", log }), /no context there; it has here/);
     assert.throws(() => createClusterClient({ kubeconfig: `${kubeconfig}.absent`, log }), /ENOENT/);
@@ -64,7 +64,7 @@ test("names the available contexts when the requested one is missing", () =>
 
 for (const [what, text] of [
   ["invalid YAML", "{["],
-  ["YAML but no kubeconfig", "hello"],
+  ["YAML but not a kubeconfig", "hello"],
   ["without a cluster", "apiVersion: v1"],
 ] as const)
   test(`a kubeconfig that is ${what} is reported in one line`, () =>

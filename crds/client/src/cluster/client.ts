@@ -20,7 +20,7 @@ export interface ClusterClientOptions extends KubeconfigOptions, ConnectionOptio
   readonly log: Log;
 }
 
-/** Throws when the kubeconfig cannot be read. An unreachable API server is no error: watches wait for it. */
+/** Throws when the kubeconfig cannot be read. An unreachable API server is not an error: watches wait for it. */
 export function createClusterClient(options: ClusterClientOptions): ResourceClient {
   return clusterClientOver(connectToCluster(options), { log: options.log, clock: systemClock });
 }

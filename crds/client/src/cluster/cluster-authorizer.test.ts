@@ -8,7 +8,7 @@ import { join } from "node:path";
 import { after, before, beforeEach, describe, test } from "node:test";
 import { type ClusterAuthorizer, createClusterAuthorizer } from "./cluster-authorizer.ts";
 
-describe("access to a cluster", () => {
+describe("the cluster authorizer", () => {
   const asked: { readonly path: string; readonly spec: Record<string, unknown> }[] = [];
   let status: object | null = {};
   let time = 0;
@@ -69,11 +69,11 @@ describe("access to a cluster", () => {
   });
 
   for (const [what, answer] of [
-    ["that the token is unknown", { authenticated: false, error: "expired" }],
-    ["nothing", {}],
-    ["no name", { authenticated: true, user: {} }],
+    ["rejects the token", { authenticated: false, error: "expired" }],
+    ["returns an empty status", {}],
+    ["names no user", { authenticated: true, user: {} }],
   ] as const) {
-    test(`accepts no identity when the API server says ${what}`, async () => {
+    test(`accepts no identity when the API server ${what}`, async () => {
       status = answer;
       assert.equal(await access.authenticate("b"), null);
     });
@@ -92,7 +92,7 @@ describe("access to a cluster", () => {
     assert.equal(asked.length, 2);
   });
 
-  test("denies access when the API server does not answer, and asks again the next time", async () => {
+  test("rejects when the API server fails, and asks again the next time", async () => {
     status = null;
     await assert.rejects(access.isAllowed(ann, { ...right, verb: "list" }));
     status = { allowed: true };
@@ -107,7 +107,7 @@ describe("access to a cluster", () => {
     assert.deepEqual(await access.authenticate("flood-69"), ann);
   });
 
-  test("caches at most a thousand answers", async () => {
+  test("caches a limited number of answers", async () => {
     status = { authenticated: true, user: ann };
     for (let n = 0; n < 1030; n++) await access.authenticate(`many-${n}`);
     asked.length = 0;

@@ -25,7 +25,7 @@ export interface ResourceAttributes {
   readonly namespace?: string;
 }
 
-/** Results are up to ten seconds old. Every method rejects when the API server does not respond. */
+/** Results are up to ten seconds old. Both checks reject when the API server fails or too many requests are pending. */
 export interface ClusterAuthorizer {
   /** Null: the token is invalid or expired. */
   authenticate(token: string): Promise<UserInfo | null>;
@@ -40,7 +40,7 @@ export interface ClusterAuthorizerOptions extends KubeconfigOptions {
 
 const CACHE_TTL = 10_000;
 const MAX_ANSWERS = 1024;
-/** Any client can send tokens: they must not flood the API server with reviews. */
+/** Any client can send tokens, and must not be able to flood the API server with reviews. */
 const MAX_CONCURRENT_REVIEWS = 64;
 
 /** @throws KubeconfigError when the kubeconfig cannot be read. */
@@ -93,7 +93,7 @@ interface SubjectAccessReview {
 /** Tokens are secrets: only their hashes are stored. */
 const hashOf = (text: string): string => createHash("sha256").update(text).digest("base64");
 
-/** Concurrent equal reviews share one request. A failed review is dropped. */
+/** Caches results for ten seconds; concurrent equal reviews share one request. A failed review is not cached. */
 function createAnswerCache<Answer>(now: () => number) {
   const known = new LruCache<{ readonly answer: Promise<Answer>; readonly until: number }>(MAX_ANSWERS / 2);
   return (key: string, ask: () => Promise<Answer>): Promise<Answer> => {

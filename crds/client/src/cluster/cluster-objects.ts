@@ -1,6 +1,6 @@
 /**
  * Cluster-scoped objects: the CRDs of Sluice's kinds and the webhook configurations. They are plain data here, because
- * each caller reads other members.
+ * each caller reads different members.
  */
 import { writeErrorOf } from "./api/api-server-error.ts";
 import { connectToCluster } from "./api/connection.ts";
@@ -31,7 +31,8 @@ export interface ClusterObjects {
    * Server-side apply with force: the manager takes over fields from other managers. A `resourceVersion` in the
    * metadata makes the write conditional on that version.
    *
-   * @throws Conflict when the version has changed; Rejected when the API server refuses the object or permissions lack.
+   * @throws Conflict when the version has changed; Rejected when the API server refuses the object or the permissions
+   * are missing.
    */
   apply(kind: ClusterKind, object: ClusterObject, options: { readonly manager: string }): Promise<ClusterObject>;
   close(): Promise<void>;

@@ -8,12 +8,14 @@ import { apiPath, createObject, findObject, patchObject } from "./api/objects.ts
 const events = { apiVersion: "events.k8s.io/v1", plural: "events" };
 /** Milliseconds. Equal events within this window are one. Kubernetes keeps Events for an hour. */
 const window = 10 * 60_000;
-/** Limits of the API. */
+/** Characters; the API's limit. */
 const maxNoteLength = 1024;
+/** Characters; the API's limit. */
 const maxNameLength = 253;
 
 /**
- * Stateless: the name is a hash of the content and the time window, so that all processes count on the same Event.
+ * Stateless: the name contains a hash of the content and the time window, so that all processes increment the same
+ * Event.
  *
  * @param uid Of the resource; `kubectl describe` finds events by it. Undefined: the resource is gone.
  */

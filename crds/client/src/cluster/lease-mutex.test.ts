@@ -47,7 +47,7 @@ function machine() {
   };
 }
 
-test("makes two calls for the first run and no call for the next run", async () => {
+test("the mutex makes two calls for the first run and no call for the next run", async () => {
   const { turns, calls, lease } = machine();
   const mine = turns();
   assert.deepEqual(await mine.run(async ({ othersMayHaveWritten }) => ({ othersMayHaveWritten })), {
@@ -63,7 +63,7 @@ test("makes two calls for the first run and no call for the next run", async () 
   assert.equal(lease().holderIdentity, "");
 });
 
-test("detects whether another holder had the Lease between two runs", async () => {
+test("the first run of each mutex reports that other processes may have written", async () => {
   const { turns } = machine();
   const [mine, theirs] = [turns(), turns()];
   await mine.run(async () => undefined);
@@ -81,7 +81,7 @@ test("detects whether another holder had the Lease between two runs", async () =
   await theirs.close();
 });
 
-test("waits until a dead holder's Lease expires, and counts the change", async () => {
+test("the mutex waits until a dead holder's Lease expires, and increments its transitions", async () => {
   const { turns, lease, now } = machine();
   const [dead, mine] = [turns(), turns()];
   await dead.run(async () => undefined);
@@ -94,7 +94,7 @@ test("waits until a dead holder's Lease expires, and counts the change", async (
   await mine.close();
 });
 
-test("notifies the holder when another process may have taken the Lease during a long suspension", async () => {
+test("isHeld is false once the holder has been suspended for too long to renew the Lease in time", async () => {
   const { turns, pass } = machine();
   const mine = turns();
   await mine.run(async ({ isHeld }) => {
@@ -105,7 +105,7 @@ test("notifies the holder when another process may have taken the Lease during a
   await mine.close();
 });
 
-test("yields to other processes after two seconds, even if more work is waiting", async () => {
+test("the mutex yields to other processes after two seconds, even if more runs are waiting", async () => {
   const { turns, pass, lease } = machine();
   const mine = turns();
   const holders: string[] = [];
@@ -122,7 +122,7 @@ test("yields to other processes after two seconds, even if more work is waiting"
   await mine.close();
 });
 
-test("continues after a run that failed", async () => {
+test("the mutex continues after a run that failed", async () => {
   const mine = machine().turns();
   await assert.rejects(
     mine.run(async () => {

@@ -1,13 +1,14 @@
 /**
  * The rules by which processes share a Lease: leader election and the mutex of admin writers. Pure: times are
- * milliseconds of a local clock. They are never compared with another machine's clock, so that clock skew has no effect.
+ * milliseconds of a local clock. They are never compared with another machine's clock, so that clock skew has no
+ * effect.
  */
 import type { LeaseRecord, VersionedLease } from "../resource.ts";
 
 export interface LeaseTiming {
   /** After this long without renewal, another process may take the Lease. */
   readonly duration: number;
-  /** After this long without renewal, the holder no longer counts as the holder; shorter than `duration`. */
+  /** After this long without renewal, the holder must stop acting as the holder; shorter than `duration`. */
   readonly renewDeadline: number;
   /** Between two reads, and between two renewals; shorter than `renewDeadline`. */
   readonly retry: number;
@@ -45,10 +46,10 @@ export function delayUntilClaimable(
 
 /**
  * The record to write when the Lease is taken or renewed. Its transitions are the term of a leader. The term grows with
- * every process that takes the Lease. It is always higher than a term known from elsewhere, because the Lease may have
- * been deleted.
+ * every process that takes the Lease. The new term is also higher than any term known from elsewhere, because the Lease
+ * may have been deleted.
  *
- * @param isRenewal Whether this very process holds it.
+ * @param isRenewal Whether this very process holds the Lease.
  * @param highestKnownTerm The highest term that is known from elsewhere.
  */
 export function nextLeaseRecord(

@@ -44,14 +44,14 @@ const rejected: Condition = { ...accepted, status: "False", reason: "Invalid" };
 /** A name, the conditions, the resource as the caller has read it, and the expected calls. */
 const cases: readonly (readonly [string, readonly Condition[], Resource | undefined, readonly string[]])[] = [
   ["a first status", [accepted], route(), ["PATCH"]],
-  ["another status", [rejected], route(said), ["PATCH"]],
-  ["another status beside conditions of other writers", [rejected], route(foreign, said), ["PATCH"]],
+  ["a different status", [rejected], route(said), ["PATCH"]],
+  ["a different status next to conditions of other writers", [rejected], route(foreign, said), ["PATCH"]],
   ["an unchanged status", [accepted], route(foreign, said), []],
-  ["another status of a resource that was not read", [rejected], undefined, ["GET", "PATCH"]],
+  ["a different status of a resource that was not read", [rejected], undefined, ["GET", "PATCH"]],
   ["an unchanged status of a resource that was not read", [accepted], undefined, ["GET"]],
 ];
 for (const [what, conditions, read, expected] of cases)
-  test(`${what} takes ${expected.join(" and ") || "no call"}`, async () => {
+  test(`writing ${what} takes ${expected.join(" and ") || "no request"}`, async () => {
     const calls = await callsOf(conditions, read);
     assert.deepEqual(
       calls.map(({ method }) => method),
@@ -60,7 +60,7 @@ for (const [what, conditions, read, expected] of cases)
     assert.ok(calls.every((call) => call.signal === signal));
   });
 
-test("applies only its own conditions, and keeps the transition time that was read", async () => {
+test("a status write applies only the manager's conditions, and keeps the transition time that was read", async () => {
   const words = { ...accepted, message: "Other words." };
   const [call] = await callsOf([words], route(foreign, said));
   assert.deepEqual(call?.query, { fieldManager: "op", force: true });

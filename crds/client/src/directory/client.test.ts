@@ -67,7 +67,7 @@ const manager = "sluice-admin";
 const names = async (client: ResourceClient) =>
   (await client.list("Service")).map(({ metadata }) => metadata.name).join(",");
 
-/** Watches the Services; their current state by name. */
+/** Watches the Services, and returns their current state by name. */
 async function following(client: ResourceClient) {
   const held = new Map<string, Resource>();
   const told: string[] = [];
@@ -97,7 +97,7 @@ async function following(client: ResourceClient) {
   return { held, told, until, stop };
 }
 
-test("reads every YAML and JSON file below the directory except hidden files", () =>
+test("the client reads every YAML and JSON file below the directory except hidden files", () =>
   bench(async ({ client, write }) => {
     write("a.yaml", `${service("a")}---\n${service("b")}`);
     write("deep/er/c.yml", service("c"));
@@ -108,7 +108,7 @@ test("reads every YAML and JSON file below the directory except hidden files", (
     assert.equal(await names(client), "a,b,d,c");
   }));
 
-test("reports edits by hand: changed, added, moved and removed files", () =>
+test("the client reports edits by hand: changed, added, moved and removed files", () =>
   bench(async ({ client, write, directory }) => {
     write("a.yaml", service("a"));
     const { held, told, until } = await following(client);
@@ -126,7 +126,7 @@ test("reports edits by hand: changed, added, moved and removed files", () =>
     assert.ok(!told.includes("removed b"));
   }));
 
-test("keeps a file's last content while it does not parse, reports the position, and continues once it is repaired", () =>
+test("the client keeps a file's last content while the file does not parse, reports the position, and continues once the file is repaired", () =>
   bench(async ({ client, write, log }) => {
     write("a.yaml", `${service("a")}---\n${service("b")}`);
     write("c.yaml", service("c"));
@@ -152,7 +152,7 @@ test("keeps a file's last content while it does not parse, reports the position,
     );
   }));
 
-test("keeps the previous resources of a file while one of its documents is not a valid resource", () =>
+test("the client keeps the previous resources of a file while one of its documents is not a valid resource", () =>
   bench(async ({ client, write, log }) => {
     const text = service("a", "  retries: 1\n");
     for (const [at, half] of [
@@ -180,7 +180,7 @@ test("keeps the previous resources of a file while one of its documents is not a
     await waitFor(() => client.get(ref("new")), { what: "the valid resource of the new file" });
   }));
 
-test("uses the first of two equal resources by path and logs the second one once", () =>
+test("the client uses the first by path of two resources with the same name, and logs the second one once", () =>
   bench(async ({ client, write, log }) => {
     write("b.yaml", service("a", "  retries: 2\n"));
     write("a.yaml", `${service("z")}---\n${service("a", "  retries: 1\n")}`);
@@ -191,7 +191,7 @@ test("uses the first of two equal resources by path and logs the second one once
     ]);
   }));
 
-test("logs each unknown kind once and skips its resources", () =>
+test("the client logs each unknown kind once and skips its resources", () =>
   bench(async ({ client, write, log }) => {
     write("a.yaml", `apiVersion: apps/v1\nkind: Deployment\nmetadata: {name: a}\n---\n${service("a")}`);
     for (let count = 0; count < 3; count++) assert.equal(await names(client), "a");
@@ -199,7 +199,7 @@ test("logs each unknown kind once and skips its resources", () =>
     assert.match(log[0] ?? "", /^a\.yaml:1:1: unknown kind Deployment of apiVersion apps\/v1: skipped/);
   }));
 
-test("writes new resources to <kind>/<name>.yaml and changes existing ones in their files", () =>
+test("the client writes new resources to <kind>/<name>.yaml and changes existing ones in their files", () =>
   bench(async ({ client, write, read, directory }) => {
     write("all.yaml", `# mine\n${service("a", "  retries: 1 # few\n")}---\n# theirs\n${service("b")}`);
     await client.apply("Service", asked("a", { url: "http://a.example", retries: 2 }), { manager });
@@ -214,7 +214,7 @@ test("writes new resources to <kind>/<name>.yaml and changes existing ones in th
     assert.deepEqual(readdirSync(directory).sort(), [".status", "service"]);
   }));
 
-test("takes another file name when that name already has other content", () =>
+test("the client takes another file name when the usual file contains other resources", () =>
   bench(async ({ client, write, read }) => {
     write("service/a.yaml", service("b"));
     await client.apply("Service", asked("a", { url: "http://a.example" }), { manager });
@@ -222,7 +222,7 @@ test("takes another file name when that name already has other content", () =>
     assert.equal(read("service/a_2.yaml"), service("a"));
   }));
 
-test("keeps Secrets from other users of the machine", () =>
+test("the client hides Secrets from other users of the machine", () =>
   bench(async ({ client, directory }) => {
     const secret = {
       apiVersion: "v1",
@@ -234,14 +234,14 @@ test("keeps Secrets from other users of the machine", () =>
     assert.equal(statSync(join(directory, "secret/k.yaml")).mode & 0o077, 0);
   }));
 
-test("keeps the user's labels and annotations, and replaces Sluice's labels and annotations", () =>
+test("the client keeps the user's labels and annotations, and replaces Sluice's labels and annotations", () =>
   bench(async ({ client, write }) => {
     write("a.yaml", service("a").replace("name: a\n", "name: a\n  labels: {team: x, sluice.dev/mark: old}\n"));
     await client.apply("Service", asked("a", {}), { manager });
     assert.deepEqual((await client.get(ref("a")))?.metadata.labels, { team: "x" });
   }));
 
-test("agrees with another client on identity, generation, version and age, before and after writes", () =>
+test("the client agrees with another client on identity, generation, version and age, before and after writes", () =>
   bench(async ({ client, another, write }) => {
     write("all.yaml", `${service("a")}---\n${service("b")}`);
     const other = another();
@@ -268,7 +268,7 @@ test("agrees with another client on identity, generation, version and age, befor
       await until(() => held.get("a")?.spec?.retries === 1, "the other's write");
   }));
 
-test("loses no write when two clients write at the same time into one file", () =>
+test("no write is lost when two clients write into one file at the same time", () =>
   bench(async ({ client, another, write }) => {
     const all = Array.from({ length: 8 }, (_, index) => `s${index}`);
     write("all.yaml", all.map((name) => service(name)).join("---\n"));
@@ -282,7 +282,7 @@ test("loses no write when two clients write at the same time into one file", () 
     assert.deepEqual(retries, [0, 1, 2, 3, 4, 5, 6, 7]);
   }));
 
-test("refuses an update if the file was edited in the meantime", () =>
+test("the client refuses an update if the file was edited in the meantime", () =>
   bench(async ({ client, write }) => {
     write("a.yaml", service("a"));
     const { uid = "", resourceVersion = "" } = (await client.get(ref("a")))?.metadata ?? {};
@@ -292,7 +292,7 @@ test("refuses an update if the file was edited in the meantime", () =>
     assert.equal((await client.get(ref("a")))?.spec?.retries, 9);
   }));
 
-test("reports the loss of the directory, and all resources when the directory is back", () =>
+test("the client reports the loss of the directory, and all resources when the directory is back", () =>
   bench(async ({ client, write, directory }) => {
     write("a.yaml", service("a"));
     const { held, told, until } = await following(client);
@@ -308,7 +308,7 @@ test("reports the loss of the directory, and all resources when the directory is
     );
   }));
 
-test("writes the status again when its file cannot be read", () =>
+test("the client writes a status record again when the record cannot be read", () =>
   bench(async ({ client, write }) => {
     write("a.yaml", service("a"));
     write(".status/service/default_a.json", "{ not json");
@@ -318,14 +318,14 @@ test("writes the status again when its file cannot be read", () =>
     assert.equal((await client.get(ref("a")))?.status?.conditions?.[0]?.message, "Good.");
   }));
 
-test("logs an event, and logs equal events once", () =>
+test("the client logs an event, and logs equal events once", () =>
   bench(async ({ client, log }) => {
     const event = { type: "Warning", reason: "Invalid", message: "Wrong.", reporter: "sluice.dev/operator" } as const;
     for (let count = 0; count < 3; count++) await client.recordEvent(ref("a"), event);
     assert.deepEqual(log, ["Wrong."]);
   }));
 
-test("a reader that lists without a pause does not delay a watch", () =>
+test("a caller that lists without a pause does not delay a watch", () =>
   bench(async ({ client, write }) => {
     write("web.yaml", service("web"));
     const seen: string[] = [];
@@ -354,7 +354,7 @@ test("a reader that lists without a pause does not delay a watch", () =>
     }
   }));
 
-test("a reader that lists has received the same resources by its watch, without a file system event", () =>
+test("when a list returns, a watch of the same client has already delivered the same resources", () =>
   bench(async ({ client, another }) => {
     const { held } = await following(client);
     await another().apply("Service", asked("a", { url: "http://a.example" }), { manager });

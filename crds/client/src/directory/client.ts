@@ -26,10 +26,10 @@ export interface DirectoryClientOptions {
 /** Milliseconds. Equal events within this window are logged once. */
 const eventWindow = 10 * 60_000;
 
-/** More changed files than this are read by a full scan, which yields to the event loop. */
+/** If more files than this have changed, they are read by a full scan, which yields to the event loop. */
 const MANY_FILES = 64;
 
-/** A directory that does not exist yet is no error: watches wait for it. */
+/** A directory that does not exist yet is not an error: watches wait for it. */
 export function createDirectoryClient(options: DirectoryClientOptions): ResourceClient {
   const { directory: path, log, unprotectWait = 2000 } = options;
   const directory = resolve(path);
@@ -44,7 +44,7 @@ export function createDirectoryClient(options: DirectoryClientOptions): Resource
     },
   });
   const lock = createFileLock(join(hiddenFolder, "lock"));
-  // Statuses are written to files of their own, so that writers of resources and of statuses never wait for each other.
+  // Statuses have files and a lock of their own, so that their writers need not wait for the lock of the resources.
   const statusLock = createFileLock(join(hiddenFolder, "status-lock"));
   const writer = createDirectoryWriter({ directory, folder, withRecordLock: statusLock.run });
   const closing = new AbortController();

@@ -19,10 +19,10 @@ export type DirectoryReader = ReturnType<typeof createDirectoryReader>;
 /** Files that a scan reads before it yields to the event loop. */
 const BATCH_SIZE = 64;
 
-/** How many times the first scan is repeated to wait for files to settle. */
+/** How many times at most the first scan is repeated to wait for files to settle. */
 const FIRST_TRIES = 20;
 
-/** Milliseconds for which a full scan is trusted about absent resources, at the least; longer when scans take long. */
+/** Minimum milliseconds for which a full scan proves that a resource is absent; longer when scans take long. */
 const MIN_TRUST = 2000;
 
 export interface DirectoryReaderOptions {
@@ -32,7 +32,7 @@ export interface DirectoryReaderOptions {
   readonly unprotectWait: number;
   /** Called for a file that has not settled yet: it is to be reread after `wait` milliseconds. */
   readonly onWait: (path: string, wait: number) => void;
-  /** Called after every scan and refresh with the view, which may be unchanged. */
+  /** Called with the view, which may be unchanged, after every scan and every refresh that reads files. */
   readonly onView: (view: DirectoryView) => void;
 }
 
@@ -88,7 +88,7 @@ export function createDirectoryReader({ directory, log, unprotectWait, onWait, o
     else sources.delete(path);
   }
 
-  /** A directory that was moved away looks as if all its files had been removed. Throws in that case. */
+  /** Throws if the directory was moved away, because all its files then look as if they had been removed. */
   function assertDirectoryExists(): void {
     statSync(directory);
   }
@@ -132,8 +132,8 @@ export function createDirectoryReader({ directory, log, unprotectWait, onWait, o
   }
 
   /**
-   * A view that is no older than the call. Rejects when the directory cannot be read. Calls during a scan share the next
-   * one, because a scan must start after the call.
+   * A view that is no older than the call. Rejects when the directory cannot be read. Calls during a scan share the
+   * next scan, because a call needs a scan that starts after it.
    */
   function rescan(): Promise<DirectoryView> {
     if (next) return next;
@@ -150,7 +150,7 @@ export function createDirectoryReader({ directory, log, unprotectWait, onWait, o
   }
 
   /**
-   * The last view updated by all paths passed to `markChanged` since. The cost does not grow with the directory.
+   * The last view, updated by all paths passed to `markChanged` since. Reads only these files.
    */
   async function refresh(): Promise<DirectoryView> {
     if (!view) return rescan();
@@ -200,7 +200,9 @@ export function createDirectoryReader({ directory, log, unprotectWait, onWait, o
       const key = refKey(ref);
       return (await findKnown(key)) ?? (await rescan()).entries.get(key);
     },
-    /** Like `find`, but also finds a resource that another process has just put into a file of another name. */
+    /**
+     * Like `find`, but within some seconds after a full scan, a resource that the scan did not find counts as absent.
+     */
     async findAfterRescan(ref: Ref) {
       const key = refKey(ref);
       const found = await findKnown(key);

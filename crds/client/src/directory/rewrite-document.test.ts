@@ -45,7 +45,7 @@ const contentOf = (text: string, name: string): Resource => {
   return found.content;
 };
 
-test("changes only members that differ, and keeps comments, order and the bytes of all other documents", () => {
+test("a rewrite changes only members that differ, and keeps comments, order and the bytes of all other documents", () => {
   const users = contentOf(file, "Service");
   const changed = { ...users, spec: { url: "http://other.example", tags: ["a", "b"], retries: 2, enabled: false } };
   assert.equal(
@@ -58,13 +58,13 @@ test("changes only members that differ, and keeps comments, order and the bytes 
   );
 });
 
-test("keeps the style of lists, and their comments", () => {
+test("a rewrite keeps the style of lists, and their comments", () => {
   const route = contentOf(file, "Route");
   const changed = { ...route, spec: { paths: ["/users", "/folk", "123"], headers: { "x-a": ["1"] } } };
   assert.equal(replaceDocument(file, 2, changed), file.replace("  - /people\n", '  - /folk\n  - "123"\n'));
 });
 
-test("makes no change besides the requested change", () => {
+test("a rewrite makes no change besides the requested change", () => {
   const route = contentOf(file, "Route");
   const changed: Resource = {
     ...route,
@@ -76,7 +76,7 @@ test("makes no change besides the requested change", () => {
   assert.deepEqual(contentOf(after, "Service"), contentOf(file, "Service"));
 });
 
-test("removes one document of many, and the file with its last document", () => {
+test("removeDocument removes one document of many, and returns null for the last document of a file", () => {
   const without = removeDocument(file, 0);
   assert.ok(without?.startsWith("---\n# Not ours."));
   assert.equal(contentOf(without ?? "", "Route").metadata.name, "users");
@@ -84,7 +84,7 @@ test("removes one document of many, and the file with its last document", () => 
   assert.equal(removeDocument(alone, 0), null);
 });
 
-test("does not change content that an alias repeats", () => {
+test("a change of a node with an anchor does not change its aliases", () => {
   const aliased = `apiVersion: sluice.dev/v1alpha1
 kind: Route
 metadata: { name: a }
@@ -95,7 +95,7 @@ spec: { paths: &list [/a], hosts: *list }
   assert.deepEqual(contentOf(replaceDocument(aliased, 0, changed), "Route"), changed);
 });
 
-test("keeps JSON as JSON", () => {
+test("a rewrite keeps JSON as JSON", () => {
   const json = JSON.stringify({
     apiVersion: "sluice.dev/v1alpha1",
     kind: "Service",
@@ -106,7 +106,7 @@ test("keeps JSON as JSON", () => {
   assert.deepEqual(JSON.parse(replaceDocument(json, 0, changed)).spec, { url: "http://a" });
 });
 
-test("omits the default namespace", () => {
+test("a printed resource omits the default namespace", () => {
   assert.doesNotMatch(printResource(contentOf(file, "Service")), /namespace/);
   assert.match(printResource(contentOf(file, "Route")), /namespace: other/);
 });

@@ -1,4 +1,6 @@
-/** The operator's own state beside a directory of resources, in files that only their owner may read. */
+/**
+ * The operator's own state in the hidden folder of a directory of resources, in files that only their owner may read.
+ */
 import { createHash, randomBytes } from "node:crypto";
 import { chmod, readdir, readFile, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
@@ -12,7 +14,10 @@ const PART = /^part-([a-z0-9]+)$/;
 
 const versionOf = (text: string): string => createHash("sha256").update(text).digest("hex");
 
-/** @param directory The directory of the resources. @param name The state's folder inside the hidden folder. */
+/**
+ * @param directory The directory of the resources.
+ * @param name The state's folder inside the hidden folder.
+ */
 export function createDirectoryStateBackend(directory: string, name: string): StateBackend {
   const folder = join(directory, statusFolder, name);
   const at = (file: string) => join(folder, file);

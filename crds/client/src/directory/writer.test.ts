@@ -26,7 +26,7 @@ async function bench(run: (directory: string, file: string) => Promise<void>): P
   }
 }
 
-/** A folder whose files are edited right after each of the first reads. */
+/** A reader of a folder whose file is edited right after each of the first reads. */
 function edited(directory: string, edits: (() => void)[]): DirectoryReader {
   const quiet = () => {};
   const log = { info: quiet, warn: quiet, error: quiet };
@@ -41,7 +41,7 @@ function edited(directory: string, edits: (() => void)[]): DirectoryReader {
   };
 }
 
-test("an update keeps another writer's change that was saved during the computation", () =>
+test("an update keeps another writer's change that was saved while the update was prepared", () =>
   bench(async (directory, file) => {
     writeFileSync(file, `${service("a")}---\n${service("b")}`);
     const folder = edited(directory, [
@@ -53,7 +53,7 @@ test("an update keeps another writer's change that was saved during the computat
     assert.equal(readFileSync(file, "utf8"), `${service("c")}---\n${written}---\n${service("b", "/edited")}`);
   }));
 
-test("a removal keeps another writer's change that was saved during the computation", () =>
+test("a removal keeps another writer's change that was saved while the removal was prepared", () =>
   bench(async (directory, file) => {
     writeFileSync(file, service("a"));
     const folder = edited(directory, [() => writeFileSync(file, `${service("b")}---\n${service("a")}`)]);
@@ -81,7 +81,7 @@ test("another writer that saves without a pause causes a conflict error", () =>
     await assert.rejects(update, (error) => error instanceof Conflict && error.reason === "changed");
   }));
 
-test("a file is replaced only if its content is unchanged since it was read", () =>
+test("a file is replaced only if its content has not changed since it was read", () =>
   bench(async (directory, file) => {
     writeFileSync(file, "edited");
     await assert.rejects(

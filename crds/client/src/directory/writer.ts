@@ -29,7 +29,7 @@ import { printRecord, recordPath, type StatusRecord } from "./view/status-record
 export interface DirectoryWriterOptions {
   readonly directory: string;
   readonly folder: DirectoryReader;
-  /** Runs under the lock of the records. */
+  /** Runs a function under the lock of the records. */
   readonly withRecordLock: <Result>(run: () => Promise<Result>) => Promise<Result>;
 }
 
@@ -45,7 +45,7 @@ export function createDirectoryWriter({ directory, folder, withRecordLock }: Dir
     const ref: Ref = { kind, namespace: resource.metadata.namespace, name: resource.metadata.name };
     const key = refKey(ref);
     let held = await folder.findAfterRescan(ref);
-    // Another process may have created the resource since the scan, in the file that this one would create.
+    // Another process may have created the resource since the scan, in the file that this process would create.
     if (!held && existsSync(join(directory, pathFor(ref)))) held = (await folder.rescan()).entries.get(key);
     checkExpectation(ref, held, expect);
     const content = applyContent(kind, held?.placed.content, resource);
@@ -120,7 +120,10 @@ export function createDirectoryWriter({ directory, folder, withRecordLock }: Dir
     apply: (kind: Kind, resource: Resource, expect: ApplyOptions["expect"]): Promise<Resource> =>
       retryOnEdit(() => applyOnce(kind, resource, expect)),
 
-    /** Removes the resource from every file that defines it; otherwise the definition in the next file would take effect. */
+    /**
+     * Removes the resource from every file that defines it; otherwise the definition in the next file would take
+     * effect.
+     */
     async remove(ref: Ref, uid: string | undefined): Promise<boolean> {
       let removed = false;
       while (await retryOnEdit(() => removeOnce(ref, uid))) removed = true;
@@ -147,7 +150,7 @@ export function createDirectoryWriter({ directory, folder, withRecordLock }: Dir
   };
 }
 
-/** Repeats the write, including all its checks, on the file's new content. */
+/** Repeats a write whose file was edited, including all its checks, on the file's new content. */
 async function retryOnEdit<Result>(write: () => Promise<Result>): Promise<Result> {
   for (let attempt = 1; ; attempt++) {
     try {
@@ -164,7 +167,7 @@ function checkExpectation(ref: Ref, held: ViewEntry | undefined, expect: ApplyOp
   if (expect === undefined) return;
   const title = `${ref.kind} ${ref.namespace}/${ref.name}`;
   if (expect === "absent") {
-    if (held) throw new Conflict("exists", `${title} exists, in ${held.source.path}`);
+    if (held) throw new Conflict("exists", `${title} already exists in ${held.source.path}`);
     return;
   }
   const { uid, resourceVersion } = held?.resource.metadata ?? {};

@@ -21,7 +21,7 @@ const web = { ...within, name: "web" };
 const redis = { plugin: "rate-limiting", config: { minute: 5, policy: "redis", redis: { host: "redis.test" } } };
 const password = { path: "redis.password", secretRef: { ...within, name: "keys", key: "good" } };
 
-/** A resource in the namespace away with a reference to the namespace home: its path and its target kind. */
+/** Resources in the namespace away with a reference to the namespace home, its path, and the kind of its target. */
 const cases: readonly (readonly [ResourceKind, object, string, CrossNamespaceReference["to"]["kind"]])[] = [
   ["Route", { paths: ["/a"], serviceRef: { ...within, name: "users" } }, "spec.serviceRef", "Service"],
   ["Service", { backendRef: { ...within, name: "users", port: 4000 } }, "spec.backendRef", "CoreService"],
@@ -60,7 +60,7 @@ const cases: readonly (readonly [ResourceKind, object, string, CrossNamespaceRef
   ],
 ];
 
-/** Options that allow the references that the test allows, and record lookups. */
+/** Options that allow the references for which `allows` returns true, and a record of the lookups. */
 function asking(allows: (crossing: CrossNamespaceReference) => boolean) {
   const looked: string[] = [];
   const options: TranslateOptions = {
@@ -79,7 +79,7 @@ function asking(allows: (crossing: CrossNamespaceReference) => boolean) {
 }
 
 for (const [kind, spec, place, to] of cases) {
-  test(`a ${kind}'s reference to a ${to} of another namespace is resolved if it is allowed`, () => {
+  test(`a cross-namespace reference (${kind} to ${to}) is resolved if it is allowed`, () => {
     const asked: CrossNamespaceReference[] = [];
     const { options } = asking((crossing) => {
       asked.push(crossing);
@@ -96,7 +96,7 @@ for (const [kind, spec, place, to] of cases) {
       assert.ok(refersTo.every(({ namespace }) => namespace === "home"));
   });
 
-  test(`a ${kind}'s reference to a ${to} of another namespace that is not allowed is an error, whether it exists or not`, () => {
+  test(`a cross-namespace reference (${kind} to ${to}) that is not allowed is an error, and its target is not looked up`, () => {
     const { options, looked } = asking((crossing) => crossing.to.kind !== to);
     const translated = translate(resource(kind, spec, "away"), options);
     const [fault, ...others] = translated.flatMap(({ violations }) => violations);
@@ -120,7 +120,7 @@ test("a plugin whose target is not allowed never gets a wider scope", () => {
   assert.deepEqual([plugin?.item.service, plugin?.item.route, plugin?.entity], [{}, {}, undefined]);
 });
 
-test("a reference to the own namespace is not a cross-namespace reference", () => {
+test("a reference to the resource's own namespace is not a cross-namespace reference", () => {
   const { options } = asking(() => false);
   const [route] = translate(resource("Route", { paths: ["/a"], serviceRef: { ...within, name: "users" } }), options);
   assert.deepEqual(route?.item.service, { id: SERVICE });
@@ -145,8 +145,8 @@ const ids: Readonly<Record<string, string>> = {
   [CERTIFICATE]: "web",
   [UPSTREAM]: "up",
 };
-for (const [kind, spec] of cases.filter(([, , , to]) => to !== "Secret" && to !== "CoreService"))
-  test(`writing a ${kind} through its entity keeps its reference to another namespace`, () => {
+for (const [kind, spec, , to] of cases.filter(([, , , to]) => to !== "Secret" && to !== "CoreService"))
+  test(`writing a resource through its entity keeps a cross-namespace reference (${kind} to ${to})`, () => {
     const { options } = asking(() => true);
     const previous = resource(kind, spec, "away");
     const [translated] = translate(previous, { ...options, audience: "admin" });
@@ -161,7 +161,7 @@ for (const [kind, spec] of cases.filter(([, , , to]) => to !== "Secret" && to !=
     assert.deepEqual([written, violations, value?.metadata.namespace], [spec, undefined, "away"]);
   });
 
-test("writing a Service through its entity keeps its core Service of another namespace", () => {
+test("writing a Service through its entity keeps its backendRef to another namespace", () => {
   const { options } = asking(() => true);
   const spec = { backendRef: { ...within, name: "users", port: 4000 } };
   const previous = resource("Service", spec, "away");

@@ -4,7 +4,7 @@ import type { ResourceKind } from "@sluice/model";
 import { keyAuth, options, resource } from "./testing-example.ts";
 import { describeResourceViolation, translate } from "./translate.ts";
 
-/** Violations: kind, spec, namespace, messages, reasons. */
+/** Faults: description, kind, spec, namespace, messages, reasons. */
 const faults: readonly (readonly [string, ResourceKind, object, string, readonly string[], readonly string[]])[] = [
   [
     "a missing Certificate",
@@ -34,7 +34,7 @@ const faults: readonly (readonly [string, ResourceKind, object, string, readonly
     ["Invalid", "Invalid"],
   ],
   [
-    "a health check out of range, in the spec's spelling",
+    "an HTTP status of a health check out of range, in the spec's spelling",
     "Upstream",
     { healthchecks: { active: { healthy: { httpStatuses: [1] } } } },
     "home",
@@ -54,7 +54,7 @@ const faults: readonly (readonly [string, ResourceKind, object, string, readonly
     "Upstream",
     { name: "payments.internal" },
     "team",
-    ["spec.name: must begin with team. - other names are allowed only in the namespace home"],
+    ['spec.name: must begin with "team.": other names are allowed only in the namespace home'],
     ["NotAllowed"],
   ],
   [
@@ -74,7 +74,7 @@ const faults: readonly (readonly [string, ResourceKind, object, string, readonly
     ["Invalid"],
   ],
   [
-    "a url without a host, at the url",
+    "a url without a host, at the path of the url",
     "Service",
     { url: "http://:80" },
     "home",
@@ -82,7 +82,7 @@ const faults: readonly (readonly [string, ResourceKind, object, string, readonly
     ["Invalid"],
   ],
   [
-    "two upstreams",
+    "both a url and a host",
     "Service",
     { url: "http://x", host: "y" },
     "home",
@@ -90,11 +90,11 @@ const faults: readonly (readonly [string, ResourceKind, object, string, readonly
     ["Invalid"],
   ],
   [
-    "a port beside a url",
+    "a port in addition to a url",
     "Service",
     { url: "http://x", port: 1 },
     "home",
-    ["spec.port: url contains the port: remove it"],
+    ["spec.port: url already sets the port: remove spec.port"],
     ["Invalid"],
   ],
   [
@@ -106,7 +106,7 @@ const faults: readonly (readonly [string, ResourceKind, object, string, readonly
     ["BackendNotFound"],
   ],
   [
-    "a port that the core Service lacks",
+    "a port that the core Service does not have",
     "Service",
     { backendRef: { name: "users", port: 1 } },
     "home",
@@ -130,7 +130,7 @@ const faults: readonly (readonly [string, ResourceKind, object, string, readonly
     ["Invalid"],
   ],
   [
-    "a member of a plugin's config",
+    "an unknown member of a plugin's config",
     "Plugin",
     { plugin: "rate-limiting", config: { minute: 5, colour: 1 } },
     "home",
@@ -138,7 +138,7 @@ const faults: readonly (readonly [string, ResourceKind, object, string, readonly
     ["Invalid"],
   ],
   [
-    "a plugin for all requests outside the home namespace",
+    "a global plugin outside the home namespace",
     "Plugin",
     { plugin: "cors" },
     "team",
@@ -188,7 +188,7 @@ const faults: readonly (readonly [string, ResourceKind, object, string, readonly
     ["Invalid"],
   ],
   [
-    "a value from a Secret without revealing it",
+    "an invalid value from a Secret without revealing it",
     "Plugin",
     {
       plugin: "rate-limiting",
@@ -225,7 +225,7 @@ const faults: readonly (readonly [string, ResourceKind, object, string, readonly
   ],
 ];
 for (const [name, kind, spec, namespace, sentences, reasons] of faults) {
-  test(`reports ${name}`, () => {
+  test(`the translation reports ${name}`, () => {
     const items = translate(resource(kind, spec, namespace), options);
     const violations = items.flatMap((item) => item.violations);
     assert.deepEqual(violations.map(describeResourceViolation), sentences);
@@ -249,7 +249,7 @@ const secretFaults = [
   ["keys", "broken", "key: the entry broken of the Secret keys ends in a line break"],
 ] as const;
 for (const [name, key, sentence] of secretFaults) {
-  test(`reports that a key is not available: ${sentence}`, () => {
+  test(`the translation reports an unavailable key: ${sentence}`, () => {
     const [, credential] = translate(resource("Consumer", keyAuth(key, name)), options);
     assert.deepEqual(credential?.violations.map(describeResourceViolation), [`spec.keyAuth[0].secretRef.${sentence}`]);
     assert.equal(credential?.violations[0]?.condition, "ResolvedRefs");
@@ -264,7 +264,7 @@ const tlsFaults = [
   ["half", "the Secret half: all or none of these fields must be set: 'tls-alt.crt', 'tls-alt.key'", "Invalid"],
 ] as const;
 for (const [name, sentence, reason] of tlsFaults) {
-  test(`reports that a certificate is not available: ${sentence}`, () => {
+  test(`the translation reports an unavailable certificate: ${sentence}`, () => {
     const [certificate] = translate(resource("Certificate", { secretRef: { name } }), options);
     assert.deepEqual(
       certificate?.violations.map((violation) => [describeResourceViolation(violation), violation.reason]),
@@ -275,7 +275,7 @@ for (const [name, sentence, reason] of tlsFaults) {
   });
 }
 
-test("reports all errors of a certificate without revealing its content", () => {
+test("the translation reports all errors of a certificate without revealing its content", () => {
   const [certificate] = translate(resource("Certificate", { secretRef: { name: "rubbish" } }), options);
   assert.deepEqual(certificate?.violations.map(describeResourceViolation), [
     "spec.secretRef.name: the entry tls.crt of the Secret rubbish: invalid certificate: expected certificates in PEM",
@@ -283,7 +283,7 @@ test("reports all errors of a certificate without revealing its content", () => 
   ]);
 });
 
-test("invalid values in place of lists and records cause violations and no exception", () => {
+test("invalid values in place of lists and records cause violations, not exceptions", () => {
   const rubbish = [null, 5, "x", [], {}, [null], [[]], { "": null }];
   const members = [
     "backendRef",

@@ -34,7 +34,7 @@ test("an invalid id is ignored", () => {
   assert.equal(identityOf(resource("Route", { id: "1" }), "home").id, deriveId("routes", "mine"));
 });
 
-test("a core Service does not belong to Sluice's kinds", () => {
+test("core Services and inherited property names are not kinds of Sluice", () => {
   assert.equal(sluiceKindOf({ apiVersion: "v1", kind: "Service" }), undefined);
   assert.equal(sluiceKindOf({ apiVersion: "sluice.dev/v1alpha1", kind: "toString" }), undefined);
 });

@@ -5,7 +5,7 @@ import type { Resource } from "../resource.ts";
 export interface Identity {
   readonly kind: ResourceKind;
   readonly collection: Collection;
-  /** The id is derived from the key. No two resources of a kind may share a key: the older one wins. */
+  /** Source of the derived id. No two resources of a kind may share a key: the older one wins. */
   readonly key: string;
   /** `spec.id`, or else derived from the key. */
   readonly id: string;

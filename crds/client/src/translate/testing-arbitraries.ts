@@ -11,7 +11,7 @@ const words = (from: fc.Arbitrary<string>) => fc.uniqueArray(from, { minLength: 
 const host = fc.stringMatching(/^[a-z][a-z0-9]{0,9}(\.[a-z]{1,5})?$/);
 const flag = fc.boolean();
 const milliseconds = fc.integer({ min: 1, max: 2 ** 31 - 2 });
-/** Names may contain any non-ASCII characters, dots and capitals. */
+/** Names may contain non-ASCII characters, dots and capitals. */
 const name = fc.stringMatching(/^[A-Za-z0-9._~é😀-]{1,40}$/u);
 const common = {
   id: fc.uuid(),

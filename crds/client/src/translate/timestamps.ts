@@ -1,14 +1,15 @@
 /** Creation and update times of an entity according to its resource, as Unix time in seconds. */
 import type { Metadata, Resource } from "../resource.ts";
 
-/** Written by the admin listener, because the API server sets its own creation times. */
+/** Annotation of the admin listener with the entity's creation time, as the API server sets its own creation time. */
 export const CREATED_AT = "sluice.dev/created-at";
+/** Annotation of the admin listener with the time of the entity's last change. */
 export const UPDATED_AT = "sluice.dev/updated-at";
 
 /** The admin listener's field manager. */
 const ADMIN = "sluice-admin";
 
-/** Times of nested entities that differ from the resource's own: `{"<id>": [created, updated]}`. */
+/** Annotation with times of nested entities that differ from the resource's own: `{"<id>": [created, updated]}`. */
 export const CHILD_TIMES = "sluice.dev/child-times";
 
 type Times = Readonly<Record<string, readonly [created: number, updated: number]>>;
@@ -63,7 +64,9 @@ export function updatedAt(metadata: Metadata): number | undefined {
   return times.length > 0 ? Math.max(...times) : createdAt(metadata);
 }
 
-/** Changes with everything in a resource that its entities for the admin listener depend on. A status does not count. */
+/**
+ * Changes with everything in a resource that its entities for the admin listener depend on, but not with its status.
+ */
 export const timedVersionOf = ({ metadata }: Resource): string => {
   const { generation, resourceVersion, annotations } = metadata;
   return [generation ?? resourceVersion, createdAt(metadata), updatedAt(metadata), annotations?.[CHILD_TIMES]].join(

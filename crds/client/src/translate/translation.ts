@@ -38,7 +38,7 @@ export interface CrossNamespaceReference {
   };
 }
 
-/** Lookups of a translation. If a result changes later, the resource must be translated again. */
+/** Options and lookups of a translation. If the result of a lookup changes, the resource must be translated again. */
 export interface TranslateOptions {
   readonly homeNamespace: string;
   /** The id of the entity of a Sluice resource; undefined when there is no such resource. */
@@ -50,8 +50,8 @@ export interface TranslateOptions {
   /** Other namespaces whose routes the keys of this namespace's Consumers open. */
   readonly namespacesOpenTo: (namespace: string) => readonly string[];
   /**
-   * `nodes`: consumers' keys as hashes, config with the members from Secrets, and `_sluice`. `admin`: keys in clear text,
-   * config with members only from Secrets that the admin listener created, no `_sluice`, and no lookup of core
+   * `nodes`: consumers' keys as hashes, config with the members from Secrets, and `_sluice`. `admin`: keys in clear
+   * text, config with members only from Secrets that the admin listener created, no `_sluice`, and no lookup of core
    * Services.
    */
   readonly audience: "nodes" | "admin";
@@ -81,7 +81,7 @@ export interface TranslatedEntity {
   /** The item's path in the resource: `["spec"]`, `["spec", "keyAuth", 0]`. */
   readonly basePath: Path;
   readonly violations: readonly ResourceViolation[];
-  /** The resources that the entity requires, as far as they are known. */
+  /** The resources that the entity refers to, existing or not, without those that it must not refer to. */
   readonly references?: readonly ReferencedResource[];
   /** Services only. */
   readonly backend?: BackendService;

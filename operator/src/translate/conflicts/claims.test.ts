@@ -23,122 +23,188 @@ const credential = (namespaces: readonly string[] | undefined) => ({
 });
 const limit = (scope: object) => ({ name: "rate-limiting", service: null, route: null, consumer: null, ...scope });
 
-/** Pairs of entities: what they share, collection, the older one, the younger one, and the message for the younger. */
+/** Pairs of entities: their relation, collection, the older one, the younger one, and the message for the younger. */
 const cases: readonly (readonly [string, Collection, object, object, RegExp | null])[] = [
-  ["an id", "services", { id: "x" }, { id: "x" }, /the older Route one\/older has the id x/],
-  ["a name", "services", { name: "web" }, { name: "web" }, /has the name web/],
-  ["no name at all", "services", { name: null }, { name: null }, null],
-  ["a username", "consumers", { username: "a" }, { username: "a" }, /has the username a/],
-  ["a custom_id", "consumers", { custom_id: "a" }, { custom_id: "a" }, /has the custom_id a/],
-  ["a username that is the other consumer's custom_id", "consumers", { username: "a" }, { custom_id: "a" }, null],
+  ["with the same id", "services", { id: "x" }, { id: "x" }, /the older Route one\/older has the id x/],
+  ["with the same name", "services", { name: "web" }, { name: "web" }, /has the name web/],
+  ["without a name", "services", { name: null }, { name: null }, null],
+  ["with the same username", "consumers", { username: "a" }, { username: "a" }, /has the username a/],
+  ["with the same custom_id", "consumers", { custom_id: "a" }, { custom_id: "a" }, /has the custom_id a/],
+  ["of which one has the other's username as custom_id", "consumers", { username: "a" }, { custom_id: "a" }, null],
   [
-    "a plugin's scope",
+    "with the same scope",
     "plugins",
     limit({ service: { id: "s" } }),
     limit({ service: { id: "s" } }),
     /has the plugin rate-limiting for the same target/,
   ],
   [
-    "a plugin's scope in part",
+    "of which one has a narrower scope",
     "plugins",
     limit({ service: { id: "s" } }),
     limit({ service: { id: "s" }, route: { id: "r" } }),
     null,
   ],
-  ["all requests", "plugins", limit({}), limit({}), /same target/],
-  ["a server name in another case", "snis", { name: "a.test" }, { name: "A.test" }, /has the name A\.test/],
-  ["an upstream's name in another case", "upstreams", { name: "a.test" }, { name: "A.test" }, /has the name A\.test/],
+  ["for all requests", "plugins", limit({}), limit({}), /same target/],
+  ["with names that differ only in case", "snis", { name: "a.test" }, { name: "A.test" }, /has the name A\.test/],
+  ["with names that differ only in case", "upstreams", { name: "a.test" }, { name: "A.test" }, /has the name A\.test/],
   [
-    "an address of one upstream",
+    "with the same address in one upstream",
     "targets",
     { target: "a:80", upstream: { id: "u" } },
     { target: "A:80", upstream: { id: "u" } },
     /has the target A:80/,
   ],
   [
-    "an address of two upstreams",
+    "with the same address in different upstreams",
     "targets",
     { target: "a:80", upstream: { id: "u" } },
     { target: "a:80", upstream: { id: "v" } },
     null,
   ],
-  ["a path", "routes", route({ paths: ["/a"] }), route({ paths: ["/a"] }), /matches the same requests: change hosts/],
-  ["all of its paths", "routes", route({ paths: ["/a", "/b"] }), route({ paths: ["/b"] }), /same requests/],
-  ["some of its paths", "routes", route({ paths: ["/a"] }), route({ paths: ["/a", "/b"] }), null],
   [
-    "a path on another host",
+    "with the same path",
+    "routes",
+    route({ paths: ["/a"] }),
+    route({ paths: ["/a"] }),
+    /matches the same requests: change hosts/,
+  ],
+  [
+    "of which the older has all paths of the younger",
+    "routes",
+    route({ paths: ["/a", "/b"] }),
+    route({ paths: ["/b"] }),
+    /same requests/,
+  ],
+  [
+    "of which the older has some paths of the younger",
+    "routes",
+    route({ paths: ["/a"] }),
+    route({ paths: ["/a", "/b"] }),
+    null,
+  ],
+  [
+    "with the same path on different hosts",
     "routes",
     route({ paths: ["/a"], hosts: ["a"] }),
     route({ paths: ["/a"], hosts: ["b"] }),
     null,
   ],
-  ["a host in capitals", "routes", route({ hosts: ["A.test"] }), route({ hosts: ["a.test"] }), /same requests/],
-  ["hosts in another order", "routes", route({ hosts: ["a", "b"] }), route({ hosts: ["b", "a"] }), /same requests/],
   [
-    "headers in another case and order",
+    "with hosts that differ only in case",
+    "routes",
+    route({ hosts: ["A.test"] }),
+    route({ hosts: ["a.test"] }),
+    /same requests/,
+  ],
+  [
+    "with the same hosts in a different order",
+    "routes",
+    route({ hosts: ["a", "b"] }),
+    route({ hosts: ["b", "a"] }),
+    /same requests/,
+  ],
+  [
+    "with headers that differ only in case and order",
     "routes",
     route({ headers: { "X-B": ["1"], "x-a": ["2"] } }),
     route({ headers: { "X-A": ["2"], "x-b": ["1"] } }),
     /same requests/,
   ],
-  ["a header with another value", "routes", route({ headers: { a: ["1"] } }), route({ headers: { a: ["2"] } }), null],
-  ["a path with other methods", "routes", route({ paths: ["/a"], methods: ["GET"] }), route({ paths: ["/a"] }), null],
-  ["all of its hosts", "routes", route({ hosts: ["a", "b"] }), route({ hosts: ["b"] }), /same requests/],
-  ["some of its hosts", "routes", route({ hosts: ["a"] }), route({ hosts: ["a", "b"] }), null],
   [
-    "a host, and the older route also has wildcards",
+    "with different values of a header",
+    "routes",
+    route({ headers: { a: ["1"] } }),
+    route({ headers: { a: ["2"] } }),
+    null,
+  ],
+  [
+    "with the same path, of which one restricts the methods,",
+    "routes",
+    route({ paths: ["/a"], methods: ["GET"] }),
+    route({ paths: ["/a"] }),
+    null,
+  ],
+  [
+    "of which the older has all hosts of the younger",
+    "routes",
+    route({ hosts: ["a", "b"] }),
+    route({ hosts: ["b"] }),
+    /same requests/,
+  ],
+  [
+    "of which the older has some hosts of the younger",
+    "routes",
+    route({ hosts: ["a"] }),
+    route({ hosts: ["a", "b"] }),
+    null,
+  ],
+  [
+    "with a common host, of which only the older also has a wildcard,",
     "routes",
     route({ hosts: ["a", "*.b"] }),
     route({ hosts: ["a"] }),
     null,
   ],
-  ["wildcards", "routes", route({ hosts: ["a", "*.b"] }), route({ hosts: ["*.b"] }), /same requests/],
-  ["wildcards with a port", "routes", route({ hosts: ["*.b"] }), route({ hosts: ["*.b", "*.c:80"] }), null],
+  ["with a common wildcard", "routes", route({ hosts: ["a", "*.b"] }), route({ hosts: ["*.b"] }), /same requests/],
   [
-    "all of its methods",
+    "with a common wildcard, of which only the younger also has a wildcard with a port,",
+    "routes",
+    route({ hosts: ["*.b"] }),
+    route({ hosts: ["*.b", "*.c:80"] }),
+    null,
+  ],
+  [
+    "of which the older has all methods of the younger",
     "routes",
     route({ paths: ["/a"], methods: ["GET", "POST"] }),
     route({ paths: ["/a"], methods: ["POST"] }),
     /same requests/,
   ],
   [
-    "all of its paths, hosts and methods",
+    "of which the older has all paths, hosts and methods of the younger",
     "routes",
     route({ paths: ["/a", "/b"], hosts: ["a", "b"], methods: ["GET", "PUT"] }),
     route({ paths: ["/b"], hosts: ["a"], methods: ["PUT", "GET"] }),
     /same requests/,
   ],
   [
-    "a path, but not the protocol",
+    "with the same path and different protocols",
     "routes",
     route({ paths: ["/a"] }),
     route({ paths: ["/a"], protocols: ["https"] }),
     /same/,
   ],
   [
-    "a header's value in another case",
+    "with header values that differ only in case and order",
     "routes",
     route({ headers: { a: ["X", "y"] } }),
     route({ headers: { A: ["Y", "x"] } }),
     /same/,
   ],
   [
-    "a header's pattern in another case",
+    "with header patterns that differ in case",
     "routes",
     route({ headers: { a: ["~*X"] } }),
     route({ headers: { a: ["~*x"] } }),
     null,
   ],
   [
-    "a path, and one route has an empty list of hosts",
+    "with the same path, of which one has an empty list of hosts,",
     "routes",
     route({ paths: ["/a"], hosts: [] }),
     route({ paths: ["/a"] }),
     /same/,
   ],
-  ["no path, both with an empty list", "routes", route({ paths: [], hosts: ["a"] }), route({ hosts: ["a"] }), /same/],
   [
-    "very many hosts",
+    "with the same host, of which one has an empty list of paths,",
+    "routes",
+    route({ paths: [], hosts: ["a"] }),
+    route({ hosts: ["a"] }),
+    /same/,
+  ],
+  [
+    "with the same very many hosts in a different order",
     "routes",
     route({ hosts: Array.from({ length: 300 }, (_, index) => `h${index}`) }),
     route({ hosts: Array.from({ length: 300 }, (_, index) => `h${299 - index}`) }),
@@ -147,7 +213,7 @@ const cases: readonly (readonly [string, Collection, object, object, RegExp | nu
 ];
 
 for (const [what, collection, older, younger, told] of cases)
-  test(`${collection} that share ${what} ${told ? "conflict" : "do not conflict"}`, () => {
+  test(`two ${collection} ${what} ${told ? "conflict" : "do not conflict"}`, () => {
     const claims = createClaimTable(createClaimInterests());
     assert.equal(claims.claim(claimant(collection, older)), null);
     const answer = claims.claim(claimant(collection, younger, "younger"));
@@ -169,8 +235,10 @@ const keys: readonly (readonly [
   [["two"], "two", undefined, "home", /^a Consumer of another namespace has this key/],
   [["one", "two"], "one", ["two"], "two", /^a Consumer of another namespace/],
 ];
+const routesOf = (namespaces: readonly string[] | undefined): string =>
+  `routes of ${namespaces?.join(" and ") ?? "all namespaces"}`;
 for (const [older, of, younger, by, told] of keys)
-  test(`a key for ${older ?? "all namespaces"} of ${of} and one for ${younger ?? "all"} of ${by}: ${told ? "the older has it" : "both are valid"}`, () => {
+  test(`a key of namespace ${by} for ${routesOf(younger)} ${told ? "conflicts" : "does not conflict"} with an equal, older key of namespace ${of} for ${routesOf(older)}`, () => {
     const claims = createClaimTable(createClaimInterests());
     assert.equal(claims.claim(claimant("keyauth_credentials", credential(older), "older", of)), null);
     const answer = claims.claim(claimant("keyauth_credentials", credential(younger), "younger", by));
@@ -192,7 +260,7 @@ test("a resource that conflicts with itself gets a message about the duplicate",
   assert.equal(answer, "the resource gives this key twice: remove one of the two");
 });
 
-test("a reserved match is refused to other namespaces, and free for its own namespace", () => {
+test("a reserved match is refused to other namespaces, and free for the namespace that reserved it", () => {
   const claims = createClaimTable(createClaimInterests());
   claims.reserve(claimant("routes", route({ paths: ["/a"] }), "broken", "one"));
   assert.match(claims.claim(claimant("routes", route({ paths: ["/a"] }), "x", "two")) ?? "", /Route one\/broken/);
@@ -200,7 +268,7 @@ test("a reserved match is refused to other namespaces, and free for its own name
   assert.match(claims.claim(claimant("routes", route({ paths: ["/a"] }), "x", "one")) ?? "", /Route one\/heir/);
 });
 
-test("a reserved server name is refused to other namespaces, and free for its own namespace", () => {
+test("a reserved server name is refused to other namespaces, and free for the namespace that reserved it", () => {
   const claims = createClaimTable(createClaimInterests());
   claims.reserve(claimant("snis", { name: "a.test" }, "broken", "one"));
   assert.match(
@@ -210,7 +278,7 @@ test("a reserved server name is refused to other namespaces, and free for its ow
   assert.equal(claims.claim(claimant("snis", { name: "a.test" }, "heir", "one")), null);
 });
 
-test("the first resource to reserve a match keeps it, and no other may reserve it", () => {
+test("a match that another resource has claimed or reserved cannot be reserved", () => {
   const claims = createClaimTable(createClaimInterests());
   claims.claim(claimant("routes", route({ paths: ["/taken"] }), "holder", "one"));
   claims.reserve(claimant("routes", route({ paths: ["/taken", "/a"] }), "first", "two"));

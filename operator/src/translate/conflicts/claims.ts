@@ -1,6 +1,6 @@
 /**
- * The unique properties of entities: names, ids, a plugin's scope, a key within its scope, a route's match. The older
- * resource keeps a property; the younger gets a problem that names the owner. Claims are made in the order of age.
+ * The unique properties of entities: names, ids, a plugin's scope, a key within its scope, a route's matches. The older
+ * resource keeps a property; the younger gets a problem. The oldest resource of a kind claims first.
  */
 import { refKey } from "@sluice/crds";
 import { type Collection, type CredentialExtras, entities, type Route } from "@sluice/model";
@@ -24,7 +24,7 @@ interface NamespacedClaim extends EntityClaim {
   readonly namespaces: readonly string[] | null;
 }
 
-/** Collections with host names, which are case-insensitive. */
+/** Collections whose names are host names and therefore case-insensitive. */
 const hostNames: ReadonlySet<Collection> = new Set(["snis", "upstreams"]);
 
 function named(collection: Collection, entity: Claimant["entity"], members: readonly string[]): readonly EntityClaim[] {
@@ -47,7 +47,7 @@ const targetOf = ({ upstream, target }: Claimant["entity"]): string =>
 /** Cached per entity, which never changes: every full translation claims for every entity. */
 const known = new WeakMap<object, readonly EntityClaim[]>();
 
-/** Names come first: entities with one name share the derived id, and users know the name. */
+/** Names come first, so that a conflict names them: entities with the same name also have the same derived id. */
 function claimsOf({ collection, entity }: Claimant): readonly EntityClaim[] {
   const before = known.get(entity);
   if (before) return before;
@@ -114,7 +114,7 @@ export function createClaimTable(interests: { add(claimant: Claimant): void }) {
     else keys.set(key, [{ namespaces, owner }]);
   }
 
-  /** The older route that conflicts with all matches of a route. A route with any free match is served. */
+  /** The owner of a route's first match when all its matches are taken. A route with a free match is served. */
   function conflictingRoute(own: readonly string[], { namespace }: Owner): Owner | undefined {
     let first: Owner | undefined;
     for (const match of own) {
@@ -128,7 +128,8 @@ export function createClaimTable(interests: { add(claimant: Claimant): void }) {
 
   return {
     /**
-     * Claims all properties of the entity. On a conflict it claims nothing, and returns a sentence that names the owner.
+     * Claims the properties of the entity; of a route's matches, those that are free. On a conflict it claims nothing
+     * and returns a sentence that describes the conflict; otherwise it returns null.
      */
     claim(claimant: Claimant) {
       interests.add(claimant);
@@ -154,8 +155,8 @@ export function createClaimTable(interests: { add(claimant: Claimant): void }) {
       return null;
     },
     /**
-     * Reserves the matches of a route, or the name of an SNI, that cannot be served now. Otherwise a mistake of one team
-     * would hand its requests to another namespace. Younger resources of the same namespace may claim them.
+     * Reserves the matches of a route, or the name of an SNI, that cannot be served now. Otherwise a team's mistake
+     * would hand its requests to another namespace. Younger resources of the same namespace may claim what is reserved.
      */
     reserve(claimant: Claimant) {
       interests.add(claimant);
@@ -164,7 +165,7 @@ export function createClaimTable(interests: { add(claimant: Claimant): void }) {
         collection === "snis" ? claimsOf(claimant).map(({ key }) => key) : routeMatchesOf(entity as unknown as Route);
       for (const match of own) if (!matches.has(match) && !reserved.has(match)) reserved.set(match, owner);
     },
-    /** The id of the plugin that is served for the same requests. */
+    /** The id of the plugin that has this plugin's scope; undefined if none has. */
     holderOfScope(claimant: Claimant) {
       interests.add(claimant);
       return taken.get(scopeOf(claimant.entity))?.entity.id;
@@ -179,7 +180,7 @@ export function createClaimTable(interests: { add(claimant: Claimant): void }) {
 
 /** Tracks which resources claim a key. When only one resource claims it, no other resource depends on that claim. */
 export function createClaimInterests() {
-  /** null: several owners, or one that claimed twice. */
+  /** null: several owners claim the key. */
   const interested = new Map<string, Owner | null>();
   return {
     /** Records the owner for all keys that the entity claims. */
@@ -190,7 +191,7 @@ export function createClaimInterests() {
         else if (before !== claimant.owner) interested.set(key, null);
       }
     },
-    /** Adds the owner when no other claims these keys; returns false otherwise. */
+    /** Like `add`, but stops and returns false at a key that is claimed already. */
     addExclusive(claimant: Claimant) {
       return claimKeysOf(claimant).every((key) => {
         if (interested.has(key)) return false;
@@ -198,7 +199,7 @@ export function createClaimInterests() {
         return true;
       });
     },
-    /** Removes the owner; returns false when other owners claim these keys too. */
+    /** Removes the owner's claims, but stops and returns false at a key that other owners claim too. */
     removeExclusive(claimant: Claimant) {
       return claimKeysOf(claimant).every((key) => interested.get(key) === claimant.owner && interested.delete(key));
     },

@@ -16,14 +16,14 @@ interface Case {
   /** `namespace/name` of the older resource, and its spec. */
   readonly older: readonly [string, Spec];
   readonly younger: readonly [string, Spec];
-  /** How the older resource releases its claim, apart from being deleted. */
+  /** A spec with which the older resource releases its claim. */
   readonly instead: Spec;
   readonly told: RegExp;
 }
 
 const cases: readonly Case[] = [
   {
-    what: "a match, within a namespace",
+    what: "match in one namespace",
     kind: "Route",
     older: ["default/z", { paths: ["/a"] }],
     younger: ["default/a", { paths: ["/a"] }],
@@ -31,7 +31,7 @@ const cases: readonly Case[] = [
     told: /^the older Route default\/z matches the same requests/,
   },
   {
-    what: "a match, across namespaces",
+    what: "match in different namespaces",
     kind: "Route",
     older: ["team/z", { hosts: ["a.test", "b.test"], paths: ["/a"] }],
     younger: ["default/a", { hosts: ["b.test"], paths: ["/a"] }],
@@ -39,7 +39,7 @@ const cases: readonly Case[] = [
     told: /^the older Route team\/z matches the same requests/,
   },
   {
-    what: "a name",
+    what: "name",
     kind: "Service",
     older: ["team/z", { name: "web", url: "http://z.test" }],
     younger: ["default/web", { url: "http://a.test" }],
@@ -47,7 +47,7 @@ const cases: readonly Case[] = [
     told: /^the older Service team\/z has the name web/,
   },
   {
-    what: "a username",
+    what: "username",
     kind: "Consumer",
     older: ["team/z", { username: "ann" }],
     younger: ["default/a", { username: "ann" }],
@@ -55,7 +55,7 @@ const cases: readonly Case[] = [
     told: /^the older Consumer team\/z has the username ann/,
   },
   {
-    what: "a custom_id",
+    what: "custom_id",
     kind: "Consumer",
     older: ["team/z", { username: "z", customId: "7" }],
     younger: ["default/a", { username: "a", customId: "7" }],
@@ -63,7 +63,7 @@ const cases: readonly Case[] = [
     told: /^the older Consumer team\/z has the custom_id 7/,
   },
   {
-    what: "a key, within a namespace",
+    what: "key in one namespace",
     kind: "Consumer",
     older: ["team/z", { username: "z", ...key }],
     younger: ["team/a", { username: "a", ...key }],
@@ -71,7 +71,7 @@ const cases: readonly Case[] = [
     told: /^the older Consumer team\/z has this key/,
   },
   {
-    what: "a key, across namespaces of which one is home",
+    what: "key in the home namespace and in another",
     kind: "Consumer",
     older: ["team/z", { username: "z", ...key }],
     younger: ["default/a", { username: "a", ...key }],
@@ -79,7 +79,7 @@ const cases: readonly Case[] = [
     told: /^a Consumer of another namespace has this key/,
   },
   {
-    what: "a plugin's target",
+    what: "target",
     kind: "Plugin",
     older: ["default/z", { plugin: "cors", ...toService }],
     younger: ["default/a", { plugin: "cors", ...toService }],
@@ -111,7 +111,7 @@ const problemOf = ({ problems }: Translation, kind: Kind, name: string) => probl
 
 for (const one of cases) {
   const { what, kind, older, younger, instead, told } = one;
-  test(`${kind}s that claim ${what}: the younger ${kind} gets a condition, and is served once the older ${kind} is gone`, () => {
+  test(`${kind}s that claim the same ${what}: the younger ${kind} gets a condition, and is served once the older ${kind} is gone`, () => {
     const { remove, begun, step } = scene(one);
     const problem = problemOf(begun, kind, younger[0]);
     assert.deepEqual([problem?.condition, problem?.reason], ["Accepted", "Conflicted"]);
@@ -121,20 +121,20 @@ for (const one of cases) {
     assert.equal(problemOf(after, kind, younger[0]), undefined);
   });
 
-  test(`${kind}s that claim ${what}: the younger ${kind} is served once the older ${kind} claims another value`, () => {
+  test(`${kind}s that claim the same ${what}: the younger ${kind} is served once the older ${kind} claims another value`, () => {
     const { put, step } = scene(one);
     const after = step(() => put(kind, older[0], { spec: instead }));
     assert.deepEqual([problemOf(after, kind, younger[0]), problemOf(after, kind, older[0])], [undefined, undefined]);
   });
 
-  test(`${kind}s that claim ${what}: the younger ${kind} is served once the older ${kind} belongs to another installation`, () => {
+  test(`${kind}s that claim the same ${what}: the younger ${kind} is served once the older ${kind} has a different class`, () => {
     const { put, step } = scene(one);
     const after = step(() => put(kind, older[0], { spec: { ...older[1], class: "other" } }));
     assert.equal(problemOf(after, kind, younger[0]), undefined);
   });
 }
 
-test("of two resources that were created in the same second, the first by namespace and name counts as the older resource", () => {
+test("of resources that were created in the same second, the first by namespace and name counts as the oldest", () => {
   const { clusterState, put } = testClusterState();
   const members = {
     spec: { paths: ["/a"] },
@@ -168,7 +168,7 @@ test("a grant for keys of another namespace makes equal keys conflict", () => {
   assert.deepEqual(reasons(translate(clusterState, changed)), [undefined, undefined]);
 });
 
-test("a reference allowed by a grant is served while the grant exists", () => {
+test("a Route whose reference needs a grant is served while the grant exists", () => {
   const { clusterState, put, remove } = testClusterState();
   put("Service", "shop/web", { spec: { url: "http://web.test" } });
   put("Route", "team/web", { spec: { paths: ["/web"], serviceRef: { namespace: "shop", name: "web" } } });

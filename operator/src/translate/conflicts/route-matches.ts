@@ -1,14 +1,15 @@
 /**
- * The matches of a route, as strings. They are equal when the routes match the same requests, which the older one gets.
+ * The matches of a route, as strings. Two routes with an equal match compete for the same requests, and the older route
+ * gets them.
  */
 import type { Route } from "@sluice/model";
 
-/** Cached per entity, which is never changed: every full translation asks for it. */
+/** Cached per entity, which never changes: every full translation needs the matches. */
 const known = new WeakMap<object, readonly string[]>();
 
 /**
  * One string per combination: Kong treats a route with several paths, hosts and methods as several routes. Protocols do
- * not count: they are checked after the route was chosen.
+ * not count: they are checked after the route has been chosen.
  */
 export function routeMatchesOf(route: Route): readonly string[] {
   const before = known.get(route);
@@ -26,11 +27,11 @@ type Words = readonly (string | null)[];
 const distinct = (list: readonly string[] | null): readonly string[] => [...new Set(list ?? [])].sort();
 const lower = (list: readonly string[] | null): readonly string[] =>
   distinct((list ?? []).map((text) => text.toLowerCase()));
-/** No word at all matches everything. */
+/** An empty list matches everything. */
 const orAny = (words: readonly string[]): Words => (words.length > 0 ? words : [null]);
 const together = (words: readonly string[]): Words => (words.length > 0 ? [JSON.stringify(words)] : [null]);
 
-/** The case of hosts, of header names and of their values does not matter to requests; that of patterns does. */
+/** Hosts, header names and header values are case-insensitive; patterns for header values are not. */
 function spell({ paths, hosts, methods, headers, snis }: Route): readonly string[] {
   const named = Object.entries(headers ?? {})
     .map(([name, values]) => [name.toLowerCase(), isPattern(values) ? values : lower(values)] as const)
@@ -47,7 +48,7 @@ function spell({ paths, hosts, methods, headers, snis }: Route): readonly string
 const isPattern = ([first, ...others]: readonly string[]): boolean =>
   others.length === 0 && first !== undefined && first.startsWith("~*");
 
-/** If only one of two routes with a common host has wildcards, one of the routes comes first, whatever their age. */
+/** If only one of two routes with a common host has wildcards, the router prefers one of them, whatever their age. */
 function rankOf(hosts: readonly string[]): string {
   const wildcards = hosts.filter((host) => host.includes("*"));
   if (wildcards.length === 0) return "plain";

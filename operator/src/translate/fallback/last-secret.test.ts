@@ -1,4 +1,7 @@
-/** A Certificate whose Secret becomes invalid is served with its last valid Secret until the Certificate is deleted. */
+/**
+ * A Certificate whose Secret becomes invalid is served with its last valid Secret until it has a valid one or is
+ * deleted.
+ */
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { type Resource, refKey } from "@sluice/crds";
@@ -94,7 +97,7 @@ test("a certificate whose Secret was never valid is not served", () => {
   assert.doesNotMatch(told(translation).join(), kept);
 });
 
-test("a certificate survives a restart although its Secret is broken or deleted; a new Certificate with its name starts empty", async () => {
+test("a certificate is served after a restart although its Secret is invalid or deleted; a new Certificate with its name is not", async () => {
   const { clusterState, put, remove } = testClusterState();
   put("Secret", "a", tls(first));
   put("Certificate", "site", spec("a", "a.test"));

@@ -105,7 +105,7 @@ test("another resource with the same name does not inherit the last valid versio
   assert.notDeepEqual(told().paths, [["/users"], false]);
 });
 
-test("revoked access stays revoked, although the last valid version had the access", () => {
+test("the last valid version of a route does not bring back a deleted Service", () => {
   const { put, remove, told } = scene();
   put("Secret", "key", secret("a key"));
   told();
@@ -114,14 +114,14 @@ test("revoked access stays revoked, although the last valid version had the acce
   assert.equal(told().paths?.[1] ?? true, true, "no request is sent to a removed service");
 });
 
-test("a missing reference is answered 503 although the resource itself is valid", () => {
+test("a route with a missing reference answers 503 although the route itself is valid", () => {
   const { put, told } = scene();
   told();
   put("Route", "users", route(["/users"], "nobody"));
   assert.deepEqual(told().paths, [["/users"], true]);
 });
 
-test("a last valid version with another id is not served: other resources refer to the current id", () => {
+test("a last valid version with a different id is not served: other resources refer to the current id", () => {
   const { put, told } = scene();
   told();
   put("Service", "users", { spec: { url: "nonsense", id: "5f6c1e30-7f5b-4d4b-8f8e-0d7c1f1f2a3b" } });
@@ -151,7 +151,7 @@ for (const how of ["full translation", "incremental translation"])
     assert.deepEqual(paths(changed()), [["/second"]]);
   });
 
-test("the saved version of a deleted resource is dropped when it is translated", () => {
+test("the saved version of a deleted resource is dropped by the next translation", () => {
   const { clusterState, put } = testClusterState();
   const lastValid = createLastValidVersions();
   const translate = createTranslate({ homeNamespace: "default", class: "sluice", lastValid });

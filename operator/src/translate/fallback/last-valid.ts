@@ -4,8 +4,8 @@ import { mayProtect } from "@sluice/model";
 
 /**
  * Replaces an invalid resource by its last valid version. Only its own content comes from the last version; references,
- * Secrets and grants are current, so that revoked access stays revoked. A missing reference is no reason: that resource
- * is valid, and its requests are answered 503.
+ * Secrets and grants are current, so that revoked access stays revoked. A resource with a missing reference is valid
+ * and is not replaced: its requests are answered with 503.
  *
  * @param last Its last valid version; undefined: none is known.
  */
@@ -24,7 +24,7 @@ export function withLastValid(
     dependencies: tracked.dependencies.union(before.dependencies),
     isCurrent: (lookups) => tracked.isCurrent(lookups) && before.isCurrent(lookups),
   };
-  // Other resources refer to the current id of this one.
+  // Other resources refer to the current id, so a version with a different id is no substitute.
   if (!kept?.entity || kept.item.id !== faulty.item.id) return both;
   // A version that does not protect is no substitute for one that may: serving it would leave the route open.
   const isPlugin = faulty.collection === "plugins";
@@ -40,9 +40,9 @@ export function withLastValid(
 }
 
 /**
- * Translates a Certificate whose Secret has become invalid: its current content with the last valid Secret. Clients keep
- * seeing the certificate that they know until there is a valid one or the Certificate is deleted. The Secret is saved
- * with the last valid Certificate (saved-state/last-valid-versions.ts).
+ * Translates a Certificate whose Secret has become invalid: its current content with the last valid Secret. Clients
+ * keep seeing the certificate that they know until there is a valid one or the Certificate is deleted. The Secret is
+ * saved with the last valid Certificate (saved-state/last-valid-versions.ts).
  *
  * @param translated The Certificate with its current Secret.
  * @param last The last valid Secret; undefined: none is known.

@@ -6,7 +6,7 @@ import type { Owner } from "../translation.ts";
 export const NOT_SERVED = "the resource is not served";
 export const THE_REST = "the rest of the resource is served";
 
-/** The resource is replaced by a stand-in that answers 503. */
+/** The outcome for a resource that is replaced by a stand-in that answers 503. */
 export const closedOutcome = ({ kind }: Pick<Owner, "kind">): string =>
   kind === "Route" ? "its requests are answered with 503" : "requests in its scope are answered with 503";
 

@@ -36,31 +36,36 @@ const standIns: readonly (readonly [string, object, string, readonly string[] | 
   ],
   ["an invalid rate-limiting", { plugin: "rate-limiting", targetRefs: service }, "default", ["service"]],
   [
-    "a rate-limiting for a consumer",
+    "an invalid rate-limiting for a consumer",
     { plugin: "rate-limiting", targetRefs: [{ kind: "Consumer", name: "demo" }] },
     "default",
     ["consumer"],
   ],
-  ["an invalid plugin for all requests", { plugin: "rate-limiting" }, "default", []],
-  ["a plugin for all requests outside the home namespace", { plugin: "rate-limiting" }, "team", null],
-  ["a plugin that does not protect", { plugin: "cors", targetRefs: service, config: { methods: 1 } }, "default", null],
-  ["a plugin that is disabled", { plugin: "rate-limiting", targetRefs: service, enabled: false }, "default", null],
+  ["an invalid global plugin", { plugin: "rate-limiting" }, "default", []],
+  ["an invalid global plugin outside the home namespace", { plugin: "rate-limiting" }, "team", null],
+  [
+    "an invalid plugin that does not protect",
+    { plugin: "cors", targetRefs: service, config: { methods: 1 } },
+    "default",
+    null,
+  ],
+  [
+    "an invalid plugin that is disabled",
+    { plugin: "rate-limiting", targetRefs: service, enabled: false },
+    "default",
+    null,
+  ],
   [
     "a plugin whose `enabled` is invalid",
     { plugin: "rate-limiting", targetRefs: service, enabled: "no" },
     "default",
     ["service"],
   ],
-  ["a plugin that is not known", { plugin: "oauth2", targetRefs: service }, "default", ["service"]],
-  ["a plugin that is misspelt", { plugin: "key-atuh", targetRefs: service }, "default", ["service"]],
-  ["a plugin that is misspelt, for all requests", { plugin: "key-atuh" }, "default", []],
-  ["a plugin that is misspelt, for all requests outside the home namespace", { plugin: "key-atuh" }, "team", null],
-  [
-    "a plugin that is misspelt and disabled",
-    { plugin: "key-atuh", targetRefs: service, enabled: false },
-    "default",
-    null,
-  ],
+  ["an unknown plugin", { plugin: "oauth2", targetRefs: service }, "default", ["service"]],
+  ["a misspelt plugin", { plugin: "key-atuh", targetRefs: service }, "default", ["service"]],
+  ["a misspelt global plugin", { plugin: "key-atuh" }, "default", []],
+  ["a misspelt global plugin outside the home namespace", { plugin: "key-atuh" }, "team", null],
+  ["a misspelt plugin that is disabled", { plugin: "key-atuh", targetRefs: service, enabled: false }, "default", null],
   [
     "a misspelt plugin of a consumer",
     { plugin: "key-atuh", targetRefs: [{ kind: "Consumer", name: "demo" }] },
@@ -68,9 +73,9 @@ const standIns: readonly (readonly [string, object, string, readonly string[] | 
     ["consumer"],
   ],
   ["a plugin whose name is missing", { plguin: "key-auth", targetRefs: service }, "default", ["service"]],
-  ["a plugin whose name is not a text", { plugin: 7, targetRefs: service }, "default", ["service"]],
+  ["a plugin whose name is not a string", { plugin: 7, targetRefs: service }, "default", ["service"]],
   ["a plugin whose name is too long", { plugin: "x".repeat(65), targetRefs: service }, "default", ["service"]],
-  ["a plugin of a newer CRD, with a member that is not known", { plugin: "key-auth", group: "a" }, "default", []],
+  ["a plugin with an unknown member of a newer CRD", { plugin: "key-auth", group: "a" }, "default", []],
   [
     "key-auth for a consumer",
     { plugin: "key-auth", targetRefs: [{ kind: "Consumer", name: "demo" }] },
@@ -78,7 +83,7 @@ const standIns: readonly (readonly [string, object, string, readonly string[] | 
     null,
   ],
   [
-    "targets that cannot be determined",
+    "a plugin whose targets cannot be determined",
     { plugin: "key-auth", targetRefs: [{ kind: "Rout", name: "x" }] },
     "default",
     null,
@@ -102,7 +107,7 @@ test("a stand-in has an unused id, even if a resource claims the expected one", 
   }
 });
 
-test("an unchanged stand-in is the same object, and another reason gives another stand-in", () => {
+test("an unchanged stand-in is the same object, and a different reason gives a new stand-in", () => {
   const standIns = createStandIns();
   const piece = pieceOf("Plugin", { plugin: "rate-limiting", targetRefs: service });
   const make = (reason: string) => standIns.plugin(piece, { owner, reason, isTaken: never });
@@ -111,7 +116,7 @@ test("an unchanged stand-in is the same object, and another reason gives another
   assert.notEqual(make("other"), first);
 });
 
-test("a route with valid matches and another violation answers 503; a route with invalid matches is left out", () => {
+test("a route with an unknown member answers 503; a route with an invalid path is left out", () => {
   const standIns = createStandIns();
   const entity = standIns.route(pieceOf("Route", { paths: ["/a"], serviceRef: { name: "users" }, tag: [] }), "why");
   assert.deepEqual([entity?.service, entity?._sluice], [null, { namespace: "default", unavailable: "why" }]);

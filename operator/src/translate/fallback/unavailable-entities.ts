@@ -1,7 +1,7 @@
 /**
- * Placeholders in the document for resources that cannot be served and must not leave requests unprotected. A route
- * without its service answers 503. So do the requests of an invalid plugin that protects, or that may protect because
- * it is unknown.
+ * Placeholders in the document for resources that cannot be served and must not leave requests unprotected. Requests of
+ * a route without its service are answered with 503. So are requests in the scope of an invalid plugin that protects,
+ * or that may protect because it is unknown.
  */
 import type { CheckedTranslation } from "@sluice/crds";
 import { checkEntity, deriveId, mayProtect, pluginNamed } from "@sluice/model";
@@ -13,7 +13,7 @@ type Entry = Pick<CheckedTranslation, "item" | "violations">;
 /** The model allows 1024 characters; a shortened reason is better than an unprotected route. */
 const MAX_REASON = 1000;
 
-/** Why a resource answers 503, for the nodes' logs: the first few problems in one sentence. */
+/** Why the requests of a resource are answered with 503, for the nodes' logs: its first three problems. */
 export function reasonFor({ kind, namespace, name }: Owner, messages: readonly string[]): string {
   const reason = `${kind} ${namespace}/${name}: ${messages.slice(0, 3).join("; ")}`;
   return reason.length > MAX_REASON ? `${reason.slice(0, MAX_REASON).toWellFormed()}…` : reason;
@@ -36,7 +36,7 @@ export function createStandIns() {
   }
 
   return {
-    /** The route, answering 503 with the reason; undefined when its matches are invalid too. */
+    /** The route as a stand-in that answers 503; undefined when the route is invalid apart from its service. */
     route(piece: Entry, reason: string) {
       const before = made.get(piece);
       return before?.reason === reason ? before.entity : remember(piece, reason, unavailableRoute(piece, reason));
@@ -48,7 +48,7 @@ export function createStandIns() {
     plugin(piece: Entry, { owner, reason, isTaken }: PluginOptions) {
       const before = made.get(piece);
       if (before?.reason === reason && !(before.entity && isTaken(before.entity.id))) return before.entity;
-      // A separate id: the plugin may be invalid because another one has the id derived from its name.
+      // A separate id: another plugin may have the id that is derived from the name of this one.
       return remember(piece, reason, unavailablePlugin(piece, freeId(owner, isTaken), reason));
     },
   };
@@ -69,7 +69,7 @@ function unavailablePlugin({ item, violations }: Entry, id: string, reason: stri
   // Without the consumer, which the plugin refuses, a plugin for one consumer would apply to all consumers.
   if (item.consumer && !service && !route && !consumer) return undefined;
   const entity = { id, service, route, consumer, created_at, updated_at, _sluice: { unavailable: reason } };
-  // An invalid name still closes the routes of the plugin.
+  // A plugin with an invalid name closes its routes, too.
   return (
     checkEntity("plugins", { ...entity, name }).value ?? checkEntity("plugins", { ...entity, name: "unknown" }).value
   );

@@ -1,6 +1,7 @@
 /**
- * Upstreams that are not served: Services with their names as host are refused. Without this, requests of these Services
- * would go to the host that the name resolves to in DNS, bypassing targets, health checks and client certificate.
+ * Upstreams that are not served: Services with their names as host are refused. Without this, requests of these
+ * Services would go to the host that the name resolves to in DNS, bypassing targets, health checks and client
+ * certificate.
  */
 import type { Problem } from "../../status/conditions.ts";
 import type { EntityTranslation } from "../translate-resource.ts";
@@ -10,8 +11,8 @@ interface UnservedUpstream {
   readonly owner: Owner;
   readonly why: string | undefined;
   /**
-   * Whether the Upstream must not have this name: then Services of other namespaces that use the name do not refer to
-   * it.
+   * Whether the Upstream is not allowed to have this name. If so, Services of other namespaces that use the name do not
+   * refer to it.
    */
   readonly isForeign: boolean;
 }

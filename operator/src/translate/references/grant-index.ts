@@ -10,7 +10,10 @@ import {
 } from "@sluice/crds";
 
 export interface GrantIndex extends GrantLookups {
-  /** Updates a grant (`namespace/name`); undefined: it was deleted. Returns the keys of all answers that may change. */
+  /**
+   * Updates a grant (`namespace/name`); undefined: it was deleted. Returns the keys of all lookups whose results may
+   * change.
+   */
   set(key: string, grant: Resource | undefined): readonly string[];
 }
 
@@ -37,7 +40,7 @@ const isKind = ({ group, kind }: Side, of: CrossNamespaceReference["to"]["kind"]
 
 const isNamed = ({ name }: Side): boolean => name !== undefined && name !== null && name !== "";
 
-/** Namespaces whose Consumers the grant lets refer to all Routes. */
+/** Namespaces whose Consumers may refer to all Routes because of the grant. */
 const consumersOf = (from: readonly Side[], to: readonly Side[]): ReadonlySet<string> =>
   to.some((side) => isKind(side, "Route") && !isNamed(side))
     ? new Set(from.filter((side) => isKind(side, "Consumer")).map(({ namespace }) => `${namespace}`))

@@ -11,56 +11,66 @@ const crossing = (from: CrossNamespaceReference["from"]["kind"], to: Kind, name 
 });
 const team = (kind: string) => [{ kind, namespace: "team" }];
 
-/** Grants of the namespace shop: from, to, and the references that the namespace team may then make. */
+/** Grants in the namespace shop, references from the namespace team, and whether the grants allow them. */
 const cases: readonly (readonly [string, ReturnType<typeof granting>, CrossNamespaceReference, boolean])[] = [
-  ["a kind", granting(team("Route"), [{ kind: "Service" }]), crossing("Route", "Service"), true],
+  ["for a whole kind", granting(team("Route"), [{ kind: "Service" }]), crossing("Route", "Service"), true],
   [
-    "a kind and the name of the resource",
+    "for a kind and the referenced name",
     granting(team("Route"), [{ kind: "Service", name: "a" }]),
     crossing("Route", "Service"),
     true,
   ],
   [
-    "a kind and another name",
+    "for a kind and a different name",
     granting(team("Route"), [{ kind: "Service", name: "b" }]),
     crossing("Route", "Service"),
     false,
   ],
   [
-    "any name, spelled empty",
+    "for a kind and an empty name",
     granting(team("Route"), [{ kind: "Service", name: "" }]),
     crossing("Route", "Service"),
     true,
   ],
-  ["another kind", granting(team("Route"), [{ kind: "Route" }]), crossing("Route", "Service"), false],
-  ["another kind of referrer", granting(team("Plugin"), [{ kind: "Service" }]), crossing("Route", "Service"), false],
+  ["for a different kind", granting(team("Route"), [{ kind: "Route" }]), crossing("Route", "Service"), false],
   [
-    "another namespace",
+    "for referrers of a different kind",
+    granting(team("Plugin"), [{ kind: "Service" }]),
+    crossing("Route", "Service"),
+    false,
+  ],
+  [
+    "for a different namespace",
     granting([{ kind: "Route", namespace: "other" }], [{ kind: "Service" }]),
     crossing("Route", "Service"),
     false,
   ],
   [
-    "the core kind of that name",
+    "for the core kind of that name",
     granting(team("Route"), [{ group: "", kind: "Service" }]),
     crossing("Route", "Service"),
     false,
   ],
   [
-    "Sluice's Service for a core Service",
+    "for Sluice's kind of that name",
     granting(team("Service"), [{ kind: "Service" }]),
     crossing("Service", "CoreService"),
     false,
   ],
   [
-    "a core Service",
+    "for core Services",
     granting(team("Service"), [{ group: "", kind: "Service" }]),
     crossing("Service", "CoreService"),
     true,
   ],
-  ["a Secret", granting(team("Certificate"), [{ group: "", kind: "Secret" }]), crossing("Certificate", "Secret"), true],
   [
-    "a referrer of another group",
+    "for Secrets",
+    granting(team("Certificate"), [{ group: "", kind: "Secret" }]),
+    crossing("Certificate", "Secret"),
+    true,
+  ],
+  [
+    "for referrers of a different API group",
     {
       spec: {
         from: [{ group: "x", kind: "Route", namespace: "team" }],
@@ -70,17 +80,17 @@ const cases: readonly (readonly [string, ReturnType<typeof granting>, CrossNames
     crossing("Route", "Service"),
     false,
   ],
-  ["an invalid grant", { spec: { from: "team", to: { kind: "Service" } } }, crossing("Route", "Service"), false],
-  ["nothing", {}, crossing("Route", "Service"), false],
+  ["with an invalid spec", { spec: { from: "team", to: { kind: "Service" } } }, crossing("Route", "Service"), false],
+  ["without a spec", {}, crossing("Route", "Service"), false],
 ];
 for (const [what, members, asked, allowed] of cases)
-  test(`a grant of ${what} ${allowed ? "allows" : "does not allow"} a ${asked.from.kind} that refers to a ${asked.to.kind}`, () => {
+  test(`a grant ${what} ${allowed ? "allows" : "does not allow"} a reference from a ${asked.from.kind} to a ${asked.to.kind}`, () => {
     const { clusterState, put } = testClusterState();
     put("ReferenceGrant", "shop/grant", members);
     assert.equal(createGrantIndex(clusterState.ReferenceGrant.values()).isReferenceAllowed(asked), allowed);
   });
 
-test("a grant applies only to its own namespace", () => {
+test("a grant applies only to references into its own namespace", () => {
   const { clusterState, put } = testClusterState();
   put("ReferenceGrant", "other/grant", granting(team("Route"), [{ kind: "Service" }]));
   assert.equal(
@@ -89,7 +99,7 @@ test("a grant applies only to its own namespace", () => {
   );
 });
 
-test("keys open the routes of namespaces that allow their Consumers, until the last such grant is deleted", () => {
+test("a namespace is open to the keys of another one as long as a grant lets Consumers of that one refer to all Routes", () => {
   const { put } = testClusterState();
   const grants = createGrantIndex([]);
   const consumers = granting(team("Consumer"), [{ kind: "Route" }]);

@@ -7,7 +7,7 @@ import { ApiServerError, writeErrorOf } from "./api-server-error.ts";
 const fault = (code: number, message = "the server's words", details = {}) =>
   new ApiServerError(code, { code, reason: "Conflict", message, details });
 
-test("describes the error of a failed write", () => {
+test("writeErrorOf distinguishes conflicts, rejections and other errors of a write", () => {
   const owned = {
     causes: [{ reason: "FieldManagerConflict", message: 'conflict with "kubectl" using v1', field: ".a" }],
   };
@@ -38,7 +38,7 @@ test("describes the error of a failed write", () => {
   assert.deepEqual(refusal instanceof Conflict && refusal.owners, [{ manager: "kubectl", field: ".a" }]);
 });
 
-test("finds the conditions that a manager has applied", () => {
+test("ownedConditions finds the conditions that a manager has applied", () => {
   const fieldsV1 = { "f:status": { "f:conditions": { 'k:{"type":"Accepted"}': { ".": {}, "f:status": {} } } } };
   const entry = { manager: "op", operation: "Apply", subresource: "status", fieldsV1 };
   const types = (managedFields: object[]) => [

@@ -32,7 +32,10 @@ export class ApiServerError extends Error {
   }
 }
 
-/** Builds the error from a response. A body that is not a Status (a plain `404 page not found`) becomes the message. */
+/**
+ * Builds the error from a response. A body that is not a Status (a plain `404 page not found`) is quoted in the
+ * message.
+ */
 export function apiServerErrorOf(answer: {
   code: number;
   body: string;

@@ -48,7 +48,7 @@ async function serving(answer: RequestListener, run: (served: Served) => Promise
   }
 }
 
-test("reuses its TCP connections, with the credentials of the kubeconfig", () =>
+test("calls reuse TCP connections and carry the credentials of the kubeconfig", () =>
   serving(
     (_, response) => response.end('{"ok":true}'),
     async ({ connection, requests, sockets }) => {
@@ -86,7 +86,7 @@ test("a call that is still connecting ends when its signal aborts", async (t) =>
   await assert.rejects(call, { name: "AbortError" });
 });
 
-test("reports every attempt of every request, also without a response", () =>
+test("every request is reported, even without a response", () =>
   serving(
     (request, response) => {
       if (request.url?.endsWith("/broken")) request.socket.destroy();
@@ -106,7 +106,7 @@ test("reports every attempt of every request, also without a response", () =>
     },
   ));
 
-test("escapes characters that YAML does not allow, because the API server reads applied objects as YAML", () => {
+test("characters that YAML does not allow are escaped, because the API server reads applied objects as YAML", () => {
   const sent = { text: "\u007f\u0080\u0085\u009f\u2028\u2029\ufeff\ufffe\uffff" };
   let body = "";
   return serving(
@@ -122,7 +122,7 @@ test("escapes characters that YAML does not allow, because the API server reads 
   );
 });
 
-test("retries as long as the server answers with Retry-After", () => {
+test("a request is retried when the server answers with Retry-After", () => {
   let calls = 0;
   return serving(
     (_, response) => {
@@ -136,7 +136,7 @@ test("retries as long as the server answers with Retry-After", () => {
   );
 });
 
-test("repeats a read after a broken connection, but never a write that may have taken effect", () => {
+test("a read is repeated after a broken connection, and a write that may have taken effect is not", () => {
   let calls = 0;
   return serving(
     (request, response) => (++calls === 1 || request.method !== "GET" ? request.socket.destroy() : response.end("{}")),
@@ -149,7 +149,7 @@ test("repeats a read after a broken connection, but never a write that may have 
   );
 });
 
-test("returns the server's message as an error, whether it is JSON or not", async () => {
+test("the server's message becomes an error, whether it is JSON or not", async () => {
   const status = { reason: "Forbidden", message: "no", code: 403 };
   const table: readonly (readonly [number, string, RegExp])[] = [
     [403, JSON.stringify(status), /^no$/],
@@ -168,7 +168,7 @@ test("returns the server's message as an error, whether it is JSON or not", asyn
     );
 });
 
-test("ends a stream on abort", () =>
+test("an aborted stream ends", () =>
   serving(
     (_, response) => void response.write('{"a":1}\n{"b":'),
     async ({ connection }) => {
@@ -186,7 +186,7 @@ test("ends a stream on abort", () =>
     },
   ));
 
-test("splits lines wherever chunks end, also inside a character", async () => {
+test("a stream is split into lines wherever its chunks end, even inside a character", async () => {
   const bytes = new TextEncoder().encode('{"ä":1}\n\n{"b":"€"}\n{"rest"');
   for (const size of [1, 2, 3, 7, 100]) {
     const chunks = async function* () {

@@ -143,7 +143,10 @@ const yamlSafe = (json: string): string =>
     (character) => `\\u${character.charCodeAt(0).toString(16).padStart(4, "0")}`,
   );
 
-/** Retries connections that were never established and reads that broke; a broken write may have been executed. */
+/**
+ * Milliseconds until the next attempt; undefined: no retry. Retried are connections that were never established, reads
+ * that broke, and requests that the server asks to repeat soon (429 or 503). A broken write may have been executed.
+ */
 function retryDelay(call: ApiCall, error: unknown, attempt: number): number | undefined {
   if (attempt >= attempts || call.signal?.aborted) return undefined;
   if (error instanceof ApiServerError)

@@ -16,7 +16,7 @@ const script = `
   console.log(JSON.stringify({ authorization: options.headers.Authorization, generated: generated.length }));
 `;
 
-test("credentials are read without loading the clients of every kind of Kubernetes", async () => {
+test("credentials are read without loading the clients of every Kubernetes kind", async () => {
   const { stdout } = await promisify(execFile)(process.execPath, ["--input-type=module", "--eval", script]);
   const { authorization, generated } = JSON.parse(stdout);
   assert.equal(authorization, "Bearer secret");

@@ -29,7 +29,7 @@ export async function findObject<Found>(
   }
 }
 
-/** Null: the object exists already. */
+/** Null: the object already exists. */
 export async function createObject<Created>(
   connection: ClusterConnection,
   path: string,
@@ -43,7 +43,7 @@ export async function createObject<Created>(
   }
 }
 
-/** A merge patch. Rejects with a Conflict when the object is gone or has another version than `metadata` demands. */
+/** A merge patch. Rejects with a Conflict when the object is gone or does not have the version in `metadata`. */
 export async function patchObject<Patched>(
   connection: ClusterConnection,
   path: string,

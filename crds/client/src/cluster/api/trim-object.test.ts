@@ -11,16 +11,16 @@ const metadata = {
 };
 const object = { metadata, spec: { paths: ["/one"] } };
 
-test("keeps an object's identity, and the managedFields of Sluice's kinds", () => {
+test("trimObject sets apiVersion and kind, and keeps the managedFields of Sluice's kinds", () => {
   assert.deepEqual(trimObject("Route", object), { apiVersion: "sluice.dev/v1alpha1", kind: "Route", ...object });
 });
 
-test("drops managedFields of other kinds", () => {
+test("trimObject drops managedFields of other kinds", () => {
   const { managedFields: _, ...rest } = metadata;
   assert.deepEqual(trimObject("Secret", object).metadata, rest);
 });
 
-test("drops managedFields and kubectl's last applied configuration where they are not needed", () => {
+test("without bookkeeping, trimObject drops managedFields and kubectl's last applied configuration", () => {
   const kept = { name: "one", namespace: "shop", annotations: { kept: "yes" } };
   assert.deepEqual(trimObject("Route", object, { bookkeeping: false }).metadata, kept);
   assert.deepEqual(trimObject("Route", { metadata: kept }, { bookkeeping: false }).metadata, kept);

@@ -9,7 +9,7 @@ const LAST_APPLIED = "kubectl.kubernetes.io/last-applied-configuration";
 
 /**
  * @param options.bookkeeping Whether Sluice's own kinds keep managedFields and kubectl's last-applied annotation: a
- * removal needs them to find the spec's owners. Default true. Otherwise managedFields only cost memory.
+ * removal needs them to find the spec's owners. Default true. Other kinds never keep managedFields, to save memory.
  */
 export function trimObject(kind: Kind, object: Partial<Resource>, { bookkeeping = true } = {}): Resource {
   const { apiVersion, kind: name } = kindNames[kind];
@@ -28,7 +28,7 @@ function withoutLastApplied(metadata: Metadata): Metadata {
 
 /** Strings that many resources have in common, such as condition reasons: one copy instead of one per resource. */
 const interned = new Map<string, string>();
-/** The limit of shared strings; with more of them, they are not common values. */
+/** Maximum number of shared strings. All are dropped when it is reached: so many strings are not common values. */
 const MAX_STRINGS = 4096;
 /** Characters; longer strings are specific to one resource. */
 const MAX_LENGTH = 200;

@@ -57,7 +57,7 @@ async function* watchEvents(
   }
 }
 
-/** etcd accepts objects of 1.5 MB by default; a longer line is not an event. */
+/** Characters. etcd accepts objects of 1.5 MB by default, so a longer line is not an event. */
 const longestLine = 16 * 1024 * 1024;
 
 /** Splits a byte stream into lines. A watch sends one JSON object per line. */

@@ -25,7 +25,7 @@ async function reflecting(run: (fake: Fake) => Promise<void>): Promise<void> {
   assert.equal(fake.sleepers(), 0, "no timer is left");
 }
 
-test("lists, then watches from the list's version with bookmarks' timeouts of 300 to 600 s", () =>
+test("the reflector lists, then watches from the list's version with timeouts of 300 to 600 s", () =>
   reflecting(async (fake) => {
     await fake.settle();
     assert.deepEqual(fake.calls, ["list", "watch 10"]);
@@ -33,7 +33,7 @@ test("lists, then watches from the list's version with bookmarks' timeouts of 30
     assert.ok(fake.timeouts.every((seconds) => seconds >= 300 && seconds <= 600));
   }));
 
-test("resumes from a bookmark's version without notifying the observer", () =>
+test("the reflector resumes from a bookmark's version without notifying the observer", () =>
   reflecting(async (fake) => {
     await fake.settle();
     await fake.send({ type: "BOOKMARK", object: resource("", "77") });
@@ -42,7 +42,7 @@ test("resumes from a bookmark's version without notifying the observer", () =>
     assert.deepEqual(fake.told, ["replaced a"]);
   }));
 
-test("resumes from the last event and delivers each event once", () =>
+test("the reflector resumes from the last event and delivers each event once", () =>
   reflecting(async (fake) => {
     await fake.settle();
     await fake.send({ type: "ADDED", object: resource("b", "11") });
@@ -53,7 +53,7 @@ test("resumes from the last event and delivers each event once", () =>
     assert.deepEqual(fake.told, ["replaced a", "changed b", "changed b", "removed b"]);
   }));
 
-test("lists again at once when the response or the stream reports that its version is too old", () =>
+test("the reflector lists again at once when the response or the stream reports that its version is too old", () =>
   reflecting(async (fake) => {
     await fake.settle();
     await fake.send({ type: "BOOKMARK", object: resource("", "20") });
@@ -67,7 +67,7 @@ test("lists again at once when the response or the stream reports that its versi
     assert.deepEqual(fake.waits, []);
   }));
 
-test("waits between lists when every version is too old", () =>
+test("the reflector waits between lists when every version is too old", () =>
   reflecting(async (fake) => {
     fake.failWatches(gone(), 3);
     await fake.settle();
@@ -77,7 +77,7 @@ test("waits between lists when every version is too old", () =>
     assert.equal(fake.waits.length, 3);
   }));
 
-test("waits longer after each failure, up to 30 s, and only briefly after a success", () =>
+test("the reflector waits longer after each failure, up to 30 s, and only briefly after a success", () =>
   reflecting(async (fake) => {
     fake.failLists(new Error("refused"), 8);
     await fake.settle();
@@ -89,7 +89,7 @@ test("waits longer after each failure, up to 30 s, and only briefly after a succ
     assert.equal(fake.waits.at(-1), 1200);
   }));
 
-test("waits for the time in Retry-After, at most a minute", () =>
+test("the reflector waits for the time in Retry-After, at most a minute", () =>
   reflecting(async (fake) => {
     for (const asked of [7000, 3_600_000])
       fake.failLists(new ApiServerError(429, { message: "too many requests" }, asked), 1);
@@ -99,7 +99,7 @@ test("waits for the time in Retry-After, at most a minute", () =>
     assert.deepEqual(fake.waits, [7000, 60_000]);
   }));
 
-test("reports the loss once at the start, and the list when the server answers", () =>
+test("the reflector reports an unreachable server once at the start, and the list when the server answers", () =>
   reflecting(async (fake) => {
     fake.failLists(new Error("connect ECONNREFUSED"), 3);
     await fake.settle();
@@ -107,7 +107,7 @@ test("reports the loss once at the start, and the list when the server answers",
     assert.deepEqual(fake.told, ["lost connect ECONNREFUSED", "replaced a"]);
   }));
 
-test("does not report an interruption of some seconds", () =>
+test("the reflector does not report an interruption of some seconds as a loss", () =>
   reflecting(async (fake) => {
     await fake.settle();
     fake.failWatches(new Error("reset"), 2);
@@ -148,7 +148,7 @@ test("a watch that does not open is reported", () =>
     assert.deepEqual(fake.troubles, ["the API server did not open the watch in 75 s"]);
   }));
 
-test("a watch that ends, fails, delivers nothing or has to list again is not reported", () =>
+test("a watch that ends, fails, delivers nothing or requires another list is not reported as trouble", () =>
   reflecting(async (fake) => {
     await fake.settle();
     await fake.endWatch();
@@ -165,7 +165,7 @@ test("a watch that ends, fails, delivers nothing or has to list again is not rep
     assert.deepEqual(fake.troubles, []);
   }));
 
-test("reports the loss when the server stays unreachable, and lists when it is back", () =>
+test("the reflector reports the loss when the server stays unreachable, and lists when it is back", () =>
   reflecting(async (fake) => {
     await fake.settle();
     fake.failWatches(new Error("reset"), 4);
@@ -175,7 +175,7 @@ test("reports the loss when the server stays unreachable, and lists when it is b
     assert.deepEqual(fake.told, ["replaced a", "lost reset", "replaced a"]);
   }));
 
-test("counts a kind that is not served as lost at once, and recovers", () =>
+test("the reflector counts a kind that is not served as lost at once, and recovers", () =>
   reflecting(async (fake) => {
     await fake.settle();
     await fake.send({ type: "BOOKMARK", object: resource("", "20") });
@@ -187,7 +187,7 @@ test("counts a kind that is not served as lost at once, and recovers", () =>
     assert.deepEqual(fake.told, ["replaced a", "lost no such kind", "replaced a"]);
   }));
 
-test("opens exactly one further watch when a watch delivers nothing in time", () =>
+test("the reflector opens exactly one further watch when a watch delivers nothing in time", () =>
   reflecting(async (fake) => {
     await fake.settle();
     await fake.advance(minutes(1));
@@ -199,7 +199,7 @@ test("opens exactly one further watch when a watch delivers nothing in time", ()
     assert.equal(fake.openWatches(), 1);
   }));
 
-test("reopens a watch at its last position on request, even if it is open or being opened", () =>
+test("the reflector reopens a watch at its last position on request, whether it is open or being opened", () =>
   reflecting(async (fake) => {
     await fake.settle();
     await fake.send({ type: "BOOKMARK", object: resource("", "20") });
@@ -213,7 +213,7 @@ test("reopens a watch at its last position on request, even if it is open or bei
     assert.deepEqual([fake.waits, fake.troubles, fake.told], [[], [], ["replaced a"]]);
   }));
 
-test("retries at once on request, and again after a short delay", () =>
+test("the reflector retries at once on request, and again after a short delay", () =>
   reflecting(async (fake) => {
     fake.failLists(new Error("refused"), 20);
     await fake.settle();
@@ -225,7 +225,7 @@ test("retries at once on request, and again after a short delay", () =>
     assert.deepEqual(fake.waits.slice(waits), [1200]);
   }));
 
-test("aborts a list that hangs on request, retries at once, and again after a short delay", () =>
+test("on request, the reflector aborts a list that hangs, retries at once, and again after a short delay", () =>
   reflecting(async (fake) => {
     fake.failLists(new Error("refused"), 20);
     await fake.settle();
@@ -239,7 +239,7 @@ test("aborts a list that hangs on request, retries at once, and again after a sh
     assert.equal(fake.troubles.length, troubles, "an aborted list is not reported as an error");
   }));
 
-test("a list that has just started is not aborted when another attempt is requested", () =>
+test("a list that has just started is aborted only after a grace period when another attempt is requested", () =>
   reflecting(async (fake) => {
     fake.hangLists(1);
     await fake.settle();
@@ -285,7 +285,7 @@ test("after a completed list, the next list that hangs is aborted as early as th
     assert.deepEqual(fake.calls.slice(4), ["list", "list", "watch 10"]);
   }));
 
-test("sends no request before the time in Retry-After is over, even on request, and one at once after it", () =>
+test("the reflector sends no request before the time in Retry-After is over, even if asked to, and sends one right after it", () =>
   reflecting(async (fake) => {
     fake.failLists(new Error("refused"), 5);
     fake.failLists(new ApiServerError(429, { message: "too many requests" }, 7000), 1);
@@ -313,7 +313,7 @@ test("a requested retry does not shorten the time in Retry-After", () =>
     assert.deepEqual(fake.calls, ["list", "list"]);
   }));
 
-test("aborts a watch that does not open", () =>
+test("the reflector aborts a watch that does not open, and opens another one", () =>
   reflecting(async (fake) => {
     fake.hangWatches();
     await fake.settle();
@@ -323,7 +323,7 @@ test("aborts a watch that does not open", () =>
     assert.equal(fake.openWatches(), 1);
   }));
 
-test("delays further watches when the server ends every watch at once", () =>
+test("the reflector delays further watches when the server ends every watch at once", () =>
   reflecting(async (fake) => {
     await fake.settle();
     for (let end = 0; end < 10; end++) {
@@ -333,7 +333,7 @@ test("delays further watches when the server ends every watch at once", () =>
     assert.ok(fake.calls.length <= 3, fake.calls.join());
   }));
 
-test("lists completely from time to time, because streams may miss events", () =>
+test("the reflector lists completely from time to time, because streams may miss events", () =>
   reflecting(async (fake) => {
     await fake.settle();
     for (let count = 0; count < 31; count++) {
@@ -344,7 +344,7 @@ test("lists completely from time to time, because streams may miss events", () =
     assert.deepEqual(fake.calls, ["list", "watch 10", "list", "watch 10"]);
   }));
 
-test("continues when the observer throws, and logs it", () =>
+test("the reflector continues when the observer throws, and logs the error", () =>
   reflecting(async (fake) => {
     fake.observerThrows = true;
     await fake.settle();
@@ -354,7 +354,7 @@ test("continues when the observer throws, and logs it", () =>
     assert.equal(fake.errors.length, 2);
   }));
 
-test("leaves no timer or request when it is aborted while it opens a watch, waits or lists", async () => {
+test("the reflector leaves no timer or request when it is aborted while it opens a watch, waits or lists", async () => {
   for (const prepare of [
     (fake: Fake) => fake.hangWatches(),
     (fake: Fake) => fake.failLists(new Error("refused"), 9),
@@ -371,7 +371,7 @@ test("leaves no timer or request when it is aborted while it opens a watch, wait
   }
 });
 
-test("reads a list in pages, and without pages if they expire during the list", () =>
+test("the reflector reads a list in pages, and without pages if they expire during the list", () =>
   reflecting(async (fake) => {
     fake.pages = 3;
     await fake.settle();

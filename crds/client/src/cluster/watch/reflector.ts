@@ -26,8 +26,8 @@ export interface ListQuery {
 }
 
 /**
- * Both methods reject with an ApiServerError when the server refuses, with another error for the network, and end on
- * abort.
+ * Both methods reject with an ApiServerError when the server refuses, with a different error when the network fails,
+ * and end on abort.
  */
 export interface ListerWatcher {
   list(query: ListQuery, signal: AbortSignal): Promise<ListPage>;
@@ -55,9 +55,9 @@ export interface ReflectorOptions {
   readonly log: Log;
   readonly signal: AbortSignal;
   /**
-   * Returns a signal that aborts once the connection is known to work again: the open watch and a hanging list are then
-   * restarted. The delay before the next attempt ends too, unless the server asked for it. Called before each attempt
-   * and each delay. Default: never.
+   * Returns a signal that aborts once the connection is known to work again. The reflector then restarts the open watch
+   * and a hanging list, and ends the delay before the next attempt, unless the server asked for it. Called before each
+   * attempt and each page of a list. Default: never aborts.
    */
   readonly reconnect?: () => AbortSignal;
 }
@@ -84,7 +84,7 @@ const healthyAfter = 5_000;
  * however often `reconnect` fires. Longer than the connection's own wait for a Retry-After.
  */
 export const LIST_PATIENCE = 6_000;
-/** Milliseconds. A proxy in front of an API server may ask for hours and recover in a minute. */
+/** Milliseconds. Longer Retry-After delays are cut: a proxy may ask for hours and recover in a minute. */
 const maxRetryAfter = 60_000;
 /** Milliseconds that the server may be away (a restart takes seconds) before the kind counts as lost. */
 const lostAfter = 15_000;
@@ -100,7 +100,7 @@ export async function runReflector(options: ReflectorOptions): Promise<void> {
   /** Where the watch resumes; undefined: list first. */
   let version: string | undefined;
   let listedAt = 0;
-  /** No healthy watch has followed the last list yet. */
+  /** Whether no healthy watch has followed the last list yet. */
   let isListUnconfirmed = false;
   /**
    * Doubled whenever a list is given up, until one completes: otherwise a slow server on an unstable connection would
@@ -241,7 +241,7 @@ export async function runReflector(options: ReflectorOptions): Promise<void> {
   }
 
   while (!signal.aborted) {
-    // Read before the attempt, so that an attempt that hangs while the connection recovers is cut off.
+    // Obtained before the attempt, so that an attempt that hangs while the connection recovers is cut off.
     const cutOff = reconnect();
     try {
       if (version === undefined || clock.now() - listedAt >= relistAfter) await list(cutOff);

@@ -9,7 +9,7 @@ export interface Fake {
   readonly told: readonly string[];
   /** The arguments of `trouble`. */
   readonly troubles: readonly (string | null)[];
-  /** Delays between attempts in milliseconds, without those that run beside an open list or watch. */
+  /** Delays between attempts in milliseconds, without those that run while a list or watch is open. */
   readonly waits: readonly number[];
   readonly timeouts: readonly number[];
   /** Messages of errors in the log. */
@@ -73,7 +73,8 @@ export function createFake(): Fake {
     sleep: (milliseconds, signal) =>
       new Promise((resolve) => {
         if (signal.aborted) return resolve();
-        // Not a delay between attempts: the watchdog sleeps for `silenceLimit` while a watch is open or about to open.
+        // The watchdog's sleep of `silenceLimit`, while a watch is open or about to open, is not a delay between
+        // attempts.
         if (open.size === 0 && listing === 0 && milliseconds !== silenceLimit) waits.push(milliseconds);
         const sleeper = { until: now + milliseconds, wake: () => {} };
         sleeper.wake = () => {

@@ -114,7 +114,7 @@ function resolveLink(path: string): string {
 const temporaryOf = (path: string): string =>
   join(dirname(path), `.${basename(path)}.${randomBytes(6).toString("hex")}`);
 
-/** The target's name of a temporary file; undefined for other files. */
+/** The name of the file for which a temporary file was created; undefined for other files. */
 const targetOf = (name: string): string | undefined => /^\.(.+)\.[0-9a-f]{12}$/.exec(name)?.[1];
 
 /**
@@ -128,7 +128,7 @@ export async function removeUnfinished(path: string): Promise<void> {
   for (const name of left) rmSync(join(folder, name), { force: true });
 }
 
-/** Milliseconds. A younger file may belong to a running program that does not hold the lock, such as a copy. */
+/** Milliseconds. A younger file may belong to a running program that does not hold the lock, such as `cp`. */
 const minAge = 60_000;
 
 /**

@@ -18,7 +18,7 @@ export interface WatcherOptions {
 
 /** Milliseconds. Editors move a file away before they write the new one, and a move shows the old path first. */
 const replacementPause = 20;
-/** Milliseconds. Files that are removed one after the other must not delay the others. */
+/** Milliseconds. Files that are removed one after the other must not delay reports of other files. */
 const maxReplacementPause = 200;
 /** The share of time that rescans may use: the longer they take, the rarer they are. */
 export const rescanShare = 1 / 20;
@@ -29,7 +29,7 @@ export const maxRescanInterval = 30_000;
 export function watchDirectory({ directory, interval = 1000, onChange }: WatcherOptions): () => void {
   let rescan: NodeJS.Timeout | undefined;
   let replacement: NodeJS.Timeout | undefined;
-  /** When the first file went missing that `replacement` waits for, by performance.now(). */
+  /** When the first of the missing files that `replacement` waits for went missing, by performance.now(). */
   let missingSince = 0;
   let stopped = false;
   /** Null: anything may have changed. */

@@ -5,18 +5,19 @@ import { readdir } from "node:fs/promises";
 import { join } from "node:path";
 import { type FileSettling, stampOf } from "./file-settling.ts";
 
-/** A file as read; the same object as long as the file is unchanged. */
+/** A file as read; the same object while the file is unchanged. */
 export interface CachedFile<Value> {
   readonly value: Value;
-  /** Milliseconds since the epoch: the file's mtime and its birth time. */
+  /** The file's mtime, in milliseconds since the epoch. */
   readonly changedAt: number;
+  /** The file's birth time, in milliseconds since the epoch. */
   readonly bornAt: number;
 }
 
 interface Known<Value> {
   readonly stamp: string;
   readonly digest: string;
-  /** Read so soon after its change that a later change may have the same timestamps. */
+  /** Whether the file was read so soon after its change that a later change may have the same timestamps. */
   readonly recent: boolean;
   readonly read: CachedFile<Value>;
 }
@@ -80,7 +81,7 @@ export function createFileCache<Value>(
 
 export const isResourceFile = (path: string): boolean => /\.(ya?ml|json)$/.test(path);
 
-/** Sorted paths of files below a folder, relative to the folder, without hidden files and folders behind links. */
+/** Sorted paths of files below a folder, relative to it, without hidden files and without folders behind links. */
 export async function listFiles(folder: string, isWanted: (name: string) => boolean): Promise<readonly string[]> {
   const found: string[] = [];
   const look = async (below: string): Promise<void> => {

@@ -17,7 +17,7 @@ async function inFolder(run: (path: string) => Promise<void>): Promise<void> {
   }
 }
 
-test("admits one holder at a time among all users of the file", () =>
+test("the lock admits one holder at a time among all users of the file", () =>
   inFolder(async (path) => {
     const locks = [createFileLock(path), createFileLock(path)];
     let inside = 0;
@@ -29,7 +29,7 @@ test("admits one holder at a time among all users of the file", () =>
     await Promise.all(locks.flatMap((lock) => Array.from({ length: 10 }, () => lock.run(visit))));
   }));
 
-test("is released after a failure of its holder", () =>
+test("the lock is released after a failure of its holder", () =>
   inFolder(async (path) => {
     const lock = createFileLock(path);
     await assert.rejects(
@@ -41,7 +41,7 @@ test("is released after a failure of its holder", () =>
     assert.equal(await createFileLock(path).run(async () => "in"), "in");
   }));
 
-test("passes to the next process when its holder is killed", () =>
+test("the lock passes to the next process when its holder is killed", () =>
   inFolder(async (path) => {
     const code = `import { createFileLock } from ${JSON.stringify(new URL("./file-lock.ts", import.meta.url).href)};
       void createFileLock(${JSON.stringify(path)}).run(() => { console.log("held"); return new Promise(() => setInterval(() => {}, 1e6)); });`;

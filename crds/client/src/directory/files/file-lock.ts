@@ -1,4 +1,4 @@
-/** A lock on a directory across all processes of the machine, granted in the order of arrival. */
+/** A lock on a directory across all processes of the machine. Within a process, runs keep their order. */
 import { statSync } from "node:fs";
 import { DatabaseSync } from "node:sqlite";
 import { setTimeout as sleep } from "node:timers/promises";
@@ -11,8 +11,8 @@ const longestWait = 4;
 
 /**
  * The kernel holds the lock (through SQLite, as Node has no flock), so it ends with its process in every case. A file
- * with a pid can neither be taken over without a race nor be distinguished from one whose pid was reused. The file stays empty
- * and is created on first use. A second one beside it (`-next`) holds the place of the next process: otherwise a
+ * with a pid can neither be taken over without a race nor be distinguished from one whose pid was reused. The file
+ * stays empty and is created on first use. A second file (`-next`) reserves the place of the next process: otherwise a
  * process with many writes, which leaves only short gaps, would starve the others.
  */
 export function createFileLock(path: string) {

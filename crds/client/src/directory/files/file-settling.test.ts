@@ -89,7 +89,7 @@ const LONG_WAIT = 60_000;
 
 /** Contents written to the file of a key-auth plugin, and whether the log reports a wait. */
 const edits: readonly (readonly [what: string, text: string, waits: boolean])[] = [
-  ["nothing", "", true],
+  ["an empty text", "", true],
   ["the beginning of the file, without the plugin", service("web"), true],
   ["the beginning of the file, with a part of the plugin", both.slice(0, both.indexOf("  targetRefs")), true],
   ["another name for the plugin", both.replace("key-auth", "key-"), true],
@@ -105,7 +105,7 @@ const edits: readonly (readonly [what: string, text: string, waits: boolean])[] 
   ["one more resource", `${both}---\n${service("shop")}`, false],
 ];
 for (const [what, text, waits] of edits)
-  test(`${what}, written into a file with a key-auth, ${waits ? "takes effect after the wait" : "takes effect at once"}`, () =>
+  test(`${what}, written to a file with a key-auth, ${waits ? "does not take effect at once" : "takes effect at once"}`, () =>
     bench(async ({ client, write, log, directory }) => {
       write("web.yaml", both);
       await following(client);
@@ -131,7 +131,7 @@ for (const [what, text, waits] of edits)
       await waitFor(isChanged, { what: "the replaced file to take effect" });
     }, LONG_WAIT));
 
-test("a file with a key-auth that is moved away and rewritten without it takes effect after the wait", () =>
+test("a file with a key-auth that is moved away and rewritten without the key-auth does not take effect at once", () =>
   bench(async ({ client, write, log, directory }) => {
     write("web.yaml", both);
     await following(client);
@@ -159,7 +159,7 @@ const routeEdits: readonly (readonly [what: string, text: string, waits: boolean
   ["one more path", `${routes}    - /more\n`, false],
 ];
 for (const [what, text, waits] of routeEdits)
-  test(`${what}, written into a file with Routes, ${waits ? "takes effect after the wait" : "takes effect at once"}`, () =>
+  test(`${what}, written to a file with Routes, ${waits ? "does not take effect at once" : "takes effect at once"}`, () =>
     bench(async ({ client, write, log }) => {
       write("web.yaml", routes);
       await following(client);

@@ -90,12 +90,12 @@ export function createFileSettling<Value>({
       onWait(path, left);
       return undefined;
     },
-    /** The file's present state counts. */
+    /** Records that the file's present state counts. */
     accept({ path, facts }: ObservedFile): void {
       accepted.set(path, facts.ino);
       seen.delete(path);
     },
-    /** The file was removed. */
+    /** Called when the file was removed. */
     forget(path: string): void {
       accepted.delete(path);
       seen.delete(path);

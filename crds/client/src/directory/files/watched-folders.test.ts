@@ -32,7 +32,7 @@ async function scene(run: (scene: Scene) => Promise<void>): Promise<void> {
   }
 }
 
-test("reports the path of a changed file in every folder except hidden ones", () =>
+test("the path of a changed file is reported in every folder, in hidden folders only below .status", () =>
   scene(async ({ directory, folders, told, all }) => {
     mkdirSync(join(directory, "deep/er"), { recursive: true });
     mkdirSync(join(directory, ".git"));
@@ -48,7 +48,7 @@ test("reports the path of a changed file in every folder except hidden ones", ()
     assert.deepEqual([...new Set(all)], ["a.yaml", "deep/er/b.yaml", ".status/service/c.json"]);
   }));
 
-test("watches a new folder, and a folder that replaced another folder", () =>
+test("a new folder is watched, and so is a folder that replaced another folder", () =>
   scene(async ({ directory, folders, told, all }) => {
     folders.refresh();
     mkdirSync(join(directory, "new"));
@@ -67,7 +67,7 @@ test("watches a new folder, and a folder that replaced another folder", () =>
     }
   }));
 
-test("watches a directory that is created later or again, from the next refresh on", () =>
+test("a directory that is created again is watched from the next refresh on", () =>
   scene(async ({ directory, folders, told }) => {
     folders.refresh();
     rmSync(directory, { recursive: true });
@@ -78,7 +78,7 @@ test("watches a directory that is created later or again, from the next refresh 
     await told("a.yaml");
   }));
 
-test("reports a file that Sluice's writers create or remove, and a file that other programs write or move", () =>
+test("a file that Sluice's writers create or remove is reported, and so is a file that other programs write or move", () =>
   scene(async ({ directory, folders, told, all }) => {
     folders.refresh();
     const file = join(directory, "a.yaml");

@@ -13,7 +13,7 @@ const defaultNamespace = "default";
 /** Labels and annotations with this prefix belong to Sluice; all others belong to the author of the file. */
 const ourPrefix = "sluice.dev/";
 
-/** Why the API would refuse the object's metadata, whatever the schema of its kind; undefined if it would not. */
+/** Why the API would refuse the object, whatever the schema of its kind; undefined if it would not. */
 export function metadataProblem(kind: Kind, raw: Raw): string | undefined {
   const { metadata, spec } = raw;
   if (!isMap(metadata)) return "metadata: required, a map";

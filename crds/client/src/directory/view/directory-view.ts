@@ -52,7 +52,7 @@ export function refOf(placed: ParsedResource): Ref {
 
 const keyOf = (placed: ParsedResource): string => refKey(refOf(placed));
 
-/** In the order of their positions in the files. */
+/** Compares by path and by the position in the file. */
 export const byPlace = (one: Definition, other: Definition): number =>
   one.source.path === other.source.path
     ? one.placed.document - other.placed.document
@@ -60,7 +60,9 @@ export const byPlace = (one: Definition, other: Definition): number =>
       ? -1
       : 1;
 
-/** The files of a directory and the view that follows from them. A change costs the same in a large directory. */
+/**
+ * The files of a directory and the view that follows from them. A change derives only the resources of changed files.
+ */
 export class DirectoryIndex {
   readonly #sources = new Map<string, SourceFile>();
   /** By `refKey`; of several definitions of one resource, the first counts. */
@@ -148,7 +150,7 @@ function entryOf(definition: Definition | undefined, before: ViewEntry | undefin
   return { kind: placed.kind, resource: toResource(definition), placed, source, record };
 }
 
-/** The generation changes with this hash. */
+/** Hash of the spec; the generation changes with it. */
 export function specHash(resource: Resource): string {
   return contentHash(resource.spec ?? {});
 }
@@ -174,8 +176,9 @@ function toResource({ placed, source: { file }, record }: Definition): Resource 
 }
 
 /**
- * The file's change time in milliseconds, unless the record has a generation for this very spec. All processes thus
- * agree without communication, and once a status was written a change elsewhere in the file does not affect it.
+ * The file's change time in milliseconds, unless the record has a generation for this very spec; always later than the
+ * recorded generation of a different spec. All processes thus agree without communication, and once a status has been
+ * written, a change elsewhere in the file does not affect the generation.
  */
 function generationOf(content: Resource, record: StatusRecord | undefined, changedAt: number): number {
   const changed = Math.floor(changedAt);

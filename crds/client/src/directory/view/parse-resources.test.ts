@@ -4,7 +4,7 @@ import { parseResources } from "./parse-resources.ts";
 
 const head = "apiVersion: sluice.dev/v1alpha1\nkind: Service\n";
 
-test("reports where a document is invalid, and reads the other documents", () => {
+test("the parser reports where a document is invalid, and reads the other documents", () => {
   const good = `${head}metadata: {name: good}\n`;
   const table: readonly (readonly [string, RegExp])[] = [
     ["- a\n", /a resource is a map/],
@@ -31,14 +31,14 @@ test("reports where a document is invalid, and reads the other documents", () =>
   }
 });
 
-test("reports where a text is not YAML", () => {
+test("the parser reports where a text is not YAML", () => {
   const { broken, resources, faults } = parseResources(`${head}metadata: {name: a}\n---\nspec:\n  url: "open\n`);
   assert.equal(broken, true);
   assert.deepEqual(resources, []);
   assert.deepEqual([faults[0]?.line, faults[0]?.message], [6, 'this " is not closed']);
 });
 
-test("reports where an unclosed bracket was opened, even among very many", () => {
+test("the parser reports the line of an unclosed bracket, even of very many", () => {
   for (const [depth, column] of [
     [1, 10],
     // The parser's depth limit.
@@ -56,21 +56,21 @@ test("reports where an unclosed bracket was opened, even among very many", () =>
   }
 });
 
-test("refuses a duplicate key, as kubectl does with its default strict validation", () => {
+test("the parser refuses a duplicate key, as kubectl does with its default strict validation", () => {
   const { broken, resources, faults } = parseResources(`${head}metadata: {name: a}\nspec:\n  path: /a\n  path: /b\n`);
   assert.equal(broken, true);
   assert.deepEqual(resources, []);
   assert.deepEqual([faults[0]?.line, faults[0]?.message], [6, "Map keys must be unique"]);
 });
 
-test("refuses a text whose aliases expand without bound", () => {
+test("the parser refuses a text whose aliases expand without bound", () => {
   const bomb = `a: &a [x,x,x,x,x,x,x,x,x,x]\nb: &b [${"*a,".repeat(10)}]\nc: &c [${"*b,".repeat(10)}]\nd: [${"*c,".repeat(10)}]\n`;
   const { resources, faults } = parseResources(`${head}metadata: {name: a}\nspec:\n${bomb.replace(/^/gm, "  ")}\n`);
   assert.deepEqual(resources, []);
   assert.match(faults[0]?.message ?? "", /alias/i);
 });
 
-test("returns Secrets in the form of the API, and resources without a namespace in the default namespace", () => {
+test("the parser returns Secrets in the form of the API, and places resources without a namespace in the default namespace", () => {
   const [secret] = parseResources(
     "apiVersion: v1\nkind: Secret\nmetadata: {name: a, uid: ignored}\ndata: {a: YQ==, b: YQ==}\nstringData: {b: bb}\nstatus: {}\n",
   ).resources;
@@ -83,7 +83,7 @@ test("returns Secrets in the form of the API, and resources without a namespace 
   });
 });
 
-test("reads files without resources", () => {
+test("the parser reads files without resources", () => {
   for (const text of ["", "\n", "# only a comment\n", "---\n---\n", "null\n"])
     assert.deepEqual(parseResources(text), { broken: false, resources: [], faults: [] }, JSON.stringify(text));
 });

@@ -25,7 +25,7 @@ export interface FileProblem extends Position {
 }
 
 export interface ParsedFile {
-  /** The text is not valid YAML: its resources are unknown. */
+  /** Whether the text is not valid YAML, so that its resources are unknown. */
   readonly broken: boolean;
   readonly resources: readonly ParsedResource[];
   readonly faults: readonly FileProblem[];

@@ -5,8 +5,9 @@ import type { Condition, Ref } from "../../resource.ts";
 export interface StatusRecord {
   /** The resource's creationTimestamp. An editor that replaces the file would otherwise reset it. */
   readonly created: string;
-  /** The generation of the spec with this hash. A different spec has a later generation. */
+  /** The generation of the spec whose hash is `spec`. A different spec has a later generation. */
   readonly generation?: number;
+  /** The hash of a spec. */
   readonly spec?: string;
   readonly conditions?: readonly Condition[];
 }

@@ -11,7 +11,7 @@ export interface Selection {
   readonly matches: (resource: Resource) => boolean;
 }
 
-/** In the order of their positions in the files. */
+/** The selected resources, in the order of their positions in the files. */
 export function select(view: DirectoryView, selection: Selection): readonly Resource[] {
   const selected = [...view.entries.values()].filter((held) => isSelected(held, selection));
   return selected.sort(byPlace).map(({ resource }) => resource);
@@ -39,7 +39,7 @@ export function createSubscription(options: {
     entry && isSelected(entry, selection) ? entry.resource : undefined;
 
   return {
-    /** Sends the differences to the observer. */
+    /** Sends the differences to the observer; the first view, and the first after `fail`, as a whole. */
     update(view: DirectoryView): void {
       const before = shown;
       shown = view;
@@ -54,7 +54,7 @@ export function createSubscription(options: {
         else if (old && !now) tell(() => observer.removed(old));
       }
     },
-    /** The directory cannot be read. The next view is sent as a whole. */
+    /** Called when the directory cannot be read. */
     fail(error: Error): void {
       shown = undefined;
       if (lost === error.message) return;

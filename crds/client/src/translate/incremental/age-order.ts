@@ -13,8 +13,8 @@ export function byAge({ metadata: one }: Resource, { metadata: other }: Resource
 const compare = (a: Metadata["name"], b: Metadata["name"]): number => (a === b ? 0 : a < b ? -1 : 1);
 
 /**
- * Returns the relevant resources, the older first. It keeps the order between calls: sorting an almost sorted list
- * costs a fraction, and every full translation sorts all resources.
+ * Returns a function that sorts the relevant resources, the oldest first. It keeps the order between calls, because
+ * every full translation sorts all resources, and sorting an almost sorted list costs much less.
  */
 export function createAgeOrder(
   isMeant: (resource: Resource) => boolean,

@@ -3,7 +3,7 @@ import { parseRefKey } from "../../keys.ts";
 import { isSluiceKind } from "../../kinds.ts";
 
 export class DependencyIndex {
-  /** The keys of dependent resources, by the key that they looked up, which may not exist. */
+  /** The keys of dependent resources, by the key that they looked up, whether or not it exists. */
   readonly #dependents = new Map<string, Set<string>>();
 
   add(key: string, dependencies: Iterable<string>): void {
@@ -23,10 +23,10 @@ export class DependencyIndex {
   }
 
   /**
-   * The custom resources to translate again: those that changed, and dependents.
+   * The custom resources to translate again: those that changed, and their dependents.
    *
    * @param changed Keys of resources that changed or were deleted, and other dependencies that changed.
-   * @param hasNewId Whether the entity of a custom resource has another id than before: dependents read only its id.
+   * @param hasNewId Whether the id of a custom resource's entity has changed: dependents read only the id.
    */
   affectedBy(changed: Iterable<string>, hasNewId: (key: string) => boolean): ReadonlySet<string> {
     const affected = new Set<string>();

@@ -4,7 +4,7 @@ import type { Kind, Resource } from "../../resource.ts";
 import { identityOf } from "../identity.ts";
 import type { TranslationLookups } from "./tracked-translation.ts";
 
-/** Answers from ReferenceGrants. */
+/** Lookups whose results depend on ReferenceGrants. */
 export type GrantLookups = Pick<TranslationLookups, "isReferenceAllowed" | "namespacesOpenTo">;
 
 /** Resources by kind and `namespacedName`. A kind that is missing counts as empty. */
@@ -14,14 +14,14 @@ export type ResourceLookups = ReturnType<typeof createResourceLookups>;
 
 export interface LookupsOptions {
   readonly homeNamespace: string;
-  /** Whether a resource is of this Sluice's class: others count as absent. */
+  /** Whether a resource has the class of this installation; other resources count as absent. */
   readonly isOwn: (resource: Resource) => boolean;
 }
 
 export function createResourceLookups({ homeNamespace, isOwn }: LookupsOptions) {
   const ids = new WeakMap<Resource, string>();
 
-  /** The id of a resource's entity; undefined without a resource, and for one of another class. */
+  /** The id of a resource's entity; undefined without a resource, and for a resource of another class. */
   function idOf(resource: Resource | undefined): string | undefined {
     if (!resource || !isOwn(resource)) return undefined;
     const known = ids.get(resource);

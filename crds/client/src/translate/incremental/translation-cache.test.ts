@@ -33,14 +33,14 @@ function scene() {
 }
 const serviceOf = ({ translated: [first] }: TrackedTranslation) => first?.item.service;
 
-test("another object of the same version has the identical translation", () => {
+test("a new object of the same version has the identical translation", () => {
   const { translate } = scene();
   const first = translate(route());
   assert.equal(translate(route()), first);
   assert.deepEqual([...first.dependencies], ["Service/default/web"]);
 });
 
-test("another generation and another uid are translated again, and see the last translation of the name", () => {
+test("a resource with a new generation or uid is translated again, with access to the last translation under its name", () => {
   const { translate, previous } = scene();
   const first = translate(route());
   const second = translate(route(2));
@@ -49,7 +49,7 @@ test("another generation and another uid are translated again, and see the last 
   assert.deepEqual(previous, [undefined, { value: first, isSameObject: true }, { value: second, isSameObject: false }]);
 });
 
-test("a lookup with another result is a reason to translate again", () => {
+test("a resource is translated again when one of its lookups has a different result", () => {
   const { translate, services } = scene();
   const same = route();
   assert.deepEqual(serviceOf(translate(same)), { id: ids[0] });
@@ -71,7 +71,7 @@ test("forgotten resources are translated again", () => {
   assert.notEqual(translate(route()), second);
 });
 
-test("the object of an earlier version is translated again when its name was forgotten meanwhile", () => {
+test("the object of an earlier version is translated again once its name has been forgotten", () => {
   const { translate, cache } = scene();
   const earlier = route();
   const first = translate(earlier);

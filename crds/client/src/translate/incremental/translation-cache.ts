@@ -75,7 +75,7 @@ export function createTranslationCache<Value>({ translate, versionOf }: Translat
     },
     /** @param key A `refKey`. */
     forget,
-    /** Removes the entries of all other resources. */
+    /** Removes the entries of all resources except these. */
     keepOnly(keys: ReadonlyMap<string, unknown>): void {
       for (const key of entries.keys()) if (!keys.has(key)) forget(key);
     },

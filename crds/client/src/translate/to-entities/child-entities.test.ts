@@ -27,7 +27,7 @@ test("a target's id is derived from its upstream and its address, in any spellin
   });
 });
 
-test("an invalid target does not affect its upstream and the other targets", () => {
+test("an invalid target does not affect its upstream or the other targets", () => {
   const [upstream, ...rest] = translate(resource("Upstream", { name: "u", targets }), options);
   assert.ok(upstream?.entity);
   assert.deepEqual(
@@ -45,7 +45,7 @@ test("an invalid target does not affect its upstream and the other targets", () 
   );
 });
 
-test("an invalid server name does not affect its certificate and the other names", () => {
+test("an invalid server name does not affect its certificate or the other names", () => {
   const snis = [{ name: "a.example" }, { name: "a.*.example" }, { name: "b.example", colour: 1 }];
   const [certificate, ...rest] = translate(resource("Certificate", { secretRef: { name: "tls" }, snis }), options);
   assert.ok(certificate?.entity);
@@ -64,7 +64,7 @@ test("an invalid list of targets is an error of the upstream", () => {
   );
 });
 
-test("children have the times of their parent, unless other times are given", () => {
+test("children have the times of their parent, unless the annotation has valid times for them", () => {
   const id = derivedIdOf("targets", { upstream: { id: deriveId("upstreams", "u") }, target: "a:1" });
   const timesWith = (annotation: string) => {
     const plain = resource("Upstream", { name: "u", targets: [{ target: "a:1" }] });

@@ -20,7 +20,7 @@ import { type EntityPart, entityOf, invalidField, type TranslatorInput } from ".
 
 type Members = Readonly<Record<string, unknown>>;
 
-/** An entry without `id`. */
+/** An entry of the list. */
 interface Entry {
   readonly parentId: string;
   readonly index: number;
@@ -30,7 +30,7 @@ interface Entry {
   readonly own: Members;
 }
 
-/** Empty when the list is not a list, which the parent's violations report. */
+/** Empty when the member is not a list, which the parent's violations report. */
 export function childEntities(input: TranslatorInput): readonly TranslatedEntity[] {
   const { kind, id: parentId } = input.identity;
   const child = childLists[kind];

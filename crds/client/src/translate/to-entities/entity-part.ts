@@ -17,7 +17,7 @@ export interface TranslatorInput extends SpecMembers {
   readonly identity: Identity;
   /** The kind and namespace of the resource. */
   readonly from: CrossNamespaceReference["from"];
-  /** `created_at` and `updated_at`, as far as the resource has them. */
+  /** `created_at` and `updated_at`; each is absent if the resource does not have it. */
   readonly times: { readonly created_at?: number; readonly updated_at?: number };
   readonly violations: readonly ResourceViolation[];
   readonly options: TranslateOptions;

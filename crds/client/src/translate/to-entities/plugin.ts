@@ -13,8 +13,8 @@ export const pluginParts = (input: TranslatorInput): readonly EntityPart[] => [
 ];
 
 /**
- * Includes unknown names, such as a misspelt one: routes that the plugin was meant to protect answer 503 under that
- * name.
+ * Includes unknown names, such as a misspelt one: a stand-in with that name answers 503 for the routes that the plugin
+ * was meant to protect.
  */
 function namePart({ resource }: TranslatorInput): EntityPart {
   const name: unknown = resource.spec?.plugin;
@@ -53,7 +53,7 @@ function targetParts({ from, resource, own, options }: TranslatorInput): readonl
   return found.size > 0 ? parts : [...parts, unresolvable];
 }
 
-/** Kong's spelling of targets is a violation, but must not turn the plugin into a global one. */
+/** The spelling `target_refs` is a violation, but must not turn the plugin into a global one. */
 const givenTargets = ({ spec }: TranslatorInput["resource"]): unknown => spec?.targetRefs ?? spec?.target_refs ?? [];
 
 function isTargetRef(ref: unknown): ref is TargetRef {
@@ -74,9 +74,9 @@ function globalPluginViolations({ from, resource, options }: TranslatorInput): r
   return [{ path: ["spec", "targetRefs"], message, condition: "Accepted", reason: "NotAllowed" }];
 }
 
-/** The plugin's config, with members from Secrets. */
 type Members = Readonly<Record<string, unknown>>;
 
+/** The plugin's config, with members from Secrets. */
 function configPart({ own, from, options }: TranslatorInput): EntityPart {
   const { config = {}, configFrom = [] } = own as Partial<PluginSpec>;
   let value: Members = Object(config);

@@ -26,7 +26,7 @@ function sourceViolations({ members, resource: { spec = {} } }: TranslatorInput)
   const doubled = (member: string, by: string) =>
     (members[member] ?? null) === null || !given.includes(by)
       ? []
-      : [invalidField(["spec", member], `${by} contains the ${member}: remove it`)];
+      : [invalidField(["spec", member], `${by} already sets the ${member}: remove spec.${member}`)];
   return [
     ...(given.length === 1 ? [] : [invalidField(["spec"], "set exactly one of url, host and backendRef")]),
     ...["protocol", "port", "path"].flatMap((member) => doubled(member, "url")),

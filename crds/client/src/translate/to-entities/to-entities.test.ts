@@ -138,7 +138,7 @@ const translations: readonly (readonly [ResourceKind, object, object])[] = [
   ["Consumer", { username: "demo", customId: "7", tags: ["a"] }, { username: "demo", custom_id: "7", tags: ["a"] }],
 ];
 for (const [kind, spec, expected] of translations) {
-  test(`${kind} with ${Object.keys(spec).join(", ")} gives the entity's members`, () => {
+  test(`a spec of kind ${kind} with ${Object.keys(spec).join(", ") || "no members"} gives the entity's members`, () => {
     const [item] = translate(resource(kind, spec), options);
     assert.deepEqual(item?.violations, []);
     const entity = item?.entity as unknown as Readonly<Record<string, unknown>>;
@@ -153,7 +153,7 @@ test("a Service with a backendRef names the core Service whose EndpointSlices it
   assert.deepEqual(item?.backend, { namespace: "home", name: "users", port: 4000 });
 });
 
-test("a config for nodes takes members from Secrets, and records which members these are", () => {
+test("for nodes, a config includes members from Secrets, and the translation records their paths", () => {
   const spec = {
     plugin: "rate-limiting",
     config: { minute: 5, policy: "redis", redis: { host: "redis.example" } },
@@ -171,7 +171,7 @@ test("a config for nodes takes members from Secrets, and records which members t
   assert.deepEqual(forAdmin?.item.config, spec.config);
 });
 
-test("for nodes, headers have their values from Secrets, with the paths of these values; the admin API omits such headers", () => {
+test("for nodes, headers include values from Secrets, and their paths are recorded; for the admin API, such headers are omitted", () => {
   const spec = {
     host: "a",
     upstreamHeaders: [
@@ -214,7 +214,7 @@ test("the admin API gets the key, without internal members", () => {
   assert.equal(key?.item._sluice, undefined);
 });
 
-test("an invalid key does not affect its consumer and the other keys", () => {
+test("an invalid key does not affect its consumer or the other keys", () => {
   const keys = [{ secretRef: { name: "keys" } }, { secretRef: { name: "keys", key: "good" }, ttl: 60 }, "x"];
   const [consumer, ...rest] = translate(resource("Consumer", { username: "demo", keyAuth: keys }), options);
   assert.ok(consumer?.entity);
@@ -228,7 +228,7 @@ test("an invalid key does not affect its consumer and the other keys", () => {
   );
 });
 
-test("for nodes, the age of a resource cannot be forged, because the older route wins", () => {
+test("an annotation cannot forge the age of a route for nodes, where the older route wins", () => {
   const route = resource("Route", { paths: ["/a"] });
   const annotated = { ...route, metadata: { ...route.metadata, annotations: { "sluice.dev/created-at": "1" } } };
   const createdAt = (audience: "nodes" | "admin") =>

@@ -12,7 +12,7 @@ import { type EntityPart, entityOf, invalidField, type TranslatorInput } from ".
 import { pluginParts } from "./plugin.ts";
 import { serviceParts } from "./service.ts";
 
-/** The members that only one kind has. */
+/** The parts of the entity that only one kind has. */
 const ownParts: Readonly<Record<ResourceKind, (input: TranslatorInput) => readonly EntityPart[]>> = {
   Certificate: certificateParts,
   Upstream: upstreamNameParts,
@@ -101,6 +101,6 @@ function certificateParts({ own, from, options }: TranslatorInput): readonly Ent
 function upstreamNameParts({ own: { name }, from: { namespace }, options }: TranslatorInput): readonly EntityPart[] {
   const { homeNamespace } = options;
   if (namespace === homeNamespace || typeof name !== "string" || name.startsWith(`${namespace}.`)) return [];
-  const message = `must begin with ${namespace}. - other names are allowed only in the namespace ${homeNamespace}`;
+  const message = `must begin with "${namespace}.": other names are allowed only in the namespace ${homeNamespace}`;
   return [{ violations: [{ path: ["spec", "name"], message, condition: "Accepted", reason: "NotAllowed" }] }];
 }

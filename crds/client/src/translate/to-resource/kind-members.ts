@@ -1,4 +1,6 @@
-/** Members that only some kinds of resources have: a Plugin's config, and lists whose entries are entities of their own. */
+/**
+ * Members that only some kinds of resources have: a Plugin's config, and lists whose entries are entities of their own.
+ */
 import {
   type ConfigFrom,
   kinds,
@@ -43,8 +45,8 @@ function memberAt(value: unknown, [step, ...rest]: readonly string[]): unknown {
 }
 
 /**
- * The list as a member of the spec; omitted when empty. Every entry has its id, so that the entity keeps it when it is
- * renamed.
+ * The list as a member of the spec; omitted when empty. Every entry has its entity's id, so that a renamed entity keeps
+ * the id.
  *
  * @param children All entities of the list; undefined: the list stays unchanged.
  * @param before The previous spec.
@@ -64,7 +66,10 @@ export function writeChildren(
   return entries.length > 0 ? { [list]: entries } : {};
 }
 
-/** The headers of a Service as a member of the spec. Entries from Secrets stay, unless the entity has a header of the same name. */
+/**
+ * The headers of a Service as a member of the spec. Entries from Secrets stay, unless the entity has a header of the
+ * same name.
+ */
 export function writeHeaders(
   given: readonly UpstreamHeader[] | null,
   before: Readonly<Record<string, unknown>>,

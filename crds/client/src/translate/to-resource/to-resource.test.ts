@@ -47,16 +47,21 @@ test("a new resource is created in the namespace of the resource that it refers 
 });
 
 const refused = [
-  ["an entity without a resource", { service: { id: UNKNOWN } }, "service", "there is no resource for this Service"],
   [
-    "entities in two namespaces",
+    "a reference to an entity without a resource",
+    { service: { id: UNKNOWN } },
+    "service",
+    "there is no resource for this Service",
+  ],
+  [
+    "references to entities in two namespaces",
     { service: { id: SERVICE }, consumer: { id: CONSUMER } },
     "consumer",
     "the Consumer is in the namespace home, but this resource must be in team",
   ],
 ] as const;
 for (const [what, references, member, message] of refused) {
-  test(`refuses a reference to ${what}`, () => {
+  test(`toResource refuses ${what}`, () => {
     const plugin = entity("plugins", { name: "rate-limiting", config: { minute: 1 }, ...references });
     assert.deepEqual(toResource("plugins", plugin, writing).violations, [{ path: [member], message }]);
   });
@@ -132,12 +137,12 @@ test("an entity name always gives the same resource name, and similar entity nam
   assert.notEqual(resourceName("users"), resourceName("Users"));
 });
 
-test("a plugin without an instance name is named after the plugin and its id", () => {
+test("the resource of a plugin without an instance name is named after the plugin and its id", () => {
   const plugin = entity("plugins", { name: "key-auth" });
   assert.equal(toResource("plugins", plugin, writing).value?.metadata.name, resourceName(plugin.id, "key-auth"));
 });
 
-test("an upstream contains its targets with their ids, and an annotation with times that differ", () => {
+test("an upstream contains its targets with their ids, and an annotation with the times that differ from its own", () => {
   const upstream = entity("upstreams", { name: "users.internal" });
   const member = { upstream: { id: upstream.id } };
   const targets = [
@@ -169,7 +174,7 @@ test("a certificate's Secret has the type kubernetes.io/tls, and the certificate
   assert.match(value?.metadata.name ?? "", /^certificate-[0-9a-f]{10}$/);
 });
 
-test("services and upstreams refer to their client certificate", () => {
+test("services and upstreams refer to their client certificate, which must have a resource", () => {
   const client_certificate = { id: CERTIFICATE };
   const service = entity("services", { url: "https://users", client_certificate });
   assert.deepEqual(toResource("services", service, writing).value?.spec?.clientCertificateRef, { name: "web" });
@@ -187,7 +192,7 @@ test("a Secret has the label by which it is found, and its entry's name does not
   assert.deepEqual(entry, { id: ROUTE, ttl: 5, secretRef: { name: secret.metadata.name, key: "key" } });
 });
 
-test("a credential without a key has no Secret", () => {
+test("credentialSecret throws for a credential without a key", () => {
   const credential = { ...entity("keyauth_credentials", { consumer: { id: CONSUMER }, key: "k" }), key: null };
   assert.throws(() => credentialSecret(credential, { namespace: "home" }), TypeError);
 });

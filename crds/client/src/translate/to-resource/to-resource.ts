@@ -31,9 +31,9 @@ export interface ToResourceOptions extends WriteReferencesOptions {
   readonly class?: string;
   /** Consumers: the keys, from `credentialSecret`. Default: those of `previous`. */
   readonly keyAuth?: readonly KeyAuthEntry[];
-  /** Upstreams: all of its targets. Default: those of `previous`. */
+  /** Upstreams: all targets. Default: those of `previous`. */
   readonly targets?: readonly Target[];
-  /** Certificates: all of its SNIs. Default: those of `previous`. */
+  /** Certificates: all SNIs. Default: those of `previous`. */
   readonly snis?: readonly Sni[];
   /** Certificates: the Secret, from `certificateSecret`. Default: that of `previous`. */
   readonly secretRef?: NameRef;
@@ -48,8 +48,8 @@ export const kindOfCollection = (collection: ResourceCollection): ResourceKind =
  * The full resource to apply, without status, uid and resourceVersion. It has `spec.id`, so that the entity keeps its
  * id when it is renamed. Members with their default value are omitted, unless `previous` has them.
  *
- * Violations use the entity's spelling: a reference to an entity without a resource, or with a resource in another
- * namespace than the others (references resolve by name within the namespace).
+ * Violations use the entity's spelling. They report references to an entity without a resource, and new references to
+ * an entity whose resource is in a different namespace.
  */
 export function toResource<Name extends ResourceCollection>(
   collection: Name,
@@ -90,7 +90,7 @@ export function toResource<Name extends ResourceCollection>(
   };
 }
 
-/** Unchanged children keep their times. */
+/** The annotation with the times of children; without new children, the previous annotation. */
 function childTimesOf(
   entity: Entities[ResourceCollection],
   { targets, snis, previous }: ToResourceOptions,
@@ -106,7 +106,7 @@ interface Parts {
   readonly options: ToResourceOptions;
 }
 
-/** The derived members of each kind. */
+/** The members of each kind's spec, without name, id, class and references. */
 const own: Readonly<Record<ResourceKind, (entity: Members, parts: Parts) => Members>> = {
   Certificate: (_, { written, before, options: { snis, secretRef = before.secretRef } }) => ({
     ...written,
@@ -129,7 +129,9 @@ const own: Readonly<Record<ResourceKind, (entity: Members, parts: Parts) => Memb
 const headersOf = ({ upstream_headers }: Members, { before }: Parts): Members =>
   writeHeaders(upstream_headers as Entities["services"]["upstream_headers"], before);
 
-/** Keeps the form in which the previous resource specifies the upstream, so that its field owner does not change. */
+/**
+ * Keeps the form (url, backendRef or host) of the previous resource, so that the owner of these fields does not change.
+ */
 function keepSource(entity: Members, parts: Parts): Members {
   if (typeof parts.before.url !== "string") return keepBackend(entity, parts);
   const { protocol: _protocol, host: _host, port: _port, path: _path, ...rest } = parts.written;
@@ -170,7 +172,7 @@ function nameFor(kind: ResourceKind, entity: Members, id: string): string {
   return resourceName(id, kind === "Plugin" && typeof entity.name === "string" ? entity.name : kind);
 }
 
-/** Written although it is the default: an upstream with a hash input and no algorithm would use consistent-hashing. */
+/** Written even if it is the default: an upstream with a hash input and no algorithm would use consistent-hashing. */
 const algorithmMember = (collection: Collection, { algorithm, hash_on }: Members): Members =>
   collection === "upstreams" && hash_on !== "none" ? { algorithm } : {};
 
