@@ -21,7 +21,7 @@ export interface KubernetesObject {
 /** Each constructor accepts a Kubernetes object; the API server validates it, in a preview too. */
 type Constructor = new (name: string, object: never, options?: CustomResourceOptions) => CustomResource;
 
-/** By the first part of the API group, version and kind. */
+/** Pulumi's constructors by the first part of the API group, then by version and by kind. */
 const constructors = kubernetes as unknown as Readonly<
   Record<string, Partial<Record<string, Record<string, Constructor>>>>
 >;
@@ -40,7 +40,7 @@ export const timeouts = { create: "5m", update: "5m", delete: "30s" } as const;
 const untilPodsEnd = { ...timeouts, delete: "3m" } as const;
 const withPods: readonly string[] = ["Deployment", "StatefulSet", "Namespace"];
 
-/** Creates the object as a resource named like it. Kinds unknown to Pulumi become custom resources. */
+/** Creates the object as a resource of the same name. Kinds unknown to Pulumi become custom resources. */
 export function createPulumiObject(object: KubernetesObject, options: CustomResourceOptions = {}): CustomResource {
   const { kind, metadata } = object;
   const made = constructorOf(object) ?? kubernetes.apiextensions.CustomResource;

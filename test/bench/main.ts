@@ -1,7 +1,8 @@
 /**
  * `npm run bench -- [proxy [case ...]] [user-api [case ...]] [swap] [apply] [reload] [admin]`: measures, prints, and
  * writes test/bench/results/<bench>.{md,json}; all benches by default. Missed bounds are reported, not failures.
- * `--seconds` and `--rounds` change the duration of cases, and then nothing is written.
+ * `--seconds` and `--rounds` change the duration of the cases of proxy, user-api and `--against`, and their results are
+ * not written.
  *
  * `npm run bench -- --against FOLDER --name COMMIT` compares this version with a built checkout of another one.
  */

@@ -1,4 +1,4 @@
-/** Malformed and hostile input: each gets an error with a code, in time, and the server keeps running. */
+/** Malformed and hostile input is answered in time and without an internal error, and the server keeps running. */
 import assert from "node:assert/strict";
 import { connect } from "node:net";
 import { text } from "node:stream/consumers";

@@ -68,7 +68,7 @@ function refuse(message: string): void {
 /**
  * Trusts authorities for Redis and Postgres, in addition to those of Node.
  *
- * @throws StartFailure when the file cannot be read or holds no certificate.
+ * @throws StartFailure when the file cannot be read, holds no certificate, or holds an invalid one.
  */
 async function trustCertificates(file: string): Promise<void> {
   const text = await readFile(file, "utf8").catch((error: unknown) => {

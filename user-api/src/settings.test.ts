@@ -3,7 +3,7 @@ import { describe, it } from "node:test";
 import { defaultLimits, defaultSubscriptionLimits, type SubscriptionLimits } from "./limits/limits.ts";
 import { readSettings, type Settings } from "./settings.ts";
 
-/** All programs on a machine count as one client. */
+/** Development mode has no limit per client, because all programs on a machine count as one client. */
 const subscriptionLimits: SubscriptionLimits = { ...defaultSubscriptionLimits, clientConnections: 0 };
 
 const defaults: Settings = {

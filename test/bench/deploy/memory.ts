@@ -8,6 +8,7 @@ import type { DeployStage } from "./stage.ts";
 
 /** The maximum percentage of a pod's limit that it may use; the rest is reserve. */
 const BOUND = 75;
+/** Seconds before memory is measured. */
 const REST = 30;
 
 /** The components that hold configuration. */

@@ -93,7 +93,7 @@ async function run(cluster: Cluster, script: string): Promise<string> {
 
 const body = (url: string): string => `
   const response = await fetch(${JSON.stringify(url)});
-  if (response.status !== 200) throw new Error("it answers " + response.status);
+  if (response.status !== 200) throw new Error("the status is " + response.status);
   process.stdout.write(await response.text());`;
 
 const firstAnswer = (url: string, key: string): string => `
@@ -102,5 +102,5 @@ const firstAnswer = (url: string, key: string): string => `
     headers: { "content-type": "application/json", apikey: ${JSON.stringify(key)} },
     body: JSON.stringify({ query: "{ users { name } }" }),
   });
-  if (response.status !== 200) throw new Error("it answers " + response.status);
+  if (response.status !== 200) throw new Error("the status is " + response.status);
   console.log("answered");`;

@@ -22,7 +22,7 @@ export interface UntilOptions {
   readonly timeout?: number;
 }
 
-/** Requests until the proxy answers 200; resolves to the time of that response on the clock of `performance.now`. */
+/** Sends requests until the proxy answers 200. Resolves to the time of that response by `performance.now`. */
 export async function untilServed(port: number, path: string, options: UntilOptions = {}): Promise<number> {
   const { interval = 1, timeout = 30_000 } = options;
   const end = performance.now() + timeout;

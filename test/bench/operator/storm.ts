@@ -9,7 +9,7 @@ import type { OperatorStage } from "./stage.ts";
 
 /**
  * The number of Routes that are changed in turn. The first change of each adds a path, which needs memory. All have it
- * before memory is measured, so that later growth is the operator's own.
+ * before the growth of memory is measured, so that the growth is the operator's own.
  */
 const CHANGED = 1000;
 

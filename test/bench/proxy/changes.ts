@@ -114,7 +114,7 @@ export async function changes(field: Field): Promise<BenchReport> {
   );
   const push = new Push(pushPort, token);
   await push.put(documentWith(stage, content));
-  // The sender and the reader of the changes use CPU of the same machine.
+  // For comparison, a server that ignores the changes: their sender and reader use CPU of the same machine too.
   const sink = new Push((await stage.keep(startOurs("sink", [join(peers, "sink.ts")]))).port, token);
   const waits: number[] = [];
   const url = `http://127.0.0.1:${sluice.port}/api/x`;

@@ -1,4 +1,4 @@
-/** WebSocket connections that send the next message when the last one was echoed. */
+/** WebSocket connections that send the next message as soon as the previous one has been echoed. */
 import { once } from "node:events";
 import { WebSocket } from "ws";
 import type { WrkResult } from "./wrk.ts";

@@ -44,7 +44,7 @@ export const proxyCases = Object.keys(cases) as readonly ProxyCase[];
  * Runs cases in order and passes on each report when it is complete. The report of a case that cannot be measured
  * contains the reason, and the other cases still run.
  *
- * @param effort Overrides each case's own.
+ * @param effort Overrides the effort of each case.
  */
 export async function benchProxy(
   chosen: readonly ProxyCase[],

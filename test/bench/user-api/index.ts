@@ -31,7 +31,7 @@ const cases = {
 export type UserApiCase = keyof typeof cases;
 export const userApiCases = Object.keys(cases) as readonly UserApiCase[];
 
-/** @param effort Overrides each case's own. */
+/** @param effort Overrides the effort of each case. */
 export async function benchUserApi(
   chosen: readonly UserApiCase[],
   onReport: (name: UserApiCase, report: BenchReport) => void,

@@ -23,7 +23,7 @@ export function openNotify({ url, heartbeatMilliseconds = HEARTBEAT }: NotifyTra
     let failures = 0;
     const closing = new AbortController();
 
-    /** Receives messages until the connection is lost; then it rejects. */
+    /** Receives messages until the connection is lost, and rejects with the reason. */
     async function receive(): Promise<void> {
       const client = new Client({
         connectionString: url,

@@ -25,7 +25,7 @@ const PAGE = 500;
  * read here, so that no user is delivered twice.
  */
 const PAGES = 100;
-/** Milliseconds. */
+/** Milliseconds before the next attempt after a failure. */
 const RETRY = 1_000;
 
 /** The smallest UUIDv7 of a time, in milliseconds since 1970. */
@@ -34,7 +34,7 @@ export function firstIdAt(milliseconds: number): string {
   return `${hex.slice(0, 8)}-${hex.slice(8, 12)}-7000-8000-000000000000`;
 }
 
-/** The time at which a UUIDv7 was made. */
+/** The time at which a UUIDv7 was made, in milliseconds since 1970. */
 export const creationTime = (id: string): number => Number.parseInt(id.slice(0, 8) + id.slice(9, 13), 16);
 
 export const earlier = (one: string | undefined, other: string): string =>

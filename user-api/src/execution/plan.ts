@@ -59,8 +59,8 @@ type Fragments = ReadonlyMap<string, FragmentDefinitionNode>;
 class UnsupportedByPlan extends Error {}
 
 /**
- * The query must be valid. Returns null for a query that plans do not support: one with directives, introspection,
- * interfaces, unions or the response key `__proto__`.
+ * The query must be valid. Returns null for a query that plans do not support, such as one with directives,
+ * introspection, interfaces, unions or the response key `__proto__`.
  */
 export function compilePlan(
   node: OperationDefinitionNode,
@@ -130,7 +130,7 @@ function collect(
       continue;
     }
     if (selection.kind === Kind.FRAGMENT_SPREAD) {
-      // Once per selection: fragments that spread each other twice would double the work with each level.
+      // Each fragment is expanded once: fragments that spread each other twice would double the work with each level.
       if (into.spread.has(selection.name.value)) continue;
       into.spread.add(selection.name.value);
     }

@@ -216,7 +216,7 @@ function subscriptionRootError(
   operations: readonly OperationDefinitionNode[],
   fragmentsOf: ReadonlyMap<string, FragmentDefinitionNode>,
 ): GraphQLError | null {
-  // Iterative, because fragment cycles are not checked yet; each fragment counts wherever it is spread.
+  // Iterative, and visits each fragment once, because fragment cycles are not checked yet.
   const fragments = new Map(fragmentsOf);
   const sets: SelectionSetNode[] = operations
     .filter(({ operation }) => operation === OperationTypeNode.SUBSCRIPTION)

@@ -42,8 +42,8 @@ export const subscriptionLimitSettings = {
   /** Sockets and event streams that may be open at a time. */
   connections: { suffix: "CONNECTIONS", standard: 20_000, min: 0, max: 1_000_000 },
   /**
-   * Sockets and event streams per client; 0: unlimited. All users behind one API key are one consumer, so it gets a
-   * quarter of all connections.
+   * Sockets and event streams per client; 0: unlimited. All users behind one API key are one consumer, so by default a
+   * client may have a quarter of all connections.
    */
   clientConnections: { suffix: "CLIENT_CONNECTIONS", standard: 5_000, min: 0, max: 1_000_000 },
   /** Bytes of memory for the requests and documents of one client's operations. */

@@ -5,7 +5,7 @@ import { BlockList, isIP, isIPv6 } from "node:net";
 import type { GraphQLError } from "graphql";
 import { failure } from "../errors.ts";
 
-/** Carries the secret that the gateway shares with this service: `upstream_headers` of its Service adds it. */
+/** Carries the secret that the gateway shares with this service: `upstream_headers` of the gateway's Service adds it. */
 export const SECRET_HEADER = "x-gateway-secret";
 
 /** The members of a request that identify its caller. */
@@ -67,7 +67,7 @@ export function makeIdentifyCaller({ gatewaySecret, directCalls }: TrustOptions)
     // Without the secret, consumer headers are ignored.
     if (directCalls && isLoopback(remoteAddress)) {
       if (isRebound(headers))
-        return { refusal: failure("FORBIDDEN", "Without a gateway, only pages of this machine may send requests") };
+        return { refusal: failure("FORBIDDEN", "Without a gateway, web pages of other hosts may not send requests") };
       return { consumer: null, address: remoteAddress ?? "", gateway: false };
     }
     return refused("Requests are accepted only through the gateway");

@@ -10,7 +10,7 @@ export type Demand =
 
 /**
  * The default for root fields without a rule. `open`: no requirement. `anonymous-read`: mutations need a consumer.
- * `authenticated`: all fields need one.
+ * `authenticated`: all root fields need one.
  */
 export const accesses = ["open", "anonymous-read", "authenticated"] as const;
 export type Access = (typeof accesses)[number];

@@ -77,7 +77,7 @@ describe("the form in which addresses are compared", () => {
       ["а@x.org", "a@x.org"],
       ["ann@exämple.org", "ann@example.org"],
       ["ann@exаmple.org", "ann@example.org"],
-      // Compatibility forms of the local part are other mailboxes.
+      // Compatibility forms of the local part are different mailboxes.
       ["ａnn@x.org", "ann@x.org"],
     ] as const) {
       assert.notEqual(emailKey(one), emailKey(other));
