@@ -63,7 +63,7 @@ export async function startAdmin(options: AdminOptions): Promise<Admin> {
     address,
     async close() {
       const closed = app.close();
-      // Pending waits for nodes are answered `pending`.
+      // Writes that still wait for nodes are answered with `pending`.
       closing.abort();
       await closed;
       await access.close();

@@ -19,8 +19,8 @@ export interface AdminRequest {
   readonly headers: IncomingHttpHeaders;
   readonly bytes: Buffer | undefined;
   /**
-   * The caller is authenticated, if that is required, and uses one of the listener's host names. False is only possible
-   * for GET / and GET /status.
+   * Whether the caller is authenticated, if that is required, and uses one of the listener's host names. False is only
+   * possible for GET / and GET /status.
    */
   readonly trusted: boolean;
 }

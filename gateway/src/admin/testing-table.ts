@@ -7,7 +7,7 @@ import { deriveId } from "@sluice/model";
 import { type AdminRig, type RequestOptions, startAdminRig } from "./testing.ts";
 
 export interface Row extends RequestOptions {
-  /** The behaviour, as a sentence. */
+  /** The behaviour: with the name of the table as its subject, it is a sentence. */
   readonly does: string;
   /** `POST /services` */
   readonly ask: string;

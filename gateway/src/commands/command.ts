@@ -4,7 +4,7 @@ import type { Logger } from "pino";
 
 export interface Running {
   close(): Promise<void>;
-  /** The action on SIGHUP. Null or absent: no action; SIGHUP ends the process. */
+  /** The action on SIGHUP. Null or absent: SIGHUP ends the process. */
   readonly reopenLogs?: (() => void) | null;
 }
 

@@ -45,7 +45,7 @@ async function run(line: string, { migrations = [old], answer, env = {} }: More 
 const both = { migrations: [old, change] };
 const needs = "database needs bootstrapping; run 'sluice migrations bootstrap'";
 
-test("the subcommands bootstrap, upgrade and reset a database, with Kong's messages and exit codes", async () => {
+test("the command migrations bootstraps, upgrades and resets a database, with Kong's messages and exit codes", async () => {
   const steps: readonly (readonly [line: string, answer: string, more?: More])[] = [
     ["list", `3 | ${needs}`],
     [

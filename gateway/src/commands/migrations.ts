@@ -30,8 +30,8 @@ export interface MigrationsCommand {
 }
 
 /**
- * Milliseconds for one statement. Some statements rewrite a table, and the first one waits until the migrations of a
- * concurrent process have ended.
+ * Milliseconds for one statement. Some statements rewrite a table, and one waits until the migrations of a concurrent
+ * process have ended.
  */
 const TIMEOUT = 60_000;
 

@@ -1,6 +1,6 @@
 /**
  * Combines the takes of one turn of the event loop into one script for one Redis: one round trip and one command for
- * any number of takes. ioredis' pipelines need a command and a promise per take, and the next pipeline waits for the
+ * many takes. ioredis' pipelines need a command and a promise per take, and the next pipeline waits for the
  * response to the previous one.
  */
 

@@ -49,7 +49,9 @@ end
 return answer
 `);
 
-/** KEYS: counters. ARGV: for each the increment and its lifetime in milliseconds. Returns their values. */
+/**
+ * KEYS: counters. ARGV: for each counter the increment and its lifetime in milliseconds. Returns the counters' values.
+ */
 export const addScript = script(`
 local counts = {}
 for i, key in ipairs(KEYS) do

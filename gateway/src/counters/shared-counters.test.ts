@@ -129,7 +129,7 @@ test("a slot whose owner died during a write blocks no other thread", () => {
   assert.deepEqual(counters.take([counter("one")]), { admitted: true, counts: [2] });
 });
 
-test("all threads count in the same memory", () => {
+test("all users of the same memory share its counters", () => {
   const memory = createCountersMemory(32);
   new SharedCounters({ memory, owner: 0 }).take([counter("one")]);
   assert.deepEqual(new SharedCounters({ memory, owner: 1 }).take([counter("one")]).counts, [2]);

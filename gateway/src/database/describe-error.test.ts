@@ -24,7 +24,7 @@ for (const [code, message, advice] of faults) {
   });
 }
 
-test("an error code without a remedy is reported unchanged", () => {
+test("an error whose code has no remedy is reported with its message only", () => {
   const fault = new DatabaseFault("out of memory", { code: "53200" });
   assert.equal(describeDatabaseError(fault), `${prefix}out of memory`);
 });
@@ -35,6 +35,6 @@ test("an unreachable database is reported with the reason", () => {
   assert.equal(describeDatabaseError(away), away.message);
 });
 
-test("an invalid statement is not reported as an error of the database", () => {
+test("an invalid statement does not mean that the database is unavailable", () => {
   for (const code of ["23505", "42601", "22P02"]) assert.equal(isUnavailable(new DatabaseFault("x", { code })), false);
 });

@@ -17,7 +17,7 @@ export const isUnavailable = (error: unknown): boolean =>
   error instanceof DatabaseUnreachable ||
   (error instanceof DatabaseFault && (MISSING.has(error.facts.code) || isServerState(error.facts.code)));
 
-/** By the prefix of a SQLSTATE (Postgres documentation, appendix A). */
+/** Remedies by the prefix of a SQLSTATE (Postgres documentation, appendix A). */
 const advices: readonly (readonly [code: string, advice: string])[] = [
   ["53100", "free space on the disk of the database"],
   ["53300", `raise max_connections of the server, or lower ${names.pgPoolSize.variable}`],

@@ -1,4 +1,4 @@
-/** Opens the database of the settings. */
+/** Opens the database that the settings name. */
 import { readFile } from "node:fs/promises";
 import { type DatabaseSettings, databaseSettings as names } from "../settings/database.ts";
 import { SettingsError } from "../settings/error.ts";

@@ -1,4 +1,4 @@
-/** Opens the source of documents that the settings select. */
+/** Opens the source from which the settings say that documents come. */
 import { PemError, readPemFiles } from "@sluice/model/serving";
 import type { Logger } from "pino";
 import type { DatabaseQuery } from "../counters/database-counters.ts";

@@ -1,6 +1,6 @@
 /**
- * Address ranges that configured connections must not reach: this machine, link-local addresses, and the metadata
- * services of clouds, also when an IPv6 address embeds one of them.
+ * Address ranges that configured connections must not reach, such as this machine, link-local and multicast addresses,
+ * and the metadata services of clouds; also when an IPv6 address embeds an address of these ranges.
  */
 import { type BlockList, isIP } from "node:net";
 import { addressSet, canonicalAddress, isInAddressSet } from "./address-set.ts";

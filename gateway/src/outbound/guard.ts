@@ -1,7 +1,7 @@
 /**
  * Checks the destination of every configured connection (to upstreams, by health checks, to a plugin's Redis). It
- * refuses this machine, link-local addresses, metadata services of clouds and the gateway's own listeners, whether an
- * address is configured or returned by DNS. Use it through `connect.ts`.
+ * refuses the ranges in address-ranges.ts, such as this machine and metadata services of clouds, and the gateway's own
+ * listeners, whether an address is configured or returned by DNS. Use it through `connect.ts`.
  */
 import { type LookupAddress, type LookupOptions, lookup } from "node:dns";
 import { isIP, type LookupFunction } from "node:net";
@@ -17,7 +17,7 @@ export class ForbiddenAddressError extends Error {
 }
 
 export interface GuardOptions {
-  /** See `ProxySettings`. */
+  /** The entries of SLUICE_ALLOWED_UPSTREAMS. */
   readonly allowedUpstreams: readonly string[];
   /** The gateway's listeners that are known at this point. */
   readonly ownListeners: readonly Address[];

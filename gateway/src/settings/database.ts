@@ -1,5 +1,5 @@
 /**
- * Start-up settings of all commands that use a database. Names and defaults follow Kong's `pg_*` where Kong has them.
+ * Start-up settings of all commands that use a database. Names follow Kong's `pg_*` where Kong has the same setting.
  */
 import { defineSettings, type SettingsOf } from "@sluice/model/serving";
 

@@ -162,8 +162,8 @@ type References = Readonly<Record<string, { readonly id: string } | null>>;
 
 /**
  * The entities of `after`; those with derived ids get the ids of their counterparts in `before`. A document may leave
- * ids out: they then follow from names. A store may hold the same entity under another id, such as a random one from
- * its creation; the document then means that entity.
+ * ids out: they then follow from names. A store may hold the same entity under a different id, such as a random one
+ * from its creation; the document then means that entity.
  */
 function adoptIds(before: EntityLists, after: EntityLists): EntityLists {
   const renamed = new Map<string, string>();

@@ -8,7 +8,7 @@ interface Waiting<Outcome> {
 
 /** A write is committed at once if no commit is under way. An error of `commit` rejects all writes of the group. */
 export interface GroupCommitOptions<Outcome> {
-  /** Does each of the lists completely or not at all; resolves to their outcomes. */
+  /** Commits each of the lists completely or not at all; resolves to their outcomes. */
   readonly commit: (group: readonly (readonly Write[])[]) => Promise<readonly (Outcome | Promise<Outcome>)[]>;
   /** Maximum number of writes in a group of several lists. */
   readonly most: number;

@@ -122,7 +122,7 @@ export type WriteOutcome =
 export interface Store {
   list<Name extends Collection>(collection: Name, options: ListOptions): Promise<EntityPage<Name>>;
   find<Name extends Collection>(collection: Name, by: Lookup): Promise<Entities[Name] | null>;
-  /** Does all writes in order, each seeing the earlier ones, or none of the writes. */
+  /** Does all writes in order, each seeing the earlier ones; or does none of them. */
   write(writes: readonly Write[], options?: StoreWriteOptions): Promise<WriteOutcome>;
   /** Whether entities are in a database (`database` of the model's CheckOptions). Default: false. */
   readonly database?: boolean;

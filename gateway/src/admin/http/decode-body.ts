@@ -52,7 +52,7 @@ export function readForm(type: string | undefined, { contentType = "", bytes = B
 /**
  * Decodes a JSON object.
  *
- * @throws HttpError 400, or 415 for another content type.
+ * @throws HttpError 400, or 415 for any other content type.
  */
 export function decodeJson({ contentType, bytes = Buffer.alloc(0) }: ReceivedBody, bounds: JsonLimits): RawMembers {
   if (mediaTypeOf(contentType) !== "application/json") throw unsupportedType();

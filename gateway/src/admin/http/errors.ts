@@ -112,7 +112,7 @@ const told: ErrorsByKind = {
     const fields = [...new Set(owners.map(({ field }) => field))];
     const said = fields.length === 1 ? "is managed by" : "are managed by";
     return new HttpError(409, {
-      message: `${what}: ${fields.join(", ")} ${said} ${managers}; change it there`,
+      message: `${what}: ${fields.join(", ")} ${said} ${managers}; make the change there`,
       owners,
     });
   },

@@ -1,4 +1,4 @@
-/** GET / and similar endpoints (docs/reference/kong-compatibility.md#information). */
+/** The body of GET / (docs/reference/kong-compatibility.md#information). */
 import { hostname } from "node:os";
 import { type Declaration, pluginNamed, pluginNames } from "@sluice/model";
 import { type AdminSettings, adminSettings } from "../../settings/admin.ts";

@@ -12,7 +12,7 @@
  *
  * where `row` is the table's row in the form of to_jsonb, and `expected` the row that must exist. The result is
  * {"revision", "effects": [{"before", "after", "along": [{"collection", "row"}]}]}, or
- * {"fault": {"index", "code", "constraint", "table", "message"}} and nothing is written then.
+ * {"fault": {"index", "code", "constraint", "table", "message"}}; in that case, nothing is written.
  */
 export const baseWrite = `
 -- The rows that are removed together with a row, because their foreign keys cascade.

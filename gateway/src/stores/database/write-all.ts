@@ -13,6 +13,7 @@ export type WriteAllResult =
 
 /** SQLSTATEs of transactions that can be retried: serialization failure, deadlock. */
 const AGAIN = new Set(["40001", "40P01"]);
+/** Maximum attempts for one transaction. */
 const TRIES = 3;
 
 /** Carries a result out of a transaction that is rolled back. */

@@ -5,7 +5,7 @@ import type { Write, WriteFault } from "../store.ts";
 /** A fault as the SQL function write_all reports it. */
 export interface DatabaseFaultRow {
   readonly index: number;
-  /** The SQLSTATE, or one of ours: SL001 changed, SL002 removed in the meantime. */
+  /** The SQLSTATE, or a code of write_all: SL001 changed, SL002 removed in the meantime. */
   readonly code: string;
   readonly constraint: string;
   readonly table: string;

@@ -18,6 +18,7 @@ export interface OperatorClientOptions {
 
 /** Milliseconds for the network, in addition to the wait itself. */
 const GRACE = 250;
+/** Milliseconds to wait for GET /status. */
 const STATUS_TIMEOUT = 2000;
 
 export function createOperatorClient({ url, log, signal }: OperatorClientOptions): OperatorClient {

@@ -120,7 +120,7 @@ test("a write detects that another writer was faster", () => {
   assert.equal(after(tables, remove("services", missing.id)).effects[0]?.before, null);
 });
 
-test("a removal includes dependents, children first, and is refused if entities refer to the removed one otherwise", () => {
+test("a removal includes dependents, children first, and is refused while a reference forbids it", () => {
   const bob = consumer("bob");
   const users = service("users");
   const web = route({ service: { id: users.id } });

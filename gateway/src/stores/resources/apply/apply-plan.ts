@@ -139,7 +139,7 @@ async function applyBatch(client: ResourceClient, steps: readonly ResourceStep[]
 /** Maximum attempts if status writes by other writers keep changing the resourceVersion. */
 const ATTEMPTS = 16;
 
-/** Applies a step's resource with these annotations in addition; marks a resource to be removed. */
+/** Applies a step's resource with these annotations in addition; a resource that is to be removed is only marked. */
 async function applyStep(client: ResourceClient, step: ResourceStep, annotations: Annotations = {}): Promise<Resource> {
   const { kind, resource } = step;
   if (step.op === "create") {
@@ -157,7 +157,7 @@ type Annotations = Readonly<Record<string, string>>;
 type ResourceChanges = Pick<DesiredFields, "annotations" | "without"> & Partial<Pick<DesiredFields, "spec">>;
 
 /**
- * Applies changes to a resource, again if other writers have changed only the status or their own annotations in the
+ * Applies changes to a resource. Retries if other writers have changed only the status or their own annotations in the
  * meantime.
  */
 const changeResource = (client: ResourceClient, member: MarkedMember, changes: ResourceChanges): Promise<Resource> =>

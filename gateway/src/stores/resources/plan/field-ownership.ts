@@ -23,19 +23,20 @@ type Leaves = ReadonlyMap<string, Leaf>;
 export interface OwnershipDivision {
   /** The fields to apply: those that change, and those applied before that are still wanted. */
   readonly ours: Pick<Resource, "metadata" | "spec">;
-  /** To undo the change: the fields to apply to restore the previous state. */
+  /** The fields to apply to undo the change. */
   readonly undo: Pick<Resource, "metadata" | "spec">;
   /** Other managers whose fields would change. */
   readonly owners: readonly FieldOwner[];
   /**
-   * The managedFields after taking over the fields to remove: otherwise, leaving them out of an apply would keep them.
+   * The managedFields that make the fields to remove ours, because only then does an apply without them remove them.
+   * Absent if they are ours already.
    */
   readonly managedFields?: ManagedFields;
 }
 
 export interface DesiredFields {
   readonly annotations: Readonly<Record<string, string>>;
-  /** Annotations to remove, if we own them. */
+  /** Annotations to remove, if the admin listener owns them. */
   readonly without?: readonly string[];
   readonly spec: Members;
 }
@@ -115,8 +116,8 @@ function ownersOf(entries: readonly Entry[], key: string): readonly FieldOwner[]
 const pathOf = (key: string): FieldPath => JSON.parse(key);
 
 /**
- * Whether a field would remain although our apply leaves it out: because another manager owns it, or this manager by a
- * different operation than apply.
+ * Whether a field would remain although an apply leaves it out: another manager owns it, or the admin listener owns it
+ * by an operation other than apply.
  */
 const isHeld = (resource: Resource, key: string): boolean =>
   entriesOf(resource).some((entry) => entry !== applyEntry(resource) && fieldsOf(entry, "f:spec").has(key));

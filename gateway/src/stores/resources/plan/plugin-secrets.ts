@@ -27,7 +27,9 @@ export function splitConfig(held: EntityInResource | undefined, plugin: Plugin):
   return { plugin: { ...plugin, config }, values };
 }
 
-/** Users' own references are kept for unset members; the admin listener's follow from the values. */
+/**
+ * Keeps the references of users for unset members; references to Secrets of the admin listener follow from the values.
+ */
 export function configFromOf(
   { made, held }: { readonly made: Resource; readonly held: EntityInResource | undefined },
   { plugin, values }: SplitConfig,

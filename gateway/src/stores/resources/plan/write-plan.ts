@@ -73,7 +73,9 @@ export function planWrites(view: ResourceView, writes: readonly Write[], options
   return { effects: written.effects, steps, secrets, unused: newlyUnused(view, after, options) };
 }
 
-/** Scans all resources only if the write drops a reference to a Secret, which few writes do. */
+/**
+ * The Secrets whose last reference the write drops. All resources are scanned only if it drops any reference to one.
+ */
 function newlyUnused(
   { resources }: ResourceView,
   after: ReadonlyMap<Resource, Resource["spec"] | null>,

@@ -49,8 +49,8 @@ export interface LiveResourcesOptions {
 }
 
 /**
- * Watches the custom resources, and the Secrets of the home namespace that are labelled for Sluice: the admin listener
- * has no permission to read other Secrets.
+ * Watches the custom resources, and those Secrets of the home namespace that are labelled for Sluice or have the type
+ * kubernetes.io/tls: the admin listener has no permission to read Secrets of other namespaces.
  */
 export function followResources(options: LiveResourcesOptions): LiveResources {
   const { client, homeNamespace, log, signal, onResource } = options;
