@@ -160,7 +160,7 @@ describe("bad input over HTTP", () => {
     ),
   ];
   for (const [name, payload, status, code] of refused) {
-    it(`${name}: ${status} ${code}, twice`, async () => {
+    it(`is answered with ${status} ${code}, twice: ${name}`, async () => {
       for (let n = 0; n < 2; n++) {
         const response = await app.inject({
           method: "POST",
@@ -189,7 +189,7 @@ describe("bad input over HTTP", () => {
     ["the condition of a field", { query: "query($a: Boolean = true) { __typename @skip(if: $a) }" }, {}],
   ];
   for (const [name, payload, data] of nulls) {
-    it(`null for ${name}: BAD_USER_INPUT, and no internal error`, async () => {
+    it(`is answered with BAD_USER_INPUT and without an internal error: null for ${name}`, async () => {
       // From its second execution on, a query is executed by a plan.
       for (let n = 0; n < 3; n++) {
         const reply = await postQuery(app, { ...payload, variables: { a: null } });
@@ -217,7 +217,7 @@ describe("bad input over HTTP", () => {
     ],
   ];
   for (const [name, payload, data] of harmless) {
-    it(`${name}: the same answer each time, and Object.prototype is unchanged`, async () => {
+    it(`gets the same answer each time and leaves Object.prototype unchanged: ${name}`, async () => {
       // From its second execution on, a query is executed by a plan.
       const bodies = new Set<string>();
       for (let n = 0; n < 3; n++) {
@@ -250,7 +250,7 @@ describe("bad input over HTTP", () => {
     ],
   ];
   for (const [name, bytes, answer] of raw) {
-    it(`${name}: status ${/\d{3}/.exec(answer.source)}`, async () => {
+    it(`is answered with status ${/\d{3}/.exec(answer.source)}: ${name}`, async () => {
       const socket = connect(port, "127.0.0.1");
       let told = "";
       socket.on("data", (chunk) => {

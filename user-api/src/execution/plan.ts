@@ -130,7 +130,8 @@ function collect(
       continue;
     }
     if (selection.kind === Kind.FRAGMENT_SPREAD) {
-      // Each fragment is expanded once: fragments that spread each other twice would double the work with each level.
+      // Each fragment is expanded once per object: fragments that spread each other twice would otherwise double the
+      // work with each level.
       if (into.spread.has(selection.name.value)) continue;
       into.spread.add(selection.name.value);
     }
