@@ -26,7 +26,7 @@ export interface Process {
   output(): string;
   /** The last lines of `output()`. Default 30. */
   tail(lines?: number): string;
-  /** Waits until the output from `since` on (an index into it, default 0) matches. Default timeout 10,000 ms. */
+  /** Waits until the output from `since` on (an index into it, default 0) matches. Default timeout 30,000 ms. */
   waitForOutput(pattern: RegExp, options?: { timeout?: number; since?: number }): Promise<RegExpMatchArray>;
   /** Sends a signal to the process itself, not to its children. */
   signal(signal: NodeJS.Signals): void;

@@ -11,7 +11,7 @@ export const withUserDatabase = (folder: string): Promise<string> => copyDatabas
 /** Puts an empty database into a folder that no node has opened yet, and resolves to the folder. */
 export const withNodeDatabase = (folder: string): Promise<string> => copyDatabase(folder, "data");
 
-/** PGlite needs 3 s of processor time to create a database, a copy needs 0.1 s: a database is created once and kept. */
+/** PGlite needs 3 s of processor time to create a database, and a copy takes 0.1 s: the original stays in the cache. */
 async function copyDatabase(folder: string, name: string): Promise<string> {
   cpSync(await emptyDatabase(), join(folder, name), { recursive: true });
   return folder;

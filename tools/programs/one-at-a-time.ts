@@ -3,12 +3,12 @@ import { once } from "node:events";
 import { connect, createServer } from "node:net";
 
 /**
- * Runs work while no other process of this machine runs work of the same name; other processes wait.
+ * Runs work while no other work of the same name runs on this machine, in any process; other calls wait.
  *
  * The lock is a Linux abstract socket: the kernel gives it to one process and frees it when that process ends, so
  * there are no stale locks. A waiting process connects to it and is woken when the connection closes.
  *
- * @param waiting Called once when another process holds the lock.
+ * @param waiting Called once if another call holds the lock.
  */
 export async function oneAtATime<T>(name: string, work: () => Promise<T>, waiting: () => void = () => {}): Promise<T> {
   if (process.platform !== "linux") throw new Error(`${name}: the test tools can be built only on Linux`);
@@ -29,7 +29,7 @@ export async function oneAtATime<T>(name: string, work: () => Promise<T>, waitin
   }
 }
 
-/** Acquires the lock and resolves to a function that releases it, or to undefined when another process has it. */
+/** Acquires the lock and resolves to a function that releases it, or to undefined when it is held. */
 async function hold(path: string): Promise<(() => void) | undefined> {
   const waiters = new Set<{ destroy(): void }>();
   const server = createServer((socket) => {

@@ -42,7 +42,7 @@ const parts = { pulumi: command, "pulumi-language-nodejs": language, "pulumi-res
 export async function pulumi(say: (line: string) => void): Promise<string> {
   const built: [name: string, path: string][] = [];
   for (const [name, build] of Object.entries(parts)) built.push([name, await build(say)]);
-  // The folder's name contains the versions of its contents: another build gets another folder.
+  // The folder's name contains the cache keys of its contents: a different build gets a different folder.
   const key = built.map(([name, path]) => basename(path).slice(name.length + 1)).join("-");
   const folder = join(cacheFolder(), `pulumi-${key}`);
   mkdirSync(folder, { recursive: true });

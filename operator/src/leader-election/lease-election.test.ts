@@ -89,7 +89,7 @@ test("a closing leader does not release a Lease that another operator holds by t
 for (const [what, failure, seconds] of [
   ["gets no response", new Error("socket hang up"), 4],
   ["gets only error responses", new ApiServerError(503, {}), 11],
-  ["gets a conflict each time", new Conflict("changed", "somebody was faster"), 11],
+  ["gets a conflict each time", new Conflict("changed", "another writer was first"), 11],
 ] as const)
   test(`a closing leader that ${what} gives up releasing the Lease after ${seconds} s at most, and logs that`, async (t) => {
     const { clock, start, shared, warnings } = scene(t);

@@ -41,7 +41,7 @@ export function testLease(): TestLease {
           { before, signal }: Parameters<LeaseStore["write"]>[1],
         ) {
           await answer(signal);
-          if (before?.version !== lease?.version) throw new Conflict("changed", "somebody was faster");
+          if (before?.version !== lease?.version) throw new Conflict("changed", "another writer was first");
           writes++;
           return put({ holder, duration, transitions }) as VersionedLease;
         },

@@ -72,7 +72,7 @@ export function createWatchStage({ client, settings, signal, log }: WatchStageOp
     kinds: watchedKinds,
     namespaces,
     namespaceSelector: namespaceSelectorOf(settings),
-    // Most clusters have no Gateway API: without it, no reference to another namespace is allowed.
+    // Many clusters have no Gateway API: without it, no reference to another namespace is allowed.
     optional: ["ReferenceGrant"],
     // The operator writes only statuses, and reads the managed fields before each write.
     bookkeeping: false,

@@ -26,7 +26,7 @@ export interface ReviewOptions {
 
 type Members = Readonly<Record<string, unknown>>;
 
-/** The API server truncates longer warnings. */
+/** Maximum characters of a warning: the API server may truncate longer ones. */
 const LONGEST_WARNING = 256;
 
 /** For a body that is not an AdmissionReview of this version, the caller answers 400 with the fault. */
