@@ -215,7 +215,7 @@ export class Pipeline {
     return { answer: "unexpected" };
   }
 
-  /** The reason goes to the log only, because clients must not learn how the gateway is configured. */
+  /** Logs the reason of a response. Clients do not receive it, because it shows how the gateway is configured. */
   #tellReason({ id, route, service }: LiveExchange, status: number, reason: string): void {
     const unlogged = this.#lines.allow(`${route.id} ${reason}`);
     if (unlogged === null) return;
@@ -223,7 +223,7 @@ export class Pipeline {
     this.#log.warn({ ...details, ...(unlogged > 0 && { unlogged }) }, `a request was answered ${status}`);
   }
 
-  /** After the access phase a plugin's bug is only logged; the request continues. */
+  /** Runs the response phase. In this phase a plugin's bug is only logged; the request continues. */
   #respond(exchange: LiveExchange, status: number): void {
     exchange.status = status;
     for (const { phases } of exchange.chain) {

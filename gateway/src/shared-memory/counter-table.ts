@@ -38,7 +38,7 @@ const GROUPS = 2 ** 16;
 /** Number of slots in which a key may be. */
 const PROBES = 32;
 
-/** The state: the three lowest bits of a head. */
+// The states: the three lowest bits of a head.
 const FREE = 0;
 const TAKEN = 1;
 const READY = 2;

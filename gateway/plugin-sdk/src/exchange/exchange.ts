@@ -147,7 +147,7 @@ export interface Exchange {
    */
   replaceBody(body: Buffer): void;
   readonly timings: Timings;
-  /** Status sent to the client; 0 until known. */
+  /** Status of the response; 0 until known, 499 if the client disconnected before a response. */
   readonly status: number;
   /** Whether the upstream or the gateway itself created the response. */
   readonly source: "service" | "gateway";

@@ -15,8 +15,9 @@ export interface AuthenticatedIdentity {
 const edit = (name: string, value: string | null | undefined): HeaderEdit =>
   value === null || value === undefined ? removeHeaderEdit(name) : setHeaderEdit(name, headerValue(value));
 
-/** Cached, because the edits are the same for each request of a consumer or credential. */
+/** The edits of each consumer, cached because they are the same for all its requests. */
 const ofConsumers = new WeakMap<ExchangeConsumer, readonly HeaderEdit[]>();
+/** The edits of each credential, cached for the same reason. */
 const ofCredentials = new WeakMap<ExchangeCredential, Made>();
 const ANONYMOUS = "X-Anonymous-Consumer";
 const CREDENTIAL = "X-Credential-Identifier";

@@ -1,6 +1,6 @@
 /**
- * Finds the members of a JSON object with their positions (RFC 8259), so that one can be removed without writing the
- * others again. Text is Latin-1: one character per byte, whatever the encoding.
+ * Finds the members of a JSON object with their positions (RFC 8259), so that one can be removed without rewriting the
+ * others. Text is Latin-1: one character per byte, whatever the encoding.
  */
 
 export interface JsonMember {
@@ -8,8 +8,9 @@ export interface JsonMember {
   readonly name: string;
   readonly value: unknown;
   readonly valueStart: number;
-  /** From the opening quote of the name to the end of the value. */
+  /** The opening quote of the name. */
   readonly start: number;
+  /** The end of the value. */
   readonly end: number;
 }
 

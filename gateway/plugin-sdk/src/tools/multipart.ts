@@ -3,8 +3,9 @@
 interface Part {
   readonly name: string;
   readonly value: string;
-  /** From the start of its delimiter to the start of the next delimiter. */
+  /** The start of its delimiter. */
   readonly start: number;
+  /** The start of the next delimiter. */
   readonly end: number;
 }
 

@@ -81,6 +81,7 @@ export class LiveExchange implements Exchange {
   upstreamPath: string | null = null;
   /** Null: the client's. */
   #upstreamMethod: string | null = null;
+  /** Null: the client's. */
   #upstreamQuery: string | null = null;
 
   constructor(options: {

@@ -35,8 +35,9 @@ export class SessionCheck {
   readonly #options: SessionCheckOptions;
   /** Bytes of heads and bodies, with frame headers. */
   #content = 0;
-  /** Bytes received at the last check that saw new bytes, and the time of that check by `performance.now()`. */
+  /** Bytes received at the last check that saw new bytes. */
   #read = 0;
+  /** Time of that check by `performance.now()`. */
   #cameAt = performance.now();
   #isAsked = false;
 

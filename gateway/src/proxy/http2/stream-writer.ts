@@ -106,8 +106,8 @@ export class StreamWriter {
   }
 
   /**
-   * Writes a response of the gateway's own. For gRPC it is "Trailers-Only": one head that also ends the stream, with
-   * the transport's status 200.
+   * Writes a response that the gateway itself generated. For gRPC it is "Trailers-Only": one head that also ends the
+   * stream, with the transport's status 200.
    */
   own({ status, headers, body }: GatewayResponse, method: string): void {
     if (headers.includes("grpc-status") && body === "") {
@@ -124,7 +124,7 @@ export class StreamWriter {
   #wait(): void {
     this.#taking ??= new StreamMinRateTimer(this.#turns, {
       bytes: () => this.#taken,
-      onLate: () => this.breakOff("the client read nothing"),
+      onLate: () => this.breakOff("the client read too slowly"),
     });
     this.#taking.run();
     const { account, bytes } = this.#memory;

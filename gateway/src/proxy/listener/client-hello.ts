@@ -4,8 +4,9 @@ const HANDSHAKE = 22;
 const CLIENT_HELLO = 1;
 const SERVER_NAME = 0;
 const HOST_NAME = 0;
-/** Header bytes of a record, and of a handshake message. */
+/** Header bytes of a record. */
 const RECORD_HEAD = 5;
+/** Header bytes of a handshake message. */
 const MESSAGE_HEAD = 4;
 /** Bytes of version and random. */
 const FIXED = 34;

@@ -11,7 +11,7 @@ import { gatewayErrorInHead } from "./malformed-head.ts";
 /** Fastify keeps the request target here when `rewriteUrl` returns another one. */
 type Rewritten = IncomingMessage & { readonly originalUrl?: string };
 
-/** Node has no object of its own for a connection's facts, and plugins rely on one object for each connection. */
+/** One object for each connection, because plugins rely on that, and Node has none with the facts of a connection. */
 const peers = new WeakMap<Socket, ConnectionPeer>();
 
 function cachedPeerOf(socket: Socket): ConnectionPeer {

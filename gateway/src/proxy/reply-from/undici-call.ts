@@ -63,7 +63,7 @@ export class UndiciCall extends UpstreamCall<UndiciCallListener> implements Disp
     pools.of(target).dispatch(request, this);
   }
 
-  /** Nothing is read from the client before undici asks for it. */
+  /** The client's body as a stream. Nothing is read from the client before undici asks for it. */
   #openBody(): Readable {
     let isRead = false;
     return new Readable({

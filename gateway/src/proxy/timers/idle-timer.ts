@@ -1,5 +1,5 @@
-/** A timer that is restarted often: starting and stopping it are assignments as long as it does not expire. */
-/** Lateness in milliseconds from which an expired timer is attributed to a blocked event loop. */
+/** A timer that is restarted often: starting and stopping it are mere assignments while it does not expire. */
+/** Lateness in milliseconds above which an expired timer is attributed to a blocked event loop. */
 const LATE = 500;
 
 export class IdleTimer {

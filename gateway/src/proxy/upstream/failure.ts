@@ -15,7 +15,8 @@ export class UpstreamError extends Error {
 export const closedEarly = () => new UpstreamError("ECONNRESET", "the upstream closed the connection");
 export const readTimeout = () =>
   new UpstreamError("SLUICE_READ_TIMEOUT", "the upstream sent no data within read_timeout");
-export const writeTimeout = () => new UpstreamError("SLUICE_WRITE_TIMEOUT", "the upstream accepted no data");
+export const writeTimeout = () =>
+  new UpstreamError("SLUICE_WRITE_TIMEOUT", "the upstream accepted no data within write_timeout");
 export const connectTimeout = () =>
   new UpstreamError("ETIMEDOUT", "no connection to the upstream within connect_timeout");
 export const unaskedProtocol = () => unreadable("it switches to a protocol that the client did not ask for");

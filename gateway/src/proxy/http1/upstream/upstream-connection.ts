@@ -66,7 +66,7 @@ export class UpstreamConnection {
   requests = 0;
   /** Start of the idle period by `performance.now()`. */
   idleSince = 0;
-  /** Started by the listener. The timer outlives requests, because creating one can cost more than a request. */
+  /** Started by the listener, like `stall`. Both outlive requests, so that a request creates no timers. */
   readonly silence = new IdleTimer(() => this.#listener?.silent());
   readonly stall = new IdleTimer(() => this.#listener?.stalled());
   readonly #owner: ConnectionOwner;
@@ -336,7 +336,7 @@ export class UpstreamConnection {
 const isAsked = (head: ResponseHeadParser, protocol: string): boolean =>
   headerOf(head.fields, "upgrade")?.toLowerCase() === protocol.toLowerCase();
 
-/** The response's framing depends on the method (RFC 9112 section 6.3). */
+/** Id of a method on which the framing of the response depends (RFC 9112 section 6.3); 0 for any other method. */
 const idOf = (method: string): number => ids.get(method) ?? 0;
 const ids = new Map<string, number>();
 for (const name of ["HEAD", "CONNECT"]) ids.set(name, methodId(Buffer.from(name), 0, name.length));
