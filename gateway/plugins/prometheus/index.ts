@@ -1,4 +1,4 @@
-/** prometheus: updates the metrics of its config at the end of an exchange. */
+/** prometheus: updates the metrics that its config selects at the end of each exchange. */
 import {
   definePlugin,
   type Exchange,

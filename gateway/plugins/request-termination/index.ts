@@ -1,4 +1,7 @@
-/** request-termination: ends requests with a configured response (docs/reference/kong-compatibility.md#request-termination). */
+/**
+ * request-termination: ends requests with a configured response
+ * (docs/reference/kong-compatibility.md#request-termination).
+ */
 import { type DirectResponse, definePlugin, type ExchangeRequest, headerValue, lowerCase } from "@sluice/plugin-sdk";
 import { echoOf, queryPairs } from "./echo.ts";
 import { type RequestTerminationConfig, requestTerminationFacts } from "./schema.ts";
@@ -14,7 +17,10 @@ const defaultMessages: ReadonlyMap<number, string> = new Map([
 
 const json = { "Content-Type": "application/json; charset=utf-8" };
 
-/** Unlike other messages of the gateway, this one is JSON whatever the client accepts, and has no request id (as Kong). */
+/**
+ * Unlike other messages of the gateway, this one is JSON whatever the client accepts, and has no request id (as in
+ * Kong).
+ */
 function responseOf({ status_code: status, body, content_type: type }: RequestTerminationConfig, message?: string) {
   if (body !== null) return { status, body, ...(type !== null && { headers: { "Content-Type": headerValue(type) } }) };
   return message === undefined ? { status, body: "" } : { status, headers: json, body: JSON.stringify({ message }) };

@@ -8,7 +8,7 @@ import type { ConnectionSlots } from "../shared-memory/connection-limits.ts";
 import type { RequestObserver } from "./observability/observer.ts";
 import type { ListenAddress, ProxySettings } from "./settings.ts";
 
-/** The part of a logger that the proxy uses; pino's is one. */
+/** The methods of a logger that the proxy uses; a logger of pino has them. */
 export interface ProxyLog {
   warn(details: object, message: string): void;
   error(details: object, message: string): void;

@@ -44,7 +44,7 @@ export interface ProxySettings extends Pick<GatewaySettings, (typeof ofNode)[num
   readonly ownListeners: readonly ListenAddress[];
   /** Milliseconds after which an unfinished TLS handshake is aborted. */
   readonly handshakeTimeout: number;
-  /** Maximum bytes of a request head; a longer one is answered 431. */
+  /** Maximum bytes of the headers of a request; longer ones are answered 431. */
   readonly maxHeaderSize: number;
   /** Milliseconds that an idle upstream connection is kept. */
   readonly upstreamKeepAlive: number;
@@ -66,7 +66,10 @@ export function proxySettingsOf(settings: GatewaySettings): Omit<ProxySettings, 
 
 export const defaultProxySettings = proxySettingsOf(defaultsOf(gatewaySettings));
 
-/** Socket options of client connections. Node closes a connection after ten unanswered probes, one second apart. */
+/**
+ * Socket options of client connections. With Node's settings, a connection ends after ten unanswered probes, one per
+ * second.
+ */
 export const clientSockets = ({ probeInterval }: ProxySettings): ServerOpts => ({
   noDelay: true,
   keepAlive: true,

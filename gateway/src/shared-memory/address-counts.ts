@@ -17,8 +17,8 @@ export interface SharedAddressCountsOptions {
 
 const ROW = 5;
 /**
- * Number of rows that are probed for an address. At most a quarter of a table is in use, so running out of rows does
- * not happen.
+ * Number of rows that are probed for an address. At most a quarter of a table is in use, so an address
+ * practically always finds a row.
  */
 const PROBES = 64;
 const SPARE = 4;

@@ -66,7 +66,7 @@ export class WorkerThread {
     };
     this.#calls.listen(functions);
     this.started = this.#calls.call("started");
-    // A thread that cannot start answers calls nevertheless, so it would never end, and no other would replace it.
+    // A thread that cannot start still answers calls: without this it would never end, and no other would replace it.
     this.started.catch((error: Error) => this.terminate(error));
     this.ended = new Promise((resolve) => {
       this.#worker.on("error", (error) => {

@@ -43,7 +43,7 @@ export interface Workers {
 
 /** The report of all workers, or of one. */
 export interface WorkersReport {
-  /** Totals since the start of the node. */
+  /** Totals since the start of the node, and current numbers. */
   readonly connections: Connections;
   /** Bytes of the heaps of all threads except the control thread. */
   readonly heap: Heap;

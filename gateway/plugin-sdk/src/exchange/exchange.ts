@@ -2,7 +2,7 @@
  * The exchange: one request and its response as router and plugins may see and change them.
  *
  * It does not depend on the HTTP engine. An engine creates an exchange for a request, asks the pipeline for the action
- * (answer or forward), performs it, and reports the response's head and the end.
+ * (answer or forward), performs it, and reports the head of the response and its end.
  */
 import type { ExchangeConsumer, ExchangeCredential, ExchangeRoute, ExchangeService } from "./entities.ts";
 import type { HeaderName } from "./header-name.ts";

@@ -126,7 +126,7 @@ export class HeaderEditList implements HeaderEdits {
     return result;
   }
 
-  /** The trailer lines whose names are not edited: some upstreams treat trailers as headers. */
+  /** The trailer lines whose names no edit removes or replaces, because some upstreams treat trailers as headers. */
   passedLines(trailers: string): string {
     let passed = "";
     for (const line of trailers.split("\r\n")) {
@@ -158,7 +158,10 @@ const NOT_A_BYTE = /[^\x00-\xff]/;
 // biome-ignore lint/suspicious/noControlCharactersInRegex: the pattern matches control characters
 const CONTROLS = /[\x00-\x08\x0a-\x1f\x7f]/g;
 
-/** Latin-1, one character per byte, as HTTP libraries expect; other text is sent as UTF-8. Line breaks are removed. */
+/**
+ * Latin-1, one character per byte, as HTTP libraries expect; other text is sent as UTF-8. Line breaks and other control
+ * characters are removed.
+ */
 function wireValue(value: string): string {
   if (isPlain(value)) return value;
   return (NOT_A_BYTE.test(value) ? Buffer.from(value, "utf8").toString("latin1") : value).replace(CONTROLS, "");

@@ -4,8 +4,8 @@
 const forbidden = (byte: number) => (byte < 0x20 && byte !== 0x09) || byte === 0x7f;
 
 /**
- * The text's UTF-8 bytes, as Kong sends them. Node expects header values in Latin-1, one character per byte. A control
- * character would end the header, so it is written as %XX.
+ * The text's UTF-8 bytes, as Kong sends them. Node expects header values in Latin-1, one character per byte. A line
+ * break would end the header, so control characters are written as %XX.
  */
 export function headerValue(text: string): string {
   let value = "";

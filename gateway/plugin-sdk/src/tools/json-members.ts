@@ -65,7 +65,7 @@ function isJson(text: string): boolean {
   }
 }
 
-/** The helpers below require valid JSON. */
+// The functions below require valid JSON.
 
 function skip(text: string, from: number): number {
   let at = from;

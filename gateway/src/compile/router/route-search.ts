@@ -45,7 +45,9 @@ export class RouteSearch implements HostKeyVisitor, ItemsVisitor<RouteEntry> {
     if (table.pathless.length > 0) this.visit(table.pathless, 0);
   }
 
-  /** Entries are sorted: the first match is the best of them, and entries behind the current winner are skipped. */
+  /**
+   * Entries are sorted: the first match is the best of them, and the search ends at an entry that loses to the winner.
+   */
   visit(entries: readonly RouteEntry[], length: number): void {
     for (const entry of entries) {
       if (this.#loses(entry)) return;

@@ -1,6 +1,7 @@
 /**
  * The body of one request while the client sends it. Nothing is read from the client before a plugin or the upstream
- * asks for it, and no faster than it is consumed: the connection checks `wanted` and is notified when that changes.
+ * asks for it, and no faster than it is consumed: the connection checks `wanted` and is notified when it may have
+ * become true.
  */
 import { ByteView } from "../sockets/byte-view.ts";
 

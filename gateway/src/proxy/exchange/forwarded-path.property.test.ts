@@ -97,7 +97,7 @@ const joins = fc.record({
 
 /** The prefix that every forwarded path must keep. */
 function root({ base, strip, handling }: Parameters<typeof upstreamPath>[0], prefix: string): string {
-  // `/srv` and `/` make `/srv`.
+  // The service path `/srv/` may lose its slash.
   if (strip || prefix === "/") return base.length > 1 && base.endsWith("/") ? base.slice(0, -1) : base;
   return handling === "v1" || base.endsWith("/") ? base + prefix.slice(1) : base + prefix;
 }

@@ -15,7 +15,7 @@ import {
   isIdentityName,
 } from "./header-names.ts";
 
-/** The proxy sends these with values of its own, or not at all. */
+/** The proxy writes these headers itself, or does not send them. */
 const strippedNames: ReadonlySet<string> = new Set([
   ...hopByHop,
   "host",

@@ -33,7 +33,7 @@ export interface ConnectionContext extends Http1ExchangeContext, ClientConnectio
 
 /** Between requests, or in the middle of a head. */
 const HEAD = 0;
-/** An exchange is under way or already answered, and its body is incomplete. */
+/** An exchange is under way or over, and the body of its request is incomplete. */
 const BODY = 1;
 /** The request is complete; the response is not. */
 const RESPONSE = 2;

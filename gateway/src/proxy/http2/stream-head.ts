@@ -114,7 +114,7 @@ function regular(flat: readonly string[]): RegularFields {
 const maySend = (name: string, value: string): boolean =>
   !connectionSpecific.has(name) && (name !== "te" || value.toLowerCase() === "trailers");
 
-/** CONNECT and `OPTIONS *` are not supported by a reverse proxy. */
+/** CONNECT and `OPTIONS *` are refused, because a reverse proxy cannot forward them. */
 function pseudoFault(
   { method, scheme, authority, path }: PseudoFields,
   hosts: readonly string[],

@@ -12,7 +12,7 @@ export class ReadBuffer {
   readonly onread: OnReadOpts;
   /** Buffer for the first read of accepted sockets. */
   readonly first: Buffer = sharedSlab.bytes;
-  /** Minimum bytes of a read in the middle of a long body. */
+  /** A body counts as long when a read has at least this many bytes. */
   readonly longRead: number;
   /** Receives the bytes that were read. */
   read: (view: ByteView) => void = () => {

@@ -4,7 +4,7 @@ import type { ByteView, HeldBytes } from "./byte-view.ts";
 
 /** Bytes that Node writes as text without another allocation (its stack buffer). */
 const MAX_JOINED = 16_384;
-/** Bytes waiting in the socket above which the other side's reading pauses. */
+/** Reading from the other side pauses when this many bytes are waiting in the socket. */
 const HIGH_WATER_MARK = 262_144;
 
 export class WriteQueue {

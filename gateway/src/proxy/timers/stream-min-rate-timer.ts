@@ -94,7 +94,7 @@ export class StreamMinRateTimer {
     this.#moving = this.#turns.moving;
   }
 
-  /** Takes the progress of the other streams into account, which is evaluated only here. */
+  /** Called when the watchdog expires. Only here the progress of the other streams is taken into account. */
   #look(): void {
     const turns = this.#turns;
     const now = performance.now();

@@ -16,7 +16,7 @@ const LONGEST_PATH = 1024;
 /** Characters, for the same reason. */
 const LONGEST_AGENT = 256;
 
-/** Latencies are in milliseconds, to the microsecond; `gateway` is Kong's `kong`, `upstream` Kong's `proxy`. */
+/** Latencies are in milliseconds, to the microsecond; `gateway` and `upstream` are `kong` and `proxy` in Kong. */
 export function exchangeRecord(exchange: LiveExchange, tellPath: PathFormatter) {
   const { request, route, service, consumer, target, timings } = exchange;
   const { started, forwarded, answered, ended = started } = timings;
