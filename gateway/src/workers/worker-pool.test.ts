@@ -127,7 +127,7 @@ test("a worker that dies repeatedly is restarted after growing delays, and the n
   assert.equal((await send(pool.address.port)).status, 404);
 });
 
-test("a worker that cannot start again is started again until the start succeeds", async (context) => {
+test("the restart of a worker is repeated until it succeeds", async (context) => {
   const folder = temporaryFolder("worker-pool");
   context.after(() => folder.remove());
   const accessLog = join(folder.path, "log", "access.log");
@@ -196,7 +196,7 @@ test("a document that one worker cannot serve is served by no worker", async (co
   assert.equal((await send(pool.address.port)).status, 404);
 });
 
-test("every worker uses the counters of the control thread, and their failure is reported", async (context) => {
+test("with policy cluster every worker uses the counters of the control thread, and their failure is reported", async (context) => {
   const asked: Counter[] = [];
   let isBroken = false;
   const { pool } = await startTestPool(context, {

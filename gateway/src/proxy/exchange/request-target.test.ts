@@ -71,7 +71,7 @@ for (const [rule, sent, path, query, wire] of targets) {
   });
 }
 
-test("the sent path is in ASCII, because it is used in headers", () => {
+test("the path as sent is returned in ASCII, because it is used in headers", () => {
   assert.equal(read("/caf\u00c3\u00a9?\u00ff").sentPath, "/caf%C3%A9");
 });
 

@@ -50,7 +50,10 @@ export function createResponseHeads(style: HeaderStyle) {
     return `${text}${connection}\r\n`;
   }
 
-  /** Head of an interim response (RFC 9110 section 15.2), without the fields that the gateway never forwards. */
+  /**
+   * Head of an interim response (RFC 9110 section 15.2), without hop-by-hop fields, Content-Length, Via and the gateway's
+   * own headers.
+   */
   const interim = ({ fields, status, reasonStart, reasonEnd }: ResponseHeadParser): string =>
     `${statusLine(status, fields.bytes.toString("latin1", reasonStart, reasonEnd))}\r\n${passedLines(fields, droppedWithLength, null)}\r\n`;
 

@@ -8,7 +8,7 @@ import type { RequestHead } from "../exchange/request.ts";
 import { ByteView } from "../sockets/byte-view.ts";
 import { gatewayErrorInHead } from "./malformed-head.ts";
 
-/** Fastify keeps the request target here when `rewriteUrl` returns another one. */
+/** Fastify keeps the request target in `originalUrl` when `rewriteUrl` returns a different target. */
 type Rewritten = IncomingMessage & { readonly originalUrl?: string };
 
 /** One object for each connection, because plugins rely on that, and Node has none with the facts of a connection. */

@@ -157,6 +157,6 @@ for (const workers of ["1", "2"]) {
   });
 }
 
-test("the node does not start when the file cannot be opened", async (context) => {
+test("the node does not start when the access log cannot be opened", async (context) => {
   await assert.rejects(startNode(context, { SLUICE_PROXY_ACCESS_LOG: "FOLDER/no/such/file" }), { code: "ENOENT" });
 });
