@@ -4,14 +4,14 @@ import { canonicalJson, derivedIdOf, deriveId, deriveNamelessId, uuidV5 } from "
 
 const ROOT = "fd02801f-0957-4a15-a55a-c8d9606f30b5";
 
-test("makes the UUID that RFC 9562 shows for www.example.com", () => {
+test("uuidV5 makes the UUID that RFC 9562 shows for www.example.com", () => {
   assert.equal(
     uuidV5("6ba7b810-9dad-11d1-80b4-00c04fd430c8", "www.example.com"),
     "2ed6657d-e927-568b-95e1-2665a8aea6a2",
   );
 });
 
-test("derives ids by Kong's chain of root, collection and key", () => {
+test("deriveId follows Kong's chain of root, collection and key", () => {
   for (const [collection, key] of [
     ["services", "users"],
     ["routes", "users"],
@@ -25,7 +25,7 @@ test("derives ids by Kong's chain of root, collection and key", () => {
   assert.notEqual(deriveId("services", "a"), deriveId("routes", "a"));
 });
 
-test("derives the id of a target from its upstream, and that of a nameless entity from its content", () => {
+test("derivedIdOf derives the id of a target from its upstream, and that of a nameless entity from its content", () => {
   const [one, other] = [uuidV5(ROOT, "one"), uuidV5(ROOT, "other")];
   const target = (upstream: string) =>
     derivedIdOf("targets", { target: "a:80", upstream: { id: upstream }, weight: 5 });
@@ -44,7 +44,7 @@ test("derives the id of a target from its upstream, and that of a nameless entit
 /** Computed with Python's uuid.uuid5, an independent implementation. */
 const SERVICES = "90050c4f-539a-5bd9-bfb5-2ff1c430ca18";
 
-test("derives the id of a nameless entity from its parent and content; order, nulls and timestamps do not matter", () => {
+test("deriveNamelessId derives an id from the entity's parent and content; order, nulls and timestamps do not matter", () => {
   const parent = uuidV5(ROOT, "services");
   const id = deriveNamelessId("plugins", parent, { name: "cors", config: { a: 1, b: null }, tags: null });
   const same = [
@@ -57,6 +57,6 @@ test("derives the id of a nameless entity from its parent and content; order, nu
   assert.notEqual(deriveNamelessId("plugins", parent, { name: "cors", config: { a: 2 } }), id);
 });
 
-test("serializes content with sorted members, and keeps the order and nulls of lists", () => {
+test("canonicalJson sorts members, and keeps the order and nulls of lists", () => {
   assert.equal(canonicalJson({ b: [2, null, { d: 1, c: null }], a: "x" }), '{"a":"x","b":[2,null,{"d":1}]}');
 });

@@ -3,7 +3,7 @@ import { test } from "node:test";
 import { entities } from "./entities/index.ts";
 import { toCamel, toSnake } from "./names.ts";
 
-test("spells members in camelCase in custom resources", () => {
+test("members are spelled in camelCase in custom resources", () => {
   assert.equal(toCamel("https_redirect_status_code"), "httpsRedirectStatusCode");
   assert.equal(toCamel("url"), "url");
 });

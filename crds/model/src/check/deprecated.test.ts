@@ -44,7 +44,7 @@ const taken: readonly (readonly [what: string, config: object, redis: object])[]
 ];
 
 for (const [what, config, redis] of taken) {
-  test(`accepts deprecated members: ${what}`, () => {
+  test(`checkConfig accepts deprecated members: ${what}`, () => {
     const { value, violations } = check(config);
     assert.deepEqual(violations, undefined);
     assert.partialDeepStrictEqual(value?.redis, redis);
@@ -79,7 +79,7 @@ const refused: readonly (readonly [what: string, config: object, faults: readonl
 ];
 
 for (const [what, config, faults] of refused) {
-  test(`refuses ${what}`, () => {
+  test(`checkConfig refuses ${what}`, () => {
     const { violations = [] } = check(config);
     assert.deepEqual(
       violations.map(({ path, message }) => `${path.join(".")}: ${message}`),
@@ -88,14 +88,14 @@ for (const [what, config, faults] of refused) {
   });
 }
 
-test("shows every deprecated member in addition to its replacement", () => {
+test("withDeprecated shows every deprecated member in addition to its replacement", () => {
   const { value } = check({ redis: { port: 1 } });
   const { redis, ...shown } = withDeprecated("rate-limiting", (value ?? {}) as unknown as Record<string, unknown>);
   const flat = Object.entries(shown).filter(([name]) => name.startsWith("redis_"));
   assert.deepEqual(Object.fromEntries(flat.map(([name, one]) => [name.replace("redis_", ""), one])), redis);
 });
 
-test("shows configs without deprecated members, and configs without filled-in defaults, unchanged", () => {
+test("withDeprecated returns configs without deprecated members, and configs without filled-in defaults, unchanged", () => {
   for (const [plugin, config] of [
     ["cors", { origins: null }],
     ["jwt", { redis: { host: "a" } }],

@@ -15,8 +15,8 @@ export interface ReplacedMembers {
 
 /**
  * `redis_host` becomes `redis.host`. As in Kong 3.9, null keeps the value of the other spelling, and two different
- * values are rejected. Unlike in Kong, this includes `true` and `false`: whether TLS is used must not depend on the
- * spelling.
+ * values are rejected. Unlike in Kong, `true` in one spelling and `false` in the other are rejected too: whether TLS is
+ * used must not depend on the spelling.
  */
 export function replaceDeprecated(schema: SchemaNode, given: Members): ReplacedMembers {
   const deprecated = (schema.deprecatedMembers ?? []).filter(({ name }) => Object.hasOwn(given, name));

@@ -74,7 +74,7 @@ const cases: readonly (readonly [name: string, violations: readonly Violation[],
   ];
 
 for (const [name, violations, message, fields] of cases) {
-  test(`writes ${name}`, () => {
+  test(`schemaViolation writes ${name}`, () => {
     assert.deepEqual(schemaViolation(violations), { code: 2, name: "schema violation", message, fields });
   });
 }

@@ -14,7 +14,7 @@ function filled(collection: Collection, raw: unknown): Record<string, unknown> {
   return value as unknown as Record<string, unknown>;
 }
 
-test("fills a service with Kong's defaults", () => {
+test("checkEntity fills a service with Kong's defaults", () => {
   assert.deepEqual(filled("services", { name: "users", host: "up" }), {
     id: deriveId("services", "users"),
     created_at: 0,
@@ -38,7 +38,7 @@ test("fills a service with Kong's defaults", () => {
   });
 });
 
-test("fills a route with Kong's defaults", () => {
+test("checkEntity fills a route with Kong's defaults", () => {
   const { id, ...rest } = filled("routes", { paths: ["/a"], service: { id: UUID } });
   assert.equal(id, deriveNamelessId("routes", UUID, rest));
   assert.deepEqual(rest, {
@@ -65,7 +65,7 @@ test("fills a route with Kong's defaults", () => {
   });
 });
 
-test("fills consumers, credentials and plugins with Kong's defaults", () => {
+test("checkEntity fills consumers, credentials and plugins with Kong's defaults", () => {
   assert.deepEqual(filled("consumers", { username: "demo" }), {
     id: deriveId("consumers", "demo"),
     created_at: 0,
@@ -108,7 +108,7 @@ test("fills consumers, credentials and plugins with Kong's defaults", () => {
   });
 });
 
-test("fills nested records of a config", () => {
+test("checkConfig fills nested records of a config", () => {
   const { redis, ...config } = checkConfig("rate-limiting", { minute: 5 }).value ?? assert.fail();
   assert.deepEqual(redis, {
     host: null,
@@ -153,7 +153,7 @@ const urls: readonly (readonly [url: string, parts: readonly unknown[]])[] = [
 ];
 
 for (const [url, parts] of urls) {
-  test(`splits the url ${url} into its parts`, () => {
+  test(`checkEntity splits the url ${url} into its parts`, () => {
     const { protocol, host, port, path, ...rest } = filled("services", { url });
     assert.deepEqual([protocol, host, port, path], parts);
     assert.ok(!("url" in rest));
@@ -207,7 +207,7 @@ test("rate-limiting accepts the policy cluster only with a database, where all n
   assert.equal(checkEntity("plugins", raw).value, undefined);
 });
 
-test("omits _comment and _ignore, and keeps _sluice", () => {
+test("checkEntity omits _comment and _ignore, and keeps _sluice", () => {
   const route = filled("routes", {
     paths: ["/a"],
     _comment: "x",

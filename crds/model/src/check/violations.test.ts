@@ -356,7 +356,7 @@ function onePeriod(): string {
 }
 
 for (const [collection, raw, ...faults] of cases) {
-  test(`reports every violation of ${collection} ${JSON.stringify(raw).slice(0, 100)}`, () => {
+  test(`checkEntity reports every violation of ${collection} ${JSON.stringify(raw).slice(0, 100)}`, () => {
     const { violations = [] } = checkEntity(collection, raw);
     assert.deepEqual(violations.map(({ path, message }) => `${path.join(".")}: ${message}`).sort(), faults.sort());
   });

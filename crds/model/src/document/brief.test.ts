@@ -17,7 +17,7 @@ const table: readonly [string, Collection, object, object][] = [
 ];
 
 for (const [what, collection, raw, expected] of table) {
-  test(`writes only the members that an entity needs: ${what}`, () => {
+  test(`briefEntity writes only the members that an entity needs: ${what}`, () => {
     const { value: entity } = checkEntity(collection, raw);
     assert.ok(entity);
     const brief = briefEntity(collection, entity);
@@ -26,7 +26,7 @@ for (const [what, collection, raw, expected] of table) {
   });
 }
 
-test("puts identifying members first and timestamps last", () => {
+test("briefEntity puts identifying members first and timestamps last", () => {
   const { value: entity } = checkEntity("consumers", { created_at: 5, username: "b", updated_at: 6, tags: ["t"], id });
   assert.ok(entity);
   assert.deepEqual(Object.keys(briefEntity("consumers", entity)), [
@@ -38,7 +38,7 @@ test("puts identifying members first and timestamps last", () => {
   ]);
 });
 
-test("reduces a plugin's config to the members that differ from their defaults", () => {
+test("briefEntity reduces a plugin's config to the members that differ from their defaults", () => {
   const { value: entity } = checkEntity("plugins", {
     name: "rate-limiting",
     config: { minute: 5, redis: { port: 1 } },

@@ -13,10 +13,10 @@ for (const [violation, sentence] of [
   [{ path: [], message, position: { file: "k.yaml", line: 2, column: 3 } }, "k.yaml:2:3: m"],
   [{ path: ["a"], message: "x\ny\u001b[31m\u009b" }, "a: x\\x0ay\\x1b[31m\\x9b"],
 ] as const) {
-  test(`describes a violation as ${sentence}`, () => assert.equal(describeViolation(violation), sentence));
+  test(`a violation is described as ${sentence}`, () => assert.equal(describeViolation(violation), sentence));
 }
 
-test("mirrors the document in Kong's response to an invalid document", () => {
+test("Kong's response to an invalid document mirrors the document", () => {
   assert.deepEqual(
     declarativeViolation([
       { path: ["services", 1], message: "already declared" },

@@ -18,7 +18,7 @@ const MOST_WARNINGS = 20;
 export function describeWarnings(warnings: readonly Violation[]): readonly string[] {
   const more = warnings.length - MOST_WARNINGS;
   const first = warnings.slice(0, MOST_WARNINGS).map(describeViolation);
-  return more > 0 ? [...first, `${more} more warnings`] : first;
+  return more > 0 ? [...first, `further warnings: ${more}`] : first;
 }
 
 /** `services[0].routes[1]`; a violation of a record as a whole has the record's own path. */

@@ -64,7 +64,7 @@ const taken: readonly (readonly [what: string, text: string, warnings: readonly 
 ];
 
 for (const [what, text, warnings] of taken) {
-  test(`accepts ${what}`, () => {
+  test(`loadText accepts ${what}`, () => {
     const loaded = load(text);
     assert.deepEqual(loaded.faults, []);
     assert.deepEqual(loaded.warnings, warnings);
@@ -114,7 +114,7 @@ const refused: readonly (readonly [what: string, text: string, faults: readonly 
 ];
 
 for (const [what, text, faults] of refused) {
-  test(`refuses ${what}`, () => assert.deepEqual(load(text).faults, faults));
+  test(`loadText refuses ${what}`, () => assert.deepEqual(load(text).faults, faults));
 }
 
 test("of two lists of plugins the last list is used, and a warning names both: the key-auth of the first list is ignored", () => {

@@ -57,7 +57,7 @@ services:
 - {name: users, url: "http://127.0.0.1:4000"}
 `;
 
-test("resolves nested and named references to derived ids", () => {
+test("nested and named references are resolved to derived ids", () => {
   const snapshot = snapshotOf(nested);
   assert.deepEqual([...snapshot.services.keys()], [users]);
   assert.deepEqual(snapshot.routes.get(list)?.service, { id: users });
@@ -73,7 +73,7 @@ test("resolves nested and named references to derived ids", () => {
   assert.deepEqual([credential?.consumer, credential?.key], [{ id: demo }, null]);
 });
 
-test("gives the same snapshot for the nested form, the flat form in any order, and JSON", () => {
+test("the nested form, the flat form in any order, and JSON give the same snapshot", () => {
   const snapshot = snapshotOf(nested);
   assert.deepEqual(snapshotOf(flat), snapshot);
   const value = loadText(nested).value?.document;
@@ -105,7 +105,7 @@ test("an empty document and empty lists are valid", () => {
   assert.equal(snapshotOf(`_format_version: "3.0"\nservices:\nroutes: []\n`), emptySnapshot);
 });
 
-test("shares unchanged parts with the previous snapshot", () => {
+test("a new snapshot shares unchanged parts with the previous snapshot", () => {
   const previous = snapshotOf(nested);
   assert.equal(loadText(flat, { previous }).value?.snapshot, previous);
   const next = loadText(nested.replace("/users]", "/people]"), { previous }).value?.snapshot;
@@ -240,7 +240,7 @@ const faulty: readonly [string, string, readonly string[]][] = [
 ];
 
 for (const [what, text, expected] of faulty) {
-  test(`reports the line and column of ${what}`, () => {
+  test(`loadText reports the line and column of ${what}`, () => {
     const { violations = [] } = loadText(text, { file: "k.yaml" });
     assert.deepEqual(violations.map(describeViolation), expected);
   });

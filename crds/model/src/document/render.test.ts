@@ -37,11 +37,11 @@ test("a rendered snapshot loads to the same snapshot, although its keys are hash
   assert.doesNotMatch(rendered, /demo-key|&|\*/);
 });
 
-test("quotes strings that YAML 1.1 readers would not read as strings", () => {
+test("renderDocument quotes strings that YAML 1.1 readers would not read as strings", () => {
   assert.match(renderDocument(documentOf(text)), /^ +- name: "on"$/m);
 });
 
-test("omits endpoints and the hashes of keys that are present, and keeps restrictions", () => {
+test("renderDocument omits endpoints and the hashes of keys that are present, and keeps restrictions", () => {
   const id = "11111111-2222-4333-8444-555555555555";
   const rendered = renderDocument({
     _format_version: "3.0",

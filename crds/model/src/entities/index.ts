@@ -77,7 +77,7 @@ export interface Reference {
   /** The member that holds the reference: `service`. */
   readonly member: string;
   readonly to: Collection;
-  /** When the referenced entity is removed: `cascade` also removes the referring entity, `restrict` refuses it. */
+  /** On removal of the referenced entity, `cascade` also removes the referring entity; `restrict` refuses the removal. */
   readonly onDelete: "cascade" | "restrict";
 }
 

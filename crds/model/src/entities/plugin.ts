@@ -5,7 +5,7 @@ import { created_at, idFrom, tags, updated_at } from "./shared.ts";
 /** The protocols that Sluice proxies. A plugin acts on all of them by default. */
 export const servedProtocols = ["grpc", "grpcs", "http", "https"] as const;
 
-/** The protocols that a plugin may name. Kong's dumped files name more than Sluice proxies, as do Kong's defaults. */
+/** Protocols that a plugin may name. Files dumped from Kong name more than Sluice proxies, as do Kong's defaults. */
 export const pluginProtocols = [...servedProtocols, "tcp", "tls", "tls_passthrough", "udp", "ws", "wss"] as const;
 
 export const pluginEntitySchema = record(

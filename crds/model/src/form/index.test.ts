@@ -65,7 +65,7 @@ const decoded: readonly (readonly [collection: Collection, body: string, value: 
 ];
 
 for (const [collection, body, value] of decoded) {
-  test(`reads ${JSON.stringify(body)} for ${collection}`, () => {
+  test(`decodeForm reads ${JSON.stringify(body)} for ${collection}`, () => {
     assert.deepEqual(decodeForm(body, collection), { value });
   });
 }
@@ -93,22 +93,22 @@ const refused: readonly (readonly [body: string, path: readonly (string | number
 ];
 
 for (const [body, path, message] of refused) {
-  test(`refuses ${body.slice(0, 40)}`, () => {
+  test(`decodeForm refuses ${body.slice(0, 40)}`, () => {
     assert.deepEqual(decodeForm(body, "plugins"), { violations: [{ path, message }] });
   });
 }
 
-test("reports all errors of a form at once", () => {
+test("decodeForm reports all errors of a form at once", () => {
   assert.equal(decodeForm("__proto__=1&a=%&b=1&b.c=1", "plugins").violations?.length, 3);
 });
 
-test("uses the plugin's name from the caller if the form has none", () => {
+test("decodeForm uses the plugin's name from the caller if the form has none", () => {
   assert.deepEqual(decodeForm("config.minute=5", "plugins", { plugin: "rate-limiting" }).value, {
     config: { minute: 5 },
   });
 });
 
-test("uses the parts of a multipart body without decoding them again", () => {
+test("decodeForm uses the parts of a multipart body without decoding them again", () => {
   const parts = [
     { name: "config.minute", text: "5" },
     { name: "name", text: "rate-limiting" },

@@ -33,14 +33,14 @@ const cases: readonly (readonly [path: string, normal: string])[] = [
 ];
 
 for (const [path, normal] of cases) {
-  test(`writes the path ${JSON.stringify(path)} as ${JSON.stringify(normal)}`, () => {
+  test(`the normal form of the path ${JSON.stringify(path)} is ${JSON.stringify(normal)}`, () => {
     assert.equal(normalizePath(path), normal);
     assert.equal(normalizePath(normal), normal);
   });
 }
 
 for (const path of ["/100%", "/%", "/%2", "/%zz", "/%2g", "/%%32e", "/%2%65%2%65/users", "/s%%32%66", "/%\u00ff%2e"]) {
-  test(`refuses the path ${JSON.stringify(path)}: a "%" is not followed by two hexadecimal digits`, () => {
+  test(`the path ${JSON.stringify(path)} has no normal form: a "%" is not followed by two hexadecimal digits`, () => {
     assert.equal(normalizePath(path), null);
   });
 }

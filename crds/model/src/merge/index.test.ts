@@ -8,7 +8,7 @@ const plugin = (config: object) => {
   return value;
 };
 
-test("merges records and replaces everything else", () => {
+test("mergeEntity merges records and replaces everything else", () => {
   const upstream = checkEntity("upstreams", { name: "u", tags: ["a"] }).value;
   assert.ok(upstream);
   const merged = mergeEntity("upstreams", upstream, {
@@ -24,13 +24,13 @@ test("merges records and replaces everything else", () => {
   });
 });
 
-test("merges a plugin's config, including deprecated redis members, and null unsets a member", () => {
+test("mergeEntity merges a plugin's config, including deprecated redis members, and null unsets a member", () => {
   const current = plugin({ minute: 5, hour: 9, policy: "redis", redis: { host: "old", port: 1 } });
   const merged = mergeEntity("plugins", current, { config: { minute: null, redis_host: "new" } });
   assert.partialDeepStrictEqual(merged, { config: { minute: null, hour: 9, redis: { host: "new", port: 1 } } });
 });
 
-test("keeps an invalid deprecated member for checkEntity to report", () => {
+test("mergeEntity keeps an invalid deprecated member for checkEntity to report", () => {
   const current = plugin({ minute: 5, policy: "redis", redis: { host: "old", port: 1 } });
   const merge = (config: object) => checkEntity("plugins", mergeEntity("plugins", current, { config })).violations;
   assert.deepEqual(merge({ redis_port: "x" }), [{ path: ["config", "redis_port"], message: "expected an integer" }]);
@@ -47,12 +47,12 @@ test("setting a hash source selects consistent hashing, unless another algorithm
   assert.equal(mergeEntity("upstreams", { ...current, ...change }, { slots: 10 }).algorithm, "round-robin");
 });
 
-test("discards the config when the plugin is replaced by another plugin", () => {
+test("mergeEntity discards the config when the plugin is replaced by another plugin", () => {
   const merged = mergeEntity("plugins", plugin({ minute: 5 }), { name: "cors", config: { max_age: 5 } });
   assert.deepEqual(merged.config, { max_age: 5 });
 });
 
-test("replaces mappings and references", () => {
+test("mergeEntity replaces mappings and references", () => {
   const route = checkEntity("routes", { headers: { a: ["1"] }, service: { id: "x" } });
   const current = { ...route.value, headers: { a: ["1"] }, service: { id: "x" } };
   const merged = mergeEntity("routes", current, { headers: { b: ["2"] }, service: { name: "y" } });
@@ -60,7 +60,7 @@ test("replaces mappings and references", () => {
   assert.deepEqual(Object.keys(merged.headers as object), ["b"]);
 });
 
-test("keeps a member called __proto__ as a plain member, which the check refuses", () => {
+test("mergeEntity keeps a member called __proto__ as a plain member, which the check refuses", () => {
   const merged = mergeEntity("plugins", plugin({ minute: 5 }), JSON.parse('{"config":{"__proto__":{"second":1}}}'));
   assert.ok(Object.hasOwn(merged.config as object, "__proto__"));
   assert.ok(checkEntity("plugins", merged).violations);

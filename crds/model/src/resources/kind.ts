@@ -83,7 +83,7 @@ export function camelSchema(node: SchemaNode): SpecNode {
 interface SpecParts {
   /** Default: the entity's description. */
   readonly description?: string;
-  /** Members of the entity that the spec does not have, besides timestamps. */
+  /** Members of the entity that the spec does not have. Timestamps are always omitted. */
   readonly omit?: readonly string[];
   /** Members that only the spec has, or that differ from the entity's. */
   readonly add: Readonly<Record<string, SpecNode>>;

@@ -13,7 +13,7 @@ type Path = Violation["path"];
 export interface SpecMembers {
   /** Members of the entity in snake_case, not validated. */
   readonly members: Members;
-  /** Members that only the spec has, in camelCase, validated by their schema; invalid and unset ones are omitted. */
+  /** Members marked `own`, in camelCase, validated by their schema; invalid and unset ones are omitted. */
   readonly own: Members;
   /** Unknown members and violations in `own`; paths start at the value, in camelCase. */
   readonly violations: readonly Violation[];

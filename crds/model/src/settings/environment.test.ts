@@ -51,7 +51,7 @@ const taken: readonly (readonly [what: string, env: Readonly<Record<string, stri
 ];
 
 for (const [what, env] of taken) {
-  test(`accepts ${what}`, () => {
+  test(`readSettings accepts ${what}`, () => {
     assert.deepEqual(readSettings(declarations, env), { value: { level: "info" } });
   });
 }

@@ -11,7 +11,7 @@ const declarations = defineSettings({
   trusted: { variable: "T_TRUSTED", kind: "list", default: [], description: "Proxies." },
 });
 
-test("reads every setting as the type of its declaration", () => {
+test("readSettings reads every setting as the type of its declaration", () => {
   const env = { T_TOKEN: " x ", T_SOURCE: "file", T_FILE: "a.yaml", T_TRUSTED: "a, b,,", T_GRACE: "1.5s" };
   const { value } = readSettings(declarations, env);
   assert.ok(value);
@@ -29,7 +29,7 @@ test("an empty variable counts as unset", () => {
   assert.deepEqual([value?.file, value?.grace], [null, 5000]);
 });
 
-test("reports all violations at once, with the variable and the expected form", () => {
+test("readSettings reports all violations at once, with the variable and the expected form", () => {
   const { violations } = readSettings(declarations, { T_LISTEN: "x", T_SOURCE: "z", T_GRACE: "5" });
   assert.deepEqual(violations, [
     { path: ["T_LISTEN"], message: "expected host:port, such as 127.0.0.1:8000 or [::1]:8000, not 'x'" },
@@ -111,7 +111,7 @@ for (const [declaration, text, value] of cases) {
   });
 }
 
-test("describes settings as a table for the reference pages", () => {
+test("describeSettings writes a table for the reference pages", () => {
   assert.deepEqual(describeSettings(declarations).split("\n").slice(2, 8), [
     "| `T_LISTEN` | host:port, such as 127.0.0.1:8000 or [::1]:8000 | `127.0.0.1:8000` | Where to listen. |",
     "| `T_SOURCE` | one of: push, file | `push` | A \\| B. |",

@@ -52,7 +52,7 @@ const base = apply(emptySnapshot, changeOf(document));
 const refusals = (change: Partial<Change>) =>
   (applyChange(base, { put: {}, remove: {}, ...change }).violations ?? []).map(describeViolation);
 
-test("keeps the hash of a key and not the key", () => {
+test("a snapshot keeps the hash of a key and not the key", () => {
   const kept = base.keyauth_credentials.get(credential);
   assert.equal(kept?.key, null);
   assert.deepEqual(kept?._sluice, { key_hash: hash("sha256", "k") });
@@ -92,7 +92,7 @@ for (const [what, before, after, fares] of replaced)
     assert.deepEqual(plugin?._sluice?.unavailable === undefined ? plugin?.config.key_names : ["closed"], fares);
   });
 
-test("returns the snapshot itself when no entity changes", () => {
+test("applyChange returns the snapshot itself when nothing changes", () => {
   const changes: readonly Partial<Change>[] = [
     {},
     changeOf(document),
@@ -112,7 +112,7 @@ test("returns the snapshot itself when no entity changes", () => {
   for (const change of changes) assert.equal(apply(base, change), base, JSON.stringify(change));
 });
 
-test("shares every entity and map that a change does not touch", () => {
+test("a changed snapshot shares every entity and map that the change does not touch", () => {
   const next = apply(base, { put: { services: [{ name: "s", host: "elsewhere" }] } });
   assert.notEqual(next.hash, base.hash);
   assert.equal(next.services.get(other), base.services.get(other));
@@ -123,7 +123,7 @@ test("shares every entity and map that a change does not touch", () => {
   assert.equal(base.services.get(service)?.host, "h");
 });
 
-test("freezes the snapshot, its maps and all values in the maps", () => {
+test("a snapshot, its maps and all values in the maps are frozen", () => {
   const kept = base.routes.get(route) ?? assert.fail("the route is missing");
   for (const value of [base, base.routes, kept, kept.paths, kept.service, base.endpoints.get(service)]) {
     assert.ok(Object.isFrozen(value));
@@ -132,7 +132,7 @@ test("freezes the snapshot, its maps and all values in the maps", () => {
   assert.throws(() => (base.routes as Map<string, unknown>).clear(), TypeError);
 });
 
-test("orders entities by id and endpoints by address, whatever their original order", () => {
+test("entities are ordered by id and endpoints by address, whatever their original order", () => {
   assert.deepEqual([...base.services.keys()], [service, other].sort());
   assert.deepEqual(base.endpoints.get(service), [
     { address: "10.0.0.1", port: 80 },
@@ -140,7 +140,7 @@ test("orders entities by id and endpoints by address, whatever their original or
   ]);
 });
 
-test("includes addresses in the hash", () => {
+test("the hash includes the endpoints", () => {
   assert.notEqual(apply(base, { endpoints: { [service]: [] } }).hash, base.hash);
   assert.notEqual(
     apply(base, { endpoints: { [service]: null } }).hash,
@@ -148,13 +148,13 @@ test("includes addresses in the hash", () => {
   );
 });
 
-test("removes a service together with its route, the route's plugin and the service's addresses", () => {
+test("a change can remove a service together with its route, the route's plugin and the service's addresses", () => {
   const [plugin = ""] = base.plugins.keys();
   const next = apply(base, { remove: { services: [service.toUpperCase()], routes: [route], plugins: [plugin] } });
   assert.deepEqual([next.services.size, next.routes.size, next.plugins.size, next.endpoints.size], [1, 0, 0, 0]);
 });
 
-test("keeps an entity that one change both removes and puts, and lets two entities swap names within one change", () => {
+test("a change keeps an entity that it both removes and puts, and two entities can swap names within one change", () => {
   assert.equal(apply(base, { put: { services: [{ name: "s", host: "h" }] }, remove: { services: [service] } }), base);
   const swapped = apply(base, {
     put: {
@@ -167,7 +167,7 @@ test("keeps an entity that one change both removes and puts, and lets two entiti
   assert.equal(swapped.services.get(other)?.name, "s");
 });
 
-test("allows the same key only in disjoint sets of namespaces", () => {
+test("two credentials may have the same key only in disjoint sets of namespaces", () => {
   const scoped = (id: string, namespaces: readonly string[]) => ({
     id,
     consumer: { id: consumer },
@@ -281,7 +281,7 @@ const refused: readonly [string, Partial<Change>, readonly string[]][] = [
 ];
 
 for (const [what, change, expected] of refused) {
-  test(`refuses ${what}`, () => assert.deepEqual(refusals(change), expected));
+  test(`applyChange refuses ${what}`, () => assert.deepEqual(refusals(change), expected));
 }
 
 test("a whole document replaces everything and shares unchanged parts", () => {

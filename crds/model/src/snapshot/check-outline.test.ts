@@ -3,7 +3,7 @@ import { test } from "node:test";
 import { describeViolation } from "../document/describe.ts";
 import { checkChange, checkFlatDocument } from "./check-outline.ts";
 
-test("accepts the outline of a change", () => {
+test("the outline of a change is accepted", () => {
   const change = { put: { services: [{}] }, remove: { routes: ["x"] }, endpoints: { x: null } };
   assert.deepEqual(checkChange(change).value, change);
   assert.deepEqual(checkChange({}).value, { put: {}, remove: {} });
@@ -18,11 +18,11 @@ for (const [data, expected] of [
   ],
   [{ remove: { services: ["x", 1] } }, ["remove.services[1]: expected a string"]],
 ] as const) {
-  test(`refuses the change ${JSON.stringify(data)}`, () =>
+  test(`the change ${JSON.stringify(data)} is refused`, () =>
     assert.deepEqual(checkChange(data).violations?.map(describeViolation), expected));
 }
 
-test("accepts the outline of a document", () => {
+test("the outline of a document is accepted", () => {
   const document = { _format_version: "3.0", services: [{}], _sluice: { endpoints: { x: [] } } };
   assert.equal(checkFlatDocument(document).value, document);
   assert.deepEqual(checkFlatDocument({}).value, {});
@@ -53,6 +53,6 @@ for (const [data, expected] of [
     ],
   ],
 ] as const) {
-  test(`refuses the document ${JSON.stringify(data)}`, () =>
+  test(`the document ${JSON.stringify(data)} is refused`, () =>
     assert.deepEqual(checkFlatDocument(data).violations?.map(describeViolation), expected));
 }

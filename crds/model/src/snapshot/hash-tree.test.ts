@@ -22,7 +22,7 @@ function update(tree: HashTree, all: readonly Leaf[], changed: readonly Leaf[] =
   );
 }
 
-test("rehashes only the buckets that a change touches", () => {
+test("a change rehashes only the buckets that it touches", () => {
   const before = update(emptyHashTree, leaves);
   const [, ...others] = leaves;
   const id = leaves[0]?.[1] ?? "";
@@ -40,14 +40,14 @@ test("the hash does not depend on order, and is unaffected by removed entries", 
   assert.equal(hashOfTree(update(tree, [], leaves)), hashOfTree(emptyHashTree));
 });
 
-test("distinguishes equal ids of different sections", () => {
+test("the hash distinguishes equal ids of different sections", () => {
   const roots = (["services", "routes"] as const).map((section) =>
     hashOfTree(update(emptyHashTree, [[section, "000", 1]])),
   );
   assert.notEqual(roots[0], roots[1]);
 });
 
-test("ignores empty sections, so that a version with a further collection has the same hash", () => {
+test("the hash ignores empty sections, so that a version with a further collection has the same hash", () => {
   const tree = update(emptyHashTree, leaves);
   const routes = leaves.map(([, id, number]): Leaf => ["routes", id, number]);
   assert.equal(hashOfTree(update(tree, leaves, routes)), hashOfTree(tree));

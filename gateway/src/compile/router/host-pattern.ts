@@ -36,7 +36,7 @@ export interface HostKeyVisitor {
   visitKey(key: string): void;
 }
 
-/** Visits every pattern that matches the host. A host without a port has the default port of the scheme. */
+/** Visits the key of every pattern that would match the host. A host without a port has its scheme's default port. */
 export function visitHostKeys(
   { host, scheme }: { readonly host: string; readonly scheme: "http" | "https" },
   kinds: HostKinds,

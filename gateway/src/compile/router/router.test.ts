@@ -125,7 +125,7 @@ for (const [rule, members, sent, expected] of matches) {
   });
 }
 
-test("returns how much of the path matched, and the named groups", () => {
+test("the router returns how much of the path matched, and the named groups", () => {
   const prefix = match([routeNamed("r", { paths: ["/a"] })], { path: "/ab/c" });
   assert.deepEqual([prefix.length, prefix.captures], [2, null]);
   const pattern = match([routeNamed("r", { paths: ["~/users/(?<id>\\d+)"] })], { path: "/users/42/posts" });

@@ -89,7 +89,7 @@ const referredTo: readonly (readonly [what: string, before: string, text: string
   ["a removed service with endpoints", endpointsOf(X), endpointsOf(X.replaceAll("1", "2"))],
 ];
 for (const [what, text, after] of referredTo) {
-  test(`reads the whole text after an edit: ${what}`, async () => {
+  test(`after an edit, the whole text is read: ${what}`, async () => {
     const served = servedOf(text);
     assert.ok(served);
     assert.equal(await afterEdit(served, after), null);
@@ -97,7 +97,7 @@ for (const [what, text, after] of referredTo) {
 }
 
 for (const [what, text, readByItself] of edits) {
-  test(`${readByItself ? "reads only the edited items" : "reads the whole text after an edit"}: ${what}`, async () => {
+  test(`after an edit, ${readByItself ? "only the edited items are read" : "the whole text is read"}: ${what}`, async () => {
     const served = servedOf(before);
     assert.ok(served);
     const edited = await afterEdit(served, text);
@@ -106,7 +106,7 @@ for (const [what, text, readByItself] of edits) {
   });
 }
 
-test("keeps the objects of entities that an edited item does not change", async () => {
+test("an edit keeps the objects of entities that the edited item does not change", async () => {
   const served = servedOf(before);
   assert.ok(served);
   const edited = await afterEdit(served, before.replace("http://a.test", "http://other.test"));

@@ -25,8 +25,8 @@ const MAX_EDITED_LENGTH = 4 * 1024 * 1024;
 const ANCHOR = /(?:^|[\s,[{:])&/;
 
 /**
- * Null when the whole text must be read: it is not divided into items, the edit is too large, or its items have
- * anchors.
+ * Null when the whole text must be read: a text is not divided into items, the head differs, the edit is too large, or
+ * edited items have anchors.
  */
 export function findEdit(before: string, text: string): EditedItems | null {
   const [dividedBefore, divided] = [divideText(before), divideText(text)];

@@ -1,4 +1,4 @@
-/** Rules between certificates and their keys. */
+/** Rules for certificates and their keys. */
 import { createPrivateKey, type KeyObject, X509Certificate } from "node:crypto";
 import { isEmptyValue, ofWhole, type RecordMembers, type RecordRule } from "@sluice/plugin-sdk";
 import type { TextRule } from "./rule.ts";

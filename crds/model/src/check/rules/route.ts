@@ -1,4 +1,4 @@
-/** Rules between members of a route, and between them and its protocols. */
+/** Rules for combinations of a route's members, including its protocols. */
 import { isEmptyValue, ofWhole, quoted, type RecordMembers, type RecordRule, type Violation } from "@sluice/plugin-sdk";
 import { refuseL4 } from "./entities.ts";
 import { regex } from "./paths.ts";

@@ -1,4 +1,4 @@
-/** Rules between members of an upstream. */
+/** Rules for combinations of an upstream's members. */
 import { conditional, ofWhole, type RecordMembers, type RecordRule } from "@sluice/plugin-sdk";
 
 /** Sources that hash_on and hash_fallback may both have, because each of the two names its own header or argument. */

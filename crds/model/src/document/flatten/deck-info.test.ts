@@ -5,7 +5,7 @@ import { loadText } from "../load.ts";
 
 const head = '_format_version: "3.0"\n';
 
-test("reads a file for decK: every entity gets the select_tags, and the defaults for members that it omits", () => {
+test("loadText reads a file for decK: every entity gets the select_tags, and the defaults for members that it omits", () => {
   const { value, violations } = loadText(`${head}_info:
   select_tags: [team-a]
   defaults:
@@ -40,7 +40,7 @@ plugins:
     for (const { tags } of list?.values() ?? []) assert.deepEqual(tags, ["team-a"]);
 });
 
-test("reports unknown and invalid members of _info with their positions", () => {
+test("loadText reports unknown and invalid members of _info with their positions", () => {
   const { violations = [] } = loadText(`${head}_info:
   lookup_tags: {}
   select_tags: a

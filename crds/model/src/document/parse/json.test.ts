@@ -23,7 +23,7 @@ const left: readonly (readonly [what: string, text: string])[] = [
   ["too many levels", `${'{"a":'.repeat(102)}1${"}".repeat(102)}`],
 ];
 for (const [what, text] of left) {
-  test(`leaves ${what} to the YAML parser`, () => assert.equal(readPlainJson(text, DEPTH), undefined));
+  test(`readPlainJson leaves ${what} to the YAML parser`, () => assert.equal(readPlainJson(text, DEPTH), undefined));
 }
 
 const plain: readonly (readonly [what: string, text: string])[] = [
@@ -34,7 +34,7 @@ const plain: readonly (readonly [what: string, text: string])[] = [
   ["a merge key in quotes", '{"<<": {"a": 1}, "b": 2}'],
 ];
 for (const [what, text] of plain) {
-  test(`reads ${what} like the YAML parser`, () => {
+  test(`readPlainJson reads ${what} like the YAML parser`, () => {
     const data = readPlainJson(text, DEPTH);
     assert.ok(data);
     assert.deepEqual(data, readAsYaml(text).value?.data);

@@ -32,7 +32,7 @@ const readable: readonly [string, string, unknown][] = [
 ];
 
 for (const [what, text, data] of readable) {
-  test(`reads ${what}`, () => assert.deepEqual(read(text).data, data));
+  test(`readYaml reads ${what}`, () => assert.deepEqual(read(text).data, data));
 }
 
 const unreadable: readonly [string, string, readonly string[]][] = [
@@ -88,7 +88,7 @@ const unreadable: readonly [string, string, readonly string[]][] = [
 ];
 
 for (const [what, text, expected] of unreadable) {
-  test(`refuses ${what}`, () => assert.deepEqual(faults(text), expected));
+  test(`readYaml refuses ${what}`, () => assert.deepEqual(faults(text), expected));
 }
 
 const duplicates: readonly [string, string, unknown, readonly string[]][] = [
@@ -145,19 +145,19 @@ test("the reported position of a member below a duplicate key is that of the val
   assert.deepEqual([line, column], [4, 3]);
 });
 
-test("refuses aliases that expand to more than a million values", () => {
+test("readYaml refuses aliases that expand to more than a million values", () => {
   const levels = Array.from({ length: 9 }, (_, i) => `l${i + 1}: &l${i + 1} [${Array(9).fill(`*l${i}`).join(", ")}]`);
   const found = faults(["l0: &l0 [x, x, x, x, x, x, x, x, x]", ...levels].join("\n"));
   assert.equal(found.length, 1);
   assert.match(found[0] ?? "", /aliases expand to too many values$/);
 });
 
-test("reads a map of 20,000 members", () => {
+test("readYaml reads a map of 20,000 members", () => {
   const text = Array.from({ length: 20_000 }, (_, i) => `k${i}: ${i}`).join("\n");
   assert.equal(Object.keys(read(text).data as object).length, 20_000);
 });
 
-test("returns the position of a path: names, items, and the parent of a missing member", () => {
+test("positionOf returns the position of a path: names, items, and the parent of a missing member", () => {
   const { positionOf } = read("a: &a\n  b:\n  - x\n  - c: 1\nd: *a\ne: {<<: *a}\n");
   const at = (...path: (string | number)[]) => {
     const { file, line, column } = positionOf(path);

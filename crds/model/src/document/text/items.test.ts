@@ -34,7 +34,7 @@ const divided: readonly (readonly [
 ];
 
 for (const [what, text, items, rest] of divided) {
-  test(`divides a text into its items: ${what}`, () => {
+  test(`divideText divides a text into its items: ${what}`, () => {
     const found = divideText(text);
     assert.deepEqual(
       found?.lists.map(({ starts, end }) => starts.map((start, at) => text.slice(start, starts[at + 1] ?? end))),
@@ -57,7 +57,7 @@ const whole: readonly (readonly [what: string, text: string])[] = [
 ];
 
 for (const [what, text] of whole) {
-  test(`does not divide a text that needs more than a line-by-line scan: ${what}`, () =>
+  test(`divideText does not divide a text that needs more than a line-by-line scan: ${what}`, () =>
     assert.equal(divideText(text), null));
 }
 

@@ -41,7 +41,7 @@ const wholes: readonly [string, string, readonly (readonly string[])[]][] = [
 ];
 
 for (const [what, text, items] of wholes) {
-  test(`divides a file into its items: ${what}`, () => {
+  test(`layoutOf divides a file into its items: ${what}`, () => {
     const layout = layoutOf(text);
     assert.ok(layout);
     const pieces = layout.lists.map((list) =>
@@ -63,7 +63,7 @@ const withoutEmpty = (text: string) => {
   );
 };
 
-test("changes no byte of a file that has no empty lists and ends in a line break", () => {
+test("layoutOf and layoutText change no byte of a file that has no empty lists and ends in a line break", () => {
   for (const [, text] of wholes.filter(([, text]) => !/\[ ?\]|~/.test(text) && text.endsWith("\n"))) {
     const layout = layoutOf(text);
     assert.equal(layout && layoutText(layout), text);
@@ -81,7 +81,7 @@ const odd: readonly [string, string][] = [
 ];
 
 for (const [what, text] of odd) {
-  test(`rewrites a file that cannot be divided: ${what}`, () => {
+  test(`flattenText rewrites a file that cannot be divided: ${what}`, () => {
     assert.equal(layoutOf(text), null);
     const { data } = readYaml(text).value ?? {};
     const flat = flattenText(text, data);
@@ -138,12 +138,12 @@ const edits: readonly [string, string, object, string][] = [
 ];
 
 for (const [what, before, data, after] of edits) {
-  test(`edits an item: ${what}`, () => {
+  test(`renderItem edits an item: ${what}`, () => {
     assert.equal(renderItem(data, { before, indent: before.indexOf("-") }), after);
   });
 }
 
-test("renders an item that is new or cannot be edited", () => {
+test("renderItem renders an item that is new or cannot be edited", () => {
   assert.equal(renderItem({ name: "on", tags: ["a"] }, { indent: 2 }), '  - name: "on"\n    tags:\n      - a\n');
   assert.equal(renderItem({ name: "a" }, { indent: 0, before: "- name: x\n- name: y\n" }), "- name: a\n");
   assert.equal(renderItem({ name: "a" }, { indent: 0, crlf: true }), "- name: a\r\n");
