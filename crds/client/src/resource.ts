@@ -64,7 +64,7 @@ export interface Ref {
 }
 
 /**
- * Selects resources of a kind; default all. Only Secrets meant for Sluice are requested: those with the label
+ * Selects resources of a kind; by default all. Only Secrets meant for Sluice are requested: those with the label
  * `sluice.dev/credential`, and those of type kubernetes.io/tls, because cert-manager and other writers of certificates
  * do not set Sluice's label. If both selectors are given, a resource must match both.
  */
@@ -230,7 +230,7 @@ export interface VersionedLease extends LeaseRecord {
 export interface LeaseStore {
   /** Null: the Lease does not exist. */
   read(signal?: AbortSignal): Promise<VersionedLease | null>;
-  /** Rejects with a Conflict when the Lease is not the one given (null: when a Lease exists). */
+  /** Rejects with a Conflict when the Lease does not have the version of `before` (null: when a Lease exists). */
   write(
     record: LeaseRecord,
     options: { readonly before: VersionedLease | null; readonly signal?: AbortSignal },
@@ -246,7 +246,7 @@ export interface StateBackend {
   key(): Promise<Buffer>;
   /** The manifest's text and version; null if there is none. */
   manifest(): Promise<{ readonly text: string; readonly version: string } | null>;
-  /** Rejects with a Conflict when the manifest does not have that version (null: when one exists). */
+  /** Returns the new version. Rejects with a Conflict when the manifest's version is not `before` (null: it exists). */
   putManifest(text: string, before: string | null): Promise<string>;
   /** Names of all parts, used or not. */
   parts(): Promise<readonly string[]>;

@@ -1,6 +1,6 @@
 /**
  * Writes of this process that a watch has not delivered yet. They count until the watch has caught up, so that callers
- * need not wait for it. Only for versions that are increasing numbers and that a watch delivers in this order.
+ * need not wait for it. This requires versions that are increasing numbers and that a watch delivers in this order.
  */
 import type { Resource } from "../resource.ts";
 

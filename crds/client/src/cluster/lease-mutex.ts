@@ -1,6 +1,6 @@
 /**
  * A mutex across processes, based on a Lease. The holder keeps the Lease for a moment after a write, so that its next
- * write needs no request, and releases it when idle. The Lease of a dead holder expires.
+ * write needs no request for the Lease, and releases it when idle. The Lease of a dead holder expires.
  */
 import { randomUUID } from "node:crypto";
 import { hostname } from "node:os";
@@ -83,7 +83,7 @@ export function createLeaseMutex({ store, name, clock }: LeaseMutexOptions) {
           if (!(error instanceof Conflict)) throw error;
         }
       } else if (now - began > acquireTimeout) {
-        throw new Error(`${lease?.holder} has held the Lease ${name} for ${acquireTimeout / 1000} s`);
+        throw new Error(`the Lease ${name} is not free after ${acquireTimeout / 1000} s: ${lease?.holder} holds it`);
       }
       closing.signal.throwIfAborted();
       await clock.sleep(pollInterval * (0.5 + clock.random()), closing.signal);

@@ -1,6 +1,6 @@
 /**
- * One Lease, written with the version that was read. For leader election it has a connection of its own, so that it never
- * waits behind watches and writes of thousands of resources.
+ * One Lease, written with the version that was read. For leader election it has a connection of its own, so that it
+ * never waits behind watches and writes of thousands of resources.
  */
 import { Conflict, type LeaseRecord, type LeaseStore, type VersionedLease } from "../resource.ts";
 import { type ClusterConnection, connectToCluster } from "./api/connection.ts";
@@ -56,7 +56,7 @@ export function leaseStoreOver(
         spec,
         signal,
       });
-      if (!made) throw new Conflict("exists", `the Lease ${namespace}/${name} exists`);
+      if (!made) throw new Conflict("exists", `the Lease ${namespace}/${name} already exists`);
       return versionedLease(made);
     },
     close: () => connection.close(),

@@ -50,7 +50,7 @@ export function createClusterStateBackend(options: ClusterStateBackendOptions): 
     const bytes = Buffer.from(kept?.data?.key ?? "", "base64");
     if (bytes.length !== KEY_BYTES)
       throw new Error(
-        `the Secret ${keyNamespace}/${name} holds no key of ${KEY_BYTES} bytes; remove it, and the operator creates a new one`,
+        `the Secret ${keyNamespace}/${name} does not hold a key of ${KEY_BYTES} bytes; remove it, and the operator creates a new one`,
       );
     return bytes;
   }

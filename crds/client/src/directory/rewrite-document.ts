@@ -39,7 +39,7 @@ export function removeDocument(text: string, index: number): string | null {
 function splice(text: string, index: number, print: (document: Document.Parsed, source: string) => string): string {
   const documents = parseAllDocuments(text);
   const document = documents[index];
-  if (!document) throw new RangeError(`no document ${index} among ${documents.length}`);
+  if (!document) throw new RangeError(`the text has ${documents.length} documents, and none with the index ${index}`);
   // Comments and directives in front of `---` belong to the document after them.
   const start = documents[index - 1]?.range[2] ?? 0;
   const end = document.range[2];

@@ -36,7 +36,8 @@ export function createDirectoryStateBackend(directory: string, name: string): St
         if (error.code !== "EEXIST") throw error;
       });
       const key = await readFile(at("key"));
-      if (key.length !== KEY_BYTES) throw new Error(`${at("key")} holds no key of ${KEY_BYTES} bytes; remove it`);
+      if (key.length !== KEY_BYTES)
+        throw new Error(`${at("key")} does not hold a key of ${KEY_BYTES} bytes; remove it`);
       return key;
     },
     manifest,

@@ -38,7 +38,9 @@ export function readSecret(
   return { value, secret };
 }
 
-/** People write `stringData`; the API server converts it to `data`, a directory does not. */
+/**
+ * The decoded value of an entry. People write `stringData`; the API server converts it to `data`, a directory does not.
+ */
 export function entryOf({ data, stringData }: Resource, key: string): string | undefined {
   const written = Object(stringData) as Readonly<Record<string, unknown>>;
   if (Object.hasOwn(written, key) && typeof written[key] === "string") return written[key];
@@ -70,7 +72,7 @@ export function credentialSecret(
   { namespace }: { readonly namespace: string },
 ): { readonly secret: Resource; readonly entry: KeyAuthEntry } {
   const { id, key, tags, ttl, created_at } = credential;
-  if (key === null) throw new TypeError("a credential without a key has nothing to keep secret");
+  if (key === null) throw new TypeError("the credential has no key to store in a Secret");
   const name = `key-auth-${id}`;
   return {
     secret: {

@@ -19,7 +19,7 @@ export function translate(resource: Resource, options: TranslateOptions): readon
   });
 }
 
-/** Violations quote the invalid value, and conditions, Events and logs have more readers than Secrets. */
+/** Violations quote invalid values. Those from Secrets are hidden: conditions, Events and logs have more readers. */
 function withoutSecret({ path, message }: Violation, secretPaths: TranslatedEntity["secretPaths"] = []): Violation {
   const secret = secretPaths.some((own) => own.every((step, index) => step === path[index]));
   return { path, message: secret ? "the value in the Secret is invalid" : message };

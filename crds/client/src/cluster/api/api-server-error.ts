@@ -26,7 +26,7 @@ export class ApiServerError extends Error {
     this.retryAfter = retryAfter;
   }
 
-  /** The object does not exist; false when the server does not know the kind or path. */
+  /** True when the object does not exist; false when the server does not know the kind or path. */
   get isObjectAbsent(): boolean {
     return this.code === 404 && this.status.reason === "NotFound" && this.status.details?.name !== undefined;
   }

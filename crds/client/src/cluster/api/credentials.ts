@@ -54,7 +54,8 @@ export interface ApiEndpoint {
 export type Credentials = ReturnType<typeof createCredentials>;
 
 /**
- * Milliseconds. Token files and certificates may change at any time, but reading them for every call would be wasteful.
+ * Milliseconds for which credentials are kept. Token files and certificates may change at any time, but reading them
+ * for every call would be wasteful.
  */
 const freshFor = 10_000;
 const connectTimeout = 10_000;
@@ -123,7 +124,10 @@ export function createCredentials(config: KubeConfig, now: () => number = () => 
   };
 }
 
-/** client-node re-reads the file once a minute by wall-clock time. A token may expire earlier, and clocks jump. */
+/**
+ * The file is read here because client-node reads it again only once a minute by wall-clock time: a token may expire
+ * earlier, and clocks jump.
+ */
 function tokenFileOf(config: KubeConfig): string | undefined {
   const { tokenFile } = (config.getCurrentUser()?.authProvider?.config ?? {}) as { readonly tokenFile?: unknown };
   return typeof tokenFile === "string" ? tokenFile : undefined;

@@ -84,7 +84,7 @@ export async function writeAtomically(
   if (durable) await syncFolder(dirname(target));
 }
 
-/** Errors of calls on an open file, such as ENOSPC, lack the path. */
+/** Adds the path to errors of calls on an open file, such as ENOSPC. */
 function withPath(error: unknown, path: string): unknown {
   const { syscall, path: told } = error as NodeJS.ErrnoException;
   if (error instanceof Error && syscall !== undefined && told === undefined) error.message += ` '${path}'`;

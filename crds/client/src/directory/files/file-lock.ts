@@ -31,7 +31,7 @@ export function createFileLock(path: string) {
   }
 
   return {
-    /** Runs exclusively. Rejects when another process holds the lock for 10 s. */
+    /** Runs the function while holding the lock. Rejects when the lock is not free within 10 s. */
     run<Result>(run: () => Promise<Result>): Promise<Result> {
       const result = last.then(async () => {
         await enter();
@@ -55,7 +55,8 @@ export function createFileLock(path: string) {
 
 async function acquire(door: LockFile, until: number): Promise<void> {
   for (let wait = 1; !door.tryAcquire(); wait = Math.min(wait * 2, longestWait)) {
-    if (performance.now() > until) throw new Error(`another process has held ${door.path} for ${timeout / 1000} s`);
+    if (performance.now() > until)
+      throw new Error(`the lock ${door.path} is not free after ${timeout / 1000} s: another process holds it`);
     await sleep(wait * (0.5 + Math.random()));
   }
 }

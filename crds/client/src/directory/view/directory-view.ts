@@ -61,7 +61,8 @@ export const byPlace = (one: Definition, other: Definition): number =>
       : 1;
 
 /**
- * The files of a directory and the view that follows from them. A change derives only the resources of changed files.
+ * The files of a directory and the view that follows from them. After a change, only the resources of the changed files
+ * are derived again.
  */
 export class DirectoryIndex {
   readonly #sources = new Map<string, SourceFile>();

@@ -22,7 +22,7 @@ export function lostProtection(before: ParsedFile, now: ParsedFile): string | nu
 
 const nameOf = (placed: ParsedResource): string => `${refOf(placed).namespace}/${refOf(placed).name}`;
 
-/** Members of a Route that match requests. */
+/** Lists of a Route that match requests. */
 const matching = ["paths", "hosts", "methods", "snis"] as const;
 
 /** Whether the Route matches fewer requests because it is gone or one of its lists was truncated. */

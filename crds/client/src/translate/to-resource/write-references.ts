@@ -50,7 +50,7 @@ export function writeReferences(of: ResourceKind, entity: object, options: Write
   return { spec: specOf(of, refs), namespace, violations };
 }
 
-/** An existing cross-namespace reference stays; the operator decides whether it is allowed. */
+/** Whether a cross-namespace reference exists already. If so, it stays; the operator decides whether it is allowed. */
 function wasReferredTo(
   previous: Resource | undefined,
   { kind, place }: { readonly kind: ResourceKind; readonly place: ResourceLocation },
