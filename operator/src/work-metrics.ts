@@ -4,7 +4,7 @@
  */
 import { Counter, Gauge, Histogram, type Registry } from "prom-client";
 
-/** `document`: translates and publishes changes. `status`: writes conditions, one resource at a time. */
+/** `document`: translates and publishes changes. `status`: writes conditions; each item is one resource. */
 export const controllers = ["document", "status"] as const;
 export type ControllerName = (typeof controllers)[number];
 

@@ -67,7 +67,7 @@ export function createNodeConnector({ token, tls, timeout = 2000 }: NodeCredenti
   const agentFor = (own: NodeTls | undefined) =>
     new Agent({
       connections: 2,
-      // Equal to the timeout of the node's listener: a node closes a connection sooner only when its process ends.
+      // Shorter than the timeout of the node's listener: a node closes a connection first only when its process ends.
       keepAliveTimeout: 600_000,
       connect: {
         timeout,

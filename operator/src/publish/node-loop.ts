@@ -1,6 +1,6 @@
 /**
  * Keeps one node on the newest document. The loop pushes as soon as there is a newer document. It polls the node in
- * between, because a restarted node has lost its document, and retries while the node is silent. While another operator
+ * between, because a restarted node may lack a document, and retries while the node is silent. While another operator
  * leads, it only polls.
  */
 import type { NodeReport } from "@sluice/model";

@@ -100,7 +100,7 @@ export function createPublisher(options: PublisherOptions) {
     node.loop = runNodeLoop({
       ...options,
       address,
-      // When the connection closes, another process may have the address, and it has no document yet.
+      // When the connection closes, another process may have the address, and it may have no document yet.
       client: connect(address, { signal: abort.signal, onDisconnect: () => node.loop?.wake() }),
       history,
       limiter,

@@ -74,7 +74,7 @@ export function createWatchStage({ client, settings, signal, log }: WatchStageOp
     namespaceSelector: namespaceSelectorOf(settings),
     // Many clusters have no Gateway API: without it, no reference to another namespace is allowed.
     optional: ["ReferenceGrant"],
-    // The operator writes only statuses, and reads the managed fields before each write.
+    // The operator writes only the statuses of these. Where a write needs managed fields, the client reads them again.
     bookkeeping: false,
     signal,
     log,
