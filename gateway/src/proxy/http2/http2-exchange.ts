@@ -27,7 +27,7 @@ export interface Http2ExchangeOptions {
   readonly onOver: () => void;
 }
 
-/** Highest status that HTTP/2 allows. */
+/** Highest valid status (RFC 9110 section 15). Node sends no higher status over HTTP/2. */
 const LAST_STATUS = 599;
 
 export class Http2Exchange
@@ -59,7 +59,7 @@ export class Http2Exchange
     if (this.isOver) return;
     if (status > LAST_STATUS) {
       this.call?.abort();
-      this.failed("badUpstream", new RangeError(`HTTP/2 does not allow the status ${status}`));
+      this.failed("badUpstream", new RangeError(`the status ${status} cannot be sent over HTTP/2`));
       return;
     }
     this.hasBegun = true;

@@ -32,7 +32,7 @@ export const clientSessionOptions = ({ fields, count }: HeadLimits): ServerSessi
   // Protocol violations in frames and streams before the connection closes.
   maxSessionInvalidFrames: 100,
   maxSessionRejectedStreams: 100,
-  // Settings flood and ping flood (CVE-2019-9512, CVE-2019-9515).
+  // Settings flood and ping flood (CVE-2019-9515, CVE-2019-9512).
   maxSettings: 32,
   maxOutstandingPings: 10,
   // A duplicate field in an upstream's response is forwarded unchanged.
