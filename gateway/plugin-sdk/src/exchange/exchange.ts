@@ -17,9 +17,12 @@ export interface ClientConnection {
 
 export interface ExchangeRequest {
   readonly method: string;
-  /** Normalised: dot segments removed, `//` merged, unreserved characters decoded. No query. */
+  /**
+   * Normalised: dot segments are removed, `//` is merged, and escapes are decoded, except those of reserved characters,
+   * of `%` and of bytes that are not UTF-8. No query.
+   */
   readonly path: string;
-  /** The query as the client sent it, with its `?`; "" when there is none. */
+  /** The query as the client sent it, with bytes above ASCII encoded, and with its `?`; "" when there is none. */
   readonly query: string;
   readonly scheme: "http" | "https";
   /** Host as the client sent it, in lower case, with the port if one was sent. */
@@ -110,7 +113,7 @@ export interface Exchange {
   readonly route: ExchangeRoute;
   /** Null when the route has no service: after the plugins have run, the response is 503. */
   readonly service: ExchangeService | null;
-  /** Named groups of the route's path if it is a regular expression; null when it has none. */
+  /** Named groups of the route's path if it is a regular expression, else null. */
   readonly pathCaptures: Readonly<Record<string, string>> | null;
   readonly identities: Identities;
   /** Values that a plugin leaves for plugins that run after it (`kong.ctx.shared` in Kong). */

@@ -23,7 +23,7 @@ export interface Http2ExchangeContext extends EngineExchangeContext {
 export interface Http2ExchangeOptions {
   readonly exchange: LiveExchange;
   readonly writer: StreamWriter;
-  /** Called once when the response has been written, or cannot be. The client may still be sending. */
+  /** Called once when the response has been written. Not called if the stream closes before. */
   readonly onOver: () => void;
 }
 
