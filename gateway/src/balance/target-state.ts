@@ -39,7 +39,7 @@ export function parseTargetAddress(target: string): { readonly host: string; rea
 
 /** Milliseconds in which a sample loses about two thirds of its weight. */
 const FADE = 10_000;
-/** Minimum latency of a failed try, in milliseconds; otherwise a target that refuses at once would seem the fastest. */
+/** Minimum latency of a failed try in milliseconds: a target that refuses connections must not seem the fastest. */
 export const FAILED_TRY_LATENCY = 1000;
 
 /** A target's response time as an average that rises at once, falls slowly and decays without samples. */

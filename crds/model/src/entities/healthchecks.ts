@@ -37,7 +37,7 @@ const active = section("Active checks: the node itself sends requests to every t
   type: type("http and https check the response status; the other types check only that a connection can be made."),
   timeout: seconds("Seconds after which a check without a response fails.", 1),
   concurrency: integer({
-    description: "Number of targets that are checked at the same time.",
+    description: "Maximum number of healthy targets, and of unhealthy targets, that are checked at the same time.",
     default: 10,
     minimum: 1,
     maximum: 2 ** 31 - 1,

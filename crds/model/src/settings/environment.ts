@@ -19,8 +19,8 @@ const serviceLinks: readonly (readonly [name: RegExp, hasValue: (text: string) =
 ];
 
 /**
- * A violation for each variable that begins with `SLUICE_`, is not empty and is not a setting of any Sluice program:
- * several programs may share an environment.
+ * A violation for each variable that begins with `SLUICE_`, is not empty and is not a setting of any Sluice program.
+ * Settings of other Sluice programs are accepted, because several programs may share an environment.
  *
  * @param own Variables of the program itself, which are suggested first.
  */

@@ -6,7 +6,7 @@ import { settingKindOf } from "./setting-kinds.ts";
 
 /**
  * Returns all violations at once; each one's path is the name of its variable. An empty variable counts as unset. A
- * variable that begins with `SLUICE_` and is not a setting of any Sluice program is a violation: probably it is
+ * variable that begins with `SLUICE_` and is not a setting of any Sluice program is a violation, because it is probably
  * misspelt.
  */
 export function readSettings<const Declared extends Declarations>(

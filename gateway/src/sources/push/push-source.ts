@@ -37,7 +37,7 @@ export interface PushSourceOptions {
      */
     readonly files?: PemFiles;
   };
-  /** Maximum bytes of a document; default 256 MiB. */
+  /** Maximum bytes of a pushed body, also after decompression; default 256 MiB. */
   readonly maxBytes?: number;
   /** Stores the last push, for a start without an operator. Absent: nothing is stored. */
   readonly journal?: SnapshotJournal;

@@ -1,9 +1,9 @@
 /**
  * Stores the operator's last push in a file, so that a node that starts without an operator has a document to serve.
  * The file is a journal with one push per line: a document and the changes after it. So storing a change costs time in
- * proportion to its length, however large the document is. Once the changes are as long as the document, a new document
- * replaces them. An incomplete last line is ignored. Serving never waits for the file: a push that cannot be stored is
- * served nevertheless.
+ * proportion to its length, however large the document is. When the changes would be longer than the document (and than
+ * 256 KiB), a new document replaces them. An incomplete last line is ignored. Serving never waits for the file: a push
+ * that cannot be stored is served nevertheless.
  */
 import { randomBytes } from "node:crypto";
 import { type FileHandle, open, readFile, rename, rm } from "node:fs/promises";
