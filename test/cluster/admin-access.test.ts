@@ -47,6 +47,11 @@ describe("the admin API in a cluster", () => {
       ]);
       tokens[name] = (await cluster.kubectl(["create", "token", name])).trim();
     }
+    await cluster.kubectl(["create", "serviceaccount", "tenant"]);
+    const owned = "--resource=consumers.sluice.dev,routes.sluice.dev";
+    await cluster.kubectl(["create", "role", "tenant", "--verb=create", owned]);
+    await cluster.kubectl(["create", "rolebinding", "tenant", "--role=tenant", "--serviceaccount=default:tenant"]);
+    tokens.tenant = (await cluster.kubectl(["create", "token", "tenant"])).trim();
     await cluster.kubectl(["create", "serviceaccount", "nobody"]);
     tokens.nobody = (await cluster.kubectl(["create", "token", "nobody"])).trim();
 
@@ -108,11 +113,18 @@ describe("the admin API in a cluster", () => {
     assert.equal(refused.status, 403);
     assert.equal(
       refused.body.message,
-      "system:serviceaccount:default:reader may not create services.sluice.dev in the namespace default: " +
+      "system:serviceaccount:default:reader may not create services.sluice.dev in all namespaces: " +
         "RBAC of the cluster does not allow it",
     );
     assert.equal((await ask("reader", "DELETE", "/services/users")).status, 403);
     assert.equal((await ask("writer", "GET", "/services/users")).status, 200);
+  });
+
+  test("lets a user with rights in one namespace create only what is always created there", async () => {
+    assert.equal((await ask("tenant", "POST", "/consumers", { username: "theirs" })).status, 201);
+    const refused = await ask("tenant", "POST", "/routes", { paths: ["/"], service: { name: "users" } });
+    assert.equal(refused.status, 403);
+    assert.match(refused.body.message ?? "", /may not create routes\.sluice\.dev in all namespaces/);
   });
 
   test("shows keys only to a user who may read their Secrets", async () => {

@@ -93,7 +93,7 @@ describe("the authorizer of a cluster", () => {
     await gate({ ...asked, headers: bearer("ann's") });
     await assert.rejects(gate({ ...asked, method: "POST", headers: bearer("ann's") }), {
       status: 403,
-      message: "ann may not create services.sluice.dev in the namespace home: RBAC of the cluster does not allow it",
+      message: "ann may not create services.sluice.dev in all namespaces: RBAC of the cluster does not allow it",
     });
     await assert.rejects(gate({ ...asked, method: "DELETE", url: "/services/:entity", headers: bearer("ann's") }), {
       message: /^ann may not delete services\.sluice\.dev in all namespaces:/,

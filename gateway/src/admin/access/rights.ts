@@ -3,11 +3,11 @@
  *
  * Keys and certificates are in Secrets of the home namespace and are shown in clear text, so reading them requires
  * permission for those Secrets too. Entities may be in any namespace, so reading and changing requires permission in
- * all namespaces. Creating requires permission in the home namespace, where new resources are created unless they refer
- * to a resource in a different namespace.
+ * all namespaces. New resources are created in the home namespace, or in the namespace of a resource that they refer
+ * to. So creating a resource that may refer to others requires permission in all namespaces, too.
  */
 import type { ResourceAttributes } from "@sluice/crds";
-import type { Collection } from "@sluice/model";
+import { type Collection, references } from "@sluice/model";
 import { type AdminEndpoint, endpoints } from "../entities/endpoints.ts";
 import { unsupportedRoutes } from "../information/unsupported-endpoints.ts";
 
@@ -90,7 +90,7 @@ function rightsTo(collection: Collection, wanted: readonly Verb[], home: string)
         verb: whole,
         group: "sluice.dev",
         resource,
-        ...(whole === "create" && { namespace: home }),
+        ...(whole === "create" && references[collection].length === 0 && { namespace: home }),
       },
       ...(secret ? [{ verb, group: "", resource: "secrets", namespace: home } as const] : []),
     ];
