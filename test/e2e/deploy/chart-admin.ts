@@ -8,7 +8,7 @@ import { release } from "./helm.ts";
 const admin = `http://${release}-admin.${namespace}.svc.cluster.local:8001`;
 const own = `system:serviceaccount:${namespace}:${release}-admin`;
 
-/** Two accounts of another team; `deployer` may only create Services in the release's namespace. */
+/** Two accounts of another team; `deployer` may only create Services, in all namespaces. */
 const accounts = `
 apiVersion: v1
 kind: ServiceAccount
@@ -19,14 +19,14 @@ kind: ServiceAccount
 metadata: { name: deployer, namespace: ${callersNamespace} }
 ---
 apiVersion: rbac.authorization.k8s.io/v1
-kind: Role
-metadata: { name: deployer, namespace: ${namespace} }
+kind: ClusterRole
+metadata: { name: ${namespace}-deployer }
 rules: [{ apiGroups: [sluice.dev], resources: [services], verbs: [create] }]
 ---
 apiVersion: rbac.authorization.k8s.io/v1
-kind: RoleBinding
-metadata: { name: deployer, namespace: ${namespace} }
-roleRef: { apiGroup: rbac.authorization.k8s.io, kind: Role, name: deployer }
+kind: ClusterRoleBinding
+metadata: { name: ${namespace}-deployer }
+roleRef: { apiGroup: rbac.authorization.k8s.io, kind: ClusterRole, name: ${namespace}-deployer }
 subjects: [{ kind: ServiceAccount, name: deployer, namespace: ${callersNamespace} }]
 `;
 
