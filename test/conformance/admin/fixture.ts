@@ -27,7 +27,7 @@ export const fixture: readonly (readonly [path: string, body: object])[] = [
   ["/upstreams/base.example/targets", { id: ids.target, target: "10.0.0.1:80" }],
 ];
 
-/** Children before their parents. */
+/** The collections, children before their parents. */
 export const lists = [
   "/plugins",
   "/key-auths",

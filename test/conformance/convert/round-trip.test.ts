@@ -45,7 +45,7 @@ const raws: fc.Arbitrary<readonly (readonly [Collection, object])[]> = fc
   )
   .map((lists) => lists.flat());
 
-/** Those of the entities that are valid together. */
+/** The entities of `items` that are valid together. */
 function listsOf(items: readonly (readonly [Collection, object])[]): EntityLists {
   let tables: Tables = createTables([]);
   const kept = new Map<Collection, Entity[]>(collections.map((name) => [name, []]));

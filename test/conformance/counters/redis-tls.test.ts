@@ -113,7 +113,7 @@ describe("a Redis with a certificate of a private authority", () => {
     });
   }
 
-  it("keeps a node from starting if the file of trusted certificates cannot be read or contains no certificate", async () => {
+  it("is not trusted by means of a file that cannot be read or contains no certificate: the node does not start", async () => {
     for (const file of [join(folder.path, "gone.pem"), redis.keyFile]) {
       await assert.rejects(startNode({ SLUICE_TRUSTED_CERTIFICATES: file }), /^SettingsError: SLUICE_TRUSTED/);
     }

@@ -47,7 +47,7 @@ export function countersSuite(name: string, open: () => Promise<CountersUnderTes
 
     const take = async (...counters: readonly Counter[]) => under.counters.take(counters, under.config);
 
-    it("admits exactly as many of a thousand concurrent requests as the limit says", async () => {
+    it("admit exactly as many of a thousand concurrent requests as the limit says", async () => {
       const one = counter({ limit: 300 });
       const taken = await Promise.all(Array.from({ length: 1000 }, () => take(one)));
       const admitted = taken.filter((each) => each.admitted);
@@ -60,7 +60,7 @@ export function countersSuite(name: string, open: () => Promise<CountersUnderTes
       );
     });
 
-    it("returns the values of all counters in the given order", async () => {
+    it("return the values of all counters in the given order", async () => {
       const [minute, hour] = [counter({ name: "order" }), counter({ name: "order", period: "hour" })];
       await take(hour);
       await take(hour);
@@ -68,7 +68,7 @@ export function countersSuite(name: string, open: () => Promise<CountersUnderTes
       assert.deepEqual(await take(hour, minute), { admitted: true, counts: [4, 2] });
     });
 
-    it("changes no counter when one of them is at its limit", async () => {
+    it("change no counter when one of them is at its limit", async () => {
       const narrow = counter({ limit: 1 });
       const wide = counter({ name: narrow.name, period: "hour" });
       assert.deepEqual(await take(narrow, wide), { admitted: true, counts: [1, 1] });
@@ -76,7 +76,7 @@ export function countersSuite(name: string, open: () => Promise<CountersUnderTes
       assert.deepEqual(await take(wide), { admitted: true, counts: [2] });
     });
 
-    it("distinguishes names, periods and windows", async () => {
+    it("distinguish names, periods and windows", async () => {
       const first = counter();
       const apart: readonly Counter[] = [
         counter(),
@@ -87,7 +87,7 @@ export function countersSuite(name: string, open: () => Promise<CountersUnderTes
       for (const other of apart) assert.deepEqual(await take(other), { admitted: true, counts: [1] });
     });
 
-    it("rounds a fractional limit up", async () => {
+    it("round a fractional limit up", async () => {
       const half = counter({ limit: 0.5 });
       const more = counter({ limit: 1.5 });
       assert.deepEqual(
@@ -100,14 +100,14 @@ export function countersSuite(name: string, open: () => Promise<CountersUnderTes
       );
     });
 
-    it("applies the given limit, also if it changes within a window", async () => {
+    it("apply the given limit, also if it changes within a window", async () => {
       const one = counter({ limit: 1 });
       await take(one);
       assert.equal((await take(one)).admitted, false);
       assert.deepEqual(await take({ ...one, limit: 2 }), { admitted: true, counts: [2] });
     });
 
-    it("drops a counter when its window is over", async () => {
+    it("drop a counter when its window is over", async () => {
       const brief = counter({ period: "second", expires: Date.now() + 200 });
       await take(brief);
       await until(async () => (await under.held()) === 1, "the counter is kept");

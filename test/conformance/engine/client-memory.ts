@@ -24,7 +24,7 @@ const get = (id: number, fields = plainRequest) =>
 /** SETTINGS_INITIAL_WINDOW_SIZE of zero. */
 const noWindow = frameBytes(frame.settings, 0, 0, Buffer.from([0, 4, 0, 0, 0, 0]));
 
-/** A connection that sends this number of requests and allows no body of a response. */
+/** A connection that sends this number of requests and grants no window for response bodies. */
 async function dialDeaf(test: TestContext, port: number, streams: number, more: typeof plainRequest = []) {
   const client = await dialFrames(test, port);
   client.send(
@@ -45,7 +45,7 @@ export function clientMemorySuite(engine: Engine): void {
       ["pipeline requests and read nothing", "GET / HTTP/1.1\r\nHost: a\r\n\r\n".repeat(50)],
     ];
     for (const [says, request] of deaf) {
-      it(`closes connections that ${says} once the memory limit is reached, and serves other clients`, async (test) => {
+      it(`once the memory limit is reached, closes connections that ${says}, and serves other clients`, async (test) => {
         const { proxy, port } = await startRig(test, engine, {
           upstream: huge,
           settings: { clientMemory: MEGABYTE },
@@ -65,7 +65,7 @@ export function clientMemorySuite(engine: Engine): void {
 
 function tunnelSuite(engine: Engine): void {
   describe(`memory of tunnels: the ${engine.name} engine`, () => {
-    it("closes tunnels whose clients read nothing when the memory limit is reached", async (test) => {
+    it("once the memory limit is reached, closes tunnels whose clients read nothing", async (test) => {
       const server = createServer();
       server.on("upgrade", ({ socket }) => {
         socket.on("error", () => {}).write("HTTP/1.1 101 OK\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n\r\n");
@@ -156,7 +156,7 @@ function http2Suite(engine: Engine): void {
       const socket = await dial(test, rig.port);
       socket.write("GET / HTTP/1.1\r\nHost: a\r\n\r\n");
       await receiveUntil(socket, "ok");
-      assert.equal(rig.proxy.memory(), 0, "a usual request of HTTP/1.1 is not counted");
+      assert.equal(rig.proxy.memory(), 0, "an ordinary HTTP/1.1 request is not counted");
     });
   });
 }

@@ -66,7 +66,7 @@ export async function dial(test: TestContext, port: number): Promise<Socket> {
 export function receiveUntil(socket: Socket, text: string): Promise<string> {
   return new Promise((resolve, reject) => {
     let all = "";
-    // `close` is emitted only once.
+    // A closed socket does not emit `close` again.
     if (socket.closed) reject(new Error("closed before"));
     const onData = (chunk: Buffer) => {
       all += chunk.toString("latin1");

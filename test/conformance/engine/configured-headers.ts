@@ -161,7 +161,7 @@ const rows: readonly Row[] = [
     expected: { ofOne: 1, isSpread: true },
   },
   {
-    says: "an upstream hashes on hash_fallback_header if there is no header hash_on_header",
+    says: "an upstream hashes on hash_fallback_header if a request does not have the hash_on_header",
     rig: hashed({
       hash_on: "header",
       hash_on_header: "X-Absent",

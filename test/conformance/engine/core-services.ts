@@ -38,7 +38,7 @@ export function coreServiceSuite(engine: Engine): void {
       for (let count = 0; count < 6; count++) assert.equal((await send(port)).body, "endpoint");
     });
 
-    it("uses the endpoints of the next document again", async (test) => {
+    it("stops using the cluster IP when the next document has an endpoint that answers", async (test) => {
       const cluster = await startCluster(test);
       const rig = await startRig(test, engine, { endpoints: [at(await closedPort(test)), cluster] });
       assert.equal((await send(rig.port)).body, "cluster");

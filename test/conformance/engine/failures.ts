@@ -135,7 +135,7 @@ export function failureSuite(engine: Engine): void {
       assert.deepEqual([status, message], [503, "name resolution failed"]);
     });
 
-    it("answers in plain text when the client sends no Accept, as nginx does", async (test) => {
+    it("without Accept, answers in plain text, as nginx does, or in JSON if the request has that content type", async (test) => {
       const { port } = await startRig(test, engine, { upstream: await closedPort(test) });
       const bare = await send(port);
       assert.equal(bare.headers["content-type"], "text/plain; charset=utf-8");
@@ -237,7 +237,7 @@ export function failureSuite(engine: Engine): void {
   });
 
   describe(`resumed TLS to the upstream: the ${engine.name} engine`, () => {
-    /** An upstream whose response shows whether the TLS session was resumed. It closes each connection after that. */
+    /** An upstream whose response shows whether the TLS session was resumed; each response closes its connection. */
     async function startResumable(test: TestContext, options: ServerOptions = {}) {
       const authority = await makeAuthority();
       const issue = (name: string) => authority.issue({ name, sans: ["localhost"], usage: "server" });
@@ -249,7 +249,8 @@ export function failureSuite(engine: Engine): void {
       });
       return { upstream: portOf(await listen(test, server)), issue };
     }
-    // undici may not have received the session ticket yet.
+    // undici, which engine `reply-from` uses, may not have received the session ticket yet, so only `http1` must resume
+    // sessions.
     const isOurs = engine.name === "http1";
     const careless = { protocol: "https", host: "localhost", retries: 0, tls_verify: false } as const;
 
@@ -304,7 +305,7 @@ export function failureSuite(engine: Engine): void {
       );
     });
 
-    it("retries GET, but not POST, when the upstream closes the idle connection that was used", async (test) => {
+    it("retries GET, but not POST, when the upstream closes a reused connection instead of answering", async (test) => {
       for (const [method, expected] of [
         ["GET", 200],
         ["POST", 502],
@@ -338,7 +339,7 @@ export function failureSuite(engine: Engine): void {
   });
 }
 
-/** Status and message of the JSON response of the gateway. */
+/** Sends a request. Returns the status, and the message of a JSON response or the whole body of any other response. */
 async function told({ port }: Rig): Promise<{ readonly status: number; readonly message: unknown }> {
   const { status, body } = await send(port, { headers: { Accept: "application/json" } });
   return { status, message: body.startsWith("{") ? JSON.parse(body).message : body };

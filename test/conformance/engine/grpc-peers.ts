@@ -126,7 +126,7 @@ function callOne(
 export function grpcPeerSuite(engine: Engine): void {
   if (engine.name !== "http1") return;
   describe(`gRPC's own client and server (${engine.name})`, () => {
-    it("call with metadata in both directions, in heads and trailers", async (test) => {
+    it("exchange metadata in heads and trailers", async (test) => {
       const { client } = await startClient(test, engine, handlers);
       const metadata = new Metadata();
       metadata.set("x-word", "yes");
@@ -188,7 +188,7 @@ export function grpcPeerSuite(engine: Engine): void {
       assert.equal((await ended)[0].code, status.OK);
     });
 
-    it("pass large messages, and many calls at a time", async (test) => {
+    it("exchange large messages, and perform many concurrent calls", async (test) => {
       const { client } = await startClient(test, engine, handlers);
       const large = Buffer.alloc(8 * 1024 * 1024, "abc");
       assert.ok((await callOne(client, large)).value?.equals(large));
@@ -225,7 +225,7 @@ export function grpcPeerSuite(engine: Engine): void {
       await cancelled.seen;
     });
 
-    it("complete calls in flight during a drain, and get UNAVAILABLE for new calls", async (test) => {
+    it("complete calls in flight during a drain, and get UNAVAILABLE for later calls", async (test) => {
       const [reached, goOn] = [signal(), signal()];
       const { rig, client } = await startClient(test, engine, {
         ...handlers,
@@ -244,7 +244,7 @@ export function grpcPeerSuite(engine: Engine): void {
       assert.equal((await callOne(client, "late")).error?.code, status.UNAVAILABLE);
     });
 
-    it("speak over TLS", async (test) => {
+    it("communicate when the client uses TLS", async (test) => {
       const authority = await makeAuthority();
       const pair = await authority.issue({ name: "a.example", sans: ["a.example"], usage: "server" });
       const { rig } = await startClient(test, engine, handlers, { certificates: { "a.example": pair } });

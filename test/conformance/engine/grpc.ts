@@ -167,7 +167,7 @@ export function grpcSuite(engine: Engine): void {
       assert.deepEqual(shown(await ask(strict.session, { headers: grpcHeaders, body: message("x") })), [200, "14"]);
     });
 
-    it("uses HTTP/2 for gRPC with upstreams of protocol http, and HTTP/1.1 otherwise", async (test) => {
+    it("uses HTTP/2 for gRPC calls to services of protocol http, and HTTP/1.1 for other requests", async (test) => {
       const server = createServer();
       server.on("stream", (stream: ServerHttp2Stream, headers: IncomingHttpHeaders) => unary(stream, headers, []));
       const upstream = portOf(await listen(test, server));
@@ -254,7 +254,7 @@ export function grpcSuite(engine: Engine): void {
       assert.equal(tries, 1);
     });
 
-    it("cancels the upstream's call when the client cancels or aborts its own", async (test) => {
+    it("cancels the upstream's call when the client aborts its own", async (test) => {
       const codes: number[] = [];
       const [reached, both] = [signal(), signal()];
       const { session } = await startGrpc(test, engine, (stream) => {
@@ -284,7 +284,7 @@ export function grpcSuite(engine: Engine): void {
       assert.deepEqual([body, trailers, rstCode], [message("part"), null, constants.NGHTTP2_INTERNAL_ERROR]);
     });
 
-    it("ends only a call in which neither side sends anything for read_timeout", async (test) => {
+    it("ends a call only when neither side sends anything for read_timeout", async (test) => {
       const { session } = await startGrpc(
         test,
         engine,

@@ -40,7 +40,7 @@ export function healthSuite(engine: Engine): void {
       assert.equal(await letters(rig.port, 4), "aaaa");
     });
 
-    it("stops using a target that breaks new connections, but not a target that closes idle connections", async (test) => {
+    it("stops using a target that breaks new connections, but not a target that closes reused connections", async (test) => {
       const served = new WeakSet<Socket>();
       const oncePerConnection: Serve = () => (request, response) => {
         if (served.has(request.socket)) request.socket.destroy();
@@ -137,7 +137,7 @@ export function healthSuite(engine: Engine): void {
       assert.equal(names[0], "up.example");
     });
 
-    it("counts a check that times out, and a check that only connects", async (test) => {
+    it("counts a check that times out as a failure, and a TCP check that connects as a success", async (test) => {
       const servers = await startPool(test, 1, () => () => {});
       const targets = weighted(servers);
       const active = { timeout: 0.05, healthy: { interval: 0.02 }, unhealthy: { interval: 0.02, timeouts: 1 } };

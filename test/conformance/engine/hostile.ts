@@ -1,4 +1,4 @@
-/** Clients that are deliberately slow, or too many. */
+/** Too many clients, and clients that are deliberately slow. */
 import assert from "node:assert/strict";
 import { connect } from "node:net";
 import { describe, it } from "node:test";

@@ -1,4 +1,4 @@
-/** HTTP/2 clients that violate the protocol, are deliberately slow, or too many; and how their connections end. */
+/** HTTP/2 clients that violate the protocol or are deliberately slow, too many of them, and the end of connections. */
 import assert from "node:assert/strict";
 import { once } from "node:events";
 import { type ClientHttp2Session, constants } from "node:http2";

@@ -31,7 +31,7 @@ async function startLine(test: TestContext, port: number, rate: number): Promise
   return portOf(await listen(test, server));
 }
 
-/** Responds to a body with its length, and to other requests with the number of bytes in the path. */
+/** Responds to a POST with the length of its body, and to other requests with as many bytes as the path says. */
 const upstream: RigOptions["upstream"] = (incoming, response) => {
   let length = 0;
   incoming
@@ -44,7 +44,7 @@ const upstream: RigOptions["upstream"] = (incoming, response) => {
   });
 };
 
-/** Streams that wait for each other are idle for longer than the timeouts allow. */
+/** Limits that a stream would exceed if they applied while other streams use the connection. */
 const strict: Partial<ProxySettings> = {
   bodyMinRate: 60,
   sendMinRate: 60,
@@ -66,7 +66,7 @@ const isOpen = (stream: ClientHttp2Stream): boolean => !stream.closed && !stream
 export function http2TurnSuite(engine: Engine): void {
   if (engine.name !== "http1") return;
   describe(`streams on a slow connection: the ${engine.name} engine`, () => {
-    it("does not abort responses that wait for each other", async (test) => {
+    it("does not abort a response that is idle while other responses use the connection", async (test) => {
       const { rig } = await startHttp2(test, engine, { upstream, settings: strict });
       const session = dialHttp2(test, await startLine(test, rig.port, 2000 * KILOBYTE));
       const size = 500 * KILOBYTE;
@@ -78,7 +78,7 @@ export function http2TurnSuite(engine: Engine): void {
       );
     });
 
-    it("does not abort bodies that wait for each other", async (test) => {
+    it("does not abort a request body that is idle while other bodies use the connection", async (test) => {
       const { rig } = await startHttp2(test, engine, { upstream, settings: strict });
       const session = dialHttp2(test, await startLine(test, rig.port, 2000 * KILOBYTE));
       const size = 500 * KILOBYTE;

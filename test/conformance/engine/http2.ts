@@ -333,7 +333,7 @@ export function http2Suite(engine: Engine): void {
       assert.equal((await ask(session)).status, 200, "the connection continues");
     });
 
-    it("tries the next target as often as `retries` allows, and repeats a GET when an idle connection breaks", async (test) => {
+    it("tries the next endpoint as often as `retries` allows, and repeats a GET when a reused connection breaks", async (test) => {
       const served = new WeakSet<object>();
       const { session } = await startHttp2(test, engine, {
         upstream: (incoming, response) => {

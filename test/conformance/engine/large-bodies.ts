@@ -152,7 +152,7 @@ export function largeBodySuite(engine: Engine): void {
       });
     }
 
-    it("keep the request head available until the response", async (test) => {
+    it("do not overwrite the request head, which is needed for the response", async (test) => {
       const { port } = await startRig(test, engine, {
         upstream: (incoming, response) => {
           incoming.resume().on("end", () => {

@@ -36,7 +36,7 @@ export function lifecycleSuite(engine: Engine): void {
       assert.deepEqual([exchange.status, exchange.source], [429, "gateway"]);
     });
 
-    it("see the same object for all requests of a connection, with the listener's address", async (test) => {
+    it("see the same connection object for all requests of a connection, with the listener's address", async (test) => {
       const seen: object[] = [];
       const { port } = await startRig(test, engine, {
         plugins: {
@@ -140,7 +140,7 @@ export function lifecycleSuite(engine: Engine): void {
       assert.equal((await old).body, "old");
     });
 
-    it("close the connections to upstreams that are no longer used once the connections are idle", async (test) => {
+    it("close the idle connections to upstreams that are no longer used", async (test) => {
       const closed = signal();
       const { port, swap } = await startRig(test, engine, {
         upstream: (request, response) => {

@@ -32,7 +32,7 @@ async function startReading(test: TestContext, engine: Engine, settings: Partial
       prometheus: { log: logged.fire },
     },
   });
-  /** Waits until the plugin's read has settled; asserts that nothing was logged or forwarded. */
+  /** Waits until the plugin's read has settled, closes the proxy, and asserts that nothing was logged or forwarded. */
   async function checkQuiet(): Promise<void> {
     await settled.seen;
     await setImmediate();

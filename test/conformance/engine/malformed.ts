@@ -1,4 +1,4 @@
-/** Sends every message that the http1 parser rejects through each engine and checks the result at the other end. */
+/** Sends the messages that the http1 parser rejects (../http1/cases) through an engine; checks the client's status. */
 import assert from "node:assert/strict";
 import { createServer } from "node:net";
 import { describe, it, type TestContext } from "node:test";
@@ -17,7 +17,7 @@ import { type Engine, listen, portOf, startRig } from "./rig.ts";
 interface Difference {
   /** The status that the client gets; 0: its connection is closed without a response. */
   readonly status: number;
-  /** The reason why this is not exploitable by smuggling, splitting or hiding. */
+  /** The reason why the difference cannot be exploited for smuggling, splitting or hiding. */
   readonly why: string;
   /** The engine waits for more: it responds when the client ends its side. */
   readonly waits?: true;
@@ -43,7 +43,7 @@ const requestDifferences: Readonly<Record<string, Differences>> = {
       why: `${REFUSED}: trailers are part of the body`,
     }),
   },
-  // Node does not expose the bytes of any of these messages.
+  // Node does not expose the bytes of any of these messages, so the engine cannot check them itself.
   "reply-from": {
     ...emptyLines,
     ...same(["a bare line feed before a request", "a bare carriage return before a request"], {
@@ -104,7 +104,7 @@ const responseDifferences: Readonly<Record<string, Differences>> = {
     status: 200,
     why: "the head was sent before the fault was detected; the connection of the client is aborted",
   }),
-  // undici does not expose the bytes of any of these messages.
+  // undici does not expose the bytes of any of these messages, so the engine cannot check them itself.
   "reply-from": {
     ...same(["the version HTTP/2.0", "a response of another protocol"], {
       status: 200,

@@ -1,6 +1,6 @@
 /**
- * Paths that an upstream may interpret differently than the router: rejected, or forwarded in one form (RFC 3986
- * section 6.2.2).
+ * Paths that an upstream may interpret differently than the router: rejected, or forwarded in a normalized form (RFC
+ * 3986 section 6.2.2).
  */
 import assert from "node:assert/strict";
 import { describe, it, type TestContext } from "node:test";

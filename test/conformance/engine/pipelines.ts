@@ -8,7 +8,7 @@ import { type Engine, startRig } from "./rig.ts";
 const GET = "GET / HTTP/1.1\r\nHost: a\r\n\r\n";
 const LAST = "GET / HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n";
 
-/** Counts responses until the connection closes; pauses reading for this time after each chunk. */
+/** Counts responses until the connection closes; pauses reading for `pause` milliseconds after each chunk. */
 async function countAnswers(client: Socket, pause: number): Promise<number> {
   let count = 0;
   let rest = "";
@@ -24,7 +24,7 @@ async function countAnswers(client: Socket, pause: number): Promise<number> {
   return count;
 }
 
-/** Waits until this engine has closed an idle client after `milliseconds`. */
+/** Waits until this engine has timed out another client's incomplete head, after `milliseconds`. */
 const later = async (test: Parameters<typeof startRig>[0], engine: Engine, milliseconds: number): Promise<void> => {
   const { port } = await startRig(test, engine, { settings: { headersTimeout: milliseconds } });
   await sendRaw(test, port, "GET");

@@ -62,7 +62,7 @@ export async function startPool(
 export const weighted = (servers: readonly PoolServer[], weights: readonly number[] = []): Record<string, number> =>
   Object.fromEntries(servers.map(({ address }, at) => [address, weights[at] ?? 100]));
 
-/** The bodies of `count` sequential requests. */
+/** The concatenated response bodies of `count` sequential requests. */
 export async function letters(port: number, count: number, sent: Sent = {}): Promise<string> {
   let all = "";
   for (let turn = 0; turn < count; turn++) all += (await send(port, sent)).body;
@@ -72,7 +72,7 @@ export async function letters(port: number, count: number, sent: Sent = {}): Pro
 /** The timeout of waits, in milliseconds. */
 const PATIENCE = 10_000;
 
-/** Sends requests until one response satisfies the test. */
+/** Sends requests until `wanted` accepts a response. */
 export async function sendUntil(port: number, wanted: (received: Received) => boolean): Promise<void> {
   const deadline = performance.now() + PATIENCE;
   while (!wanted(await send(port))) assert.ok(performance.now() < deadline, "no response met the condition");

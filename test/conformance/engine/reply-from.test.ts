@@ -11,7 +11,7 @@ const engine = { name: "reply-from", createProxy: createReplyFromProxy };
 
 engineSuite(engine);
 
-it("a connection on which an upgrade was refused is closed, because no other request would use it (reply-from)", async (test) => {
+it("an upstream connection on which an upgrade was refused is closed, because no other request would use it (reply-from)", async (test) => {
   const open = new Set<Socket>();
   const server = createServer((socket) => {
     open.add(socket);

@@ -1,4 +1,4 @@
-/** The test rig of the engine suite: upstreams, a proxy in front of them, and a raw client. */
+/** The test rig of the engine suite: upstreams, a proxy in front of them, and active health checks. */
 
 import { createServer, type RequestListener, type Server } from "node:http";
 import type { AddressInfo, Server as NetServer, Socket } from "node:net";
@@ -66,7 +66,7 @@ export interface Rig {
   swap(options: Omit<RigOptions, "settings">): Promise<void>;
 }
 
-/** The plugins' services; stand-ins use none of them. */
+/** The plugins' services: only the clock, which `compile` needs; the stand-ins use no services. */
 const services = { now: Date.now } as PluginServices;
 
 /** Starts a rig; all of it is stopped when the test ends. */

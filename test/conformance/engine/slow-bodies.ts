@@ -35,9 +35,9 @@ export function slowBodySuite(engine: Engine): void {
       });
     }
 
-    // undici sends nothing to an upstream before the first chunk of the body, which then cannot be sent twice.
+    // undici sends nothing to an upstream before the first chunk of the body, and cannot send that chunk twice.
     if (engine.name !== "http1") return;
-    it("forwards a body that arrives during a retry completely, or answers 502", async (test) => {
+    it("forwards the complete body if it arrives during a retry, or answers 502", async (test) => {
       for (let turn = 0; turn < 10; turn++) {
         const [served, broken] = [new WeakSet<Socket>(), signal()];
         const upstream: RigOptions["upstream"] = (request, response) => {

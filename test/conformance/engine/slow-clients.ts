@@ -14,7 +14,7 @@ const MEGABYTE = 1024 * 1024;
 const PIECE = Buffer.alloc(65_536);
 const POST = `POST / HTTP/1.1\r\nHost: a\r\nContent-Length: ${MEGABYTE}\r\n\r\n`;
 
-/** Writes one piece per interval. */
+/** Writes one piece per interval; `every` is in milliseconds. */
 function drip(test: TestContext, client: Socket, { pieces, every }: { pieces: Iterable<string>; every: number }): void {
   const left = pieces[Symbol.iterator]();
   const timer = setInterval(() => {
@@ -25,7 +25,7 @@ function drip(test: TestContext, client: Socket, { pieces, every }: { pieces: It
   test.after(() => clearInterval(timer));
 }
 
-/** Reads one chunk per interval. */
+/** Reads one chunk per interval; `every` is in milliseconds. */
 function sip(client: Socket, every: number): void {
   client.on("data", () => {
     client.pause();

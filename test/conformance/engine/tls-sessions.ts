@@ -14,14 +14,14 @@ const upstream: RigOptions["upstream"] = (_incoming, response) => response.end("
 
 interface Visit {
   readonly socket: TLSSocket;
-  /** The session to resume. */
+  /** A session that a later visit can resume. */
   readonly session: Buffer;
   readonly isResumed: boolean;
   readonly shown: string;
 }
 
 interface VisitOptions extends ConnectionOptions {
-  /** A different server name for the session; Node's client would not offer the session with it. */
+  /** A server name sent in place of `servername`: Node's client would not offer a session under a different name. */
   readonly forged?: string;
 }
 

@@ -13,7 +13,7 @@ import { type Engine, type RigOptions, startRig } from "./rig.ts";
 /** Interval of the upstream's events in milliseconds. */
 const EVENTS = 50;
 const hex = (port: number): string => port.toString(16).toUpperCase().padStart(4, "0");
-/** The timer field in /proc/net/tcp: "02", followed by the time in hundredths of a second. */
+/** The kind of a keep-alive timer in /proc/net/tcp, which shows a colon and hundredths of a second after the kind. */
 const KEEP_ALIVE = "02";
 
 /** The kernel's timer for the proxy's side of a connection, and its remaining milliseconds. */

@@ -1,4 +1,4 @@
-/** Property tests with random messages. Each throws with a counterexample, its seed and its path. */
+/** Property tests with random messages. Each throws on failure, with the counterexample, its seed and its path. */
 import assert from "node:assert/strict";
 import fc from "fast-check";
 import { type Comparison, compare } from "./compare.ts";
@@ -15,7 +15,7 @@ export interface FuzzOptions {
 }
 
 export interface Tally {
-  /** The number of messages that both accepted with equal results. */
+  /** The number of messages that our parser and Node's both accepted with equal results. */
   readonly agreed: number;
   /** How many messages our parser rejected although Node accepted them, by the name of the fault. */
   readonly stricter: ReadonlyMap<string, number>;
@@ -25,7 +25,7 @@ const messages = { requests, responses };
 /** The body of a response depends on the request's method. */
 const askedOf: Readonly<Record<Direction, readonly Asked[]>> = { requests: ["GET"], responses: ["GET", "HEAD"] };
 
-/** Asserts that our parser agrees with Node on every text, or is stricter by a rule. */
+/** Asserts that our parser's result for each text equals Node's, or differs only as `compare` allows. */
 export function readsAsNodeDoes({ direction, cases, seed }: FuzzOptions): Tally {
   let agreed = 0;
   const stricter = new Map<string, number>();

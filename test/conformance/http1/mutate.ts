@@ -1,4 +1,4 @@
-/** Mutations: flipped, dropped, doubled and inserted bytes. */
+/** Mutations: flipped, dropped, doubled and inserted bytes, replaced line ends, repeated lines, and cut texts. */
 import fc from "fast-check";
 
 /** Bytes that parsers have mishandled. */

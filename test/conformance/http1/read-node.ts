@@ -1,4 +1,4 @@
-/** Node's own parser with the strict defaults of node:http, driven like node:http does. */
+/** Node's own parser with the strict defaults of node:http, driven as node:http drives it. */
 import { createRequire } from "node:module";
 import type { Direction, Message, Reading } from "./reading.ts";
 

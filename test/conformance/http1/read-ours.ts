@@ -1,4 +1,4 @@
-/** The parsers under test, driven like an engine does. */
+/** The parsers under test, driven as an engine drives them. */
 
 import { CHUNK_DATA, CHUNK_END, ChunkedScanner } from "../../../gateway/src/proxy/http1/parse/chunked.ts";
 import { fault } from "../../../gateway/src/proxy/http1/parse/faults.ts";

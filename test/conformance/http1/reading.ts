@@ -25,6 +25,6 @@ export interface Reading {
   readonly ending: "all" | "more" | "last" | "refused";
   /** The reason for `refused`. */
   readonly fault: string | null;
-  /** The offset of the first message that is not in `messages`. */
+  /** The offset of the first message that is not in `messages`; always 0 in a reading of Node's parser. */
   readonly rest: number;
 }

@@ -1,4 +1,4 @@
-/** The rules by which our parser is stricter than Node's. Any other difference is a bug. */
+/** The rules by which our parser is stricter than Node's. To refuse anything else that Node accepts is a bug. */
 import type { Reading } from "./reading.ts";
 
 /** Node's result for the message that we reject, and its bytes. */
@@ -12,7 +12,10 @@ export interface Accepted {
 interface Rule {
   /** The rule, as a sentence. */
   readonly rule: string;
-  /** A connection that violates only this rule: responses if it begins with a status line, otherwise requests. */
+  /**
+   * A connection that violates only this rule: responses if it begins with a status line, also after an empty line;
+   * otherwise requests.
+   */
   readonly example: string;
   /** Whether the message violates the rule. */
   readonly broken: (accepted: Accepted) => boolean;

@@ -25,7 +25,7 @@ const tables: readonly Table[] = [
   ["chunks", "requests", chunks],
   ["chunk extensions", "requests", extensions],
   ["trailers", "requests", trailers],
-  ["messages at its limits", "requests", limits],
+  ["messages at the limits", "requests", limits],
   ["status lines", "responses", statusLines],
   ["bodies of responses", "responses", responseBodies],
   ["headers of responses", "responses", responseHeaders],

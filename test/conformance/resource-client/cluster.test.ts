@@ -182,7 +182,7 @@ describe("a resource client of a real API server", () => {
       await client.apply("Service", service("doomed", namespace), { manager });
       for (const witness of witnesses) await witness.sees((one) => one.names().length === 2, "both");
       await cluster.restartApiServer();
-      // The watches report these changes when they are back.
+      // The watches report these changes once they have reconnected.
       await cluster.kubectl(["delete", "services.sluice.dev", "doomed", "-n", namespace]);
       await client.apply("Service", service("after", namespace), { manager });
       for (const witness of witnesses)

@@ -161,7 +161,7 @@ export function describeDatabaseSource(name: string, keep: () => Promise<Databas
         for (const { served } of nodes) assert.equal(served.at(-1)?.services.size, 0);
       }));
 
-    test("a write reaches every node within 100 ms", () =>
+    test("the median write of nine reaches every node within 100 ms", () =>
       withNodes(["a:1", "b:2"], async (nodes, write) => {
         await write(create("warm"));
         const times: number[] = [];

@@ -101,7 +101,7 @@ test("the file source does not serve a file that is still being written, even if
 const route = "  routes:\n  - {name: a, paths: [/a]}\n";
 const keyAuth = "plugins:\n- name: key-auth\n";
 
-/** Starts a source on a file with key-auth. Returns the file, its log, and the plugins of each served document. */
+/** Starts a source on a file with key-auth. Returns the file, the log, and the plugins of each served document. */
 async function protectedFile(
   context: TestContext,
   options: { readonly unprotectWait: number; readonly text?: string },
@@ -192,7 +192,7 @@ for (const [what, change] of [
     (file: string) => writeFileSync(file, `${good}${route}${keyAuth}- name: cors\n`),
   ],
 ] as const)
-  test(`a change ${what} is served without the wait`, async (context) => {
+  test(`a change ${what} is served without a wait`, async (context) => {
     const { file, lines, served } = await protectedFile(context, { unprotectWait: LONG_WAIT });
     change(file);
     await waitFor(() => served.length > 1, { what: "the change" });

@@ -47,7 +47,7 @@ async function one(): Promise<readonly Write[]> {
 const entityOf = (write: Write): Entity | undefined => (write.op === "remove" ? undefined : write.entity);
 
 export function batches(test: StoreTest): void {
-  test("writes many entities at once, and each write sees the effects of earlier writes", async (its) => {
+  test("writes many entities in one batch, and each write sees the effects of earlier writes", async (its) => {
     const writes = await one();
     const effects = await its.write(writes);
     assert.deepEqual(

@@ -50,9 +50,9 @@ describeCrashes("a cluster", async () => {
   return { ...opener, trouble, client, isOurs: ({ metadata }) => metadata.namespace === name };
 });
 
-describe("a cluster with other writers", () => {
+describe("a store in a cluster with other writers", () => {
   interface Person {
-    /** Applies a resource of the case's class like kubectl: client-side, or server-side with a field manager. */
+    /** Applies a resource of the case's class with kubectl: client-side, or server-side for a given field manager. */
     apply(kind: string, name: string, spec: object, manager?: string): Promise<string>;
     get(kind: string, name: string): Promise<{ spec: Record<string, unknown>; metadata: Record<string, unknown> }>;
     kubectl(...args: readonly string[]): Promise<string>;

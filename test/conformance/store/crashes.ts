@@ -9,9 +9,9 @@ import { certificate, consumer, credential, plugin, route, service, sni } from "
 import { create, isRemoved, type Opener, remove, replace } from "./resource-store.ts";
 
 export interface Trouble {
-  /** Called and awaited before every write of a client, except an apply of a Lease; the client throws its error. */
+  /** Called and awaited before each apply and remove, except an apply of a Lease; the client throws its error. */
   before?: undefined | ((write: TroubledWrite) => void | Promise<void>);
-  /** Writers believe that they hold the Lease: like a process that was suspended until another one took it. */
+  /** Writers believe that they hold the Lease: like a process that was suspended until another process took it. */
   isOutOfTurn?: boolean;
   /** Milliseconds by which watch events are delayed. */
   lag?: number;
@@ -179,7 +179,7 @@ export function describeCrashes(name: string, hold: () => Promise<TroubledHolder
         assert.deepEqual((await other.find("services", { id: users.id }))?.tags, ["before"]);
       }));
 
-    test("undoes a batch that could not be undone at once, before it writes again", () =>
+    test("undoes a batch that could not be undone immediately, before the next write", () =>
       using(async (holder, all) => {
         const store = holder.open();
         const users = service("users");
@@ -227,7 +227,7 @@ export function describeCrashes(name: string, hold: () => Promise<TroubledHolder
         });
       }));
 
-    test("finishes a complete batch whose writer died before its clean-up", () =>
+    test("cleans up after a complete batch whose writer died before the clean-up", () =>
       using(async (holder, all) => {
         const store = holder.open();
         const [gone, users] = [service("gone"), service("users")];

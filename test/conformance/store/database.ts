@@ -369,7 +369,7 @@ export function describeDatabaseStore(name: string, keep: () => Promise<Database
   });
 }
 
-/** A bootstrapped database. */
+/** Bootstraps the database and returns it. */
 export async function bootstrapped(database: Database): Promise<Database> {
   await bootstrap(database);
   return database;

@@ -52,7 +52,7 @@ describeCrashes("a directory", async () => {
   };
 });
 
-describe("a directory with files of users", () => {
+describe("a store in a directory with files of users", () => {
   const using = async (
     run: (store: Store, holder: DirectoryHolder) => Promise<void>,
     files: Record<string, string>,
@@ -109,7 +109,7 @@ describe("a directory with files of users", () => {
       },
     ));
 
-  test("refuses the name of an invalid resource, which is older and would win once it is repaired", () =>
+  test("refuses the name of an invalid resource, because the resource is older and would win once it is repaired", () =>
     using(
       async (store) => {
         const taken = await create(store, "services", service("bad", { id: randomUUID() }));

@@ -52,7 +52,7 @@ export function racing(test: StoreTest): void {
     assert.ok(["referenced", "foreign-key"].includes(faults[0] ?? ""), JSON.stringify(faults));
   });
 
-  test("loses no key when several keys are added at once", async (its) => {
+  test("loses no key when several keys are added concurrently", async (its) => {
     const bob = await its.create("consumers", consumer("bob"));
     const other = await its.open();
     await waitFor(() => other.find("consumers", { id: bob.id }), { what: "the other store to find the consumer" });

@@ -138,7 +138,7 @@ export function reading(test: StoreTest): void {
     assert.deepEqual(await its.store.list("routes", { size: 9, where: nowhere }), { entities: [], more: false });
   });
 
-  test("lists entities by tags, with all or any of them", async (its) => {
+  test("lists the entities that have all of the given tags, or any of them", async (its) => {
     const made = [
       await its.create("services", service("a", { tags: ["x", "y z"] })),
       await its.create("services", service("b", { tags: ["y z"] })),

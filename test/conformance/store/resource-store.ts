@@ -62,5 +62,5 @@ export const replace = (store: Store, collection: Collection, entity: Entity, op
 export const remove = (store: Store, collection: Collection, by: Lookup, options?: StoreWriteOptions) =>
   store.write([{ op: "remove", collection, by }], options);
 
-/** Whether an entity was removed. */
+/** Whether a removal with this outcome has removed an entity. */
 export const isRemoved = ({ effects = [] }: WriteOutcome): boolean => effects.some(({ before }) => before !== null);

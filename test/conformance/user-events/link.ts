@@ -1,4 +1,4 @@
-/** A TCP proxy to a server, which tests can cut, freeze and mend. */
+/** A TCP proxy that tests can cut, freeze and mend. */
 import { once } from "node:events";
 import { type AddressInfo, connect, createServer, type Socket } from "node:net";
 

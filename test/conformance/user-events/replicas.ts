@@ -124,8 +124,8 @@ export interface OutageLog {
 }
 
 /**
- * Two replicas and a Redis outage: no mutation fails, no subscriber misses a user or receives one twice, and
- * `/healthz` reports the state at all times.
+ * Stops Redis for a while and asserts about two replicas: no mutation fails, no subscriber misses a user or receives
+ * one twice, and `/healthz` reports the state at all times.
  */
 export async function outliveRedis(
   { redis, environment }: { readonly redis: Redis; readonly environment: Readonly<Record<string, string>> },

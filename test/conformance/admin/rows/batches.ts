@@ -76,7 +76,7 @@ export const batches: Table = {
     },
     { does: "changes nothing in a dry run", ask: "GET /services/store", status: 200 },
     {
-      does: "is refused completely for an error in one of its writes, which the response names",
+      does: "is refused completely for an error in one of its writes, and the response names the write",
       ask: "POST /batch",
       ...batch(put("/services/one", { host: "a" }), put("/services/two", { port: 1 })),
       status: 400,

@@ -163,7 +163,7 @@ export const creating: Table = {
       has: { consumer: { id: ids.consumer }, config: { second: 5 } },
     },
     {
-      does: "attaches a plugin to several entities at once",
+      does: "attaches a plugin to a service and a consumer together",
       ask: "POST /plugins",
       json: { name: "rate-limiting", config: { day: 1 }, service: { name: "base" }, consumer: { username: "base" } },
       status: 201,

@@ -273,7 +273,7 @@ export const malice: Table = {
       body: { message: "Cannot parse JSON body" },
     },
     {
-      does: "has changed nothing",
+      does: "has changed no service",
       ask: "GET /services",
       status: 200,
       has: { data: [{ id: ids.service, host: "base.example" }], next: null },

@@ -96,7 +96,7 @@ export const plugins: Table = {
         /^2 schema violations \(at least one of these fields must be non-empty: 'config\.second', 'config\.minute', .*; config\.header_name: expected a string\)$/,
     },
     {
-      does: "reports errors of the plugin and of its config at once",
+      does: "reports errors of the plugin and of its config together",
       ask: "POST /plugins",
       json: { name: "cors", enabled: "yes", config: { max_age: "x" } },
       status: 400,

@@ -143,7 +143,7 @@ export const reading: Table = {
       sends: { server: /^sluice\//, "x-sluice-admin-latency": /^\d+$/, "x-kong-admin-latency": undefined },
     },
     {
-      does: "answers errors with these headers too",
+      does: "answers errors with the headers Server and X-Sluice-Admin-Latency too",
       ask: "GET /nope",
       status: 404,
       sends: { server: /^sluice\//, "x-sluice-admin-latency": /^\d+$/ },

@@ -29,7 +29,7 @@ export const refusals: Table = {
       body: schema(`host: ${missing}`, { host: missing }),
     },
     {
-      does: "reports all errors at once",
+      does: "reports all errors together",
       ask: "POST /services",
       json: { name: "x", path: "no", port: "80", nope: 1 },
       status: 400,
@@ -236,7 +236,7 @@ export const refusals: Table = {
       body: unique('{key="base-key"}', { key: "base-key" }),
     },
     {
-      does: "refuses a plugin twice in the same scope",
+      does: "refuses to add a plugin to the same scope twice",
       ask: "POST /services/base/plugins",
       form: "name=cors&config.max_age=5",
       status: 409,

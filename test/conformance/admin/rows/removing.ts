@@ -104,7 +104,7 @@ export const removing: Table = {
       body: { data: [], next: null },
     },
     {
-      does: "answers 404 for a certificate of that server name",
+      does: "answers 404 for the server name of a removed certificate",
       ask: "DELETE /certificates/base.example",
       status: 404,
       body: { message: "SNI not found" },

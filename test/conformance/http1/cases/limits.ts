@@ -1,4 +1,4 @@
-/** Limits for line length and header size (the defaults; RFC 9112 section 3, RFC 6585 section 5). */
+/** Limits for line length, header size and header count (the defaults; RFC 9112 section 3, RFC 6585 section 5). */
 import { cases, get } from "./case.ts";
 
 const line = (length: number): string => {

@@ -7,7 +7,7 @@ export const requestLines = cases([
   ["the simplest request", line("GET / HTTP/1.1"), root],
   ["HTTP/1.0 without a host", "GET / HTTP/1.0\r\n\r\n", { version: "1.0", keepAlive: false }],
   ["HTTP/1.0 with a host", line("GET / HTTP/1.0"), { version: "1.0" }],
-  ["two requests at once", line("GET / HTTP/1.1") + NEXT, [root, next]],
+  ["two consecutive requests", line("GET / HTTP/1.1") + NEXT, [root, next]],
   ["one empty line before a request", `\r\n${line("GET / HTTP/1.1")}`, root],
   ["one empty line between two requests", `${line("GET / HTTP/1.1")}\r\n${NEXT}`, [root, next]],
   ["two empty lines before a request", `\r\n\r\n${line("GET / HTTP/1.1")}`, "method"],

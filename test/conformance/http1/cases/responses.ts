@@ -1,4 +1,4 @@
-/** Status lines, and the end of a response's body (RFC 9112 sections 4 and 6.3). */
+/** Status lines, headers, and the end of a response's body (RFC 9112 sections 4, 5 and 6.3). */
 import { cases, ok } from "./case.ts";
 
 const status = (text: string, lines = "Content-Length: 0\r\n"): string => `HTTP/1.1 ${text}\r\n${lines}\r\n`;
