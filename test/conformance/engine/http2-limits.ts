@@ -1,4 +1,4 @@
-/** HTTP/2 clients that violate the protocol or are deliberately slow, too many of them, and the end of connections. */
+/** HTTP/2 clients that violate the protocol or are hostile, and the end of connections in a graceful shutdown. */
 import assert from "node:assert/strict";
 import { once } from "node:events";
 import { type ClientHttp2Session, constants } from "node:http2";
