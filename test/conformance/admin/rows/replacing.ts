@@ -81,7 +81,11 @@ export const replacing: Table = {
       status: 200,
       has: { username: "Jürgen 😀" },
     },
-    { does: "has stored the consumer under its username", ask: "GET /consumers/J%C3%BCrgen%20%F0%9F%98%80", status: 200 },
+    {
+      does: "has stored the consumer under its username",
+      ask: "GET /consumers/J%C3%BCrgen%20%F0%9F%98%80",
+      status: 200,
+    },
     { does: "accepts a form", ask: "PUT /services/form", form: "url=http://f:81/p", status: 200, has: { port: 81 } },
     {
       does: "accepts a trailing slash",
