@@ -1,4 +1,7 @@
-/** The model: the declaration of all entities and everything derived from it. Imports only the plugin SDK and the schemas of plugins. */
+/**
+ * The model: the declaration of all entities and everything derived from it. Of the project's other packages, it
+ * imports only the plugin SDK and the schemas of plugins.
+ */
 
 export {
   type Checked,

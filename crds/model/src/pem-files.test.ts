@@ -57,7 +57,7 @@ function follow(t: TestContext, files: PemTexts, { interval = 600_000, fails = (
   return { taken, troubles, close: following.close };
 }
 
-test("a change of a mounted Secret is loaded at once, every time", async (t) => {
+test("every change of a mounted Secret is loaded without waiting for the next poll", async (t) => {
   const { files, swap } = mounted(t, first);
   assert.deepEqual(await readPemFiles(files), first);
   const { taken, troubles } = follow(t, files);
@@ -69,7 +69,7 @@ test("a change of a mounted Secret is loaded at once, every time", async (t) => 
   assert.deepEqual(troubles, []);
 });
 
-test("a partly written set of files is reported once and not used; the complete set is used", async (t) => {
+test("each error of a partly written set of files is reported once, and the set is used only when it is complete", async (t) => {
   const { files, write } = plain(t, first);
   const { taken, troubles } = follow(t, files, { interval: 20 });
   write({ cert: second.cert });
@@ -120,13 +120,13 @@ test("a missing file is reported, and the previous texts stay in use", async (t)
 
 const faults: readonly (readonly [what: string, texts: Partial<PemTexts>, fault: RegExp])[] = [
   ["a text without a certificate", { cert: "" }, /tls\.crt holds no PEM certificate$/],
-  ["a truncated authority", { ca: first.ca.slice(0, -30) }, /ca\.crt holds an incomplete certificate/],
+  ["a truncated CA certificate", { ca: first.ca.slice(0, -30) }, /ca\.crt holds an incomplete certificate/],
   [
-    "two authorities on one line",
+    "two CA certificates on one line",
     { ca: first.ca.trim() + first.ca },
     /ca\.crt holds an incomplete certificate, or one .*not on its own lines/,
   ],
-  ["a corrupted authority", { ca: first.ca.replace(/\n.{30}/, "\nAAAA") }, /ca\.crt holds a certificate that cannot/],
+  ["a corrupted CA certificate", { ca: first.ca.replace(/\n.{30}/, "\nAAAA") }, /ca\.crt holds a certificate that cannot/],
   ["an invalid key", { key: "secret" }, /tls\.key holds no PEM private key, or an encrypted one$/],
   ["the key of another certificate", { key: second.key }, /is not that of the certificate/],
 ];

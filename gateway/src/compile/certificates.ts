@@ -2,7 +2,10 @@
 import { type Certificate, differences, emptySnapshot, type Snapshot, type Sni } from "@sluice/model/serving";
 import { GroupIndex } from "./group-index.ts";
 
-/** SNI name of the default certificate, which is used for names without another match and for clients without SNI. */
+/**
+ * An SNI name that matches every server name, and clients without SNI. The model rejects it, so only tests use it:
+ * Sluice has no default certificate.
+ */
 const ANY = "*";
 
 /** SNI names that match a server name, most specific first: itself, `*.example.com`, `api.*`, `*`. */

@@ -75,7 +75,7 @@ test("routes of a disabled service match no requests until it is enabled; routes
   assert.equal(matched(on, "/first"), "first");
 });
 
-test("a configuration that cannot be compiled throws, and the previous runtime is unaffected", () => {
+test("compiling a snapshot that holds an unknown plugin throws, and the previous runtime is unaffected", () => {
   let current = compile(null, snapshotOf(content), tools);
   const kept = current;
   const broken = snapshotOf({ ...content, plugins: [pluginNamed("no-such-plugin")] });

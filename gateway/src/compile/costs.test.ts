@@ -60,7 +60,7 @@ const changes: readonly (readonly [what: string, change: Step, plugins: number])
 ];
 
 for (const [what, change, plugins] of changes) {
-  test(`compiling ${what} walks no collection of thousands of entities, and neither does the next request`, (context) => {
+  test(`compiling a snapshot that differs by ${what} walks no collection of thousands of entities, and neither does the next request`, (context) => {
     const before = compile(null, full, tools);
     const next = stepped(full, [change]);
     for (const name of ["entries", "keys", "values"] as const)

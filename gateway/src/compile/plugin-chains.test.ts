@@ -51,7 +51,7 @@ const afterAuth = plugins.get("key-auth")?.priority ?? 0;
 
 for (const [place, scope] of precedence.entries()) {
   const name = scope.join("+") || "global";
-  test(`a plugin with the scope ${name} wins over plugins with less specific scopes`, () => {
+  test(`an instance with the scope ${name} runs if no instance of the plugin has a more specific scope`, () => {
     const all = precedence.slice(place).map((to) => attached("rate-limiting", to));
     for (const order of [all, all.toReversed()]) {
       const chain = new RoutePlugins(tableOf(order), route).http.identified(demo, afterAuth);

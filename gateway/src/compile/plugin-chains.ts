@@ -3,7 +3,7 @@
  * most specific scope wins. A disabled plugin is ignored, so an instance with a wider scope applies.
  *
  * Plugins are indexed by scope. A route remembers the groups of its four scopes, and its chains are valid until one of
- * these changes. So a plugin change does not visit routes.
+ * these groups, or any plugin of a consumer, changes. So a plugin change does not visit routes.
  */
 import {
   BucketMap,
@@ -40,7 +40,7 @@ interface ConsumerPlugins {
   readonly byConsumer: GroupIndex<LoadedPlugin>;
 }
 
-/** Maximum number of cached consumer chains per route. */
+/** Maximum number of cached consumer chains per route and scheme. */
 const MAX_CHAINS = 1000;
 
 /** Instances of all enabled plugins, by scope. An instance is kept until its plugin changes. */

@@ -55,7 +55,7 @@ export interface UpstreamInputs {
   readonly service: Service;
   /** Endpoints of the core Service behind this service; null: there is none. */
   readonly endpoints: readonly ServiceEndpoint[] | null;
-  /** Balancer of the upstream entity that the service's host names; null: the host names none. */
+  /** Balancer of the upstream entity that the service's host names; null: it names none, or there are endpoints. */
   readonly balancer: Balancer | null;
   readonly certificate: Certificate | null;
 }
@@ -67,7 +67,7 @@ export interface ServiceUpstream {
   readonly basePath: string;
   /** Header edits applied last to every request (`upstream_headers`); null: none. */
   readonly headers: readonly HeaderEdit[] | null;
-  /** Value of the Host header, with the port unless it is the protocol's default. */
+  /** Value of the Host header for targets without their own, with the port unless it is the protocol's default. */
   readonly host: string;
   readonly targets: readonly UpstreamTarget[];
   readonly keys: ReadonlySet<string>;
@@ -94,8 +94,8 @@ export interface RouteChains {
   /** While no consumer is known, and for consumers without plugins of their own. */
   readonly base: PluginChain;
   /**
-   * After the step with this priority found the consumer: the steps that ran stay, and the ones below are chosen
-   * again, because the consumer is known only after authentication.
+   * The chain after the step with the priority `after` has found the consumer. The steps that ran stay; those with
+   * lower priorities are chosen again, because the consumer is known only after authentication.
    */
   identified(consumer: Consumer, after: number): PluginChain;
 }
@@ -104,7 +104,7 @@ export interface CompiledRoute {
   readonly route: SnapshotRoute;
   /** Null when the route has no service. */
   readonly upstream: ServiceUpstream | null;
-  /** By the request's scheme, because a plugin may act on one of them only. */
+  /** By the request's scheme, because a plugin may act on one scheme only. */
   readonly chains: Readonly<Record<Scheme, RouteChains>>;
 }
 

@@ -39,7 +39,7 @@ const maybe = <Item>(item: fc.Arbitrary<Item>) => fc.option(item, { nil: null, f
 const referring = (kind: string, among: readonly string[]) =>
   maybe(one(among).map((name) => ({ id: idOf(`${kind} ${name}`) })));
 
-/** Sets an entity whose id depends only on its key, or, in a quarter of the cases, removes it. */
+/** Sets a value, or, in a quarter of the cases, removes it. */
 const put = <Value extends object>(section: Section, values: fc.Arbitrary<readonly [key: string, value: Value]>) =>
   fc
     .tuple(values, fc.integer({ min: 0, max: 3 }))

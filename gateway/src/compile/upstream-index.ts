@@ -30,7 +30,7 @@ export class CompiledUpstreams implements UpstreamIndex {
     this.#known = known;
   }
 
-  /** The previous index when no input of an upstream changed. */
+  /** Returns the previous index when no input of an upstream changed. */
   static of(
     { services, endpoints, certificates }: Sections,
     { balancers, previous }: { readonly balancers: Balancers; readonly previous: CompiledUpstreams | null },

@@ -10,8 +10,8 @@ import { BalancedAttempts, type TargetAttempts } from "../balance/target-attempt
 import type { ServiceUpstream, UpstreamInputs, UpstreamTarget } from "./runtime.ts";
 
 /**
- * A service whose host names an upstream entity has that entity's targets. A service for a core Service has its
- * endpoints; an empty list means no targets. Any other service has one target, its host.
+ * A service whose host names an upstream entity has that entity's targets. A service for a core Service has that
+ * Service's endpoints; an empty list means no targets. Any other service has one target, its host.
  *
  * @param previous the upstream that this one replaces; null: none
  */
@@ -113,7 +113,7 @@ class RoundRobinUpstream extends BaseUpstream implements ServiceUpstream, Target
   #turn: number;
   /** Endpoints whose last try made no connection. Null instead of empty, so that a request only checks for null. */
   #unreached: Set<UpstreamTarget> | null = null;
-  /** When a request tries an endpoint again, by `performance.now()`. */
+  /** The time from which a request may try an endpoint again, by `performance.now()`. */
   #lookAt = 0;
 
   /** Continues the rotation of the previous upstream; otherwise the same target would be first after every change. */

@@ -16,7 +16,7 @@ export interface DatabaseSourceOptions {
   /** The caller closes the database after the source has stopped. */
   readonly database: Database;
   readonly log: SourceLog;
-  /** How other processes reach the node: the address of its status listener. Called once the listener is open. */
+  /** How other processes reach the node: the address of its status listener. Called only after the listener is open. */
   readonly place: () => { readonly address: string; readonly status: string | null };
   /** Called as soon as the node serves a revision, before the database is informed: for waits in the same process. */
   readonly onServed?: (node: string, revision: number) => void;
@@ -29,7 +29,7 @@ export interface DatabaseSourceOptions {
  * most this multiple of that delivery's duration.
  */
 const ROW = 10;
-/** Maximum milliseconds for which the first of several successive changes is delayed. */
+/** Milliseconds after which the first of several successive changes is not delayed any further. */
 const MAX_REST = 10;
 /** Maximum milliseconds for which the next of several successive changes is awaited. */
 const MAX_PAUSE = 4;
@@ -89,8 +89,8 @@ export function createDatabaseSource(options: DatabaseSourceOptions): Source {
   }
 
   /**
-   * Sends heartbeats one after the other, each with the revision served at that time. Resolves to the newest revision
-   * of the database.
+   * Sends a heartbeat once the previous one has been answered, with the revision served at that time. Resolves to the
+   * newest revision of the database.
    */
   function say(intake: SnapshotSink, news: boolean): Promise<Revision> {
     const next = said.then(() => {
@@ -102,7 +102,7 @@ export function createDatabaseSource(options: DatabaseSourceOptions): Source {
     return next;
   }
 
-  /** Not awaited: changes that come in the meantime are delivered. */
+  /** Informs the database of the served revision. Not awaited, so that it does not delay further changes. */
   function sayNews(intake: SnapshotSink): void {
     if (unsaid) return;
     unsaid = true;

@@ -4,7 +4,7 @@
  */
 import type { Address, Checked, NodeReport, Snapshot } from "@sluice/model";
 
-/** An operator or a database may have a newer version: routes of a plugin that cannot be read respond 503. */
+/** An operator or a database may have a newer version: routes of a protecting plugin that cannot be read answer 503. */
 export const READ_NEWER = { closePlugins: true } as const;
 
 /** Receives a source's documents. An invalid document changes nothing. */
@@ -32,7 +32,7 @@ export interface SourceLog {
   error(details: object, message: string): void;
 }
 
-/** The facts that a node reports about itself. Called once the node listens. */
+/** The facts that a node reports about itself. The functions are called only after the node has begun to listen. */
 export interface NodeStatusSource {
   readonly state: () => NodeReport;
   /** The address of the node's status listener. */

@@ -14,8 +14,9 @@ type Members = Readonly<Record<string, unknown>>;
 const MAX_REASON = 1000;
 
 /**
- * The plugin without the members that this version cannot read, marked as unavailable. Undefined when closing is not
- * needed, because the plugin does not protect, or not possible, because another member, such as its route, is invalid.
+ * The plugin with an empty config and without the members that this version does not have, marked as unavailable.
+ * Undefined when closing is not needed, because the plugin does not protect, or not possible, because another member,
+ * such as its route, is invalid.
  */
 export function closedPlugin(raw: Members, violations: readonly Violation[]): Members | undefined {
   const { name } = raw;

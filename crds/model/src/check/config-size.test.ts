@@ -9,7 +9,7 @@ const cases: readonly (readonly [what: string, value: unknown, excess: string | 
   ["the maximum number of values", { origins: many(MAX_VALUES - 1, "*") }, undefined],
   ["one value more than the maximum", { origins: many(MAX_VALUES, "*") }, "holds more than 1000 values"],
   ["too many values in nested lists", { a: { b: many(500, [1]) } }, "holds more than 1000 values"],
-  ["very many null members", many(100_000, null), "holds more than 1000 values"],
+  ["very many nulls", many(100_000, null), "holds more than 1000 values"],
   ["the maximum amount of text", { a: "x".repeat(MAX_CHARACTERS - 1) }, undefined],
   ["more text than the maximum", { a: "x".repeat(MAX_CHARACTERS) }, "holds more than 65536 characters"],
   ["a long name", { ["x".repeat(MAX_CHARACTERS + 1)]: 1 }, "holds more than 65536 characters"],

@@ -95,7 +95,7 @@ test("withDeprecated shows every deprecated member in addition to its replacemen
   assert.deepEqual(Object.fromEntries(flat.map(([name, one]) => [name.replace("redis_", ""), one])), redis);
 });
 
-test("withDeprecated returns configs without deprecated members, and configs without filled-in defaults, unchanged", () => {
+test("withDeprecated changes neither configs of plugins without deprecated members nor configs without filled-in defaults", () => {
   for (const [plugin, config] of [
     ["cors", { origins: null }],
     ["jwt", { redis: { host: "a" } }],

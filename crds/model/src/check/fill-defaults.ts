@@ -1,8 +1,8 @@
 /**
  * Builds a new value with every member of its schema; unset members get their default or null.
  *
- * Values of the wrong type stay unchanged, for the validator to report. Members that the schema does not have are
- * reported here and never copied, so that a member called `__proto__` cannot set a prototype.
+ * Values of the wrong type stay unchanged, for the validator to report. Members that the schema does not have are never
+ * copied, so that a member called `__proto__` cannot set a prototype; they are reported here, except in references.
  */
 import { isRecord, memberSchemaOf, type SchemaNode, type Violation, valuesOf } from "@sluice/plugin-sdk";
 

@@ -200,7 +200,7 @@ for (const [given, algorithm] of hashing) {
   });
 }
 
-test("rate-limiting accepts the policy cluster only with a database, where all nodes count", () => {
+test("rate-limiting accepts the policy cluster only for a database, which all nodes share", () => {
   const raw = { name: "rate-limiting", config: { minute: 1, policy: "cluster" } };
   const { value } = checkEntity("plugins", raw, { database: true });
   assert.equal(value?.config.policy, "cluster");
@@ -257,7 +257,7 @@ for (const [what, plugin, reason] of newer)
     assert.match(value?._sluice?.unavailable ?? "", reason);
   });
 
-test("a reason that is too long for the model is truncated", () => {
+test("a reason that exceeds the maximum length of _sluice.unavailable is truncated", () => {
   const config = { ["x".repeat(3000)]: 1 };
   const { value } = checkEntity("plugins", { name: "key-auth", config }, { closePlugins: true });
   assert.ok((value?._sluice?.unavailable?.length ?? 0) > 500);

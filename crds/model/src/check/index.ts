@@ -113,7 +113,7 @@ export function checkConfig(
   return violations.length > 0 ? { violations } : { value: filled.value as Members };
 }
 
-/** As in Kong, a path has one violation, that of the schema first; the config as a whole may have several. */
+/** As in Kong, a path has one violation, that of the schema first; a path that ends in `@entity` may have several. */
 function validateConfig({ schema, check }: PluginFacts, value: unknown): readonly Violation[] {
   const violations = [...validate(schema, value)];
   const told = new Set(violations.map(({ path }) => JSON.stringify(path)));

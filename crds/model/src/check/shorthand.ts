@@ -20,7 +20,7 @@ export function expandEntity(collection: Collection, members: Members): Replaced
   return { members, violations: [] };
 }
 
-/** As in Kong, setting hash_on without an algorithm selects hashing. */
+/** As in Kong, a hash_on other than none, without an algorithm, selects consistent hashing. */
 export const withAlgorithm = (members: Members): Members =>
   typeof members.hash_on === "string" && members.hash_on !== "none" && (members.algorithm ?? null) === null
     ? { ...members, algorithm: "consistent-hashing" }

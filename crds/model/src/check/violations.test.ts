@@ -317,7 +317,7 @@ const cases: readonly (readonly [collection: Collection, raw: unknown, ...faults
     "target: Invalid target ('http://a'); not a valid hostname or ip address",
     "weight: value should be between 0 and 65535",
   ],
-  // All at once
+  // Several violations in one entity
   [
     "services",
     { name: "a b", port: "x", path: "a", tags: [1], foo: 1 },

@@ -12,8 +12,8 @@ const first = ["id", "name", "username", "target", "key"];
 const last = ["created_at", "updated_at"];
 
 /**
- * The smallest set of members from which `checkEntity` restores this entity. An id derived from the name or content is
- * omitted, and so are timestamps of 0. References stay `{ id }`.
+ * Members from which `checkEntity` restores this entity. Defaults, timestamps of 0, and an id derived from the name or
+ * content are omitted, unless `checkEntity` would not restore them. References stay `{ id }`.
  */
 export function briefEntity(collection: Collection, entity: Entity): Members {
   const { id, ...others } = entity as unknown as Members & { readonly id: string };

@@ -57,7 +57,7 @@ const taken: readonly (readonly [what: string, text: string, warnings: readonly 
   ],
   ["null for a shared config", "plugins:\n- {name: cors, _config: null}\n", []],
   [
-    "protocols of a plugin that Sluice does not proxy",
+    "protocols that Sluice does not proxy in plugins that do not protect",
     "plugins:\n- name: prometheus\n  protocols: [grpc, grpcs, http, https, tcp, tls, tls_passthrough, udp, ws, wss]\n- name: cors\n  protocols: [tcp]\n",
     [],
   ],
@@ -107,7 +107,7 @@ const refused: readonly (readonly [what: string, text: string, faults: readonly 
     ],
   ],
   [
-    "a plugin that protects nothing that Sluice proxies",
+    "a protecting plugin that has only protocols that Sluice does not proxy",
     "plugins:\n- name: key-auth\n  protocols: [tcp, tls]\n",
     ["kong.yml:4:3: plugins[0].protocols: must include one of: grpc, grpcs, http, https"],
   ],

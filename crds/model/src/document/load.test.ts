@@ -81,7 +81,7 @@ test("the nested form, the flat form in any order, and JSON give the same snapsh
   assert.deepEqual(checkDocument(value).value?.snapshot, snapshot);
 });
 
-test("a reference finds a service by name and by id, in lower and upper case", () => {
+test("a reference finds a service by its name, and by its id in lower or upper case", () => {
   for (const reference of [`users`, id, id.toUpperCase(), `{name: users}`, `{id: ${id}}`]) {
     const snapshot = snapshotOf(
       `{_format_version: "3.0", services: [{id: ${id}, name: users, host: h}], routes: [{hosts: [a.b], service: ${reference}}]}`,
@@ -147,7 +147,7 @@ const faulty: readonly [string, string, readonly string[]][] = [
   ],
   ["an unknown format", '_format_version: "4"', ["k.yaml:1:1: _format_version: expected one of: 1.1, 2.1, 3.0"]],
   [
-    "unknown and unsupported members at the top, and remarks of the wrong type",
+    "unknown and unsupported members at the top level, and of a _transform, _comment and _ignore of the wrong type",
     `${head}service: []\nvaults: [x]\n_workspaces: {}\n_transform: 1\n_comment: [a]\n_ignore: b\n_sluice: {x: 1}\n`,
     [
       "k.yaml:2:1: service: unknown field",
@@ -225,7 +225,7 @@ const faulty: readonly [string, string, readonly string[]][] = [
     ],
   ],
   [
-    "invalid addresses, and addresses of a missing service",
+    "an invalid address and an invalid port of an endpoint",
     `${head}_sluice:\n  endpoints:\n    ${id}: [{address: a, port: 0}]\n`,
     [
       `k.yaml:4:45: _sluice.endpoints.${id}[0].address: not an IP address: a`,

@@ -14,7 +14,7 @@ export const credentialSchema = record(
     consumer: owner("consumers", "The consumer that owns the key."),
     key: nullable(
       text({
-        description: "The secret key. Generated (32 letters and digits) if unset.",
+        description: "The secret key. If unset, the admin API generates one (32 letters and digits).",
         minLength: 1,
         maxLength: 512,
       }),

@@ -98,7 +98,7 @@ for (const [body, path, message] of refused) {
   });
 }
 
-test("decodeForm reports all errors of a form at once", () => {
+test("decodeForm reports all errors of a form together", () => {
   assert.equal(decodeForm("__proto__=1&a=%&b=1&b.c=1", "plugins").violations?.length, 3);
 });
 

@@ -1,4 +1,4 @@
-/** Generates the repository's generated files, and reports those that differ. */
+/** Generates the files that derive from the model, and reports those that differ. */
 import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { crdChartFiles, crdFiles, type GeneratedFile } from "./files.ts";

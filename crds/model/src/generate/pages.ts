@@ -47,7 +47,7 @@ function pluginsText(): string {
       "others have no effect, so their rate limits do not count the request. The order, the most specific first: " +
       "consumer, route and service; consumer and route; consumer and service; route and service; consumer; route; " +
       "service; global. A disabled instance, or one whose `protocols` exclude the request's, is ignored, so an " +
-      "instance with a wider scope runs.",
+      "instance with a wider scope may run.",
     ...builtInFacts.map(pluginSection),
   );
 }

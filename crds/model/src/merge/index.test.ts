@@ -60,7 +60,7 @@ test("mergeEntity replaces mappings and references", () => {
   assert.deepEqual(Object.keys(merged.headers as object), ["b"]);
 });
 
-test("mergeEntity keeps a member called __proto__ as a plain member, which the check refuses", () => {
+test("mergeEntity keeps a member called __proto__ as a plain member, which checkEntity refuses", () => {
   const merged = mergeEntity("plugins", plugin({ minute: 5 }), JSON.parse('{"config":{"__proto__":{"second":1}}}'));
   assert.ok(Object.hasOwn(merged.config as object, "__proto__"));
   assert.ok(checkEntity("plugins", merged).violations);

@@ -24,12 +24,14 @@ export interface WaitRequest {
 }
 
 export interface WaitResponse {
-  /** Whether every responding node serves the resources as written, and none of them is left out of the document. */
+  /** Whether every responding node serves the resources as written, and no resource is left out of the document. */
   readonly programmed: boolean;
   readonly revision: number;
-  /** Addresses of nodes: those that acknowledged, those that have not yet, and those silent for 2 s. */
+  /** Addresses of the nodes that have acknowledged the document. */
   readonly acknowledged: readonly string[];
+  /** Addresses of the responding nodes that have not acknowledged it yet. */
   readonly lagging: readonly string[];
+  /** Addresses of the nodes that have been silent for 2 s. */
   readonly silent: readonly string[];
   /** Why resources are left out of the document, with the messages of their conditions. */
   readonly problems: readonly {

@@ -47,7 +47,7 @@ export const routeKind: KindFacts = {
         },
         {
           rule: "self.matches('^[A-Za-z0-9._:*\\\\[\\\\]-]+$')",
-          message: "must consist of letters, digits, dots and hyphens, with an optional port",
+          message: "must be a host name or an IP address, with an optional port",
         },
       ]),
       methods: withItemRules(methods, [
@@ -57,7 +57,7 @@ export const routeKind: KindFacts = {
     cel: [
       {
         rule: matchers.map((name) => `(has(self.${name}) && size(self.${name}) > 0)`).join(" || "),
-        message: "set at least one of paths, hosts, methods and headers (or snis, for https only)",
+        message: "set at least one of paths, hosts, methods and headers (or snis, for https and grpcs only)",
       },
       {
         rule: "!has(self.headers) || self.headers.all(name, name.lowerAscii() != 'host')",

@@ -15,7 +15,7 @@ export const DEFAULT_CLASS = "sluice";
 /** On a Lease: the class of resources in its namespace without `spec.class`. */
 export const CLASS_LABEL = "sluice.dev/class";
 
-/** The label that a Secret must carry for Sluice to read it. */
+/** The label that a Secret must carry for Sluice to read it, unless its type is `TLS_SECRET_TYPE`. */
 export const CREDENTIAL_LABEL = "sluice.dev/credential";
 
 /** Members of every spec, besides those of the entity. */
@@ -123,13 +123,13 @@ export const stateColumns: readonly PrinterColumn[] = [
   {
     name: "Programmed",
     jsonPath: '.status.conditions[?(@.type=="Programmed")].status',
-    description: "Whether every ready node serves it.",
+    description: "Whether every ready node serves the resource.",
   },
-  { name: "Age", jsonPath: ".metadata.creationTimestamp", type: "date", description: "Time since its creation." },
+  { name: "Age", jsonPath: ".metadata.creationTimestamp", type: "date", description: "Time since the resource was created." },
   {
     name: "Message",
     jsonPath: '.status.conditions[?(@.type=="Accepted")].message',
-    description: "What to change if the resource is not accepted.",
+    description: "Message of the condition Accepted: what to change if the resource is not accepted.",
     priority: 1,
   },
 ];

@@ -20,8 +20,8 @@ export interface SpecMembers {
 }
 
 /**
- * Splits a spec (or a record inside one). Reports the API server's validation errors for resources that no API server
- * has validated.
+ * Splits a spec (or a record inside one). Unknown members, and missing or invalid members marked `own`, are reported:
+ * resources in a directory have not been validated by an API server.
  */
 export function readSpec(node: SpecNode, value: unknown): SpecMembers {
   if (!isRecord(value)) return { members: {}, own: {}, violations: [{ path: [], message: "expected a record" }] };

@@ -28,7 +28,7 @@ export interface GivenArguments {
   readonly options: Readonly<Record<string, string | boolean | undefined>>;
 }
 
-/** Nothing is ignored: an undeclared argument makes the result invalid. */
+/** An undeclared option makes the result invalid, as does an undeclared positional without `--help` or `--version`. */
 export function readArguments(args: readonly string[], declared: CommandArguments): ArgumentsRead {
   const { subcommands, subcommandOptional = false } = declared;
   const [first, ...rest] = args;

@@ -19,10 +19,11 @@ const serviceLinks: readonly (readonly [name: RegExp, hasValue: (text: string) =
 ];
 
 /**
- * A violation for each variable that begins with `SLUICE_`, is not empty and is not a setting of any Sluice program.
- * Settings of other Sluice programs are accepted, because several programs may share an environment.
+ * A violation for each variable that begins with `SLUICE_`, is not empty, is not a setting of any Sluice program and
+ * was not set by Kubernetes for a Service. Settings of other Sluice programs are accepted, because several programs may
+ * share an environment.
  *
- * @param own Variables of the program itself, which are suggested first.
+ * @param own Variables of the program itself: of equally close suggestions, one of these is preferred.
  */
 export function findUnknownVariables(
   env: Readonly<Record<string, string | undefined>>,

@@ -29,7 +29,7 @@ test("an empty variable counts as unset", () => {
   assert.deepEqual([value?.file, value?.grace], [null, 5000]);
 });
 
-test("readSettings reports all violations at once, with the variable and the expected form", () => {
+test("readSettings reports all violations together, with the variable and the expected form", () => {
   const { violations } = readSettings(declarations, { T_LISTEN: "x", T_SOURCE: "z", T_GRACE: "5" });
   assert.deepEqual(violations, [
     { path: ["T_LISTEN"], message: "expected host:port, such as 127.0.0.1:8000 or [::1]:8000, not 'x'" },

@@ -5,9 +5,9 @@ import { findUnknownVariables } from "./environment.ts";
 import { settingKindOf } from "./setting-kinds.ts";
 
 /**
- * Returns all violations at once; each one's path is the name of its variable. An empty variable counts as unset. A
- * variable that begins with `SLUICE_` and is not a setting of any Sluice program is a violation, because it is probably
- * misspelt.
+ * Returns all violations together; the path of each is the name of its variable. An empty variable counts as unset. A
+ * variable that begins with `SLUICE_`, and that neither a Sluice program reads nor Kubernetes sets, is a violation,
+ * because it is probably misspelt.
  */
 export function readSettings<const Declared extends Declarations>(
   declarations: Declared,

@@ -9,7 +9,7 @@ const keys = fc.constantFrom(...ids.slice(0, 40));
 const changes = fc.array(fc.array(fc.tuple(keys, fc.option(fc.nat({ max: 3 }), { nil: undefined })), { maxLength: 8 }));
 
 for (const place of [byId, byHash]) {
-  test(`a BucketMap has the entries of a plain map and the same differences from earlier maps (${place.name})`, () => {
+  test(`a BucketMap has the same entries as a plain map, and the same differences from earlier maps (${place.name})`, () => {
     fc.assert(
       fc.property(changes, (steps) => {
         const plain = new Map<string, number>();

@@ -1,12 +1,12 @@
 /**
- * Persistent maps: a changed map shares its unchanged buckets with the map that it was made from. A map has 256 buckets,
- * or 4096 when it is large; a change copies only the buckets that it touches. Two maps are compared bucket by bucket,
- * and shared buckets are skipped.
+ * Persistent maps: a changed map shares its unchanged buckets with the map that it was made from. A map has 256
+ * buckets, or 4096 once it has been large; a change copies only the buckets that it touches. Two maps are compared
+ * bucket by bucket, and shared buckets are skipped.
  */
 
-/** The number of buckets of a small map, as a power of two. */
+/** The binary logarithm of the number of buckets of a small map. */
 const FEW = 8;
-/** The number of buckets of a large map, as a power of two. */
+/** The binary logarithm of the number of buckets of a large map. */
 const MANY = 12;
 /** A map with more entries than this is large. */
 const LARGE = 1 << 14;

@@ -29,7 +29,7 @@ export function checkMembers(
   });
 }
 
-/** Checks the document's `_sluice`, which contains everything that Kong's format does not have. */
+/** Checks the document's own `_sluice`; the `_sluice` of an entity is checked with the entity. */
 export const checkExtension = (extension: unknown): readonly Violation[] =>
   checkMembers(extension, { endpoints: "a record" }, ["_sluice"]);
 

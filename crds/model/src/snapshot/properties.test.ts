@@ -23,7 +23,7 @@ const word = fc.constantFrom("a", "b", "c");
 const byKey = <Item>(items: fc.Arbitrary<Item>, key: (item: Item) => unknown) =>
   fc.uniqueArray(items, { selector: key, maxLength: 6 });
 
-/** Valid documents: children whose parent is missing are left out. */
+/** Valid documents: a child is left out, or refers to no parent, if its parent is missing. */
 const documents: fc.Arbitrary<Document> = fc
   .record({
     services: byKey(fc.record({ name: index.map((i) => `s${i}`), host: word }), ({ name }) => name),
@@ -117,7 +117,7 @@ test("adding entities one by one gives the same snapshot as the whole document",
   );
 });
 
-test("the change between two snapshots turns the first into the second, at once or step by step", () => {
+test("the change between two snapshots turns the first into the second, as a whole or step by step", () => {
   fc.assert(
     fc.property(documents, documents, (one, two) => {
       const [from, to] = [whole(one), whole(two)];

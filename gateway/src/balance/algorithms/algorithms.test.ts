@@ -102,7 +102,7 @@ describe("consistent-hashing", () => {
     }
   });
 
-  it("moves the requests of an unhealthy target in the same way, and back when the target is healthy again", () => {
+  it("moves only the requests of an unhealthy target, and moves them back when the target is healthy again", () => {
     const watched = { ...upstream, healthchecks: { passive: { unhealthy: { tcp_failures: 1 } } } };
     const balancer = balancerOf({ upstream: watched, targets: even(names) });
     const [entry] = balancer.entries;

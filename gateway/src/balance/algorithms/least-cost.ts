@@ -28,7 +28,7 @@ export class LeastCost implements BalancingAlgorithm {
 /** Requests in flight divided by the weight. */
 export const byConnections = ({ member, weight }: WeightedTarget): number => member.inFlight / weight;
 
-/** Expected wait of the next request: latency times requests in flight, including this one, divided by the weight. */
+/** Expected wait of the next request: latency times requests in flight, including that one, divided by the weight. */
 export const byLatency =
   (now: () => number) =>
   ({ member, weight }: WeightedTarget): number =>

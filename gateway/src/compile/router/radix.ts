@@ -94,7 +94,7 @@ export interface ItemsVisitor<Item> {
 }
 
 /**
- * Visits the items of every inserted text that `text` begins with, the shortest first, with the length of that text.
+ * Visits the items of every inserted text that `text` begins with, the shortest first, with the inserted text's length.
  */
 export function visitPrefixes<Item>(root: RadixNode<Item>, text: string, visitor: ItemsVisitor<Item>): void {
   let node: RadixNode<Item> | undefined = root;

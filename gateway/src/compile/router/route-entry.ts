@@ -86,7 +86,7 @@ export function compareEntries(a: RouteEntry, b: RouteEntry): number {
   return a.route.id < b.route.id ? -1 : a.route.id > b.route.id ? 1 : 0;
 }
 
-/** Whether everything but host and path matches; the tables have matched these two. */
+/** Whether everything but host and path matches; `RouteSearch` matches these two. */
 export function matchesRest(entry: RouteEntry, request: RoutableRequest): boolean {
   if (entry.methods !== null && !entry.methods.has(request.method)) return false;
   if (entry.headers !== null && !entry.headers.every((rule) => acceptsHeader(rule, request))) return false;

@@ -77,7 +77,7 @@ const anchored = `${head}services:\n- &limited\n  name: a\n  host: h.test\n  plu
 const endpointsOf = (id: string) =>
   `${head}_sluice:\n  endpoints:\n    ${X}: []\nservices:\n- {name: a, host: h.test, id: ${id}}\n- {name: b, host: h.test}\n`;
 
-/** Texts in which unedited items depend on an edited item. */
+/** Texts in which unedited lines depend on an edited item. */
 const referredTo: readonly (readonly [what: string, before: string, text: string])[] = [
   ["a changed item with an anchor", anchored, anchored.replace("minute: 5", "minute: 500")],
   [

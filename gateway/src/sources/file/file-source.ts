@@ -48,7 +48,7 @@ export interface FileSource extends Source {
   content(): ServedFileContent | null;
   /** Hash of the snapshot that is served; null before the start. */
   hash(): string | null;
-  /** Runs right after a check of the file; no other check runs at the same time. */
+  /** Calls `run` right after a check of the file; no other check runs at the same time. */
   exclusively<Result>(run: () => Promise<Result>): Promise<Result>;
   /**
    * Serves the text that the caller of `exclusively` has just written, without reading the file again. If the text was
@@ -84,7 +84,7 @@ function fileContent(text: string, load: typeof loadText, known?: LoadedData): S
   };
 }
 
-/** Loaded on demand: a node that reads its file in another process does not need this module and its memory. */
+/** Loaded on demand: a node that reads its file in another process does not need that module and its memory. */
 const loadLoader = async (): Promise<typeof loadText> => (await import("@sluice/model")).loadText;
 
 export function createFileSource(options: FileSourceOptions): FileSource {

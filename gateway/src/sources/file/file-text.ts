@@ -62,7 +62,7 @@ export function createFileText(file: string, rest = REST) {
    * after that time.
    */
   let told: { readonly facts: string; readonly since: number; certain: boolean } | null = null;
-  /** The metadata at the last read. */
+  /** The metadata when it was last read. */
   let last: Facts | null = null;
   /** The inode of the served text's file; null: it becomes that of the next file in which the known text is found. */
   let accepted: bigint | null = null;

@@ -19,7 +19,7 @@ const demo = "consumers:\n- username: demo\n";
 
 /** A route for all paths, without a plugin. */
 const openSite = "  - {name: site, paths: [/]}\n";
-/** A service with this route and others. */
+/** A service with the open route and others. */
 const site = (routes: string) =>
   `${head}services:\n- name: site\n  url: http://site.test\n  routes:\n${openSite}${routes}`;
 const protectedAdmin = "  - {name: admin, paths: [/admin], plugins: [{name: key-auth}]}\n";

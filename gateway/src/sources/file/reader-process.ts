@@ -27,7 +27,7 @@ interface Waiting {
   reject(error: Error): void;
 }
 
-/** One call at a time. Both methods reject when the process fails or is ended. */
+/** Calls must not overlap. `read` and `edit` reject when the process fails or is ended. */
 export function createReaderProcess() {
   let reader: ChildProcess | undefined;
   let readerFor: "read" | "edit" = "read";

@@ -28,7 +28,7 @@ export function* splitResult(read: Checked<FileReading>): Iterable<ResultChunk> 
 
 /**
  * Replaces equal lists and records of the entities by one shared object. Structured clones keep shared objects shared,
- * so this also holds for the node and its workers: the references and protocols of 10,000 routes use megabytes.
+ * so this saves memory in the node and its workers too: the references and protocols of 10,000 routes use megabytes.
  */
 function deduplicated(entities: readonly object[]): readonly object[] {
   const known = new Map<string, unknown>();

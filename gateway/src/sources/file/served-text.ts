@@ -23,8 +23,8 @@ export interface ServedText {
 export type ReadItems = (request: EditRequest) => Promise<EditReading | null>;
 
 /**
- * The text after an edit. Removed items are read too, because they are not kept. Null when an item has errors or
- * conflicts with other items: reading the whole text reports why.
+ * The text after an edit. Removed items are read too, because it is not stored which entities an item contains. Null
+ * when an item has errors or conflicts with other items: reading the whole text reports why.
  */
 export async function applyFileEdit(
   served: ServedText,
@@ -45,7 +45,7 @@ export async function applyFileEdit(
   return next && { text, snapshot: next };
 }
 
-/** The entities of items. If they refer to other items, they are read again with the ids of those. */
+/** The entities of items. Items that refer to other items are read again, with the ids of those. */
 async function entitiesOf(
   items: ChangedItems,
   read: ReadItems,

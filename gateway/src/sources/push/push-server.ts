@@ -35,7 +35,7 @@ export interface PushServerOptions {
 export interface PushServer {
   readonly address: { readonly host: string; readonly port: number };
   /**
-   * Uses these certificates for new connections; existing connections are closed after their next response. Only with
+   * Uses these certificates for new connections; existing connections are closed after their next response. Requires
    * `tls`.
    *
    * @throws when certificate and key do not match; then nothing changes.
@@ -48,8 +48,8 @@ export interface PushServer {
 const PATH = "/document";
 const FIXED = { minVersion: "TLSv1.3" } as const;
 /**
- * Milliseconds; the operator's own timeout is shorter. With very many nodes it polls each only every few minutes, and a
- * closed connection shows that the node's process has ended.
+ * Milliseconds; longer than the operator's own timeout. With very many nodes, the operator polls each of them only
+ * every few minutes, and it takes a connection that the node closes as the end of the node's process.
  */
 const KEEP_ALIVE = 612_000;
 

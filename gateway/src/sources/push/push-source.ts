@@ -27,7 +27,7 @@ import type { JournaledSnapshot, SnapshotJournal } from "./snapshot-journal.ts";
 
 export interface PushSourceOptions {
   readonly listen: { readonly host: string; readonly port: number };
-  /** Bearer token that the operator sends. */
+  /** Bearer token that the operator sends. Not checked with `tls`. */
   readonly token?: string;
   /** The client's certificate must be signed by `ca` and carry the DNS name `client`. */
   readonly tls?: PemTexts & {
@@ -91,7 +91,7 @@ export function createPushSource(options: PushSourceOptions): PushSource {
   const fence = createPushFence();
   let kept: JournaledSnapshot | null = null;
   let waiting: NodeJS.Timeout | undefined;
-  /** Why the served document may be outdated; null: the operator pushed it. */
+  /** Why the served document may be outdated; null: the operator pushed it, or nothing is served yet. */
   let trouble: string | null = null;
 
   /** Serves the stored document, unless a push has arrived in the meantime. */

@@ -98,7 +98,7 @@ for (const [what, damage, found] of damages)
     assert.deepEqual(await kept(file), found);
   });
 
-test("a change after a start is saved with the document that it is based on, whatever the file contains", async () => {
+test("the first change after a start is saved as a whole document, whatever the file contains", async () => {
   const file = fresh();
   await keepThree(file);
   truncateSync(file, statSync(file).size - 5);

@@ -25,7 +25,7 @@ export interface JournaledSnapshot {
 }
 
 export interface SnapshotJournal {
-  /** The stored document, validated like a push; null when there is none. Never rejects. */
+  /** The stored document, validated like a push; null when there is none that can be read. Never rejects. */
   read(): Promise<JournaledSnapshot | null>;
   /** Stores an accepted push, and the snapshot that results from it, once earlier writes are done. */
   append(push: PushDocument | PushChange, leadsTo: Snapshot): void;
@@ -38,7 +38,7 @@ export interface SnapshotJournalOptions {
   readonly log: SourceLog;
 }
 
-/** Bytes of changes below which the file is not compacted to a new document. */
+/** Bytes of changes up to which the file is not compacted to a new document. */
 const MIN_COMPACTION_BYTES = 256 * 1024;
 /** Maximum number of queued changes; above it, the whole document is written. */
 const MAX_QUEUED_LINES = 1000;

@@ -5,7 +5,7 @@ import type { TextRule } from "./rule.ts";
 
 const BLOCK = /-----BEGIN CERTIFICATE-----[\s\S]+?-----END CERTIFICATE-----/g;
 
-/** The first certificate of a chain; undefined when any of them cannot be read. */
+/** The first certificate of a chain; undefined when there is none, or when any of them cannot be read. */
 function leafOf(chain: string): X509Certificate | undefined {
   const blocks = chain.match(BLOCK) ?? [];
   try {
@@ -24,7 +24,7 @@ function keyOf(pem: string): KeyObject | undefined {
   }
 }
 
-/** The parsed certificate and key; undefined if one is missing or invalid in itself. */
+/** Whether certificate and key belong together, and the key's type; undefined if either is missing or unreadable. */
 function pairOf(members: RecordMembers, suffix: "" | "_alt") {
   const [cert, key] = [members[`cert${suffix}`], members[`key${suffix}`]];
   if (typeof cert !== "string" || typeof key !== "string") return undefined;

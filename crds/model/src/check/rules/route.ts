@@ -70,7 +70,7 @@ function serverNames(members: RecordMembers, protocols: readonly unknown[]): rea
   ];
 }
 
-/** A header's only value may be a regular expression after `~*`; among several values it is literal. */
+/** A header's only value may be a regular expression after `~*`; among several values, `~*` is literal. */
 function headerPatterns(headers: unknown): readonly Violation[] {
   if (typeof headers !== "object" || headers === null) return [];
   return Object.entries(headers).flatMap(([name, values]) => {

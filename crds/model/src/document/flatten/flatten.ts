@@ -1,8 +1,8 @@
 /**
  * Flattens a document: moves nested children to the top level and resolves references to ids.
  *
- * Entities are not validated here; only violations of nesting and references are reported. Every item of the flat
- * document keeps its original path.
+ * Entities are not validated here; only violations of the document's own members, of nesting and of references are
+ * reported. The original path of every item is kept.
  */
 
 import { isRecord, type Violation } from "@sluice/plugin-sdk";
@@ -52,7 +52,7 @@ export function flattenDocument(data: unknown, known?: KnownId): FlatDocument {
   const legacy = raw._format_version === "1.1" || raw._format_version === "2.1";
   const resolver = new ReferenceResolver(known);
 
-  /** Applies decK's defaults and `_plugin_configs`, and marks the regular expressions of formats before 3.0. */
+  /** Applies decK's `_info` and `_plugin_configs`, and marks the regular expressions of formats before 3.0. */
   const expand = ({ collection, path, item }: DocumentEntry): Members => {
     const own = info.apply(collection, item);
     if (collection === "routes" && legacy) return markRegexPaths(own);
@@ -133,7 +133,8 @@ const inlineMembers = (to: Collection, value: Members): readonly string[] =>
   Object.keys(value).filter((name) => name !== "id" && !entities[to].unique.includes(name));
 
 /**
- * The id that validation would assign. An invalid entity gets an id derived from its path, so that children find it.
+ * The id that validation would assign. An invalid entity without a name gets an id derived from its path, so that
+ * children find it.
  */
 function idIn({ collection, path }: DocumentEntry, item: Readonly<Record<string, unknown>>): string {
   if (entityNameOf(collection, item) !== undefined && entities[collection].within === undefined)

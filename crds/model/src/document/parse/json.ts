@@ -3,7 +3,7 @@
  * the YAML parser, which reports the error with its position.
  */
 
-/** The data; undefined if it is not a JSON object or exceeds a document's limits. */
+/** The data; undefined if the YAML parser must read the text. */
 export function readPlainJson(text: string, maxDepth: number): object | undefined {
   if (!/^\s*\{/.test(text)) return undefined;
   let data: object;

@@ -86,7 +86,7 @@ function readByItems(text: string): object | undefined {
   return data;
 }
 
-/** Items of one list from `divideText`. Undefined if they have violations or cannot be parsed by themselves. */
+/** Items of a list from `divideText`. Undefined if they have violations or warnings, or need other parts of the text. */
 export function readItems(lines: string): readonly unknown[] | undefined {
   const data = readWithoutWarnings(lines);
   return Array.isArray(data) ? data : undefined;

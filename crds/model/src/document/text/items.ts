@@ -31,9 +31,9 @@ interface OpenList {
 }
 
 /**
- * Null for JSON, for a text with quoted names, directives or a second document at the top level, and when a line of a
- * list does not clearly belong to one item. Each item means the same by itself as in the whole text, unless it refers
- * to an anchor in another item: such an item cannot be parsed by itself.
+ * Null for JSON, for a text with quoted names, duplicate lists, directives or a second document at the top level, and
+ * when a line of a list does not clearly belong to one item. Each item means the same by itself as in the whole text,
+ * unless it refers to an anchor in another item: such an item cannot be parsed by itself.
  */
 export function divideText(text: string): DividedText | null {
   const lists: ItemLines[] = [];

@@ -49,7 +49,7 @@ function documentOf(text: string): Document {
 }
 
 /**
- * The edited node, or a new one if the value has another type. Comments, order and quoting inside it are kept.
+ * The edited node; a new one for a changed scalar, or a value of another type. Comments, order and quoting are kept.
  */
 export function editNode(document: Document, node: unknown, value: unknown): Node {
   if (isNode(node) && !isAlias(node) && isDeepStrictEqual(node.toJS(document), value)) return node;

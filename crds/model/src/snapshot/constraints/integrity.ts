@@ -44,7 +44,10 @@ export function findDanglingReferences({ next, puts, faulty }: PendingChange): r
   );
 }
 
-/** Removals of entities that remaining entities still reference: one for each removed entity and referring collection. */
+/**
+ * Removals of entities that remaining entities still reference: one violation for each removed entity and referring
+ * collection.
+ */
 export function findBlockedRemovals(draft: PendingChange): readonly Violation[] {
   return collections.flatMap((collection) => {
     const leaving = references[collection].filter(({ to }) => draft.gone[to].size > 0);
