@@ -1,6 +1,6 @@
 /**
  * Compiles a snapshot to a runtime that shares unchanged parts with the previous one. The cost depends on the difference
- * between the two snapshots. Everything else is built by the first request that needs it.
+ * between the two snapshots. Upstreams and the plugin chains of routes are built by the first request that needs them.
  */
 import { differences, type Snapshot } from "@sluice/model/serving";
 import type { Balancer } from "../balance/balancer.ts";
