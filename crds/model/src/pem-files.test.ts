@@ -126,7 +126,11 @@ const faults: readonly (readonly [what: string, texts: Partial<PemTexts>, fault:
     { ca: first.ca.trim() + first.ca },
     /ca\.crt holds an incomplete certificate, or one .*not on its own lines/,
   ],
-  ["a corrupted CA certificate", { ca: first.ca.replace(/\n.{30}/, "\nAAAA") }, /ca\.crt holds a certificate that cannot/],
+  [
+    "a corrupted CA certificate",
+    { ca: first.ca.replace(/\n.{30}/, "\nAAAA") },
+    /ca\.crt holds a certificate that cannot/,
+  ],
   ["an invalid key", { key: "secret" }, /tls\.key holds no PEM private key, or an encrypted one$/],
   ["the key of another certificate", { key: second.key }, /is not that of the certificate/],
 ];

@@ -144,7 +144,11 @@ const status: Plain = {
             maxLength: 1024,
             pattern: "^[A-Za-z]([A-Za-z0-9_,:]*[A-Za-z0-9_])?$",
           },
-          message: { type: "string", description: "Explanation for people. If the status is False, it says what to change.", maxLength: 32_768 },
+          message: {
+            type: "string",
+            description: "Explanation for people. If the status is False, it says what to change.",
+            maxLength: 32_768,
+          },
         },
       },
     },

@@ -125,7 +125,12 @@ export const stateColumns: readonly PrinterColumn[] = [
     jsonPath: '.status.conditions[?(@.type=="Programmed")].status',
     description: "Whether every ready node serves the resource.",
   },
-  { name: "Age", jsonPath: ".metadata.creationTimestamp", type: "date", description: "Time since the resource was created." },
+  {
+    name: "Age",
+    jsonPath: ".metadata.creationTimestamp",
+    type: "date",
+    description: "Time since the resource was created.",
+  },
   {
     name: "Message",
     jsonPath: '.status.conditions[?(@.type=="Accepted")].message',

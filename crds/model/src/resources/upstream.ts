@@ -86,7 +86,12 @@ export const upstreamKind: KindFacts = {
   columns: [
     { name: "Algorithm", jsonPath: ".spec.algorithm", description: "How a target is chosen." },
     { name: "Targets", jsonPath: ".spec.targets[*].target", description: "The first target." },
-    { name: "Host-Name", jsonPath: ".spec.name", description: "The host of Services that use the upstream.", priority: 1 },
+    {
+      name: "Host-Name",
+      jsonPath: ".spec.name",
+      description: "The host of Services that use the upstream.",
+      priority: 1,
+    },
     ...stateColumns,
   ],
 };
