@@ -42,9 +42,9 @@ export interface EntityRequest {
    */
   readonly body: (hint?: { readonly plugin?: string }) => RawMembers;
   readonly preconditions: Preconditions;
-  /** Ids that the store reported as in use: none of them is derived again. */
+  /** Ids that the store reported as in use. A new entity whose derived id is one of them gets a random id. */
   readonly takenIds: ReadonlySet<string>;
-  /** Reported together with those of the entity. */
+  /** Reported together with the violations of the entity. */
   readonly extraViolations: readonly Violation[];
 }
 
@@ -63,7 +63,7 @@ export interface PreparedWrite {
   respond(effects: readonly Effect[]): Promise<AdminResponse>;
   /** Used in the error of a read-only store. */
   readonly attempt: WriteAttempt;
-  /** Whether preparing the write again may succeed: another client was faster. */
+  /** Whether preparing the write again may succeed, for example because another client was faster. */
   isRetryable(fault: WriteFault): Promise<boolean>;
 }
 

@@ -4,7 +4,7 @@ import type { ListOptions, Lookup, OpenedStore, Store, StoreWriteOptions, Write,
 import { createTables, findInTables, listFromTables, write } from "../stores/tables/index.ts";
 
 export interface TestingStore extends OpenedStore {
-  /** One for each of the next writes, before it is examined: a fault to return, or a function to call. */
+  /** One item for each of the next writes: a fault to return, or a function to call before the write. */
   readonly refuse: (WriteFault | (() => Promise<void>))[];
   /** All write calls, including plans. */
   readonly written: { readonly writes: readonly Write[]; readonly options: StoreWriteOptions }[];

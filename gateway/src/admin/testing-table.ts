@@ -9,7 +9,7 @@ import { type AdminRig, type RequestOptions, startAdminRig } from "./testing.ts"
 export interface Row extends RequestOptions {
   /** The behaviour: with the name of the table as its subject, it is a sentence. */
   readonly does: string;
-  /** `POST /services` */
+  /** Method and path: `POST /services`. */
   readonly ask: string;
   readonly status: number;
   /** The whole body. */

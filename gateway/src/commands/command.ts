@@ -22,12 +22,12 @@ export interface Command<Declared extends Declarations = Declarations> {
   readonly arguments?: CommandArguments;
   /** Includes a `logLevel`. */
   readonly settings: Declared;
-  /** True for a command that finishes by itself: its log is then written to standard error. */
+  /** True for a command that finishes by itself; its log is written to standard error. */
   readonly ends?: boolean;
   /**
    * Resolves to a running command, or to the exit code; undefined means 0.
    *
-   * @throws CommandError, or SettingsError, for errors that the user can fix.
+   * @throws CommandError or SettingsError for errors that the user can fix; Misused for invalid arguments.
    */
   run(call: CommandCall<SettingsOf<Declared>>): Promise<Running | number | undefined>;
 }

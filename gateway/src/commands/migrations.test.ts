@@ -23,7 +23,7 @@ interface More {
   readonly env?: Readonly<Record<string, string>>;
 }
 
-/** `list` -> `3 database needs bootstrapping; ...`: the exit code and the whole output. */
+/** `list` -> `3 | database needs bootstrapping; ...`: the exit code and all lines of the output. */
 async function run(line: string, { migrations = [old], answer, env = {} }: More = {}): Promise<string> {
   const printed: string[] = [];
   const given = readArguments(line.split(" "), migrationsCommand.arguments ?? {});

@@ -43,7 +43,7 @@ interface MigrationStep {
   readonly run: (database: Database, migrations?: readonly Migration[]) => Promise<MigrationResult>;
   readonly none: string;
   readonly done: string;
-  /** Printed if such migrations remain. */
+  /** The message is printed if migrations of the kind `which` remain. */
   readonly left?: { readonly which: "pending" | "available"; readonly message: string };
 }
 

@@ -99,7 +99,7 @@ const forms: readonly [string, (context: TestContext) => Promise<Readonly<Record
 ];
 
 for (const [what, envOf] of forms) {
-  test(`one process with ${what}: a write is served when its response arrives`, async (context) => {
+  test(`with 'sluice start' and ${what}, a write is served when its response arrives`, async (context) => {
     const { admin, proxy, status, upstream } = await start(context, await envOf(context));
     const made = await send(`${admin}/services`, { name: "a", url: upstream });
     assert.equal(made.status, 201, made.text);
@@ -113,7 +113,7 @@ for (const [what, envOf] of forms) {
     assert.equal((await send(`${status}/status/ready`)).status, 200);
   });
 
-  test(`one process with ${what}: serves the same after a restart`, async (context) => {
+  test(`with 'sluice start' and ${what}, the same configuration is served after a restart`, async (context) => {
     const env = await envOf(context);
     const first = await start(context, env);
     await send(`${first.admin}/services`, { name: "a", url: first.upstream });
@@ -127,7 +127,7 @@ for (const [what, envOf] of forms) {
 }
 
 for (const [what, envOf] of forms) {
-  test(`one process with ${what} and two workers: a write is served by both when its response arrives`, async (context) => {
+  test(`with 'sluice start' and ${what}, both of two workers serve a write when its response arrives`, async (context) => {
     const { admin, proxy, status, upstream } = await start(context, { ...(await envOf(context)), SLUICE_WORKERS: "2" });
     const port = Number(new URL(proxy).port);
     // Each request uses its own connection, so that both workers get some requests.
@@ -161,7 +161,7 @@ for (const [what, envOf] of forms) {
   });
 }
 
-test("one process sets the health of a target through its admin API", async (context) => {
+test("'sluice start' lets clients set the health of a target through the admin API", async (context) => {
   const text = `${empty}upstreams:\n- name: up\n  healthchecks: {passive: {unhealthy: {http_failures: 1}}}\n  targets:\n  - target: 127.0.0.1:1\n`;
   const { admin } = await start(context, { SLUICE_STORE: "file", SLUICE_FILE: fileIn(context, text) });
   const health = async () => JSON.parse((await send(`${admin}/upstreams/up/health`)).text).data[0].health;
@@ -171,7 +171,7 @@ test("one process sets the health of a target through its admin API", async (con
   assert.equal(await health(), "UNHEALTHY");
 });
 
-test("one process reports the addresses of its proxy listeners in the admin API, as Kong does", async (context) => {
+test("'sluice start' reports the addresses of the proxy listeners in the admin API, as Kong does", async (context) => {
   const { admin, proxy } = await start(context, { SLUICE_STORE: "file", SLUICE_FILE: fileIn(context, empty) });
   const { configuration } = JSON.parse((await send(`${admin}/`)).text);
   const { hostname: ip, port, host } = new URL(proxy);
@@ -188,7 +188,7 @@ test("a file is read-only by default, as in Kong", async (context) => {
   assert.equal(readFileSync(file, "utf8"), empty);
 });
 
-test("a second process that writes the same file is refused in one sentence", async (context) => {
+test("a second process that may write the same file does not start, and the error gives the reason", async (context) => {
   const env = { SLUICE_STORE: "file", SLUICE_FILE: fileIn(context, empty), SLUICE_FILE_WRITABLE: "on" };
   await start(context, env);
   await assert.rejects(start(context, env), (error: Error) => {
@@ -198,7 +198,7 @@ test("a second process that writes the same file is refused in one sentence", as
   });
 });
 
-test("a database without tables is refused with the command to run, and no folder is made for it", async (context) => {
+test("a database without tables is refused with an error that names the command to run, and no folder is created", async (context) => {
   const folder = temporaryFolder("start");
   context.after(() => folder.remove());
   await assert.rejects(start(context, { SLUICE_DATABASE_DIR: join(folder.path, "db") }), /sluice migrations bootstrap/);

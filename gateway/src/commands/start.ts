@@ -16,7 +16,7 @@ import { defineCommand } from "./command.ts";
 /** The one store of the process: the node reads it, and the admin listener writes it. */
 interface Shared extends OpenedStore {
   source(node: NodeStatusSource): Source;
-  /** Runs one statement of a database, for rate-limiting with policy `cluster`. */
+  /** Runs one statement in the database, for rate-limiting with policy `cluster`. Absent: the store is a file. */
   readonly query?: DatabaseQuery;
 }
 

@@ -1,4 +1,4 @@
-/** Counters grouped by plugin instance, so that a new counter replaces one of the largest group. */
+/** Counters grouped by plugin instance, so that at the capacity a new counter replaces one of the largest group. */
 
 /** The counters of one plugin instance, by name or key, in order of insertion. */
 export class CounterGroup<Value> {

@@ -21,7 +21,7 @@ export class RedisBatch {
   readonly #client: Redis;
   readonly #now: () => number;
   #waiting: Waiting[] = [];
-  /** False for a Redis Cluster: a script may not use keys on different servers. */
+  /** False once a Redis Cluster has refused a script, because its keys are in different slots. */
   #together = true;
 
   constructor(client: Redis, now: () => number) {

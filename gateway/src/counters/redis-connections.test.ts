@@ -4,7 +4,7 @@ import { filledRateLimiting } from "../../../test/plugins/filled-configs.ts";
 import { destinationOf, type RedisConfig, redisOptions } from "./redis-connections.ts";
 
 const variants: readonly [string, Partial<RedisConfig>, Readonly<Record<string, unknown>>][] = [
-  ["no password", { username: "u" }, { username: undefined, password: undefined }],
+  ["a user name without a password", { username: "u" }, { username: undefined, password: undefined }],
   ["only a password", { password: "p" }, { username: undefined, password: "p" }],
   ["a user name and a password", { username: "u", password: "p" }, { username: "u", password: "p" }],
   ["a database", { database: 3 }, { db: 3 }],
@@ -15,22 +15,22 @@ const redisTest = { host: "redis.test", port: 6379 };
 const destinations: readonly [string, Partial<RedisConfig>, ReturnType<typeof destinationOf>][] = [
   ["without TLS", { server_name: "r.test" }, redisTest],
   [
-    "with TLS unverified",
+    "with unverified TLS",
     { ssl: true },
     { ...redisTest, tls: { rejectUnauthorized: false, servername: "redis.test" } },
   ],
   [
-    "with TLS verified",
+    "with verified TLS",
     { ssl: true, ssl_verify: true },
     { ...redisTest, tls: { rejectUnauthorized: true, servername: "redis.test" } },
   ],
   [
-    "with TLS by a configured server name",
+    "with TLS and the configured server name",
     { ssl: true, server_name: "r.test" },
     { ...redisTest, tls: { rejectUnauthorized: false, servername: "r.test" } },
   ],
   [
-    "with TLS to an address",
+    "with TLS and no server name if the host is an address",
     { ssl: true, host: "192.0.2.1" },
     { host: "192.0.2.1", port: 6379, tls: { rejectUnauthorized: false } },
   ],
@@ -38,7 +38,7 @@ const destinations: readonly [string, Partial<RedisConfig>, ReturnType<typeof de
 
 describe("destinationOf", () => {
   for (const [how, members, expected] of destinations) {
-    it(`connects ${how}`, () => {
+    it(`returns a destination ${how}`, () => {
       assert.deepEqual(destinationOf({ ...filledRateLimiting.redis, host: "redis.test", ...members }), expected);
     });
   }
@@ -46,7 +46,7 @@ describe("destinationOf", () => {
 
 describe("redisOptions", () => {
   for (const [what, members, expected] of variants) {
-    it(`connects as the config says with ${what}`, () => {
+    it(`returns the options for a config with ${what}`, () => {
       const options = redisOptions({ ...filledRateLimiting.redis, host: "redis.test", ...members });
       for (const [name, value] of Object.entries(expected)) {
         assert.deepEqual(options[name as keyof typeof options], value, name);

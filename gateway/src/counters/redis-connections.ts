@@ -23,7 +23,7 @@ const MAX_RECONNECT_DELAY = 2000;
 /** Milliseconds that a server has to close a connection that the node has ended; ioredis' default. */
 const DISCONNECT_TIMEOUT = 2000;
 
-/** Milliseconds until the next attempt, with jitter, so that the nodes do not all reconnect at once. */
+/** Milliseconds until the next attempt, with jitter, so that the nodes do not all reconnect at the same time. */
 const reconnectDelay = (tries: number) =>
   Math.min(50 * 2 ** Math.min(tries - 1, 10), MAX_RECONNECT_DELAY) * (0.75 + Math.random() / 2);
 
@@ -60,8 +60,8 @@ export class RedisConnections {
   }
 
   /**
-   * The client for a config. Waits for the first connection attempt only; while the server is unreachable its commands
-   * reject at once, so that requests are not delayed.
+   * The client for a config. Waits for the first connection attempt only; while the server is unreachable, commands of
+   * the client reject immediately, so that requests are not delayed.
    */
   async client(config: RedisConfig): Promise<Redis> {
     return (await this.#connection(config)).client;
@@ -141,7 +141,7 @@ export class RedisConnections {
   }
 }
 
-/** Makes ioredis use sockets that the guard has checked: it has no other hook for that. */
+/** Makes ioredis use sockets that the guard has checked; ioredis has no other hook for this. */
 function connectorOf(library: Library, open: () => Socket) {
   return class extends library.AbstractConnector {
     constructor() {

@@ -1,6 +1,6 @@
 /**
- * Counters that a node keeps in memory and adds to Redis at intervals. A request needs no round trip, but a limit may
- * be exceeded by the requests that other nodes admitted since the last exchange.
+ * Counters that a worker keeps in memory and adds to Redis at intervals. A request needs no round trip, but a limit may
+ * be exceeded by the requests that other workers and nodes admitted since the last exchange.
  */
 
 import type { Counter, Taken } from "@sluice/plugin-sdk";
@@ -15,12 +15,12 @@ export interface SyncedCountersOptions {
   readonly now: () => number;
   /**
    * Maximum counters that wait for Redis; default 100,000. Above it, a new counter replaces the oldest one of the
-   * largest plugin instance; a take of that instance rejects.
+   * largest plugin instance; a take of that instance rejects if it needs a new counter.
    */
   readonly capacity?: number;
 }
 
-/** Maximum counters per script: one uninterrupted step for Redis and for the node. */
+/** Maximum counters per script: one uninterrupted step for Redis and for the worker. */
 const TOGETHER = 500;
 
 interface Entry {
@@ -28,7 +28,7 @@ interface Entry {
   readonly counter: Counter;
   /** The value in Redis at the last exchange. */
   known: number;
-  /** The number of requests that this node has admitted since the last exchange. */
+  /** The number of requests that this worker has admitted since the last exchange. */
   added: number;
 }
 

@@ -18,7 +18,7 @@ const counter = (name: string, members: Partial<Counter> = {}): Counter => ({
   ...members,
 });
 
-/** The results of each thread, when all take at once. */
+/** The results of each thread, when all threads take at the same time. */
 async function hammer(
   memory: CountersMemory,
   takes: readonly (readonly (readonly Counter[])[])[],
@@ -117,7 +117,7 @@ test("when all slots are in use, a counter of the largest group is replaced, and
   assert.deepEqual(counters.take([counter("flood 0", { expires: expires - 60_000 })]).counts, [1]);
 });
 
-test("a slot whose owner died during a write blocks no other thread", () => {
+test("a slot whose owner died during a write does not block other threads", () => {
   const memory = createCountersMemory(32);
   const counters = new SharedCounters({ memory, owner: 1 });
   counters.take([counter("one")]);

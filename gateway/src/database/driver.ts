@@ -1,5 +1,6 @@
 /**
- * The interface to a database that speaks Postgres' SQL. Implementations: postgres, embedded; both run one test suite.
+ * The interface to a database that speaks Postgres' SQL. Implementations: postgres, embedded; both pass the same test
+ * suite.
  */
 
 /** A row by column names. int8 is returned as a number, json and jsonb parsed, arrays as arrays. */

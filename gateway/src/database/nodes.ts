@@ -12,7 +12,7 @@ export const CHANGES_CHANNEL = "sluice_changes";
 
 /** Seconds after which a silent node is left out of waits. */
 const SILENT = 2;
-/** Seconds after which a silent node is deleted. */
+/** Seconds after which a silent node is no longer listed; its record is deleted when another node stops. */
 const FORGOTTEN = 3600;
 
 export interface NodeRecord {

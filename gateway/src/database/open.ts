@@ -12,7 +12,7 @@ import { openPostgres } from "./postgres.ts";
 export interface OpenDatabaseOptions {
   /** Called for every broken connection to a server. */
   readonly onLost?: (reason: string) => void;
-  /** Whether the embedded database must exist already: its folder is then not created. */
+  /** Whether the embedded database must exist already; if so, its folder is not created. */
   readonly made?: boolean;
   /** Milliseconds; overrides the setting. */
   readonly timeout?: number;

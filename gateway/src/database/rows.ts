@@ -43,6 +43,7 @@ export function entityOfRow<Name extends Collection>(collection: Name, row: Enti
     const value = row[column] ?? structuredClone(fallback);
     return [member, isReference && value !== null ? { id: value } : value];
   });
-  // Apart from such rows, the tables only hold validated entities; a test compares their columns with the schemas.
+  // Apart from rows of older nodes, the tables only hold validated entities; a test compares the columns of the tables
+  // with the schemas.
   return Object.fromEntries(members) as Entities[Name];
 }

@@ -52,7 +52,7 @@ export const gatewayErrors = {
 
 export type GatewayErrorName = keyof typeof gatewayErrors;
 
-/** An error with a reason, which is logged and not sent to the client. */
+/** An error response. The reason is logged and not sent to the client. */
 export function errorAnswer(name: GatewayErrorName, reason: string): DirectResponse {
   const { status, message } = gatewayErrors[name];
   return { status, message, reason };

@@ -51,7 +51,7 @@ export class CertificateExpiries {
   }
 }
 
-/** The earlier of both expiries, because clients may get either certificate. */
+/** The earlier of the two expiries, because clients may get either certificate. */
 function expiryOf({ cert, cert_alt }: Certificate): number {
   const leaves = [cert, cert_alt].filter((pem) => pem !== null).map((pem) => new X509Certificate(pem));
   return Math.min(...leaves.map(({ validToDate }) => validToDate.getTime() / 1000));

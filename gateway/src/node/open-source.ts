@@ -1,4 +1,4 @@
-/** Opens the source from which the settings say that documents come. */
+/** Opens the source of documents that the settings select. */
 import { PemError, readPemFiles } from "@sluice/model/serving";
 import type { Logger } from "pino";
 import type { DatabaseQuery } from "../counters/database-counters.ts";
@@ -9,7 +9,7 @@ import type { NodeStatusSource, Source } from "../sources/source.ts";
 /** A source, and access to its database if it has one. */
 interface OpenedSource {
   readonly source: Source;
-  /** Runs one statement of the source's database. */
+  /** Runs one statement in the source's database. */
   readonly query?: DatabaseQuery;
 }
 

@@ -34,7 +34,7 @@ export interface GatewayOptions {
   /** The source of documents. Default: chosen by the settings. */
   readonly source?: (node: NodeStatusSource) => Source;
   /**
-   * Runs one statement of the database, for rate-limiting with policy `cluster`. Default: that of a database source.
+   * Runs one statement in the database, for rate-limiting with policy `cluster`. Default: that of a database source.
    */
   readonly query?: DatabaseQuery;
   /** Other listeners of this process; upstream addresses must not point to them. */

@@ -19,12 +19,13 @@ interface Step {
 }
 
 /**
- * The minimal writes from one state to the other. Their order ensures that references exist and that no name is used
- * twice at once. Timestamps that the document leaves out do not count as differences: existing entities keep theirs. An
- * entity without an id in the document is matched by name.
+ * The minimal writes from one state to the other. Their order ensures that references exist and that no two entities
+ * have the same name at any time. Timestamps that the document leaves out do not count as differences: existing
+ * entities keep theirs. An entity without an id in the document is matched by name.
  *
- * Entities whose names form a cycle must be removed and created again, and an entity to be removed must be removed
- * first if a new one takes its name. The same applies to all entities that refer to them.
+ * If entities exchange names in a cycle, one of them is removed first and created again. An entity that the document
+ * does not contain is removed first if another entity takes its name. All entities that refer to an entity that is
+ * removed first are removed before it, and created again if the document contains them.
  */
 export function writesBetween(
   before: EntityLists,
@@ -78,7 +79,7 @@ interface Times {
   readonly updated_at?: number;
 }
 
-/** Returns the previous entity if nothing but timestamps differs. */
+/** Returns the previous entity if nothing differs except timestamps that the document leaves out. */
 function withTimes(entity: Entity, was: Entity | undefined, now: number): Entity {
   const { created_at, updated_at }: Times = entity;
   const created = created_at || (was ? was.created_at : now);
@@ -161,9 +162,9 @@ const childrenFirst = (steps: readonly Step[]): readonly Step[] =>
 type References = Readonly<Record<string, { readonly id: string } | null>>;
 
 /**
- * The entities of `after`; those with derived ids get the ids of their counterparts in `before`. A document may leave
- * ids out: they then follow from names. A store may hold the same entity under a different id, such as a random one
- * from its creation; the document then means that entity.
+ * The entities of `after`; an entity with a derived id gets the id of its counterpart in `before`. An id that the
+ * document leaves out is derived from the name, but the store may hold the entity under a different id, such as a
+ * random one from its creation.
  */
 function adoptIds(before: EntityLists, after: EntityLists): EntityLists {
   const renamed = new Map<string, string>();

@@ -1,6 +1,6 @@
 /**
- * The admin listener's interface to entities. Implementations: resources (cluster, directory), database, file; all run
- * one test suite.
+ * The admin listener's interface to entities. Implementations: resources (cluster, directory), database, file; all pass
+ * the same test suite.
  */
 import type { Collection, Entities, Entity, Violation, WaitResponse } from "@sluice/model";
 
@@ -59,7 +59,7 @@ export interface Effect {
   readonly before: Entity | null;
   /** The entity as later readers see it; null: it no longer exists. */
   readonly after: Entity | null;
-  /** Entities removed in addition: dependents, or expired entities that held the same name. */
+  /** Entities removed in addition: dependents, or expired keys with the same id or value. */
   readonly along: readonly { readonly collection: Collection; readonly entity: Entity }[];
 }
 

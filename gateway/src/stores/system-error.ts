@@ -5,8 +5,8 @@ const advices: Readonly<Record<string, string>> = {
   ENOSPC: "free space on this disk",
   EDQUOT: "free space, or raise the quota",
   EROFS: "the file system is mounted read-only",
-  EACCES: "give the process the right to write there",
-  EPERM: "give the process the right to write there",
+  EACCES: "give the process the right to read and write there",
+  EPERM: "give the process the right to read and write there",
   EMFILE: "raise the limit of open files",
   EIO: "check the disk",
 };

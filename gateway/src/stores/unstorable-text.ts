@@ -7,7 +7,7 @@ export function unstorableReason(text: string): string | undefined {
   return text.isWellFormed() ? undefined : "invalid utf-8 character sequence";
 }
 
-/** All such strings in a value of limited depth, including names of members. */
+/** A violation for each string in the value that cannot be stored, including names of members, at any depth. */
 export function unstorableTexts(value: unknown, path: Violation["path"] = []): readonly Violation[] {
   if (typeof value === "string") {
     const message = unstorableReason(value);

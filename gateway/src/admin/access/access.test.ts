@@ -188,7 +188,7 @@ describe("a listener with certificates", () => {
     assert.equal(await ask(), 401);
   });
 
-  test("accepts no expired certificate", async () => {
+  test("refuses an expired certificate", async () => {
     const old = await ours.issue({ name: "deck", usage: "client", notAfter: new Date(Date.now() - 1000) });
     assert.equal(await ask({ cert: old.certificate, key: old.key }), 401);
   });

@@ -24,7 +24,7 @@ describe("the authorizer", () => {
   const table: readonly (readonly [string, Partial<AuthorizerOptions>, Partial<AuthorizationRequest>, number])[] = [
     ["admits every request without authentication settings", {}, {}, 200],
     ["refuses a request without the token", { token }, {}, 401],
-    ["refuses a request with another token", { token }, { headers: bearer("wrong") }, 401],
+    ["refuses a request with a different token", { token }, { headers: bearer("wrong") }, 401],
     ["refuses a request with a part of the token", { token }, { headers: bearer("righ") }, 401],
     ["refuses a request with an empty token", { token }, { headers: { authorization: "Bearer " } }, 401],
     ["admits a bearer token", { token }, { headers: bearer("right") }, 200],
@@ -35,7 +35,7 @@ describe("the authorizer", () => {
     ["refuses a write to /status without a token", { token }, { url: "/status", method: "POST" }, 401],
     ["refuses GET / without a token, because it shows settings", { token }, { url: "/" }, 401],
     ["refuses an unknown URL without a token", { token }, { url: undefined }, 401],
-    ["admits OPTIONS without a token, for every browser", { token }, { method: "OPTIONS" }, 200],
+    ["admits OPTIONS without a token, because preflights carry none", { token }, { method: "OPTIONS" }, 200],
     ["admits a valid certificate", { certificates: true }, { certified: true }, 200],
     ["refuses a request without a certificate", { certificates: true }, {}, 401],
     ["refuses a certificate if certificates are not configured", { token }, { certified: true }, 401],

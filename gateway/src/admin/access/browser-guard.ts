@@ -14,7 +14,7 @@ export interface BrowserHeaders {
 }
 
 const readMethods: ReadonlySet<string> = new Set(["GET", "HEAD", "OPTIONS"]);
-/** These URLs are served under any host name; for a foreign one, settings, nodes and problems are left out. */
+/** These URLs are served under any host name; under a foreign one, settings, nodes and problems are left out. */
 const publicPaths: ReadonlySet<string> = new Set(["/", "/status"]);
 
 /** The host names of the listener, and the origins of pages that may use it. */
@@ -23,7 +23,7 @@ export interface BrowserPolicy {
   readonly scheme: "http" | "https";
   readonly hosts: readonly string[];
   readonly origins: readonly string[];
-  /** Whether any host name is accepted, because callers must send a token: no page can make a browser send that. */
+  /** Whether every host name is accepted. True if callers must send a token: no page can make a browser send one. */
   readonly anyHost: boolean;
 }
 

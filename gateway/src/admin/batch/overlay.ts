@@ -48,7 +48,7 @@ export function createOverlay(base: EntityReader) {
     return (entity && matchesLookup(entity, by) ? entity : null) as Entities[Name] | null;
   }
 
-  /** Reads all pages of the store: handlers only list the children of one parent. */
+  /** Reads all pages of the store. They are few, because handlers only list the children of one parent. */
   async function list<Name extends Collection>(collection: Name, options: ListOptions): Promise<EntityPage<Name>> {
     const { size, after = "", where, tags } = options;
     const read: readonly Entity[] = await readCollection(base, collection, {

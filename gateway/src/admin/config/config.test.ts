@@ -115,7 +115,7 @@ describe("a document for a read-only file", () => {
     assert.equal((await post({ json: { ...document, services: [] } }, "?check_hash=1")).status, 201);
   });
 
-  test("with errors changes nothing, and all its errors are returned in Kong's words", async () => {
+  test("changes nothing if it has errors, and all its errors are returned in Kong's words", async () => {
     await reset();
     const services = [users, { name: "users", host: "b" }, { name: "bad", port: "80" }];
     const { status, body } = await post({ json: { _format_version: "3.0", services } });

@@ -48,7 +48,7 @@ async function targetsOf(store: EntityReader, { params, query, path }: AdminRequ
   return { upstream, targets, next: { next: `${path}?offset=${encodeURIComponent(offset)}`, offset } };
 }
 
-/** One target in a node's `GET /upstreams/health`. */
+/** One target in a node's response to `GET /upstreams/health`. */
 interface TargetHealth {
   readonly health: string;
   readonly addresses: readonly object[];
@@ -56,7 +56,7 @@ interface TargetHealth {
 
 type NodeHealth = Readonly<Record<string, Readonly<Record<string, TargetHealth>>>>;
 
-/** A target has the worst state that any node reports: it is worth knowing if a single node cannot reach it. */
+/** A target has the worst state that any node reports, so that a problem of a single node is visible. */
 const WORST_FIRST = ["DNS_ERROR", "UNHEALTHY", "HEALTHY", "HEALTHCHECKS_OFF"];
 
 async function answerHealth(

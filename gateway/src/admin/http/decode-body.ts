@@ -12,7 +12,9 @@ export interface ReceivedBody {
   readonly bytes: Buffer | undefined;
 }
 
-/** More than any entity needs. A limit, because every value may cause a violation, and all violations are reported. */
+/**
+ * More than any entity needs. Limits are necessary, because every value may cause a violation, and all are reported.
+ */
 const ENTITY_LIMITS: JsonLimits = { depth: 64, values: 10_000 };
 
 /**

@@ -24,8 +24,8 @@ async function scrape({ status }: FleetNode): Promise<readonly MetricsPart[] | n
 }
 
 /**
- * Counters and histograms are summed over the nodes; gauges carry the node's id. `sluice_node_scraped` lists the nodes
- * that are included; it is 0 for a node that did not respond.
+ * Counters and histograms are summed over the nodes; gauges carry the node's id. `sluice_node_scraped` is 1 for a node
+ * whose metrics are included, and 0 for a node that did not respond.
  */
 export async function nodesMetrics(fleet: Fleet) {
   const nodes = await fleet.nodes();

@@ -16,7 +16,7 @@ export const informationRoutes = (facts: AdminContext): readonly AdminRoute[] =>
   reading("/", ({ trusted }) => rootBody(facts, trusted)),
   reading("/status", ({ trusted }) => statusBody(facts, trusted)),
   reading("/plugins/enabled", () => ({ enabled_plugins: [...pluginNames()].sort() })),
-  // Sluice has no timers to monitor: all numbers are 0.
+  // Sluice has no timers to monitor: all statistics are 0.
   reading("/timers", () => ({
     worker: { id: 0, count: 1 },
     stats: { sys: { total: 0, runs: 0, running: 0, pending: 0, waiting: 0 }, timers: {} },
@@ -25,7 +25,7 @@ export const informationRoutes = (facts: AdminContext): readonly AdminRoute[] =>
   ...schemaRoutes(facts.store),
 ];
 
-/** Kong's hash of an empty configuration; clients then send their configuration again. */
+/** Kong's hash of an empty configuration. Clients that receive it send their configuration again. */
 const NO_HASH = "0".repeat(32);
 
 /**

@@ -153,7 +153,7 @@ describeTable("the admin API for schemas", [
     body: valid,
   },
   {
-    does: "accepts a reference by name, whether or not that entity exists",
+    does: "accepts a reference by name, whether or not an entity has that name",
     ask: "POST /schemas/routes/validate",
     json: { paths: ["/"], service: { name: "nobody" } },
     status: 200,

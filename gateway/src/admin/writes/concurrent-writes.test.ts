@@ -1,4 +1,4 @@
-/** Concurrent writers, rejecting stores, and the errors of their requests. */
+/** Concurrent writers, and the errors that they get when the store rejects a write. */
 import assert from "node:assert/strict";
 import { after, before, beforeEach, describe, test } from "node:test";
 import { deriveId } from "@sluice/model";
@@ -28,7 +28,7 @@ describe("concurrent writers", () => {
 
   const changed: WriteFault = { kind: "changed", message: "the service was changed in the meantime" };
 
-  test("lose no change of different members", async () => {
+  test("do not undo each other's changes of different members", async () => {
     const { body } = await ask("POST", "/plugins", { json: { name: "rate-limiting", config: { year: 9999 } } });
     const { id } = body as { id: string };
     const periods = ["second", "minute", "hour", "day", "month"];
@@ -40,7 +40,7 @@ describe("concurrent writers", () => {
     assert.partialDeepStrictEqual(shown, { config: { second: 1, minute: 2, hour: 3, day: 4, month: 5, year: 9999 } });
   });
 
-  test("change the entity as the other writer left it", async () => {
+  test("apply a change to the entity as another writer has left it", async () => {
     store.refuse.push(async () => {
       await ask("PATCH", "/services/shop", { json: { retries: 1 } });
     });

@@ -65,10 +65,10 @@ function redisOf({ name, config }: Plugin): Destination | null {
  *
  * | header | value |
  * |---|---|
- * | X-Sluice-Programmed | `true`: all responding nodes serve it; `pending`: not yet; `false`: not in the document |
- * | X-Sluice-Lagging | nodes that do not serve it yet |
+ * | X-Sluice-Programmed | `true`: every responding node serves the write; `pending`: not yet, or unknown; `false`: a problem |
+ * | X-Sluice-Lagging | nodes that do not serve the write yet |
  * | X-Sluice-Silent | nodes left out of the wait, because they have not responded for 2 s |
- * | X-Sluice-Problem | why the resource is not served, or why the state is unknown |
+ * | X-Sluice-Problem | why a resource is not served, or why the state is unknown |
  */
 export function programmedHeaders(answer: WaitResponse | null): Readonly<Record<string, string>> {
   const { lagging = [], silent = [], problems: [problem] = [] } = answer ?? {};
@@ -91,5 +91,5 @@ export function programmedHeaders(answer: WaitResponse | null): Readonly<Record<
 
 const MAX_VALUE = 512;
 
-/** Messages may contain user input: the text is cut, and all but printable ASCII is replaced, to be a valid header. */
+/** Messages may contain user input, so the text is cut and all but printable ASCII is replaced, as headers require. */
 export const safeHeaderValue = (text: string): string => text.replace(/[^\x20-\x7e]+/g, "?").slice(0, MAX_VALUE);

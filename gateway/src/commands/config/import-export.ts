@@ -56,7 +56,7 @@ function refusal(file: string, { loaded, fault, write }: Refusal): CommandError 
   return new CommandError(`${file} is not imported, and nothing was written:`, faults);
 }
 
-/** The entity's path in the file: found by its id, or by its name if the store assigned the id. */
+/** The entity's path in the file: found by its id, or by its name if the store has it under a different id. */
 function pathOf({ document, origins }: LoadedText, { collection, entity }: Exclude<Write, { op: "remove" }>) {
   const items = (document[collection] ?? []) as readonly object[];
   const name = entityNameOf(collection, entity);

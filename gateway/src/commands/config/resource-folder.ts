@@ -55,7 +55,7 @@ interface WriteFolderOptions {
   readonly print: (text: string) => void;
 }
 
-/** @throws CommandError when one of the files exists; then no file is written. */
+/** @throws CommandError when one of the files exists; in that case no file is written. */
 export async function writeFolder(
   resources: readonly Resource[],
   { folder, print }: WriteFolderOptions,

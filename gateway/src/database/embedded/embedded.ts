@@ -165,13 +165,13 @@ export async function openEmbedded({
 
 /** Milliseconds between checks. */
 const INTERVAL = 60_000;
-/** Of this number of checks that find writes, only one also runs a vacuum, because it takes longer. */
+/** Of this number of checks that find writes, only one also runs a vacuum, because a vacuum takes longer. */
 const VACUUM = 10;
 
 /**
  * The background work of a Postgres server that PGlite does not do: without checkpoints the write-ahead log grows
- * without limit, and without vacuum the tables do. Returns the function that stops it. `connection` must keep these
- * statements out of open transactions.
+ * without limit, and without vacuum the tables do. Returns the function that stops it. `connection` must not run the
+ * statements of this work inside an open transaction.
  */
 function startMaintenance(connection: DatabaseConnection, interval = INTERVAL): () => void {
   let kept: unknown;

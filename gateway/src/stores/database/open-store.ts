@@ -24,7 +24,7 @@ export interface NodeAddress {
   readonly status: () => Address;
 }
 
-/** @throws SettingsError for an invalid setting, or for missing tables; the message then names the command to run. */
+/** @throws SettingsError for an invalid setting, or for missing tables with a message that names the command to run. */
 export async function shareDatabase(settings: DatabaseSettings, log: SourceLog): Promise<SharedDatabase> {
   const onLost = (reason: string) => log.warn({ reason }, "a connection to the database was lost");
   const database = await openDatabase(settings, { onLost, made: true });

@@ -19,7 +19,7 @@ export function databaseWriteFault(told: DatabaseFaultRow, write: Write): WriteF
   switch (told.code) {
     case "23505":
       return takenBy(told, write);
-    // The second is the code of Postgres 18 for a restricted delete.
+    // 23001 is the code of Postgres 18 for a restricted delete.
     case "23503":
     case "23001":
       return write.op === "remove" ? holderOf(told, collection) : missingOf(told, write);

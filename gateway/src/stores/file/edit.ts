@@ -4,7 +4,7 @@ import type { Effect } from "../store.ts";
 import { editedItem, idIn, newItem, referenceText } from "./spell.ts";
 import { type FileNode, type FileTree, type Members, type NodeParent, nodeKey, rootNode } from "./tree.ts";
 
-/** Collections whose entities have no meaning without their parent, and are written inside it. */
+/** Collections whose entities require a parent, and are written inside it. */
 const alwaysNested: ReadonlySet<Collection> = new Set(["snis", "targets", "keyauth_credentials"]);
 
 /** Top-level nodes whose text must be written again. */
@@ -65,8 +65,9 @@ function remove(tree: FileTree, touched: TouchedNodes, key: string): void {
 }
 
 /**
- * The parent of a new entity: the required one, or the one in which similar entities are nested; null for the top of
- * the file.
+ * The parent inside which a new entity is written, if the entity has only one parent, and the parent is required, is
+ * nested itself, already contains entities of the collection, or has no name to refer to. Null: the entity is written
+ * at the top of the file.
  */
 function placeFor(tree: FileTree, { collection, entity }: Placed): NodeParent | null {
   const parents = references[collection].flatMap(({ member, to }): NodeParent[] => {

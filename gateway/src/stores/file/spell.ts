@@ -17,7 +17,7 @@ export function newItem({ collection, entity, parent, tree }: ItemOptions): Memb
   return withReferences(briefEntity(collection, entity), { collection, entity, parent, tree });
 }
 
-/** The members of an entity that is in the file already: members with the same meaning stay as they were written. */
+/** The members of an entity that is in the file already: members whose value does not change stay as written. */
 export function editedItem(before: FileNode, spelling: ItemOptions): Members {
   const { collection, entity } = spelling;
   const brief = briefEntity(collection, entity);

@@ -26,7 +26,7 @@ export interface ResourceStoreOptions {
   readonly client: ResourceClient;
   /** The namespace of Secrets, and of new resources that refer to no other resource. */
   readonly homeNamespace: string;
-  /** The namespaces to read in addition. Default: all. */
+  /** The namespaces to read in addition to the home namespace. Default: all. */
   readonly namespaces?: readonly string[];
   readonly class: string;
   readonly log: Log;
@@ -106,7 +106,8 @@ export function createResourceStore(options: ResourceStoreOptions): ResourceStor
   }
 
   /**
-   * Timestamps are in annotations, which do not change the generation: only the version shows that they have been seen.
+   * Timestamps are in annotations, which do not change the generation: only the resourceVersion shows whether the
+   * written timestamps have been seen.
    */
   const isNewest = ({ kind, resource }: MarkedMember): boolean => {
     const { namespace, name, uid, resourceVersion } = resource.metadata;
@@ -160,7 +161,7 @@ export function createResourceStore(options: ResourceStoreOptions): ResourceStor
    */
   async function carried(asked: PendingWrite, plan: ResourceWritePlan): Promise<boolean> {
     try {
-      // Until the batch is done: if it fails and cannot be undone, its marks may remain.
+      // Stays false until the batch is done: if the batch fails and cannot be undone, its marks may remain.
       if (plan.steps.length > 1) isMended = false;
       const done = await applyPlan(client, plan);
       if (done.fault) {
@@ -185,7 +186,9 @@ export function createResourceStore(options: ResourceStoreOptions): ResourceStor
     return false;
   }
 
-  /** The effects as later readers see them; as written if the watch is too slow. */
+  /**
+   * The effects with the entities as readers see them now; an entity that is not visible yet is returned as written.
+   */
   async function asRead({ effects }: ResourceWritePlan): Promise<readonly Effect[]> {
     const { tables } = await view();
     return effects.map((effect) => {
@@ -211,7 +214,7 @@ export function createResourceStore(options: ResourceStoreOptions): ResourceStor
       await inParallel(unused, (secret) => client.remove(refOfSecret(secret)));
     } catch (error) {
       if (batch.length > 0) isMended = false;
-      log.warn({ err: error }, "the leftovers of a write could not be removed; the next write retries");
+      log.warn({ err: error }, "the leftovers of a write could not be removed; the next write or start retries");
     }
   }
 

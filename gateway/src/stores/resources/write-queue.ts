@@ -12,7 +12,10 @@ import type { ResourceWritePlan } from "./plan/write-plan.ts";
 export interface QueuedWork {
   readonly footprint: WriteFootprint;
   readonly isExclusive: boolean;
-  /** Carries out the write; true: its plan was outdated, and the write stays first in the queue. Never rejects. */
+  /**
+   * Carries out the write; true: its plan was outdated, and the write becomes the first in the queue again. Never
+   * rejects.
+   */
   start(hold: MutexHold): Promise<boolean>;
 }
 

@@ -131,8 +131,8 @@ async function applyBatch(client: ResourceClient, steps: readonly ResourceStep[]
   const awaits = batch.map((one) => writtenRecord(one.kind, one.resource));
   const { generation: _, ...last } = writtenRecord(kind, resource);
   const { resourceVersion } = resource.metadata;
-  // The mark of completion only changes the resourceVersion. In a directory, where versions have no order, it is
-  // ignored.
+  // The mark of completion only changes the resourceVersion, so the nodes must also serve the record's last version.
+  // In a directory, resource versions are not increasing numbers, so there they cannot be awaited.
   return { awaits: hasOrderedVersion(resource.metadata) ? [...awaits, { ...last, resourceVersion }] : awaits, batch };
 }
 
@@ -205,7 +205,7 @@ function isSameSpecAndOwners({ metadata: before, spec }: Resource, { metadata: n
 
 const head = ({ apiVersion, kind }: Resource) => ({ apiVersion, kind });
 
-/** The owners of the changed fields were checked at this version: only at this version may they be taken over. */
+/** The owners of the changed fields were checked at this version: the fields may be taken over at this version only. */
 const expecting = ({ metadata: { uid = "", resourceVersion = "" } }: Resource): ApplyOptions => ({
   manager: ADMIN_MANAGER,
   force: true,
@@ -266,7 +266,7 @@ function decideBatch(client: ResourceClient, member: MarkedMember, decision: str
 
 const annotationOf = ({ metadata }: Resource, name: string): string | undefined => metadata.annotations?.[name];
 
-/** Restores all resources of a batch. Resolves to true if the batch was complete after all: it then stays. */
+/** Restores all resources of a batch. If the batch was complete after all, resolves to true and changes nothing. */
 export async function undoBatch(client: ResourceClient, batch: readonly MarkedMember[]): Promise<boolean> {
   const record = batch.find(({ resource }) => annotationOf(resource, BATCH_COMPLETE) !== undefined);
   const decided = record && (await decideBatch(client, record, UNDONE));
@@ -281,7 +281,7 @@ export async function undoBatch(client: ResourceClient, batch: readonly MarkedMe
 const removeMarks = (client: ResourceClient, member: MarkedMember): Promise<Resource> =>
   changeResource(client, member, { annotations: {}, without: BATCH_ANNOTATIONS });
 
-/** The fault if the resource exists: its name derives from the entity's name, or from the id if it has no name. */
+/** The fault if the resource exists: its name derives from the entity's name, or from the id of a nameless entity. */
 function alreadyExists(step: ResourceStep): WriteFault {
   if (step.op !== "create") return changedFault(step.kind, step.resource.metadata.name);
   const { collection } = kinds[step.kind];

@@ -18,7 +18,7 @@ export async function finishBatch(client: ResourceClient, batch: readonly Marked
 }
 
 /**
- * Recovers batches of dead writers: complete ones are finished, others are undone. The caller must hold the mutex,
+ * Recovers batches of dead writers: finishes complete ones and undoes incomplete ones. The caller must hold the mutex,
  * because a running writer has batches too. Resolves to whether there were any.
  */
 export async function recoverBatches(

@@ -28,8 +28,8 @@ export interface OwnershipDivision {
   /** Other managers whose fields would change. */
   readonly owners: readonly FieldOwner[];
   /**
-   * The managedFields that make the fields to remove ours, because only then does an apply without them remove them.
-   * Absent if they are ours already.
+   * The managedFields that make the admin listener the owner of the fields to be removed: an apply that leaves fields
+   * out removes only those of its own manager. Absent if it owns them already.
    */
   readonly managedFields?: ManagedFields;
 }

@@ -21,24 +21,28 @@ const consumer = (namespace: string, ref: object) =>
     spec: { username: namespace, keyAuth: [{ secretRef: { key: "key", ...ref } }] },
   });
 
-/** The resources that refer to the Secret `key` of the home namespace, and whether it is in use. */
+/** The resources that exist, and whether the Secret `key` of the home namespace is in use. */
 const cases: readonly (readonly [string, readonly Resource[], boolean])[] = [
-  ["no resource", [], false],
-  ["a Consumer of the home namespace", [consumer("home", { name: "key" })], true],
+  ["is unused if there are no resources", [], false],
+  ["is in use if a Consumer of the same namespace refers to it", [consumer("home", { name: "key" })], true],
   [
-    "a Consumer of another namespace that names the Secret's namespace",
+    "is in use if a Consumer of another namespace refers to it with its namespace",
     [consumer("team", { name: "key", namespace: "home" })],
     true,
   ],
-  ["a Consumer of another namespace that refers to its own namespace", [consumer("team", { name: "key" })], false],
   [
-    "a Consumer of the home namespace that names another namespace",
+    "is unused if a Consumer of another namespace refers to a Secret of the same name without a namespace",
+    [consumer("team", { name: "key" })],
+    false,
+  ],
+  [
+    "is unused if a Consumer of the same namespace refers to a Secret of the same name in another namespace",
     [consumer("home", { name: "key", namespace: "team" })],
     false,
   ],
 ];
-for (const [what, consumers, isUsed] of cases)
-  test(`a Secret that ${what} refers to is ${isUsed ? "in use" : "unused"}`, () => {
+for (const [does, consumers, isUsed] of cases)
+  test(`a Secret of the home namespace ${does}`, () => {
     const none = new Map<string, Resource>();
     const resources = {
       Certificate: none,

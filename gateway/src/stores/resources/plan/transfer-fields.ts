@@ -55,7 +55,7 @@ const withinRoot = (path: FieldPath, depth: number): readonly FieldPath[] =>
 
 const nodeOf = (value: unknown): Node => Object(value);
 
-/** Adds a field. A field with content owns itself by a dot. */
+/** Adds a field. If the field has content, `.` stands for the field itself. */
 function withField(fields: Node, [step, ...rest]: FieldPath): Node {
   if (step === undefined) return Object.keys(fields).length > 0 ? { ".": {}, ...fields } : fields;
   return { ...fields, [step]: withField(nodeOf(fields[step]), rest) };

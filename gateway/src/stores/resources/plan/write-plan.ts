@@ -74,7 +74,8 @@ export function planWrites(view: ResourceView, writes: readonly Write[], options
 }
 
 /**
- * The Secrets whose last reference the write drops. All resources are scanned only if it drops any reference to one.
+ * The Secrets whose last reference the write drops. All resources are scanned only if the write drops a reference to a
+ * Secret.
  */
 function newlyUnused(
   { resources }: ResourceView,
@@ -98,7 +99,7 @@ interface TouchedResource {
   readonly id: string;
   /** Undefined: the resource does not exist yet. */
   readonly held: EntityInResource | undefined;
-  /** Whether the entity of the resource is invalid and is removed: its resource is then removed with it. */
+  /** Whether the entity of the resource is invalid, and the write removes it together with the resource. */
   readonly goes: boolean;
 }
 

@@ -56,7 +56,7 @@ export interface ResourceView {
   readonly within: (resource: Resource) => readonly EntityInResource[];
   readonly marked: readonly MarkedResource[];
   readonly parts: ViewParts;
-  /** Whether there are conflicting claims or batches: the next view must then be built from scratch. */
+  /** Whether there are conflicting claims or batches. If so, the next view must be built from scratch. */
   readonly isContested: boolean;
 }
 
@@ -205,8 +205,8 @@ const markedOf = (resources: Resources, { lookups }: ViewContext): readonly Mark
   );
 
 /**
- * Whether all resources of the batch have been written: its record is then marked complete, which is no longer possible
- * once the batch is undone.
+ * Whether all resources of the batch have been written: after that, the writer marks one of them as complete, unless
+ * the batch has been undone.
  */
 export const isBatchComplete = (batch: readonly MarkedResource[]): boolean => batch.some(({ mark }) => mark.completes);
 

@@ -25,10 +25,10 @@ export interface LiveResources {
   readonly resources: Resources;
   /** The namespaces of custom resources that are read; all when empty. */
   readonly namespaces: readonly string[];
-  /** The client; its own writes are in `resources` at once if versions have an order. */
+  /** The client. If resource versions are increasing numbers, `resources` contains its own writes immediately. */
   readonly client: ResourceClient;
   classOf(resource: Resource): string;
-  /** Kinds that cannot be read at present. */
+  /** Kinds that have not been read yet, or that the cluster no longer serves. */
   unsynced(): readonly string[];
   /** Why the last reads failed; empty without a problem. Resources that were read before remain. */
   trouble(): readonly string[];
@@ -135,7 +135,7 @@ export function followResources(options: LiveResourcesOptions): LiveResources {
 
 const isOurs = (kind: Kind): kind is ResourceKind => resourceKinds.some((one) => one === kind);
 
-/** Whether versions are increasing numbers: a directory's versions have no order. */
+/** Whether the resource version is an increasing number, as in a cluster but not in a directory. */
 export const hasOrderedVersion = ({ resourceVersion = "" }: Pick<WrittenResource, "resourceVersion">): boolean =>
   /^\d+$/.test(resourceVersion);
 
@@ -161,8 +161,8 @@ export async function caughtUpCondition(
   ).catch(throwUnavailable);
   const isThere = (kind: ViewedKind, [key, { metadata }]: readonly [string, Resource]) => {
     const { generation, ...version } = { kind, ...metadata };
-    // Batch annotations do not change the generation, so versions are compared. Those of a directory have no order:
-    // there the generation is compared instead.
+    // Batch annotations do not change the generation, so resource versions are compared. In a directory they are not
+    // increasing numbers, so there the generation is compared instead.
     return reflectsWrite(resources[kind].get(key), {
       ...version,
       ...(!hasOrderedVersion(version) && generation && { generation }),

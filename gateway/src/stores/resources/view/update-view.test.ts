@@ -120,5 +120,5 @@ test("an incrementally updated view equals a newly built view", () => {
     }),
     { numRuns: 300 },
   );
-  assert.ok(quick > 100, `only ${quick} views took over from the last one`);
+  assert.ok(quick > 100, `only ${quick} views were updated incrementally`);
 });
