@@ -1,4 +1,4 @@
-/** The counters of a node, by the policy of each rate-limiting config. */
+/** The counters of a worker, by the policy of each rate-limiting config. */
 import type { CounterOptions, Counters, Warn } from "@sluice/plugin-sdk";
 import type { Connect } from "../outbound/connect.ts";
 import { RedisCounters } from "./redis-counters.ts";

@@ -9,7 +9,8 @@ export interface GatewayError {
   readonly message: string;
   readonly headers?: Readonly<Record<string, string>>;
   /**
-   * In Kong, nginx generates this response: without Accept, its format follows Content-Type and is plain by default.
+   * In Kong, nginx generates this response: without Accept, its format follows the request's Content-Type and is plain
+   * by default.
    */
   readonly transport?: true;
 }

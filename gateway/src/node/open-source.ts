@@ -51,7 +51,7 @@ async function openPushSource(settings: GatewaySettings, log: Logger): Promise<S
   return createPushSource({ listen, token: pushToken, ...journal, operatorTimeout: patience, log });
 }
 
-/** An error that the user must fix in the files is reported in one line. */
+/** An error in the files, which the user must fix, is reported in one line and without a stack. */
 function settingsError(error: Error): never {
   throw error instanceof PemError ? new SettingsError(error.message) : error;
 }

@@ -18,7 +18,7 @@ export interface JsonLimits {
   readonly duplicates?: true;
 }
 
-/** Rejects duplicate names in an object (RFC 8259 section 4 leaves open which one counts). */
+/** Rejects duplicate names in an object by default: RFC 8259 section 4 leaves open which one counts. */
 export function readJson(text: string, { depth, values, duplicates }: JsonLimits): JsonResult {
   let value: unknown;
   try {

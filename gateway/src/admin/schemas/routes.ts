@@ -17,7 +17,7 @@ import { HttpError, invalidEntity } from "../http/errors.ts";
 import type { AdminRequest, AdminResponse } from "../requests.ts";
 import { entitySchema, kongPluginSchema } from "./index.ts";
 
-/** @param store Determines which values a POST would reject: some are only valid in a database. */
+/** @param store Determines which values a POST would reject: some are only valid with a database. */
 export const schemaRoutes = (store: Pick<Store, "database">): readonly AdminRoute[] => [
   {
     url: "/schemas/:name",

@@ -9,7 +9,7 @@ export interface RevisionWait {
    * with the nodes that lag; null when the database does not answer.
    */
   awaitRevision(revision: number, timeout: number): Promise<WaitResponse | null>;
-  /** Reports the revision that a node of this process serves, which is faster than through the database. */
+  /** Reports the revision that a node of this process serves, without the delay of a notification. */
   served(node: string, revision: number): void;
   /** Ends all waits: they resolve to null. */
   close(): void;

@@ -25,7 +25,7 @@ export function claimOf(by: Lookup): Claim {
 
 const known = new WeakMap<Entity, readonly string[]>();
 
-/** The keys of an entity's claims, computed once per entity object: it must not change. */
+/** The keys of an entity's claims, computed once per entity object: the object must not change. */
 export function entityClaimKeys(collection: Collection, entity: Entity): readonly string[] {
   const before = known.get(entity);
   if (before) return before;

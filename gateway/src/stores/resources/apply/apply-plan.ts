@@ -252,7 +252,7 @@ const UNDONE = "undone";
  * Writes the decision about a batch into its record, unless another process has decided before: the first decision
  * counts.
  *
- * @returns The record after that; null: the record is gone, or no longer belongs to the batch.
+ * @returns The record with the decision that counts; null: the record is gone, or no longer belongs to the batch.
  */
 function decideBatch(client: ResourceClient, member: MarkedMember, decision: string): Promise<Resource | null> {
   const { resource } = member;

@@ -5,8 +5,8 @@ import { groupByBatch, isBatchComplete, type ResourceView } from "../view/build-
 import { finishMember, inParallel, type MarkedMember, undoBatch } from "./apply-plan.ts";
 
 /**
- * Removes the marks of a complete batch, and the resources that the batch removes. The record comes last: as long as it
- * marks the batch as complete, the batch cannot be mistaken for an incomplete one.
+ * Removes the marks of a complete batch, and the resources that the batch removes. The record of the batch
+ * (apply-plan.ts) comes last: while it marks the batch as complete, the batch cannot be mistaken for an incomplete one.
  */
 export async function finishBatch(client: ResourceClient, batch: readonly MarkedMember[]): Promise<void> {
   const isLast = ({ resource }: MarkedMember) => resource.metadata.annotations?.[BATCH_COMPLETE] !== undefined;

@@ -44,7 +44,7 @@ export interface LiveResourcesOptions {
   readonly class: string;
   readonly log: Log;
   readonly signal: AbortSignal;
-  /** Called for every resource (`namespace/name`) that was changed or removed. */
+  /** Called for every resource (`namespace/name`) that was changed or removed, or whose class may have changed. */
   readonly onResource: (kind: ViewedKind, key: string) => void;
 }
 

@@ -31,7 +31,7 @@ export function updateView(before: ResourceView, changed: ReadonlySet<string>, c
   const news = new Map<string, ViewPart | undefined>();
   for (const key of parts.dependencies.affectedBy(changed, hasNewId)) {
     const found = resourceOf(before, key);
-    // Removals of a complete batch affect all other claims.
+    // The resource may complete a batch, whose removals affect all other claims.
     if (found && batchMark(found.resource)) return buildResourceView(resources, context);
     const isOwn = lookups.idOf(found?.resource) !== undefined;
     news.set(key, found && isOwn ? translateForView(resources, found, context) : undefined);
