@@ -60,12 +60,12 @@ export class DatabaseCounters implements Counters {
           counters.map(({ expires }) => expires),
         ]),
       );
-      if (this.#lost) this.#warn("rate limits are counted again: the database is back", {});
+      if (this.#lost) this.#warn("requests are counted for rate limits again: the database is back", {});
       this.#lost = false;
       return { admitted: row?.admitted === true, counts: row?.counts as readonly number[] };
     } catch (error) {
       const { message: reason } = error as Error;
-      if (!this.#lost) this.#warn("rate limits cannot be counted: the database cannot be reached", { reason });
+      if (!this.#lost) this.#warn("requests cannot be counted for rate limits: the database cannot be reached", { reason });
       this.#lost = true;
       throw error;
     }

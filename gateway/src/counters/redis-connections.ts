@@ -132,10 +132,10 @@ export class RedisConnections {
     client.on("error", (error: Error) => {
       if (lost) return;
       lost = true;
-      this.#warn("rate limits cannot be counted: Redis cannot be reached", { host, port, reason: error.message });
+      this.#warn("requests cannot be counted for rate limits: Redis cannot be reached", { host, port, reason: error.message });
     });
     client.on("ready", () => {
-      if (lost) this.#warn("rate limits are counted again: Redis is back", { host, port });
+      if (lost) this.#warn("requests are counted for rate limits again: Redis is back", { host, port });
       lost = false;
     });
   }

@@ -74,8 +74,8 @@ it("a database that does not answer is queried by one request at a time, and rep
   answers = true;
   await until(async () => (await take().catch(() => null))?.admitted === true, "the database is back");
   assert.deepEqual(told, [
-    "rate limits cannot be counted: the database cannot be reached",
-    "rate limits are counted again: the database is back",
+    "requests cannot be counted for rate limits: the database cannot be reached",
+    "requests are counted for rate limits again: the database is back",
   ]);
   await counters.close();
 });

@@ -219,8 +219,8 @@ describe("connections to Redis", () => {
     await until(async () => warnings.length === 2, "the return is reported");
     assert.equal((await counters.take([counter()], config)).admitted, true);
     assert.deepEqual(warnings, [
-      "rate limits cannot be counted: Redis cannot be reached",
-      "rate limits are counted again: Redis is back",
+      "requests cannot be counted for rate limits: Redis cannot be reached",
+      "requests are counted for rate limits again: Redis is back",
     ]);
     await counters.close();
   });
@@ -256,7 +256,7 @@ describe("a Redis at an address that configuration must not reach", () => {
       assert.equal(await connections(), 0);
       assert.equal(told.length, 1);
       const [message, facts] = told[0] ?? [];
-      assert.equal(message, "rate limits cannot be counted: Redis cannot be reached");
+      assert.equal(message, "requests cannot be counted for rate limits: Redis cannot be reached");
       assert.match(String(facts?.reason), /no entry of SLUICE_ALLOWED_UPSTREAMS allows/);
       await counters.close();
     });

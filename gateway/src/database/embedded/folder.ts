@@ -19,7 +19,7 @@ export function lockFolder(folder: string): () => void {
   if (release) return release;
   throw new FolderInUse(
     `the embedded database in ${folder} is in use by another process, and only one process at a time can use it: ` +
-      "stop that process, or use SLUICE_DATABASE=postgres for several",
+      "stop that process, or use SLUICE_DATABASE=postgres for several processes",
   );
 }
 

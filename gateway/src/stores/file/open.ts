@@ -82,7 +82,7 @@ async function lockFile(path: string): Promise<() => void> {
     return release;
   }
   throw new SettingsError(
-    `another process writes ${path}, and only one process at a time may: stop it, or start this one without ` +
+    `another process writes ${path}, and only one process at a time may: stop that process, or start this one without ` +
       names.fileWritable.variable,
   );
 }
