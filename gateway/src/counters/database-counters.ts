@@ -65,7 +65,8 @@ export class DatabaseCounters implements Counters {
       return { admitted: row?.admitted === true, counts: row?.counts as readonly number[] };
     } catch (error) {
       const { message: reason } = error as Error;
-      if (!this.#lost) this.#warn("requests cannot be counted for rate limits: the database cannot be reached", { reason });
+      if (!this.#lost)
+        this.#warn("requests cannot be counted for rate limits: the database cannot be reached", { reason });
       this.#lost = true;
       throw error;
     }

@@ -132,7 +132,11 @@ export class RedisConnections {
     client.on("error", (error: Error) => {
       if (lost) return;
       lost = true;
-      this.#warn("requests cannot be counted for rate limits: Redis cannot be reached", { host, port, reason: error.message });
+      this.#warn("requests cannot be counted for rate limits: Redis cannot be reached", {
+        host,
+        port,
+        reason: error.message,
+      });
     });
     client.on("ready", () => {
       if (lost) this.#warn("requests are counted for rate limits again: Redis is back", { host, port });

@@ -61,11 +61,11 @@ function redisOf({ name, config }: Plugin): Destination | null {
 }
 
 /**
- * The headers after a wait for the nodes.
+ * The headers after a write has waited for the nodes.
  *
  * | header | value |
  * |---|---|
- * | X-Sluice-Programmed | `true`: every responding node serves the write; `pending`: not yet, or unknown; `false`: a problem |
+ * | X-Sluice-Programmed | `true`: served by all responding nodes; `pending`: not yet, or unknown; `false`: left out of the document |
  * | X-Sluice-Lagging | nodes that do not serve the write yet |
  * | X-Sluice-Silent | nodes left out of the wait, because they have not responded for 2 s |
  * | X-Sluice-Problem | why a resource is not served, or why the state is unknown |

@@ -82,8 +82,8 @@ async function lockFile(path: string): Promise<() => void> {
     return release;
   }
   throw new SettingsError(
-    `another process writes ${path}, and only one process at a time may: stop that process, or start this one without ` +
-      names.fileWritable.variable,
+    `another process writes ${path}, and only one process at a time may: stop that process, or start this one ` +
+      `without ${names.fileWritable.variable}`,
   );
 }
 

@@ -26,12 +26,12 @@ const cases: readonly (readonly [string, readonly Resource[], boolean])[] = [
   ["is unused if there are no resources", [], false],
   ["is in use if a Consumer of the same namespace refers to it", [consumer("home", { name: "key" })], true],
   [
-    "is in use if a Consumer of another namespace refers to it with its namespace",
+    "is in use if a Consumer of another namespace refers to it and names the home namespace",
     [consumer("team", { name: "key", namespace: "home" })],
     true,
   ],
   [
-    "is unused if a Consumer of another namespace refers to a Secret of the same name without a namespace",
+    "is unused if a Consumer of another namespace refers to a Secret of the same name in its own namespace",
     [consumer("team", { name: "key" })],
     false,
   ],
