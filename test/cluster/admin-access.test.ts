@@ -93,7 +93,7 @@ describe("the admin API in a cluster", () => {
     assert.deepEqual(await ask("not.a.token", "GET", "/services"), { status: 401, body: { message: "Unauthorized" } });
   });
 
-  test("lets a user write if RBAC allows the user to write the custom resources, and creates them", async () => {
+  test("lets a user write if RBAC allows the user to write the custom resources, and creates a custom resource", async () => {
     const { status, body } = await ask("writer", "POST", "/services", { name: "users", host: "users.example" });
     assert.equal(status, 201, JSON.stringify(body));
     const listed = await cluster.kubectl([
@@ -120,7 +120,7 @@ describe("the admin API in a cluster", () => {
     assert.equal((await ask("writer", "GET", "/services/users")).status, 200);
   });
 
-  test("lets a user with rights in one namespace create only what is always created there", async () => {
+  test("lets a user with rights in one namespace create only entities that are always created there", async () => {
     assert.equal((await ask("tenant", "POST", "/consumers", { username: "theirs" })).status, 201);
     const refused = await ask("tenant", "POST", "/routes", { paths: ["/"], service: { name: "users" } });
     assert.equal(refused.status, 403);

@@ -1,4 +1,4 @@
-/** Resources without a class, on a real API server: which operator serves them, and their conditions when none does. */
+/** Resources without a class, on a real API server: the operator that serves them, or their conditions if none does. */
 import assert from "node:assert/strict";
 import { join } from "node:path";
 import { after, before, test } from "node:test";
@@ -44,7 +44,7 @@ function made(kind: string, at: string, spec: object): object {
   return { apiVersion: "sluice.dev/v1alpha1", kind, metadata: { namespace, name }, spec };
 }
 
-/** Starts an operator process, which leads by its Lease, with a node of its own. Resolves to the node. */
+/** Starts an operator process with its own Lease and its own node. Resolves to the node. */
 async function operator(env: Readonly<Record<string, string>>): Promise<TestNode> {
   const node = await startTestNode(TOKEN);
   started.push(node);
@@ -91,7 +91,7 @@ test("a resource whose class no operator serves gets a condition that lists the 
   assert.match(await plane.kubectl(["get", "events", "-n", "shop"]), /ClassNotServed/);
 });
 
-test("an operator of the default class serves the other resources without a class, and no resource is served by two operators", async () => {
+test("an operator of the default class serves the resources without a class in all other namespaces, and no resource is served by two operators", async () => {
   other = await operator({ SLUICE_HOME_NAMESPACE: "default" });
   await serves(other, ["shop.web"]);
   await says("shop/web", "Programmed", /^True/);

@@ -271,7 +271,10 @@ describe("operators and admin listeners of different scopes", { concurrency: fal
 
   const namespaces = ["gateway", "tenant"];
 
-  /** The kubeconfig of a service account in the namespace `gateway` that has only the Roles that the chart creates. */
+  /**
+   * Creates a service account in the namespace `gateway` with the chart's Roles and without a ClusterRole. Resolves to
+   * the path of its kubeconfig.
+   */
   async function withRolesAlone(part: "operator" | "admin"): Promise<string> {
     const account = `sluice-${part}`;
     await plane.kubectl(["create", "serviceaccount", "-n", "gateway", account]);

@@ -72,7 +72,7 @@ const servers = [
   "SLUICE_STORE=file SLUICE_FILE=kong.yml SLUICE_FILE_WRITABLE=true npx sluice start",
 ];
 
-test("the README's servers on a database and on a file start as printed, and accept a form, as Kong's scripts send it", async () => {
+test("the README's servers on a database and on a file start as printed, and accept a form like those that scripts for Kong send", async () => {
   const page = readFileSync(join(clone, "README.md"), "utf8");
   const steps = stepsOf(page, "Without a cluster: a database or a file");
   assert.equal(steps.length, servers.length);

@@ -25,7 +25,7 @@ export function readResources(text: string): readonly Resource[] {
   });
 }
 
-/** Like the API server: sets generations, and converts `stringData` of a Secret to `data`. */
+/** Like the API server: sets generation and uid, and converts `stringData` of a Secret to `data`. */
 function served({ stringData, ...resource }: Resource): Resource {
   const { metadata } = resource;
   if (!metadata.creationTimestamp) throw new Error(`${metadata.name}: give it a creationTimestamp`);
@@ -53,7 +53,7 @@ export function clusterStateOf(resources: readonly Resource[]): ClusterState {
   return clusterState;
 }
 
-/** What an operator holds back that has just started, after it has waited for incomplete batches. */
+/** What an operator holds back after its start, once it has waited for incomplete batches. */
 function afterRestart(clusterState: ClusterState): HeldBack {
   let time = 0;
   const batches = createBatches({ class: "sluice", now: () => time });
@@ -140,7 +140,7 @@ function readable(entity: Members): Members {
   return Object.fromEntries(members);
 }
 
-/** Ids occur as values and, for addresses, as member names. */
+/** Ids occur as values, and as member names in `_sluice.endpoints`. */
 function renamed(value: unknown, names: ReadonlyMap<string, string>): unknown {
   if (typeof value === "string") return names.get(value) ?? value;
   if (Array.isArray(value)) return value.map((item) => renamed(item, names));

@@ -31,7 +31,7 @@ interface Says extends Omit<Container, "name" | "ready" | "volumes"> {
 
 const declarative = JSON.stringify({ _format_version: "3.0", services: [{ name: "up", url: "http://up.example" }] });
 
-/** The kubeconfig of a cluster without a listener. */
+/** A kubeconfig with an API server's address at which no process listens. */
 const kubeconfig = JSON.stringify({
   clusters: [{ name: "none", cluster: { server: "https://127.0.0.1:1" } }],
   users: [{ name: "nobody", user: { token: "none" } }],
@@ -89,7 +89,7 @@ const commands: readonly Says[] = [
 ];
 
 for (const { image, does, code, says, ...container } of commands) {
-  test(`${image} ${does}, with its image alone`, async (context) => {
+  test(`in a container of its image, ${image} ${does}`, async (context) => {
     const started = await running(context, image, { ...container, volumes: { "/tmp": null } });
     if (code !== undefined) assert.equal((await started.ended()).code, code, started.tail());
     await started.waitForOutput(says);

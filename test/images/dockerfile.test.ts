@@ -45,7 +45,7 @@ for (const workload of Object.values(workloads)) {
   });
 }
 
-test("the Dockerfile has no other stages than the build and two for each workload", () => {
+test("the Dockerfile has no stages other than the build stage and two for each workload", () => {
   const names = Object.keys(workloads).flatMap((name) => [`${name}-root`, name]);
   assert.deepEqual([...stages.keys()].toSorted(), ["build", ...names].toSorted());
   assert.deepEqual(stages.get("build")?.lines, ["WORKDIR /src", "COPY . .", "RUN npm ci"]);

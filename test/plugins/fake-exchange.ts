@@ -226,7 +226,7 @@ export function fakeExchange(options: FakeExchangeOptions = {}): FakeExchange {
   };
 }
 
-// For tests that look behind the services.
+// For tests that read counters and metrics directly.
 export { ThreadCounters } from "../../gateway/src/counters/thread-counters.ts";
 export { createMetrics } from "../../gateway/src/metrics/metrics.ts";
 export { textOf } from "../../gateway/src/metrics/slices.ts";

@@ -45,7 +45,7 @@ before(() => assert.deepEqual(shown, [], "a start without errors prints no warni
 
 provesBadInput({ nodes, put, conditions }, { refusedBySchema: false });
 
-test("the terminal also shows an error, with the name of its resource", async () => {
+test("the terminal shows an error with the name of its resource", async () => {
   await isShown(/^operator: .*spec\.stripPaths: unknown field.*unknown-field/);
 });
 

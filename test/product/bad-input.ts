@@ -1,6 +1,6 @@
 /**
  * Bad input, one table for folder and cluster: resources, their conditions, and the responses to requests. After each
- * row the valid resources must still work.
+ * row, a valid route must still work.
  */
 import assert from "node:assert/strict";
 import { test } from "node:test";
@@ -152,7 +152,7 @@ const cases: readonly Case[] = [
     message: /spec\.targetRefs\[0\]\.name: .*Route nowhere/,
   },
   {
-    what: "a Secret without the key of a consumer, whose other key works",
+    what: "a missing entry in a Secret of a consumer, whose other key works",
     items: [
       ...protectedRoute("keys", { plugin: "key-auth" }),
       secret("half-key", { key: "half" }),
@@ -183,7 +183,7 @@ const cases: readonly Case[] = [
     answers: [["/same", 200]],
   },
   {
-    what: "a key of two consumers, of which the older one keeps it",
+    what: "a key of two consumers, which the older consumer keeps",
     items: [...consumer("twin-a", "twin"), ...consumer("twin-b", "twin")],
     kind: "Consumer",
     name: "twin-b",
@@ -200,7 +200,7 @@ const allNodes = async (form: Form, path: string, key?: string) =>
 /** Writes the table's invalid resources one after the other; none is reverted, so that they accumulate. */
 export function provesBadInput(form: Form, { refusedBySchema }: { readonly refusedBySchema: boolean }): void {
   for (const { what, items, kind, name, condition, reason, message, answers = [], refusal } of cases) {
-    test(`${what}: the error is reported, and all other resources are served`, async () => {
+    test(`${what}: the error is reported, and a valid route is still served`, async () => {
       if (refusal && refusedBySchema) await assert.rejects(form.put(...items), refusal);
       else {
         await form.put(...items);

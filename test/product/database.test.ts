@@ -65,7 +65,7 @@ describe("several processes over one Postgres", () => {
     return { code, said: started.output() };
   };
 
-  test("nodes apply each other's writes, count together, and survive the loss of the database", async () => {
+  test("nodes apply the admin listener's writes, share the counts of rate limits, and keep serving without the database", async () => {
     const early = await run("gateway");
     assert.equal(early.code, 1);
     assert.match(early.said, /^sluice: the database needs bootstrapping: run `sluice migrations bootstrap`$/m);
@@ -94,7 +94,7 @@ describe("several processes over one Postgres", () => {
     assert.equal(made.headers.get("x-sluice-programmed"), "true");
     assert.deepEqual(await Promise.all(nodes.map((node) => get(node, "/hello"))), [200, 200]);
 
-    // A window that ends during the test would reset the count. A year is too long to end during the test.
+    // A window of a year, because the end of a window during the test would reset the count.
     const config = { year: 3, policy: "cluster" };
     const limited = await write("POST", "/routes/hello/plugins", { name: "rate-limiting", config });
     assert.equal(limited.headers.get("x-sluice-programmed"), "true");

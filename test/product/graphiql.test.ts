@@ -1,4 +1,4 @@
-/** GraphiQL in a real Chromium that can reach only the user API. */
+/** GraphiQL in a real Chromium: the page sends requests to the user API only. */
 import assert from "node:assert/strict";
 import { join } from "node:path";
 import { after, test } from "node:test";

@@ -104,7 +104,7 @@ test("the first start copies the samples, prints three commands that work as des
   await endsInOrder(product);
 });
 
-test("a later start keeps folder and users, completes requests in flight on Ctrl-C, and its commands work again", async () => {
+test("a later start keeps the folder and the users, completes requests in flight on Ctrl-C, and its commands work again", async () => {
   const product = await npmStart("second start");
   const printed = await greetingOf(product);
   assert.match(printed, /name=people-2/);
@@ -139,7 +139,7 @@ test("a later start keeps folder and users, completes requests in flight on Ctrl
   assert.deepEqual(third.exit(), { code: 0, signal: null });
 });
 
-test("a program that dies is named with its last lines, and the other programs end too", async () => {
+test("if a program dies, its name and its last lines are printed, and the other programs end too", async () => {
   const product = await npmStart("start with a death");
   await greetingOf(product);
   const pid = await descendant(product.pid, /gateway\/src\/main\.ts admin/);
@@ -149,7 +149,7 @@ test("a program that dies is named with its last lines, and the other programs e
   assert.ok(await isFree(portOf(chosen.proxy)));
 });
 
-test("a port in use is named with its setting before anything starts", async () => {
+test("a port in use is reported with the setting of its address, before anything starts", async () => {
   const taken = createServer().listen(portOf(chosen.status2), "127.0.0.1");
   after(() => taken.close());
   const product = await npmStart("start on a taken port", { SLUICE_WORK: join(work.path, "never") });
@@ -173,7 +173,7 @@ const addresses: readonly [what: string, settings: Record<string, string>, messa
   ],
 ];
 for (const [what, settings, message] of addresses) {
-  test(`an address with ${what} is named with its setting`, async () => {
+  test(`an address with ${what} is refused, and the error names its setting`, async () => {
     const product = await npmStart("start on a wrong address", settings);
     assert.notEqual((await product.ended()).code, 0);
     assert.match(product.output(), message);

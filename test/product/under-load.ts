@@ -4,11 +4,11 @@ import { setTimeout as pause } from "node:timers/promises";
 
 export interface Load {
   readonly answered: number;
-  /** Failed requests, one line each: another status, or a broken connection. */
+  /** Failed requests, one line each: a status other than 200, or a broken connection. */
   readonly failures: readonly string[];
 }
 
-/** Milliseconds between a response and the client's next request, which leaves CPU time for other work. */
+/** Milliseconds that a client pauses after a response, so that CPU time is left for other work. */
 const BETWEEN = 4;
 
 /**

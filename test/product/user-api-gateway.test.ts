@@ -29,7 +29,7 @@ const configuration = (port: number): object => ({
       routes: [{ name: "users", paths: ["/users"] }],
       plugins: [{ name: "key-auth", config: { anonymous: "nobody", hide_credentials: true } }],
     },
-    // A service without the secret, as if the setting had been forgotten.
+    // A service without the secret, as if `upstream_headers` had been forgotten.
     { name: "bare", url: `http://127.0.0.1:${port}`, routes: [{ name: "bare", paths: ["/bare"] }] },
   ],
   consumers: [

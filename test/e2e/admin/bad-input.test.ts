@@ -236,7 +236,7 @@ for (const store of writableStores) {
       await isAsBefore();
     });
 
-    test("of 5 MB is accepted if it is valid, and refused if one of its writes is invalid", async () => {
+    test("of more than 5 MB is accepted if it is valid, and refused if one of its writes is invalid", async () => {
       const routes = Array.from({ length: 25 }, (_, index) => largestRoute(index));
       const text = JSON.stringify({ writes: routes.map(routeOf) });
       assert.ok(text.length > 5_000_000, `${text.length}`);
@@ -282,7 +282,7 @@ for (const store of writableStores) {
       await isAsBefore();
     });
 
-    test("of four concurrent clients that claim the same name is accepted from exactly one of them", async () => {
+    test("of four concurrent clients that claim the same unique value is accepted from exactly one of them", async () => {
       for (const [path, json, fault] of races) {
         const replies = await Promise.all(Array.from({ length: 4 }, () => ask("POST", path, { json })));
         const won = replies.filter(({ status }) => status === 201);
@@ -340,7 +340,7 @@ for (const store of writableStores) {
   });
 }
 
-/** Writes of which only one can succeed when four clients send them at once, with the `fields` of a refusal. */
+/** Writes that succeed only once when four clients send them concurrently, with the `fields` of the refusals. */
 const races: readonly (readonly [path: string, body: object, fault: object])[] = [
   ["/services", { name: "one", host: "a" }, { name: "one" }],
   ["/routes", { name: "one", paths: ["/one"] }, { name: "one" }],

@@ -191,7 +191,7 @@ for (const store of writableStores) {
   });
 }
 
-/** decK keeps defaults of health checks in its output: only the file's members are compared. */
+/** decK's output contains the defaults of health checks: only the value that the file sets is compared. */
 function comparable(file: KongFile): unknown {
   const upstreams = (file.upstreams ?? []).map(({ healthchecks, ...upstream }) => {
     const { passive } = healthchecks as { passive: { unhealthy: { http_failures: number } } };

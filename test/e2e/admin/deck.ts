@@ -14,7 +14,10 @@ export interface Run {
   readonly stderr: string;
 }
 
-/** The entities that decK created, changed and deleted, in decK's words, such as `service users`, sorted. */
+/**
+ * The entities that decK created, updated and deleted, or would have (`diff`): decK's words, such as `service users`,
+ * sorted.
+ */
 export interface Changes {
   readonly created: readonly string[];
   readonly updated: readonly string[];

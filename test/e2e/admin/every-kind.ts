@@ -1,4 +1,4 @@
-/** A small file with every kind of entity and every kind of reference between entities, and the same file after changes. */
+/** A small file with every kind of entity, and the same file after changes. */
 import { makeAuthority } from "../../../tools/programs/certificates.ts";
 import { type Entity, type KongFile, plugin } from "./kong-file.ts";
 

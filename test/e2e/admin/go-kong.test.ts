@@ -12,7 +12,7 @@ interface Step {
 }
 
 for (const store of writableStores) {
-  // The program runs first, because tests must be declared while this file is loaded, and its output names the steps.
+  // The program runs first, because its output names the steps, and tests must be declared while this file is loaded.
   const running = await store.start();
   const program = await startProcess(await tool("go-kong"), [running.admin], { name: "go-kong" });
   const exit = await program.ended();

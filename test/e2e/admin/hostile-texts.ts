@@ -1,9 +1,9 @@
-/** Texts with a meaning to stores and output formats, and the members of entities that can hold a text. */
+/** Texts that are syntax in stores or output formats, and the members of entities that can hold a text. */
 import { type Collection, entities, pluginNamed, type SchemaNode } from "@sluice/model";
 
 export const sql = "x'); DROP TABLE services; DELETE FROM consumers WHERE ('1'='1' --";
 
-/** Texts with a meaning in SQL, YAML, JSON, HTML, file paths or member names. */
+/** Texts with a special meaning in SQL, YAML, JSON, HTML or file paths, or as member names. */
 export const hostileTexts: readonly string[] = [
   sql,
   "' OR '1'='1",

@@ -55,8 +55,8 @@ const list = <T>(length: number, make: (index: number) => T): readonly T[] =>
   Array.from({ length }, (_, index) => make(index));
 
 /**
- * A file with any number of services: two routes and three plugins per service, and half as many consumers, each with a
- * key, as services. A thousand services make 7,000 entities.
+ * A file with any number of services: two routes and three plugins per service, and half as many consumers as services,
+ * each with a key. A thousand services make 7,000 entities.
  */
 export function fileOfSize(services: number): KongFile {
   return {

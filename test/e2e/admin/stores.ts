@@ -23,7 +23,6 @@ export interface WritableStore {
   start(): Promise<RunningStore>;
 }
 
-/** Stops a started product. */
 type Stop = () => Promise<unknown>;
 
 export const writableStores: readonly WritableStore[] = [

@@ -9,7 +9,7 @@ import { cases, renderCase, valuesOf } from "./goldens.ts";
 import { charts, helm, type Rendered, release } from "./helm.ts";
 import { schemaLocation, writeSchemas } from "./schemas.ts";
 
-/** The cluster has no CRD for ServiceMonitors, so kubeconform and the dry run skip them. */
+// The cluster has no CRD for ServiceMonitors, so kubeconform and the dry runs skip them.
 const foreign = "ServiceMonitor";
 const withoutForeign = ["--set", "monitoring.serviceMonitors.enabled=false"];
 
@@ -18,7 +18,7 @@ describe("the charts on an API server", () => {
   const folder = temporaryFolder("schemas");
   const onPlane = (args: readonly string[]) => helm(args, plane.kubeconfig);
   const install = (chart: string, args: readonly string[]) => onPlane(["install", ...args, chart]);
-  /** `sluice-operator crds apply`: its exit code, and its last lines. */
+  /** Runs `sluice-operator crds apply`. Resolves to its exit code and the end of its output. */
   async function crdsApply() {
     const name = "sluice-operator crds apply";
     const env = { KUBECONFIG: plane.kubeconfig };
@@ -123,7 +123,7 @@ describe("the charts on an API server", () => {
   });
 });
 
-/** The lines in which kubeconform reports errors; empty if there are none. */
+/** kubeconform's output, which is empty if it finds no error. */
 async function conform(objects: readonly Rendered[], folder: string): Promise<string> {
   const program = await tool("kubeconform");
   const args = ["-strict", "-skip", foreign, "-schema-location", schemaLocation(folder), "-"];
@@ -149,7 +149,7 @@ function podOf({ kind, metadata: { name }, spec }: Rendered): readonly object[] 
   const { template, volumeClaimTemplates = [] } = (spec ?? {}) as Maker;
   const pod = kind === "Pod" ? (spec as PodSpec) : template?.spec;
   if (pod === undefined) return [];
-  // The API server would refuse the pod, because the service account that the chart creates does not exist.
+  // The service account is left out: it does not exist in this cluster, so the API server would refuse the pod.
   const { serviceAccountName: _, volumes = [], ...rest } = pod;
   const claimed = volumeClaimTemplates.map(({ metadata }) => ({ name: metadata.name, emptyDir: {} }));
   const metadata = { name, namespace: "sluice" };

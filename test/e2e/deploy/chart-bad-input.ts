@@ -18,7 +18,7 @@ export function badInput(scene: () => Scene): void {
     assert.equal(await scene().statusOf("/users/healthz", await scene().consumer()), 200);
   };
 
-  test("images that do not start are reported with the pods' own reasons, and the old pods continue to serve", {
+  test("pods that do not become Ready report the reasons in their status, and the previous pods continue to serve", {
     timeout: 3 * minutes,
   }, async () => {
     const { kubectl, tryUpgrade, upgrade, podsOf } = scene();
@@ -66,7 +66,7 @@ export function badInput(scene: () => Scene): void {
     await isServed();
   });
 
-  test("a port in use is reported by its number, no object is changed, and the next upgrade completes", async () => {
+  test("a node port in use is reported by its number, the Service is not changed, and the next upgrade succeeds", async () => {
     const { cluster, kubectl, tryUpgrade, upgrade } = scene();
     const taken = ["nodeport", "taken", "--tcp=80", "--node-port=30080", "--namespace", callersNamespace];
     await cluster.kubectl(["create", "service", ...taken]);

@@ -1,4 +1,4 @@
-/** A pod in another namespace whose programs use the gateway through its Service. */
+/** A pod in another namespace, with a program that uses the gateway through the gateway's Service. */
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import type { Cluster } from "../../../tools/cluster/pods/cluster.ts";
@@ -26,7 +26,10 @@ export interface Callers {
    * after 300 ms or the number of milliseconds in the query parameter `takes`.
    */
   serve(): Promise<unknown>;
-  /** Sends requests from the pod until the returned function is called; `seen` lists those that its upstream received. */
+  /**
+   * Sends requests from the pod until the returned function is called. `seen` lists those that reached the pod's
+   * upstream.
+   */
   load(options: LoadOptions): Promise<() => Promise<LoadReport & { readonly seen: readonly Seen[] }>>;
   /** Runs subscribers in the pod until the returned function is called. Resolves when each has received an event. */
   followers(options: FollowersOptions): Promise<() => Promise<FollowersReport>>;

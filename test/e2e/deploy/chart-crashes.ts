@@ -78,7 +78,7 @@ export function killedNode(scene: () => Scene): void {
     // Each request that was cut when the node was killed either failed at its client or was sent again.
     for (const { id } of cut)
       assert.ok(failed.includes(id) || repeated.includes(id), `request ${id} was cut, and its client was not told`);
-    // Only requests on the kept-alive connections that broke when the node died may be repeated, at most one for each.
+    // Only requests on the kept-alive connections that broke when the node died may be repeated, one per connection.
     assert.ok(repeated.length <= keptAtATime, `${repeated.length} requests were sent again`);
     for (const [id, [first, ...more]] of Map.groupBy(seen, (one) => one.id))
       if (more.length > 0)
@@ -100,8 +100,8 @@ export function killedNode(scene: () => Scene): void {
 }
 
 /**
- * Must be last, because it leaves the cluster without an API server: after a restart of the API server, parts of
- * Kubernetes wait for up to half a minute before they connect again.
+ * Must be last, because it stops the API server and does not start it again: after a restart of the API server, parts
+ * of Kubernetes wait for up to half a minute before they connect again.
  */
 export function awayFromEverybody(scene: () => Scene): void {
   test("nodes that restart while operator and API server are unreachable serve their saved documents", async () => {
@@ -113,7 +113,7 @@ export function awayFromEverybody(scene: () => Scene): void {
     assert.equal(killed.length, 2);
     await cluster.run("kill", ["-9", ...killed.map(({ id }) => id)]);
     await started(scene(), 2, killed);
-    // A node without a document would not answer 401. Ten consecutive requests reach both nodes.
+    // A node without a document would not answer 401. Ten consecutive requests almost certainly reach both nodes.
     let inARow = 0;
     const asked = async () => {
       inARow = (await statusOf("/users/healthz").catch(() => 0)) === 401 ? inARow + 1 : 0;

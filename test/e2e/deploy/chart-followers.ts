@@ -15,19 +15,19 @@ export interface FollowersOptions {
 
 export interface FollowerReport {
   readonly kind: "socket" | "stream";
-  /** The number of connections of the subscriber that received an event. */
+  /** The number of the subscriber's connections that received an event. */
   readonly connections: number;
   /** Connections that were not opened, and errors instead of events. */
   readonly faults: readonly string[];
   /** Close codes and reasons of sockets, and how streams ended. */
   readonly ends: readonly string[];
-  /** Users that only the list contained, after a connection had ended. */
+  /** The number of users that only the list contained, after a connection had ended. */
   readonly caughtUp: number;
-  /** Users created since the subscriber's first event that neither an event nor the list contained. */
+  /** The number of users, from the subscriber's first event on, that neither an event nor the list contained. */
   readonly missed: number;
-  /** Users that one connection delivered twice. */
+  /** The number of events with a user that the same connection had already delivered. */
   readonly twice: number;
-  /** Whether an event contained the last of all users. */
+  /** Whether an event contained the last user that was created. */
   readonly hearsLast: boolean;
 }
 
@@ -92,7 +92,8 @@ export async function startFollowers({ url, headers, each }: FollowersOptions): 
         if (id === undefined) return void faults.push(JSON.stringify(payload));
         if (here.size === 0) {
           connections += 1;
-          // The protocol does not confirm a subscription. Its first event does; the list contains everything before it.
+          // The protocol does not confirm a subscription, but its first event does. The list contains the users created
+          // before that event.
           if (before !== undefined)
             lists.push(
               listAfter(before).then(

@@ -61,7 +61,7 @@ spec: { plugin: cors, config: { orgins: ["*"] }, targetRefs: [{ kind: Service, n
     );
   });
 
-  test("an upgrade with a changed limit takes effect without a restart, keeps every Secret, and a rollback reverts it", async () => {
+  test("an upgrade with a changed limit takes effect without a restart and keeps every Secret, and a rollback reverts the limit", async () => {
     const { podsOf, kubectl, statusOf, consumer, upgrade, helm } = scene();
     const key = await consumer();
     const look = async () => ({

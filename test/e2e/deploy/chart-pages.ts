@@ -4,9 +4,10 @@ import type { Scene } from "./chart-scene.ts";
 import { answersWhenPasted } from "./pages.ts";
 
 export function pastedBlocks(scene: () => Scene): void {
-  test('the commands in the section "A trial with everything" of install-with-helm.md work when they are pasted at once', async () => {
+  test('the commands in the section "A trial with everything" of install-with-helm.md work when they are pasted together', async () => {
     const { cluster } = scene();
-    // The release is already installed, with images that are on the Kubernetes node, so helm does nothing.
+    // The release is already installed, with images that are on the Kubernetes node, so the commands get a helm that
+    // does nothing.
     const setUp = "helm() { :; }";
     await answersWhenPasted(cluster, { page: "install-with-helm.md", section: "A trial with everything", setUp });
   });

@@ -30,8 +30,8 @@ describe("Helm on a cluster with pods", () => {
   installation(scene);
   pastedBlocks(scene);
   adminTests(scene);
-  // Kubernetes delays each further restart of a container for longer, so `rollouts`, which replaces all nodes' pods,
-  // follows at once.
+  // Kubernetes delays each further restart of a container for longer. `rollouts` replaces the pods of all nodes, so it
+  // runs right after `killedNode`.
   killedNode(scene);
   rollouts(scene);
   metricsTests(scene);

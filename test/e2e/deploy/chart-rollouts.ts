@@ -9,7 +9,7 @@ import { keptAtATime } from "./load.ts";
 
 const endpoint = `${proxy}/users/graphql`;
 const query = `${endpoint}?query=${encodeURIComponent("{ users(first: 1) { id } }")}`;
-/** The URL of an upstream that reports the requests it received. Each takes 100 ms, so that some are always in flight. */
+/** URL of an upstream that reports the requests it received. Each request takes 100 ms: some are always in flight. */
 const recording = `${proxy}/slow?takes=100`;
 
 interface Change {

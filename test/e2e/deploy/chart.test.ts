@@ -81,7 +81,7 @@ if (process.argv.includes("--write")) {
   for (const [what, values, expected] of [
     ["disabled NetworkPolicies", [], /^Every pod of the cluster can connect to every part/m],
     [
-      "the Secrets that the admin API can read, with Roles alone",
+      "the Secrets that the admin API can read if it has only Roles",
       ["namespaces={shop}"],
       /^The admin API can read the keys that sign/m,
     ],
@@ -141,7 +141,7 @@ interface PodSpec {
   readonly automountServiceAccountToken?: boolean;
 }
 
-/** The pods of an object's template, or the object itself. */
+/** The pod of an object's template, or the object itself if it is a pod. */
 function podsIn({ kind, metadata, spec }: Rendered): readonly { readonly owner: string; readonly spec: PodSpec }[] {
   if (kind === "Pod") return [{ owner: metadata.name, spec: spec as PodSpec }];
   const { template } = (spec ?? {}) as { template?: { spec: PodSpec } };

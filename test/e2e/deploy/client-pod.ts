@@ -64,7 +64,7 @@ export async function startClient(cluster: Cluster, image: string): Promise<Clie
 
 // The source text of the next three functions is sent to the pod, so they use nothing outside of themselves.
 
-/** Not `fetch`, which always sends the URL's host as the Host header. */
+/** Uses node:http, because `fetch` always sends the URL's host as the Host header. */
 async function send(url: string, { body, ...init }: { body?: string }): Promise<GraphqlAnswer> {
   const { request } = await import("node:http");
   return new Promise((resolve, reject) => {

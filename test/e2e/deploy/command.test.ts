@@ -8,7 +8,7 @@ import { leftBehind } from "./left-behind.ts";
 
 const root = join(import.meta.dirname, "../../..");
 
-test("`npm run cluster -- --pods` prints commands for outside and inside, has Sluice's images, and leaves nothing after Ctrl-C", async () => {
+test("`npm run cluster -- --pods` prints commands for use outside and inside the cluster, has Sluice's images, and leaves nothing after Ctrl-C", async () => {
   const work = temporaryFolder("pods-command");
   after(() => work.remove());
   const command = await startProcess("npm", ["run", "cluster", "--", "--pods"], {

@@ -9,7 +9,7 @@ import { setTimeout as pause } from "node:timers/promises";
 export interface LoadOptions {
   readonly url: string;
   readonly headers: Readonly<Record<string, string>>;
-  /** Milliseconds between two requests of either kind. Default 20. */
+  /** Milliseconds between two requests on new connections, and between two on kept-alive ones. Default 20. */
   readonly every?: number;
   /** Milliseconds of silence after which a request has failed. Default 10,000. */
   readonly patience?: number;

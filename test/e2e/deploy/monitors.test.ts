@@ -52,7 +52,7 @@ test("Helm installs ServiceMonitors if their CRD exists", async () => {
   assert.equal(code, 0, stderr);
 });
 
-/** Changes of the first endpoint that the Prometheus Operator could not read. */
+/** Invalid changes to the first endpoint of a ServiceMonitor. */
 for (const [change, fault] of [
   [{ interval: "30 seconds" }, /spec\.endpoints\[0\]\.interval.* should match/],
   [{ pth: "/metrics" }, /unknown field "(spec\.endpoints\[0\]\.)?pth"/],

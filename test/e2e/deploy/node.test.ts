@@ -35,7 +35,7 @@ test("a node has its own network, host name and processes", async () => {
 
 test("a node cannot change the machine, except the folder of temporary files", async () => {
   const write = (path: string) => node.run("sh", ["-c", `echo x > ${path}`]);
-  // The clone itself may be in that folder.
+  // The clone itself may be in the folder of temporary files.
   const clone = relative(tmpdir(), root).startsWith("..") ? [join(root, "sluice-probe")] : [];
   for (const path of ["/etc/sluice-probe", "/usr/sluice-probe", ...clone]) {
     assert.match((await write(path)).stderr, /Read-only file system/, path);
@@ -96,7 +96,7 @@ test("a node leaves no process, mount, control group or file when it ends", asyn
   await assert.rejects(ended.run("true", []), /the node has ended/);
 });
 
-test("`npm run cluster` refuses a user other than root, and an unknown option, in one sentence", async () => {
+test("`npm run cluster` refuses a user other than root and an unknown option, and reports the reason", async () => {
   const command = await startProcess(process.execPath, [join(root, "tools/cluster/main.ts"), "--pods"], {
     name: "npm run cluster -- --pods",
     user: { uid: 65_534, gid: 65_534 },

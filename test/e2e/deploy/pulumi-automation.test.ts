@@ -130,7 +130,7 @@ test("the error for a user that may not create a program's objects contains the 
   assert.deepEqual([begun, pending], [[], []]);
 });
 
-test("the policy pack refuses an object that violates a rule, in a preview and in an up", async () => {
+test("the policy pack refuses an object that violates a rule, in `pulumi preview` and in `pulumi up`", async () => {
   shop.workspace.program = programOf({ limited: true, tag: "latest" });
   const refused =
     /\[mandatory\] +fixed-images +\(kubernetes:batch\/v1:CronJob: report\)[\s\S]*container report: .* the tag latest/;
@@ -140,7 +140,7 @@ test("the policy pack refuses an object that violates a rule, in a preview and i
   await assert.rejects(plane.kubectl(["get", "cronjob/report", "--namespace=shop"]), /not found/);
 });
 
-test("the next `pulumi up` without the violation continues, and marks the secrets among the outputs", async () => {
+test("the next `pulumi up`, without the violation, succeeds and marks the secrets among the outputs", async () => {
   shop.workspace.program = programOf({ limited: true, tag: "1" });
   const { summary, outputs, stdout } = await shop.up({ policyPacks });
   assert.equal(summary.result, "succeeded");

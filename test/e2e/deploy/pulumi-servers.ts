@@ -1,4 +1,7 @@
-/** The requirements of the stack prod: external Postgres and Redis in the cluster, and a load balancer's address. */
+/**
+ * The requirements of the stack prod: Postgres and Redis servers in the cluster that do not belong to the stack, and a
+ * load balancer's address.
+ */
 import type { Cluster } from "../../../tools/cluster/pods/cluster.ts";
 import { waitFor } from "../../../tools/process/index.ts";
 
@@ -62,7 +65,7 @@ function serverOf(name: string, port: number, container: object): readonly objec
   ];
 }
 
-/** Gives the LoadBalancer Service this address once it exists: the cluster has no controller that would. */
+/** Waits for the LoadBalancer Service and gives it this address, because the cluster has no controller that does. */
 export async function giveAddress(cluster: Cluster, namespace: string, ip: string): Promise<void> {
   const patch = JSON.stringify({ status: { loadBalancer: { ingress: [{ ip }] } } });
   const service = ["--namespace", namespace, "service/sluice-gateway"];

@@ -22,7 +22,7 @@ import { giveAddress, servers, startServers } from "./pulumi-servers.ts";
 
 const root = resolve(import.meta.dirname, "../../..");
 const folder = temporaryFolder("pulumi");
-/** As on the page: below the folder in which the commands run. */
+/** Below the folder in which the commands run, as in docs/how-to/deploy-with-pulumi.md. */
 const work = join(folder.path, ".sluice");
 const passphrase = "of-the-suite";
 let cluster: Cluster;
@@ -122,7 +122,7 @@ test("`npm run deploy` installs the CRDs and the stack dev in an empty cluster: 
   assert.equal(namespace.metadata.labels["pod-security.kubernetes.io/enforce"], "restricted");
 });
 
-test('the commands in the section "Use it" of deploy-with-pulumi.md work when they are pasted at once', async () => {
+test('the commands in the section "Use it" of deploy-with-pulumi.md work when they are pasted together', async () => {
   const { PATH, KUBECONFIG: _outside, ...env } = project.env;
   const settings = Object.entries({ ...env, PATH: `${PATH}:$PATH` }).map(
     ([name, value]) => `export ${name}="${value}"`,
@@ -195,7 +195,7 @@ async function customResources(): Promise<readonly string[]> {
   );
 }
 
-test("an operator that does not start and a port in use are reported; the next `pulumi up` starts the new operator, and no request fails in that time", async () => {
+test("an operator that does not start and a port in use are reported; the next `pulumi up` starts the new operator, and no request fails during either command", async () => {
   const before = await customResources();
   assert.equal(before.length, 7);
   const name = "docker.io/sluice/operator";
@@ -208,7 +208,7 @@ test("an operator that does not start and a port in use are reported; the next `
   let going = true;
   const seen: number[] = [];
   const asking = (async () => {
-    // Slower than the user API's own limit of 600 in a minute.
+    // Stays below the user API's own limit of 600 requests a minute.
     while (going) {
       const [statuses] = await Promise.all([client.statuses(url, graphql("{ __typename }"), 5), pause(1_000)]);
       seen.push(...statuses);

@@ -35,7 +35,7 @@ export async function helmObjects({ name, namespace, values = {} }: ReleaseArgs)
     writeFileSync(file, JSON.stringify(values));
     const args = ["template", name, chart, "--namespace", namespace, "--values", file];
     const { stdout } = await promisify(execFile)(await tool("helm"), args, { maxBuffer: 1 << 26 });
-    // Like Kubernetes' own readers: 0440 is an octal mode.
+    // YAML 1.1, like Kubernetes' own readers: 0440 is an octal mode.
     const documents = parseAllDocuments(stdout, { version: "1.1" }).map((document) => document.toJS());
     return compared(documents.filter((object) => object !== null));
   } finally {
@@ -82,7 +82,7 @@ function normalized(object: KubernetesObject): unknown {
   });
 }
 
-/** Also removes the label from pod templates. */
+/** Removes the label `app.kubernetes.io/managed-by`, also from pod templates. */
 function withoutManager(value: unknown): unknown {
   if (Array.isArray(value)) return value.map(withoutManager);
   if (typeof value !== "object" || value === null) return value;

@@ -1,4 +1,4 @@
-/** The operator's token is replaced while it runs, and the operator starts without one of its verbs. */
+/** The operator's token is replaced while the operator runs, and the operator starts without one of its rights. */
 import assert from "node:assert/strict";
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";

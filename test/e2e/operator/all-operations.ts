@@ -114,7 +114,7 @@ export async function runAllOperatorOperations(place: Place): Promise<void> {
       const counts = await inPlace("get", "events.events.k8s.io", "-o", "jsonpath={.items[*].series.count}");
       return again && counts.trim() !== "";
     },
-    { what: "an Event that is counted", timeout: 60_000 },
+    { what: "an Event with the count of a series", timeout: 60_000 },
   );
   const parts = () => inPlace("get", "configmaps", "-l", "sluice.dev/part-of", "-o", "name");
   const kept = await waitFor(async () => (await parts()) || undefined, {

@@ -32,7 +32,7 @@ test("changes after a restart of the API server take effect", () =>
     },
   }));
 
-test("after etcd was compacted while the operator was cut off, the operator's watches are too old, and it lists again", async () => {
+test("after etcd was compacted while the operator was cut off, the operator's watches are refused as too old, and it lists again", async () => {
   const before = scene.api.asked.length;
   await round(scene, {
     async fault(change) {
@@ -51,7 +51,7 @@ test("after etcd was compacted while the operator was cut off, the operator's wa
   assert.ok(own.slice(expired).some(isList));
 });
 
-test("an API server that answers 429 for five seconds receives no request before Retry-After has passed", async () => {
+test("an API server that answers 429 for five seconds does not receive a request again before Retry-After has passed", async () => {
   const before = scene.api.asked.length;
   await round(scene, {
     async fault(change) {
@@ -66,7 +66,8 @@ test("an API server that answers 429 for five seconds receives no request before
   });
   const refused = scene.api.asked.slice(before).filter(({ status }) => status === 429);
   const perPath = Object.values(Object.groupBy(refused, ({ method, path }) => `${method} ${path.replace(/\?.*/, "")}`));
-  // Twice as many are allowed, because two watches of Secrets use the same path.
+  // At one attempt per second, about 8 are possible per path. Twice as many are allowed, because two watches of Secrets
+  // use the same path.
   for (const asked of perPath) assert.ok((asked?.length ?? 0) <= 2 * 8, `${asked?.length} times ${asked?.[0]?.path}`);
   assert.ok((await scene.operator.metric("rest_client_requests_total", 'code="429"')) > 0);
 });

@@ -1,4 +1,4 @@
-/** A server with a node's certificate and address that is not a node. */
+/** A server that is not a node, with a node's certificate. */
 import { readFileSync } from "node:fs";
 import { createServer } from "node:https";
 import type { AddressInfo } from "node:net";

@@ -49,7 +49,7 @@ export function grantsOf(
   return sections.flatMap((section) => grantsIn(rules[section] ?? [], placeOf(section)));
 }
 
-/** The grants of rules in a namespace; absent: wherever the role applies. */
+/** The grants of rules. `namespace` absent: wherever the role applies. */
 export function grantsIn(rules: readonly Rule[], namespace?: string): readonly Grant[] {
   return rules.flatMap(({ apiGroups, resources, resourceNames: names, verbs }) =>
     apiGroups.flatMap((group) =>

@@ -57,13 +57,13 @@ before(async () => {
   await waitFor(() => plane.kubectl(["get", "sluice", "--all-namespaces"]), { what: "the new kinds to be served" });
 });
 
-/** A token of a service account in a namespace. */
+/** Creates a service account. Resolves to a token of it. */
 async function tokenOf(namespace: string, account: string): Promise<string> {
   await plane.kubectl(["create", "serviceaccount", "-n", namespace, account]);
   return (await plane.kubectl(["create", "token", "-n", namespace, account])).trim();
 }
 
-/** A kubeconfig of an account that has only Roles in one namespace. */
+/** Creates an account that has only Roles in one namespace. Resolves to the path of its kubeconfig. */
 async function withRolesAlone(part: keyof typeof users, namespace: string): Promise<string> {
   const account = users[part];
   const token = await tokenOf(namespace, account);

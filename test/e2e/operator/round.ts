@@ -1,6 +1,6 @@
 /**
  * The same changes with and without a fault: a Route is added, one edited, one removed, one made invalid, under
- * constant load. A witness requests both nodes whenever a status reports Programmed.
+ * constant load. A witness sends a request to both nodes whenever a status reports Programmed.
  */
 import assert from "node:assert/strict";
 import { isDeepStrictEqual } from "node:util";
@@ -46,7 +46,7 @@ export interface RoundOptions {
   readonly fault: (change: () => Promise<void>) => Promise<unknown>;
   /** Nodes that must respond to every request at all times. Default: both. */
   readonly loaded?: readonly (0 | 1)[];
-  /** Milliseconds from the fault's end to the final state. Default 60,000, because other work may share the machine. */
+  /** Maximum milliseconds from the fault's end to the final state. Default 60,000: other work may share the machine. */
   readonly within?: number;
   /** Minimum number of requests to each loaded node during the round. Default 21; a round without a fault is shorter. */
   readonly least?: number;

@@ -1,5 +1,5 @@
 /**
- * Two operators on a real API server: one leads, the other takes over, and nodes never accept the former leader again.
+ * Two operators on a real API server: one leads, the other takes over, and nodes refuse the former leader's pushes.
  */
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";

@@ -1,5 +1,6 @@
 /**
- * Certificates that the operator issues, on a real API server: two operators, and two nodes that mount their Secret.
+ * Certificates that the operator issues, on a real API server: two operators, and two nodes that mount the Secret
+ * with the nodes' certificate.
  */
 import assert from "node:assert/strict";
 import { X509Certificate } from "node:crypto";
@@ -282,7 +283,7 @@ test("when the leader stops, the other operator continues with the same certific
   assert.deepEqual(await textsOf("sluice-push-authority"), before);
 });
 
-test("the operator requests its own Secrets only by name, and sends no request that RBAC refuses", () => {
+test("the operator requests its own Secrets only by name, and RBAC refuses none of its requests for Secrets", () => {
   const mine = plane.audited().filter(({ user, resource }) => user === users.operator && resource === "secrets");
   const named = mine.filter(({ name }) => name?.startsWith("sluice-push"));
   assert.deepEqual([...new Set(named.map(({ verb }) => verb))].sort(), ["get", "patch"]);

@@ -14,7 +14,7 @@ export interface Suite extends ClusterProduct {
   readonly samples: string;
   /** `kubectl apply` of these objects. */
   apply(...resources: readonly object[]): Promise<string>;
-  /** Waits until `kubectl wait` reports these as Programmed, such as `gwroute/users`. */
+  /** Waits until `kubectl wait` reports these resources, such as `gwroute/users`, as Programmed. */
   programmed(...names: readonly string[]): Promise<void>;
   /** A condition of a resource from kubectl: `status reason message`. */
   condition(name: string, type: string): Promise<string>;

@@ -164,7 +164,7 @@ describe("kubectl apply", { concurrency: false }, () => {
     assert.equal(status, 200);
   });
 
-  test("may label, finalize and delete invalid resources that were stored before the webhook, but not change their specs to other invalid ones", async () => {
+  test("may label, finalize and delete invalid resources that were stored before the webhook, but not change their specs to different invalid specs", async () => {
     assert.equal(
       (await patch("old", { metadata: { labels: { a: "b" }, finalizers: ["example.org/wait"] } })).status,
       200,

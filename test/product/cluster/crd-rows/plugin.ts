@@ -48,7 +48,7 @@ export const plugin: readonly Row[] = [
     /spec\.targetRefs\[1\]: Duplicate value/,
   ],
   ["a target of an unknown kind", { ...cors, targetRefs: [{ kind: "Pod", name: "a" }] }, /Unsupported value: "Pod"/],
-  ["a target without its kind", { ...cors, targetRefs: [{ name: "a" }] }, /targetRefs\[0\]\.kind: Required value/],
+  ["a target without a kind", { ...cors, targetRefs: [{ name: "a" }] }, /targetRefs\[0\]\.kind: Required value/],
   ...["cors", "key-auth"].map(
     (name): Row => [
       `${name} on a Consumer`,
@@ -67,9 +67,9 @@ export const plugin: readonly Row[] = [
   ["a config path that ends in a dot", from({ path: "a." }), /configFrom\[0\]\.path/],
   ["an empty config path", from({ path: "" }), /configFrom\[0\]\.path/],
   ...lengths("config path", { to: 256 }, (path) => from({ path })),
-  ["a config member without its Secret", { ...cors, configFrom: [{ path: "a" }] }, /secretRef: Required value/],
-  ["a config member without the Secret's entry", from({ secretRef: { name: "a" } }), /secretRef\.key: Required value/],
-  ["a Secret's entry with a slash", from({ secretRef: { name: "a", key: "a/b" } }), /secretRef\.key/],
+  ["a config member without a secretRef", { ...cors, configFrom: [{ path: "a" }] }, /secretRef: Required value/],
+  ["a secretRef without a key", from({ secretRef: { name: "a" } }), /secretRef\.key: Required value/],
+  ["a secretRef whose key has a slash", from({ secretRef: { name: "a", key: "a/b" } }), /secretRef\.key/],
   ...counts("config members", { to: 16 }, (count) => ({
     ...cors,
     configFrom: texts(count).map((path) => ({ path, secretRef })),

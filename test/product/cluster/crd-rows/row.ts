@@ -1,6 +1,6 @@
 /** Rows of specs that the API server accepts or refuses, and helpers that generate several of them. */
 
-/** A description, the spec, and the API server's message; null: it is accepted. */
+/** A description, the spec, and the message with which the API server refuses the spec; null: it accepts the spec. */
 export type Row = readonly [what: string, spec: object, refusal: RegExp | null];
 
 export const uuid = "2b7a4f0e-64d5-4d5e-8d0a-6f9f6d2f8a11";
@@ -59,7 +59,7 @@ export function words(
 /** `count` different strings. */
 export const texts = (count: number): readonly string[] => Array.from({ length: count }, (_, index) => `t${index}`);
 
-/** The name of another resource, with the rules of every reference. */
+/** Rows for a reference to another resource, with the rules that references share. */
 export function references(what: string, spec: (ref: object) => object): readonly Row[] {
   return [
     [`${what} whose name has 253 characters`, spec({ name: "a".repeat(253) }), null],

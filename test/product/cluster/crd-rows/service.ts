@@ -60,7 +60,7 @@ export const service: readonly Row[] = [
     // Without the rows for long names and dots: names of core Services are DNS labels, which are shorter and have no dots.
     ([what]) => !/characters|dots$/.test(what) || /namespace/.test(what),
   ),
-  ...lengths("name of a backend", { from: 1, to: 63 }, (name) => ({ backendRef: { name, port: 80 } })),
+  ...lengths("backend name", { from: 1, to: 63 }, (name) => ({ backendRef: { name, port: 80 } })),
   ["a backend whose name begins with a digit", { backendRef: { name: "1a", port: 80 } }, /should match/],
   ["a backend without port", { backendRef: { name: "a" } }, /spec\.backendRef\.port: Required value/],
   ...numbers("a backend's port", { from: 1, to: 65_535 }, (port) => ({ backendRef: { name: "a", port } })),
@@ -78,7 +78,7 @@ export const service: readonly Row[] = [
   ["tlsVerifyDepth", { ...secure, tlsVerifyDepth: 2 }, /tlsVerifyDepth is not supported yet/],
   ["caCertificates", { ...secure, caCertificates: ["a"] }, /caCertificates is not supported yet/],
 
-  ["a header with its value", { ...url, upstreamHeaders: [header("X-A")] }, null],
+  ["a header with a value", { ...url, upstreamHeaders: [header("X-A")] }, null],
   ["a header from a Secret", { ...url, upstreamHeaders: [{ name: "X-A", secretRef }] }, null],
   [
     "a header with a value and a Secret",

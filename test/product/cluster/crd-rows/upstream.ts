@@ -79,7 +79,7 @@ export const upstream: readonly Row[] = [
   ...lengths("hostHeader", { from: 1, to: 260 }, (hostHeader) => ({ hostHeader })),
   ["useSrvName as a string", { useSrvName: "no" }, /must be of type boolean/],
   ...references("a client certificate", (clientCertificateRef) => ({ clientCertificateRef })),
-  ["client_certificate, the member of the admin API", { client_certificate: { id: uuid } }, /unknown field/],
+  ["the admin API's member client_certificate", { client_certificate: { id: uuid } }, /unknown field/],
 
   ["health checks", active({ httpPath: "/up", headers: { "x-a": ["b"] }, healthy: { interval: 0.5 } }), null],
   ["health checks in Kong's spelling", active({ http_path: "/" }), /unknown field/],
