@@ -58,7 +58,9 @@ export interface PluginPhases {
 }
 
 export interface PluginDefinition<Schema extends RecordSchema = RecordSchema> extends PluginFacts<Schema> {
-  /** Creates an instance from its complete config. Called once for each configured instance, again when it changes. */
+  /**
+   * Creates an instance from its complete config. Called once for each configured instance, and again when it changes.
+   */
   phases(config: Static<Schema>, context: PluginContext): PluginPhases;
 }
 

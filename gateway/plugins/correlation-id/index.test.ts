@@ -38,7 +38,7 @@ describe("correlation-id", () => {
     });
   }
 
-  it("counts ids after one UUID with the generator uuid#counter, across instances", () => {
+  it("appends consecutive numbers to one UUID with the generator uuid#counter, across instances", () => {
     const [first, second] = [send(instance()).forwarded ?? "", send(instance()).forwarded ?? ""];
     const [[uuid, count], [sameUuid, nextCount]] = [first.split("#"), second.split("#")];
     assert.equal(sameUuid, uuid);

@@ -26,7 +26,7 @@ type Variant = readonly [what: string, config: Partial<CorsConfig>, request: Fak
 
 const preflights: readonly Variant[] = [
   [
-    "all origins by default",
+    "Access-Control-Allow-Origin: * by default",
     {},
     preflight(),
     { "access-control-allow-origin": "*", "access-control-allow-methods": all },
@@ -74,7 +74,7 @@ const preflights: readonly Variant[] = [
     },
   ],
   [
-    "no origin but those listed",
+    "no Access-Control-Allow-Origin if the origin is not listed",
     { origins: ["https://b.test", "https://c.test"], methods: ["GET"] },
     preflight(),
     { "access-control-allow-methods": "GET", vary: "Origin" },
@@ -82,8 +82,8 @@ const preflights: readonly Variant[] = [
 ];
 
 const responses: readonly Variant[] = [
-  ["all origins by default", {}, plain, { "access-control-allow-origin": "*" }],
-  ["all origins also for a request without an origin", {}, {}, { "access-control-allow-origin": "*" }],
+  ["Access-Control-Allow-Origin: * by default", {}, plain, { "access-control-allow-origin": "*" }],
+  ["Access-Control-Allow-Origin: * also for a request without an origin", {}, {}, { "access-control-allow-origin": "*" }],
   [
     "only Vary for a request without an origin, with allow_origin_absent: false",
     { allow_origin_absent: false },
@@ -91,19 +91,19 @@ const responses: readonly Variant[] = [
     { vary: "Origin" },
   ],
   [
-    "the header and Vary for a request with an origin, with allow_origin_absent: false",
+    "Access-Control-Allow-Origin and Vary for a request with an origin, with allow_origin_absent: false",
     { allow_origin_absent: false },
     plain,
     { "access-control-allow-origin": "*", vary: "Origin" },
   ],
   [
-    "all origins in place of the upstream's own header",
+    "Access-Control-Allow-Origin: * in place of the upstream's own value",
     {},
     { ...plain, responseHeaders: { "access-control-allow-origin": "https://evil.test" } },
     { "access-control-allow-origin": "*" },
   ],
   [
-    "no origin in place of the upstream's own header if the origin is not listed",
+    "no Access-Control-Allow-Origin, not even the upstream's own, if the origin is not listed",
     { origins: ["https://b.test", "https://c.test"] },
     { ...plain, responseHeaders: { "access-control-allow-origin": "*", vary: "Accept" } },
     { vary: "Accept, Origin" },
@@ -127,7 +127,7 @@ const responses: readonly Variant[] = [
     { "access-control-allow-origin": origin, "access-control-allow-credentials": "true", vary: "Origin" },
   ],
   [
-    "no specific origin for a request without one, and Vary",
+    "Access-Control-Allow-Origin: * and Vary for a request without an origin, with credentials: true",
     { credentials: true },
     {},
     { "access-control-allow-origin": "*", vary: "Origin" },
@@ -139,7 +139,7 @@ const responses: readonly Variant[] = [
     { "access-control-allow-origin": "*", "access-control-expose-headers": "x-a,x-b" },
   ],
   [
-    "all origins for an OPTIONS request that is not a preflight",
+    "Access-Control-Allow-Origin: * for an OPTIONS request that is not a preflight",
     {},
     { method: "OPTIONS", headers: { origin } },
     { "access-control-allow-origin": "*" },

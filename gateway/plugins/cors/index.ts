@@ -48,7 +48,7 @@ function allowOrigin(
 interface OriginOptions {
   readonly rule: OriginRule;
   readonly credentials: boolean;
-  /** The setting allow_origin_absent: whether a request without an origin gets CORS headers too. */
+  /** `allow_origin_absent`: whether the response to a request without an origin has CORS headers too. */
   readonly absent: boolean;
 }
 

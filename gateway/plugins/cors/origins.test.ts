@@ -20,26 +20,26 @@ const variants: readonly (readonly [
     "http://a.test:80",
     "http://a.test",
   ],
-  ["none for another scheme", ["http://a.test", "http://b.test"], "https://a.test", null],
-  ["none for another port", ["http://a.test", "http://b.test"], "http://a.test:8080", null],
-  ["none for a longer host", ["http://a.test", "http://b.test"], "http://a.test.evil.test", null],
-  ["none for several hosts without a scheme (as Kong)", ["a.test", "b.test"], "https://a.test", null],
+  ["no origin with another scheme", ["http://a.test", "http://b.test"], "https://a.test", null],
+  ["no origin with another port", ["http://a.test", "http://b.test"], "http://a.test:8080", null],
+  ["no origin with a longer host", ["http://a.test", "http://b.test"], "http://a.test.evil.test", null],
+  ["no origin if several hosts without a scheme are configured, as in Kong", ["a.test", "b.test"], "https://a.test", null],
   ["an origin with an app's scheme", ["app://local", "https://a.test"], "app://local", "app://local"],
-  ["none for null", ["http://a.test", "http://b.test"], "null", null],
-  ["null when it is listed", ["http://a.test", "null"], "null", "null"],
+  ["no null origin unless it is listed", ["http://a.test", "http://b.test"], "null", null],
+  ["a null origin if it is listed", ["http://a.test", "null"], "null", "null"],
   ["an IPv6 address", ["http://[::1]:3000", "http://a.test"], "http://[::1]:3000", "http://[::1]:3000"],
 
   ["an origin whose host matches a regex without a colon", ["a\\.test"], "http://a.test:8000", "http://a.test:8000"],
   ["an origin whose host matches a regex without a colon", ["a\\.test"], "https://a.test", "https://a.test"],
-  ["none whose host only begins with a match", ["a\\.test"], "http://a.test.evil.test", null],
-  ["none whose host only ends with a match", ["a\\.test"], "http://evil-a.test", null],
+  ["no origin whose host only begins with a match", ["a\\.test"], "http://a.test.evil.test", null],
+  ["no origin whose host only ends with a match", ["a\\.test"], "http://evil-a.test", null],
   [
     "an origin with a subdomain that the regex includes",
     ["(.*\\.)?a\\.test"],
     "https://x.y.a.test",
     "https://x.y.a.test",
   ],
-  ["none with another character in place of an escaped dot", ["a\\.test"], "http://aXtest", null],
+  ["no origin with another character in place of an escaped dot", ["a\\.test"], "http://aXtest", null],
 
   [
     "an origin that matches a regex with a colon",
@@ -47,23 +47,23 @@ const variants: readonly (readonly [
     "https://x.a.test:8000",
     "https://x.a.test:8000",
   ],
-  ["none with a scheme that the regex excludes", ["https://(.*\\.)?a\\.test:8000"], "http://x.a.test:8000", null],
+  ["no origin with a scheme that the regex excludes", ["https://(.*\\.)?a\\.test:8000"], "http://x.a.test:8000", null],
   [
     "an origin with any scheme if the regex includes all schemes",
     ["(.*[./])?a\\.test:8000"],
     "https://a.test:8000",
     "https://a.test:8000",
   ],
-  ["none with a port that the regex excludes", ["(.*[./])?a\\.test:8000"], "https://a.test:80", null],
+  ["no origin with a port that the regex excludes", ["(.*[./])?a\\.test:8000"], "https://a.test:80", null],
   [
     "an origin that matches a regex with anchors",
     ["^http://(.*[.])?a\\.test(:(80|90))?$"],
     "http://a.test:80",
     "http://a.test",
   ],
-  ["none that a regex with anchors excludes", ["^http://(.*[.])?a\\.test(:(80|90))?$"], "http://a.test:8000", null],
+  ["no origin that a regex with anchors excludes", ["^http://(.*[.])?a\\.test(:(80|90))?$"], "http://a.test:8000", null],
   [
-    "none that only begins with an alternative of the regex",
+    "no origin that only begins with an alternative of the regex",
     ["https://a\\.test|https://b\\.test"],
     "https://a.test.evil.test",
     null,
@@ -78,14 +78,14 @@ const variants: readonly (readonly [
 
 describe("originRule", () => {
   for (const [what, origins, asked, answered] of variants) {
-    it(`allows ${what}: ${origins.join(" ")} for the origin ${asked}`, () => {
+    it(`allows ${what}: configured ${origins.join(" ")}, requested by ${asked}`, () => {
       const allowed = originRule(origins)(asked);
       assert.deepEqual(allowed, answered === null ? { kind: "none" } : { kind: "one", origin: answered });
     });
   }
 
   for (const origins of [null, [], ["*"]]) {
-    it(`allows all for ${JSON.stringify(origins)}, for any requesting origin`, () => {
+    it(`allows all origins if ${JSON.stringify(origins)} is configured`, () => {
       for (const asked of [undefined, "https://a.test"]) {
         assert.deepEqual(originRule(origins)(asked), { kind: "all", vary: false });
       }

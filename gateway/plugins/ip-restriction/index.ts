@@ -18,7 +18,10 @@ function blockList(entries: readonly string[] | null): BlockList | null {
   return list;
 }
 
-/** The client is connected without an IP address, such as through a Unix domain socket. Not configurable in Kong. */
+/**
+ * The response to a client without an IP address, such as one on a Unix domain socket. As in Kong, it is not
+ * configurable.
+ */
 const unidentified: DirectResponse = {
   status: 403,
   message: "Cannot identify the client IP address, unix domain sockets are not supported.",

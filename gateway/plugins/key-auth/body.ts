@@ -66,7 +66,7 @@ const parsers: Readonly<Record<string, (body: Buffer, contentType: string) => Bo
 const isEncoded = (request: ExchangeRequest): boolean =>
   (request.header("content-encoding") ?? "").split(",").some((coding) => !/^\s*(identity)?\s*$/i.test(coding));
 
-/** Null for no body, a body of another content type, an encoded one, or one longer than MAX_BODY. */
+/** Null for a body of another content type, an encoded one, one that cannot be parsed, or one longer than MAX_BODY. */
 export async function readMembers(request: ExchangeRequest): Promise<BodyMembers | null> {
   if (isEncoded(request)) return null;
   const contentType = request.header("content-type") ?? "";

@@ -1,4 +1,4 @@
-/** prometheus: updates the metrics that its config selects at the end of each exchange. */
+/** prometheus: at the end of each exchange, updates the metrics that the config selects. */
 import {
   definePlugin,
   type Exchange,
@@ -11,12 +11,12 @@ import {
 } from "@sluice/plugin-sdk";
 import { prometheusFacts } from "./schema.ts";
 
-/** nginx's status for a client that disconnected before the response; Kong counts these too. */
+/** nginx's status for a client that disconnected before the response; Kong counts such requests too. */
 const CLIENT_CLOSED_REQUEST = 499;
 
 /** Milliseconds; a phase that did not happen is not counted. */
 function recordLatencies(recorder: RequestRecorder, { started, forwarded, answered, ended }: Timings): void {
-  // The gateway's own latency ends when the request is sent to the upstream, or else with the gateway's own response.
+  // The gateway's own latency ends when the last attempt to forward begins, or else with the gateway's own response.
   const left = forwarded ?? ended;
   if (left !== undefined) recorder.latency("gatewayLatency", Math.max(0, left - started));
   if (forwarded !== undefined && answered !== undefined)

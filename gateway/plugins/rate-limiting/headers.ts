@@ -15,7 +15,10 @@ export interface Usage {
 
 const remainingOf = ({ limit }: Limit, count: number | undefined): number => Math.max(0, limit - (count ?? 0));
 
-/** The limit with the fewest remaining requests (of several, the longest period); -1 without limits. */
+/**
+ * Index of the limit with the fewest remaining requests; of several such limits, the one with the longest period. -1
+ * without limits.
+ */
 function tightestOf({ limits, counts }: Usage): number {
   let tightest = -1;
   let least = 0;

@@ -25,7 +25,7 @@ describe("the windows of rate-limiting", () => {
     });
   }
 
-  it("count a month as 30 days until the next window, which is at least one second away", () => {
+  it("are reported to end as if a month had 30 days, but in no less than a second", () => {
     const lastDay = Date.parse("2024-01-31T12:00:00Z");
     const { start } = windowOf("month", lastDay);
     assert.equal(secondsUntilReset("month", { start, now: lastDay }), 1);

@@ -1,4 +1,4 @@
-/** The request as JSON, for the setting `echo`. */
+/** The request as JSON, for `echo` in the config. */
 import type { Exchange } from "@sluice/plugin-sdk";
 
 /** Maximum bytes of a body that is echoed: it is kept in memory. Kong echoes 8 KiB. */
@@ -29,7 +29,7 @@ function* headerPairs(raw: readonly string[]): Generator<readonly [name: string,
   }
 }
 
-/** Only ids and names of the route and the service: other members may be secret, such as headers for the upstream. */
+/** Includes only ids and names of route and service: other members may be secret, such as headers for the upstream. */
 export async function echoOf(exchange: Exchange, message: string | undefined): Promise<string> {
   const { request, route, service } = exchange;
   const body = await request.body(MAX_BODY);

@@ -133,7 +133,7 @@ describe("request-termination", () => {
     assert.deepEqual(Object.keys(echo.matched_service), ["id", "name"]);
   });
 
-  it("echoes a request without a service, and without a body that is too long", async () => {
+  it("echoes a request without a service, and leaves out a body that is too long", async () => {
     const { json: echo } = await echoed({ service: null, body: "x".repeat(MAX_BODY + 1) });
     assert.equal("matched_service" in echo, false);
     assert.equal("raw_body" in echo.request, false);

@@ -83,9 +83,9 @@ function changedJson(body: Buffer, actions: Actions, scope: TemplateScope): Buff
 /** A value as JSON, one character per byte. */
 const jsonOf = (value: string): string => byteString(JSON.stringify(value));
 
-/** Unchanged members keep their bytes: numbers keep digits that JavaScript would lose. */
+/** Unchanged values keep their bytes: numbers keep digits that JavaScript would lose. */
 class JsonObject implements NamedMembers {
-  /** Names as they are in the text, and values as JSON. A map, because `__proto__` is a name like any other. */
+  /** Unescaped names, and values as JSON. A map, because `__proto__` is a name like any other. */
   readonly #members: Map<string, string>;
   changed = false;
 
@@ -163,7 +163,7 @@ class Parts implements NamedMembers {
     this.#boundary = boundary;
   }
 
-  /** Null without a boundary, and for a body without its end. Throws TooManyMembersError. */
+  /** Null without a boundary, and for a body without its end. Throws TooManyMembersError and InvalidBodyError. */
   static of(text: string, contentType: string): Parts | null {
     const boundary = boundaryOf(contentType);
     if (boundary === undefined) return null;

@@ -45,7 +45,10 @@ export interface Reloads {
   readonly succeeded: number | null;
 }
 
-/** Functions that are called at every scrape. If a function is missing, its metrics have no series. */
+/**
+ * Functions that are called at every scrape. If one is missing, its metrics have no series; without `heap`, its numbers
+ * count as 0.
+ */
 export interface MetricReadings {
   /** The document that the node runs; null: none. */
   config(): Config | null;

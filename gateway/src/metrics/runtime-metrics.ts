@@ -38,7 +38,7 @@ export function createRuntimeMetrics({ nodeId, worker }: RuntimeMetricsOptions):
 }
 
 interface Collected extends MetricObject {
-  /** Of a histogram, the numbers of each series are values with names of their own and the label `le`. */
+  /** Each number of a histogram's series is a value with a name of its own; those of buckets have the label `le`. */
   readonly values: readonly (MetricValue<string> & { readonly metricName?: string })[];
 }
 

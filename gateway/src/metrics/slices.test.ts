@@ -108,8 +108,8 @@ describe("the text of tables", () => {
   });
 });
 
-describe("the content of tables, sent in parts", () => {
-  it("adds up to the content of a single table, through a clone or lines of JSON", async () => {
+describe("the content of tables that is sent in parts", () => {
+  it("adds up to the content of a single table, whether the parts are cloned or sent as lines of JSON", async () => {
     const whole = fc.asyncProperty(fc.array(events, { minLength: 1, maxLength: 3 }), async (lists) => {
       // Sums of fractions depend on the order.
       const rounded = lists.map((list) =>

@@ -27,8 +27,8 @@ export interface MetricsPart {
 export type MetricsParts = Iterable<MetricsPart> | AsyncIterable<MetricsPart>;
 
 /**
- * In Prometheus text format. Series that are added during the iteration are left out, so that the text ends and
- * contains no series twice.
+ * In Prometheus text format. Series that are added to a table while it is rendered are left out, so that the text ends
+ * and contains no series twice.
  */
 export async function* textOf(tables: readonly Table[]): AsyncGenerator<string> {
   for (const [at, table] of tables.entries()) {

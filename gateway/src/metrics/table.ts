@@ -31,7 +31,7 @@ export class Cell {
   }
 }
 
-/** Fraction of the limit that is dropped at once. */
+/** Fraction of the limit that is dropped together. */
 const DROPPED_SHARE = 0.1;
 
 /**

@@ -1,4 +1,6 @@
-/** The interface between the gateway and an HTTP engine: one function. Every engine runs test/conformance/engine. */
+/**
+ * The interface between the gateway and an HTTP engine: one function. Each engine must pass test/conformance/engine.
+ */
 
 import type { Runtime } from "../compile/runtime.ts";
 import type { GatewayErrorName } from "../exchange/gateway-errors.ts";

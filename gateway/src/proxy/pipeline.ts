@@ -235,7 +235,7 @@ export class Pipeline {
     }
   }
 
-  /** Answers a request that is not an exchange, such as one whose head is too long or malformed. */
+  /** Answers a request for which there is no exchange, such as one whose head is too long or malformed. */
   refuse(
     name: GatewayErrorName,
     { peerAddress, request = null, started = performance.now() }: RefusedRequest,

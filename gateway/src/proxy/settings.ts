@@ -30,7 +30,7 @@ const ofNode = [
   "cleartextHttp2",
 ] as const;
 
-/** The limits of connections hold over all workers; `clientMemory` is this worker's share. */
+/** The limits on connections apply to all workers together; `clientMemory` is this worker's share. */
 export interface ProxySettings extends Pick<GatewaySettings, (typeof ofNode)[number]> {
   /** The version in `Server` and `Via`. */
   readonly version: string;

@@ -1,6 +1,6 @@
 /**
- * Counts the connections of each client address over all workers of a node. Every worker has its own table and only
- * writes there. The table uses open addressing with a fixed size; a row holds a count and the 128-bit hash of the
+ * Counts the connections of each client address over all workers of a node. Every worker has its own table and writes
+ * to no other table. The table uses open addressing with a fixed size; a row holds a count and the 128-bit hash of the
  * address. A row whose count is zero may be reused for another address. When a worker dies, its counts are cleared.
  */
 import { keyedHash } from "./keyed-hash.ts";
@@ -43,14 +43,14 @@ export class SharedAddressCounts {
   }
 
   /**
-   * False when the address has reached its limit. When several connections race for the last slot, all of them may be
-   * refused.
+   * False when the address has reached its limit, or when no row is free. When several connections race for the last
+   * slot, all of them may be refused.
    */
   enter(address: string): boolean {
     const hash = keyedHash(address, this.#key);
     const row = this.#row(hash);
     if (row < 0) return false;
-    // Add first, then sum: of two workers that do so at once, at least one sees the other's count.
+    // Add first, then sum: of two workers that do so concurrently, at least one sees the other's count.
     Atomics.add(this.#own, row, 1);
     let sum = 0;
     for (const table of this.#tables) sum += countIn(table, hash);

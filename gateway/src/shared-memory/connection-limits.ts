@@ -47,8 +47,8 @@ export function createConnectionLimitsMemory(workers: number, limits: Connection
 }
 
 /**
- * The slots of one worker. The limits are never exceeded. When several connections race for the last slot, all of them
- * may be refused.
+ * The node's slots, as one worker uses them. The limits are never exceeded. When several connections race for the last
+ * slot, all of them may be refused.
  */
 export function sharedConnectionLimits(
   { workers, limits, counts, addresses }: ConnectionLimitsMemory,
@@ -59,7 +59,7 @@ export function sharedConnectionLimits(
     addresses && new SharedAddressCounts({ ...addresses, workers, owner, limit: limits.maxConnectionsPerAddress });
   const leave = () => void Atomics.sub(words, owner, 1);
   const take = () => {
-    // Add first, then sum: of two workers that do so at once, at least one sees the other's count.
+    // Add first, then sum: of two workers that do so concurrently, at least one sees the other's count.
     Atomics.add(words, owner, 1);
     let sum = 0;
     for (let at = 0; at < words.length; at++) sum += Atomics.load(words, at);

@@ -1,7 +1,7 @@
 /**
  * Detects workers whose event loop is blocked. Each worker increments its own word in shared memory, which needs no
- * message; the control thread checks whether the words change. It counts checks instead of time, so that a pause of the
- * whole process blames no worker.
+ * message; the control thread checks whether the words change. It counts checks instead of time, so that no worker is
+ * blamed for a pause of the whole process.
  */
 
 /** @param count Workers, numbered from 1 */

@@ -6,7 +6,7 @@ type Functions = Readonly<Record<string, (...given: any[]) => unknown>>;
 /** An error as it is sent: a structured clone of an error would keep only message and stack. */
 type PlainError = Pick<NodeJS.ErrnoException, "message" | "stack" | "code"> & { readonly port?: number };
 
-/** A call, or the answer to the call of that id. Nothing is answered to a call without an id. */
+/** A call, or the answer to the call of that id. A call without an id gets no answer. */
 type Message =
   | { readonly name: string; readonly given: readonly unknown[]; readonly id: number | null }
   | { readonly id: number; readonly result: unknown }

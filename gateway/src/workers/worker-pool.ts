@@ -1,7 +1,7 @@
 /**
  * Several workers, each in a thread of its own. All listen on the same addresses; the kernel distributes connections
  * among them. The control thread validates documents, sends the changes and keeps the health of targets. A worker
- * reports the health signals that it observes to the control thread, which forwards changes to the other workers.
+ * reports the health signals that it observes to the control thread, which sends health changes to all workers.
  */
 import { createServer } from "node:net";
 import { changeBetween, emptySnapshot, type Snapshot } from "@sluice/model/serving";
@@ -276,7 +276,7 @@ class RetiredThreads {
   }
 }
 
-/** Rejects as a listener would (EADDRINUSE, EACCES, ...) when the address is in use. Port 0 is always free. */
+/** Rejects as a listener would (EADDRINUSE, EACCES, ...) when the address cannot be used. Port 0 is always free. */
 async function requireFreePort({ host, port }: ListenAddress): Promise<void> {
   if (port === 0) return;
   const server = createServer();

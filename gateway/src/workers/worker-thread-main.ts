@@ -18,7 +18,7 @@ import type { ControlFunctions, WorkerFunctions, WorkerThreadData } from "./mess
 import { ThreadCalls } from "./thread-calls.ts";
 import { type RunningWorker, startWorker } from "./worker.ts";
 
-if (parentPort === null) throw new Error("worker-thread-main.ts must be started as a thread, by worker-pool.ts");
+if (parentPort === null) throw new Error("worker-thread-main.ts must be started as a thread, by worker-thread.ts");
 const control = new ThreadCalls<ControlFunctions>(parentPort);
 
 const start = workerData as WorkerThreadData;

@@ -1,8 +1,8 @@
 /**
  * The exchange: one request and its response as router and plugins may see and change them.
  *
- * It does not depend on the HTTP engine. An engine creates an exchange for a request, asks the pipeline for the action
- * (answer or forward), performs it, and reports the head of the response and its end.
+ * It does not depend on the HTTP engine. For a request from an engine, the pipeline creates an exchange and determines
+ * the action (answer or forward). The engine performs the action, and reports the head and the end of the response.
  */
 import type { ExchangeConsumer, ExchangeCredential, ExchangeRoute, ExchangeService } from "./entities.ts";
 import type { HeaderName } from "./header-name.ts";
@@ -27,7 +27,7 @@ export interface ExchangeRequest {
   readonly scheme: "http" | "https";
   /** Host as the client sent it, in lower case, with the port if one was sent. */
   readonly host: string;
-  /** The client's address, after trusted proxies. */
+  /** The client's address: that of the connection, unless a trusted proxy reports another. */
   readonly clientAddress: string;
   /** Server name of the TLS handshake; null without TLS or SNI. */
   readonly serverName: string | null;
@@ -100,7 +100,7 @@ export interface Identities {
 /** Milliseconds of a monotonic clock; undefined until the event. */
 export interface Timings {
   readonly started: number;
-  /** When the request was sent to the upstream (last attempt). */
+  /** When the last attempt to forward the request began. */
   forwarded?: number;
   /** When the head of the upstream's response arrived. */
   answered?: number;

@@ -1,6 +1,6 @@
 /**
  * Counters of requests in fixed windows. Implementations: thread (one worker), shared (all workers of a node), redis,
- * database; all run one test suite.
+ * database. All pass the same test suite.
  */
 
 export const periods = ["second", "minute", "hour", "day", "month", "year"] as const;
@@ -56,8 +56,8 @@ export interface Counters {
   /**
    * Increments every counter, unless one of them has reached its limit: then none changes. So a request that the limit
    * per second rejects does not use up the limit per hour (as in Kong's local policy). Atomic: over any number of
-   * callers, exactly `limit` requests are admitted. If the counters are not in this process, it returns a promise,
-   * which rejects when they cannot be reached.
+   * callers, exactly `limit` requests are admitted, unless `sync_rate` lets nodes count separately. If the counters are
+   * not in this process, it returns a promise, which rejects when they cannot be reached.
    */
   take(counters: readonly Counter[], options: CounterOptions): Taken | Promise<Taken>;
   /** Closes connections and timers. */

@@ -1,6 +1,7 @@
 /**
  * Expressions of templates: a subset of Lua 5.1, parsed once and evaluated without code generation. An expression reads
- * values of a request; it cannot call functions, loop or change anything, so its cost is linear in its length.
+ * values of a request; it can call three methods of strings, but no other functions, and cannot loop or change
+ * anything, so its cost is linear in its length.
  *
  * Operators by precedence, lowest first, as in Lua (reference manual, section 2.5.6): `or`; `and`; `==` `~=`; `..`,
  * which is right-associative; `not`. nil and false are false; every other value is true, including the empty string.

@@ -1,6 +1,6 @@
 /**
- * The size of a pattern with its repetitions expanded, computed without compiling it, which would cost time and memory
- * in proportion to it.
+ * The size of a pattern with its repetitions expanded. It is computed without compiling the pattern, because the time
+ * and memory of a compilation are proportional to this size.
  */
 
 /** After an atom: `{n}`, `{n,}`, `{n,m}`. Other text in braces is literal. */

@@ -25,7 +25,7 @@ export interface BodySink {
   finish(trailers: string): void;
 }
 
-/** Not requested yet, read by a plugin, sent to the upstream, discarded. */
+/** Not requested at the moment, read for a plugin, sent to the upstream, discarded. */
 type Use = "held" | "gathered" | "forwarded" | "dropped";
 
 export class ClientBody {
@@ -85,7 +85,8 @@ export class ClientBody {
   }
 
   /**
-   * Returns the complete body; null when longer than `limit` bytes. It is still forwarded. Rejects with BodyLostError.
+   * Returns the complete body; null if it is longer than `limit` bytes, or if an earlier call found it longer than its
+   * own limit. The body is still forwarded. Rejects with BodyLostError if the client disconnects.
    */
   async read(limit: number): Promise<Buffer | null> {
     if (this.#whole === null) {

@@ -105,7 +105,8 @@ export abstract class EngineExchange<Context extends EngineExchangeContext, Upst
   }
 
   /**
-   * Whether the upstream's body is discarded: it sends one if a plugin has changed the client's HEAD to another method.
+   * Whether the body of the upstream's response is discarded: the upstream sends one if a plugin has changed the
+   * client's HEAD to another method.
    */
   protected get dropsBody(): boolean {
     return this.exchange.request.method === "HEAD";
@@ -162,7 +163,8 @@ export abstract class EngineExchange<Context extends EngineExchangeContext, Upst
 }
 
 /**
- * A failed connection to a name with several addresses is an AggregateError without a message: one error per address.
+ * A failed connection to a name with several addresses causes an AggregateError without a message, with one error per
+ * address.
  */
 function reasonOf(error: Error): string {
   if (error instanceof AggregateError && error.message === "") return error.errors.map(reasonOf).join("; ");

@@ -52,7 +52,7 @@ const sent = fc
 
 /** Prefix paths of routes. */
 const matched = fc.constantFrom("/open", "/open/", "/open/in", "/");
-/** Paths of routes that are regular expressions: they can match any part of a path, even half an escape. */
+/** Route paths that are regular expressions: a match can end anywhere in a path, even within an escape. */
 const expressions = [/^\/open[^/]*/, /^\/open\/.*%/, /^\/[^/]*\/?/, /^\/open\/?\.*/] as const;
 
 /** RFC 3986 section 5.2.4, step by step, after section 6.2.2.2: unreserved characters are decoded first. */

@@ -193,7 +193,7 @@ export class LiveExchange implements Exchange {
 
   replaceBody(body: Buffer): void {
     if (this.body === null) {
-      // The head of an upgrade request has no length, so that bytes of a body would be read as those of the tunnel.
+      // The head of an upgrade request has no length, so bytes of a body would be read as data of the tunnel.
       if (this.request.header("upgrade") !== undefined) return;
       this.body = new ClientBody(0, () => {});
       this.body.end("");
@@ -227,7 +227,7 @@ export class LiveExchange implements Exchange {
     return this.#upstreamEdits === null ? headers : this.#upstreamEdits.applyTo(headers);
   }
 
-  /** The client's trailers (lines of a head) that are forwarded to the upstream. */
+  /** Returns those of the client's trailers (lines in wire format) that are forwarded to the upstream. */
   forwardedTrailers(lines: string): string {
     return this.#upstreamEdits === null || lines === "" ? lines : this.#upstreamEdits.passedLines(lines);
   }

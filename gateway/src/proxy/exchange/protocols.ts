@@ -10,7 +10,9 @@ const GRPC = /^application\/grpc(?:$|[+;\s])/i;
 
 export const isGrpc = (request: IncomingRequest): boolean => GRPC.test(request.header("content-type") ?? "");
 
-/** Whether the upstream speaks only gRPC. With other protocols, the content type of the request decides. */
+/**
+ * Whether the upstream speaks only gRPC. For other services, the content type of a request shows whether it is gRPC.
+ */
 export const isGrpcService = ({ protocol }: Service): boolean => protocol === "grpc" || protocol === "grpcs";
 
 const STATUS = /^\d{1,2}$/;

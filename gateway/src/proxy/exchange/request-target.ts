@@ -11,7 +11,7 @@ export interface RequestTarget {
   readonly sentPath: string;
   /** Host and port of an absolute-form target (RFC 9112 section 3.2.2), which override the Host header. */
   readonly authority: string | null;
-  /** True when `escapePath` would change nothing. */
+  /** True only if `escapePath` would not change the path; false for every path that was normalised. */
   readonly plain: boolean;
 }
 
@@ -40,7 +40,7 @@ const DOT_SEGMENT_PARAMETER = /\/\.\.?;/;
 
 /**
  * Parses origin form (`/a?b`) and absolute form (`http://host/a?b`), in time linear in the length. A fragment is not
- * part of a target (RFC 9112 section 3.2), and servers disagree on its meaning.
+ * part of a target (RFC 9112 section 3.2), and servers disagree on its meaning: a target with one is refused.
  */
 export function parseRequestTarget(target: string): RequestTarget | GatewayErrorName {
   if (target.charCodeAt(0) === SLASH) return parseOrigin(target, null);

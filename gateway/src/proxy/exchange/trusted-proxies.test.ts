@@ -13,7 +13,7 @@ const cases: readonly (readonly [
   value: string | undefined,
   client: string,
 ])[] = [
-  ["the peer when it is not trusted", "x-real-ip", "9.9.9.9", "1.1.1.1", "9.9.9.9"],
+  ["the peer when the peer is not trusted", "x-real-ip", "9.9.9.9", "1.1.1.1", "9.9.9.9"],
   ["the address that a trusted peer names", "x-real-ip", "10.0.0.1", "1.1.1.1", "1.1.1.1"],
   ["the peer when a trusted peer names no client", "x-real-ip", "10.0.0.1", undefined, "10.0.0.1"],
   ["the peer when a trusted peer sends an invalid address", "x-real-ip", "10.0.0.1", "client", "10.0.0.1"],

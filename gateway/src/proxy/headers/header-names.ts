@@ -9,14 +9,16 @@ export interface GatewayHeaderNames {
   readonly upstreamLatency: HeaderName;
   readonly proxyLatency: HeaderName;
   readonly responseLatency: HeaderName;
-  /** All names in lower case. Headers with these names that another Sluice gateway has sent are dropped. */
+  /**
+   * All names in lower case. Received headers with these names, such as those of another Sluice gateway, are dropped.
+   */
   readonly all: ReadonlySet<string>;
 }
 
 /** Identification of the gateway in headers. */
 export interface HeaderStyle {
   readonly names: GatewayHeaderNames;
-  /** `sluice/1.2.3` for Server and Via; null omits both. */
+  /** `sluice/1.2.3` for Server and Via; null: it is added to neither. */
   readonly gateway: string | null;
   readonly latencies: boolean;
 }
@@ -63,7 +65,7 @@ export function connectionNames(connection: string | undefined): ReadonlySet<str
 
 const usualConnections: ReadonlySet<string> = new Set(["keep-alive", "Keep-Alive", "close", "Upgrade", "upgrade"]);
 
-/** Receives headers one by one, as the text of a head or as a list. */
+/** Receives headers one by one, and collects them as the text of a head or as a list. */
 export interface HeaderSink {
   add(header: HeaderName, value: string): void;
 }

@@ -86,7 +86,10 @@ export function addGatewayUpstreamHeaders(
   sink.add(names.requestId, exchange.id);
 }
 
-/** Whether a client's header (in lower case) is dropped, including spellings that upstreams may confuse with it. */
+/**
+ * Whether a client's header (name in lower case) is dropped. Names that upstreams may confuse with a dropped one are
+ * dropped too.
+ */
 export const isStrippedHeader = (lower: string): boolean => isStrippedName(foldedName(lower));
 
 const isStrippedName = (folded: string): boolean => strippedNames.has(folded) || isIdentityName(folded);
@@ -97,7 +100,7 @@ const trustedHeader = (request: IncomingRequest, name: string): string | undefin
 /**
  * The Host of one attempt: the client's if the route preserves it, else the target's or the upstream's.
  *
- * @param target null: any target
+ * @param target Null: the target's own Host is ignored; `withTargetHost` inserts it later
  */
 export function upstreamHostFor({ compiledRoute, request }: LiveExchange, target: UpstreamTarget | null): string {
   if (compiledRoute.upstream === null || (compiledRoute.route.preserve_host && request.host !== ""))

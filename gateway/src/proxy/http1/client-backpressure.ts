@@ -15,7 +15,7 @@ export interface ClientBackpressureOptions {
 
 /** Bytes of pipelined requests that are buffered while another request is under way. */
 const MAX_PIPELINED = 65_536;
-/** Pipelined bytes up to this number are not counted. */
+/** Counting begins when there are more pipelined bytes than this. */
 const MIN_COUNTED = 4096;
 
 export class ClientBackpressure {
@@ -26,7 +26,7 @@ export class ClientBackpressure {
   readonly #pace: MinRateTimer;
   readonly #memory: ClientMemory;
   readonly #close: () => void;
-  /** Null until the client leaves data unread, or sends requests ahead of time. */
+  /** Null until the client leaves data unread or sends requests ahead of time, or a tunnel needs it. */
   #account: MemoryAccount | null = null;
   /** Pipelined bytes, as counted in the account. */
   #ahead = 0;

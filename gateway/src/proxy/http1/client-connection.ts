@@ -193,7 +193,7 @@ export class ClientConnection implements Http1ClientSide, TrafficCounters {
   #advance(): void {
     while (this.#input.length > 0) {
       if (this.#state === HEAD) {
-        // After a request that ends synchronously, its caller continues: recursion would overflow the stack.
+        // When a request ends synchronously, the call that began it continues: recursion could overflow the stack.
         if (this.#isBeginning || !this.#readHead()) break;
       } else if (this.#state === BODY && this.#body?.wanted) {
         // A fault ends the reading of chunks.
@@ -340,7 +340,7 @@ export class ClientConnection implements Http1ClientSide, TrafficCounters {
     }
   }
 
-  /** Answers a request that is not an exchange. */
+  /** Answers a request for which no exchange was opened. */
   #refuse(
     response: GatewayResponse,
     { isLast, bodiless }: { readonly isLast: boolean; readonly bodiless: boolean },

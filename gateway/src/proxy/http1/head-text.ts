@@ -1,4 +1,4 @@
-/** Heads as text to send: forwarded fields are copied from the received bytes, whole runs of lines at once. */
+/** Heads as text to send: forwarded fields are copied from the received bytes, several consecutive lines at a time. */
 import type { HeaderEditList, HeaderName } from "@sluice/plugin-sdk";
 import type { HeaderSink } from "../headers/header-names.ts";
 import { DROP, type FieldSection, ID, nameAt, PLAIN, STRIDE, valueAt } from "./parse/fields.ts";
@@ -39,7 +39,7 @@ export function passedLines(section: FieldSection, dropped: DropTable, edits: He
 
 /**
  * Builds a head: first the gateway's own lines, each of which begins with the line end of the previous line, then
- * forwarded lines, which include their line ends. To add one of the gateway's own lines, of which an exchange has about
+ * forwarded lines, which include their line ends. Adding one of the gateway's own lines, of which an exchange has about
  * a dozen, thus takes a single concatenation of two strings.
  */
 export class HeadText implements HeaderSink {

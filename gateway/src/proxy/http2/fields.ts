@@ -37,7 +37,7 @@ export function responseFields(status: number, headers: readonly string[]): stri
   return fields;
 }
 
-/** Forwarded trailers by name. Fields that frame, route or authenticate are dropped (RFC 9110 section 6.5.1). */
+/** Forwarded trailers by name. Fields that affect framing, routing or identity are dropped (RFC 9110 section 6.5.1). */
 export function passedTrailers(flat: readonly string[]): OutgoingHttpHeaders {
   const trailers: Record<string, string[]> = Object.create(null);
   for (let at = 0; at < flat.length; at += 2) {

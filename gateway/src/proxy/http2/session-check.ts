@@ -21,8 +21,9 @@ export interface SessionCheckOptions {
 /** Bytes of a frame header. */
 const FRAME = 9;
 /**
- * Bytes of control frames that every client may send, including body bytes that were not read yet. In addition a client
- * may send as many bytes as it was sent: WINDOW_UPDATE answers DATA, and SETTINGS and PING need replies.
+ * Bytes that every client may send in addition to those that `came` counts: body bytes that have not been read yet, and
+ * 64 kB of control frames. A client may also send as many bytes as the gateway has sent to it, because it answers DATA
+ * with WINDOW_UPDATE and must reply to SETTINGS and PING.
  */
 const ALLOWED = CONNECTION_WINDOW + 65_536;
 /** Bytes forgiven at each check, for body frames that arrive after their stream was reset. */
@@ -35,9 +36,9 @@ export class SessionCheck {
   readonly #options: SessionCheckOptions;
   /** Bytes of heads and bodies, with frame headers. */
   #content = 0;
-  /** Bytes received at the last check that saw new bytes. */
+  /** All bytes received up to the last check that saw new bytes. */
   #read = 0;
-  /** Time of that check by `performance.now()`. */
+  /** Time by `performance.now()` of the last check that saw new bytes, or no request under way. */
   #cameAt = performance.now();
   #isAsked = false;
 

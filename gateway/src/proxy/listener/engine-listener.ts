@@ -1,4 +1,4 @@
-/** The listener of every engine: admits and counts clients, also behind TLS, and drains their connections. */
+/** The listener of every engine: admits and counts clients, with and without TLS, and drains their connections. */
 import type { AddressInfo, Server, Socket } from "node:net";
 import { TLSSocket } from "node:tls";
 import type { Connections } from "../../metrics/metrics.ts";
@@ -36,7 +36,10 @@ export interface ClientEngine {
   /** Receives a connection after its TLS handshake. */
   readonly serveTls: (socket: TLSSocket) => void;
   readonly counts: () => Pick<Connections, "active" | "writing" | "requests">;
-  /** Closes idle connections, and active ones after their response. A promise resolves when all clients have gone. */
+  /**
+   * Closes idle connections, and active ones after their response. A returned promise resolves when all clients have
+   * gone.
+   */
   readonly drain: () => unknown;
   /** Destroys all connections of clients. */
   readonly destroy: () => void;

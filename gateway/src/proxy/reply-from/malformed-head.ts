@@ -6,7 +6,7 @@ import type { RawHeaders } from "../headers/client-headers.ts";
 import { connectionNames } from "../headers/header-names.ts";
 import { defaultHeadLimits } from "../http1/parse/head-parser.ts";
 
-/** As in the http1 engine: `keep-alive`, `close` and `upgrade` are not counted. */
+/** As in the http1 engine, except that `keep-alive`, `close` and `upgrade` in a list count too. */
 const MOST_CONNECTION_OPTIONS = 32;
 
 /** Digits without leading zeros: parsers disagree on other forms (RFC 9110 section 8.6). */

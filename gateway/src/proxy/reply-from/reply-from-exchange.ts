@@ -28,7 +28,7 @@ export interface ReplyFromExchangeContext extends EngineExchangeContext {
   readonly bodyPace: MinRateLimits;
   /** Limits for reading responses. */
   readonly sendPace: MinRateLimits;
-  /** Called once when the exchange is over. */
+  /** Called once for each request, when it is over. */
   readonly ended: () => void;
 }
 

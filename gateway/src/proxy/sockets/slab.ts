@@ -16,7 +16,8 @@ export const WORTHWHILE = 32_768;
 const MOST_FREE = 4_194_304;
 
 /**
- * Free memory by size. Buffers only: each slab object is used once, so that a late reference never reaches it again.
+ * Free memory by size. Buffers only: each slab object is used once, so that a late `hold` or `release` throws instead
+ * of affecting the memory's next owner.
  */
 const free: Readonly<Record<number, Buffer[]>> = { [SLAB_SIZE]: [], [TLS_SLAB_SIZE]: [] };
 

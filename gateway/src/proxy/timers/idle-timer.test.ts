@@ -9,7 +9,7 @@ function block(milliseconds: number): void {
 
 const turn = (milliseconds = 0) => new Promise((resolve) => setTimeout(resolve, milliseconds));
 
-test("a watchdog fires once, and not if it was stopped or restarted", async () => {
+test("a watchdog fires once after the delay of its last `start`, and not after `stop`", async () => {
   const alarms: number[] = [];
   const began = performance.now();
   const watchdog = new IdleTimer(() => alarms.push(performance.now() - began));

@@ -94,7 +94,7 @@ export class StreamMinRateTimer {
     this.#moving = this.#turns.moving;
   }
 
-  /** Called when the watchdog expires. Only here the progress of the other streams is taken into account. */
+  /** Called when the watchdog expires. Only here is the progress of the other streams taken into account. */
   #look(): void {
     const turns = this.#turns;
     const now = performance.now();

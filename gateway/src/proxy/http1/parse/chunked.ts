@@ -56,7 +56,7 @@ const TRAILERS = 13;
  *         const what = scanner.next(bytes, at, end);
  *         at = scanner.position;
  *         CHUNK_DATA: [scanner.dataStart, scanner.dataEnd) is data; go on
- *         CHUNK_END:  the body ended at `at`, `scanner.trailers` are there; stop
+ *         CHUNK_END:  the body ended at `at`, its trailers are in `scanner.trailers`; stop
  *         CHUNK_MORE: the piece is used up; wait for another
  *         below 0:    a fault; close
  *       }

@@ -7,7 +7,7 @@ export interface ParseFault {
   readonly reason: string;
 }
 
-/** Every fault, in the order of its numbers: -1, -2 and so on. */
+/** All faults, in the order of their numbers: -1, -2 and so on. */
 const faults = {
   method: { status: 400, reason: "the method is not a token" },
   requestLine: { status: 400, reason: "the request line does not consist of method, target and version" },

@@ -8,11 +8,11 @@ import { FieldSection, scanFields } from "./fields.ts";
 import { NO_BODY } from "./framing.ts";
 
 export interface HeadLimits {
-  /** Maximum bytes of the first line: 414 for a request. */
+  /** Maximum bytes of the first line. A request with a longer one is answered 414. */
   readonly line: number;
-  /** Maximum bytes of all header lines with the empty line after them: 431. */
+  /** Maximum bytes of all header lines with the empty line after them. A larger request is answered 431. */
   readonly fields: number;
-  /** Maximum number of header lines: 431. */
+  /** Maximum number of header lines. A request with more is answered 431. */
   readonly count: number;
 }
 

@@ -139,7 +139,7 @@ test("a scan continues at the position at which it stopped, even if the bytes ha
   assert.equal(bytes.toString("latin1", head.methodStart, head.methodEnd), "POST");
 });
 
-test("a head can be reused for many requests, also after an error and an incomplete request", () => {
+test("a head parser can be reused for many requests, also after an error and an incomplete request", () => {
   const head = new RequestHeadParser();
   parsed("PUT http://a/x HTTP/1.0\r\nExpect: x\r\nConnection: keep-alive\r\nContent-Length: 3\r\n\r\n", head);
   const faulty = Buffer.from("GET / HTTP/1.1\r\nHost : a\r\n\r\n");

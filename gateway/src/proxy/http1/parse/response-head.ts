@@ -24,8 +24,8 @@ const FIRST_FINAL = 200;
 const FIRST_REDIRECT = 300;
 
 /**
- * The client receives a 502 for every fault. An interim response (1xx) has a head of its own: `parse` is called
- * again for the next one.
+ * The client receives a 502 for every fault. An interim response (1xx) has a head of its own: `parse` is called again
+ * for the next head.
  */
 export class ResponseHeadParser extends HeadParser {
   /** 100 to 999 */

@@ -22,7 +22,7 @@ import {
 import { fault } from "./faults.ts";
 import { method } from "./head-parser.ts";
 
-/** Start and end of a target's host and port; both are equal in origin and asterisk form. */
+/** Start and end of a target's host and port; start and end are equal in origin and asterisk form. */
 export interface TargetAuthority {
   start: number;
   end: number;
@@ -114,7 +114,7 @@ function portOf(bytes: Buffer, colon: number, end: number): number {
   return port;
 }
 
-/** Whether a host names the host and port of a target; both are valid. */
+/** Whether a Host field names the host and port of a target. Both must be valid. */
 export function sameAuthority(
   bytes: Buffer,
   target: Readonly<TargetAuthority>,

@@ -110,7 +110,7 @@ export class Http1Call extends UpstreamCall<Http1CallListener> implements Http1R
     this.touch();
   }
 
-  /** Does not restart the read timeout: an upstream could send interim responses forever. */
+  /** Does not restart the read timeout, which an upstream could otherwise extend with interim responses. */
   interim(head: ResponseHeadParser): void {
     this.listener.interim(head);
   }

@@ -211,7 +211,7 @@ export class UpstreamSessions {
       place.open.delete(upstream);
       this.#tidy(place);
     };
-    // Streams report the outcome of their requests.
+    // The error is not reported here: each stream reports the outcome of its request.
     session.on("error", leave).on("goaway", leave).once("close", leave);
     for (const waiter of place.waiters) {
       if (!upstream.hasRoom) break;

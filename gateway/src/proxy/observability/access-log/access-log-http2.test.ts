@@ -19,7 +19,7 @@ import { startObservedNode } from "../testing-observed-node.ts";
 
 const parent = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-00";
 
-/** A node in front of an HTTP/1.1 upstream, which delays /held, and a gRPC upstream. */
+/** A node in front of an HTTP/1.1 upstream, which never responds to /held, and a gRPC upstream. */
 async function startNode(context: TestContext, settings: Readonly<Record<string, string>> = {}) {
   const [held, gone] = [signal(), signal()];
   const upstream = await startUpstream(context, (incoming, response) => {

@@ -48,7 +48,7 @@ export function exchangeRecord(exchange: LiveExchange, tellPath: PathFormatter) 
   };
 }
 
-/** Without a route it is unknown which parameters are keys, so the query is never logged. */
+/** The query is never logged: a request that matched no route may hold a key under any name. */
 export function refusalRecord({ id, status, request, peerAddress, duration }: RejectedRequest) {
   return {
     request_id: id,

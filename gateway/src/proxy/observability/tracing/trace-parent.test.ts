@@ -25,7 +25,7 @@ const cases: readonly (readonly [header: string, sampled: boolean | null])[] = [
 ];
 
 for (const [header, sampled] of cases) {
-  test(`${sampled === null ? "refuses" : "accepts"} the traceparent "${header}"`, () => {
+  test(`the parser ${sampled === null ? "refuses" : "accepts"} the traceparent "${header}"`, () => {
     assert.deepEqual(parseTraceParent(header), sampled === null ? null : { traceId, spanId, sampled });
   });
 }

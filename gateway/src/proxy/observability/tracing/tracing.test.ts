@@ -52,7 +52,7 @@ async function startNode(context: TestContext, settings: Readonly<Record<string,
 for (const engine of ["http1", "reply-from"]) {
   const settings = { SLUICE_ENGINE: engine };
 
-  test(`${engine}: starts a trace, with a span for the request and a span for the attempt`, async (context) => {
+  test(`${engine}: the node starts a trace, with a span for the request and a span for the attempt`, async (context) => {
     const { collector, port, trace } = await startNode(context, settings);
     const { got, server, client } = await trace("/open/a?b=secret", { "User-Agent": "test/1", Tracestate: "a=b" });
     const [[request], [call]] = [server, client];
@@ -89,7 +89,7 @@ for (const engine of ["http1", "reply-from"]) {
     assert.equal(collector.resource()["service.name"], "sluice");
   });
 
-  test(`${engine}: continues the sampled trace of a client`, async (context) => {
+  test(`${engine}: the node continues the sampled trace of a client`, async (context) => {
     const { trace } = await startNode(context, { ...settings, SLUICE_TRACING_SAMPLING: "0" });
     const { got, server, client } = await trace("/open", {
       Traceparent: `00-${traceId}-${spanId}-01`,
@@ -100,14 +100,14 @@ for (const engine of ["http1", "reply-from"]) {
     assert.deepEqual([server[0]?.traceId, server[0]?.parentSpanId], [traceId, spanId]);
   });
 
-  test(`${engine}: forwards an unsampled trace header unchanged`, async (context) => {
+  test(`${engine}: the node forwards an unsampled trace header unchanged`, async (context) => {
     const { trace } = await startNode(context, settings);
     const parent = `00-${traceId}-${spanId}-00`;
     const { got, server, client } = await trace("/open", { Traceparent: parent, Tracestate: "a=b" });
     assert.deepEqual([got.traceparent, got.tracestate, server.length, client.length], [parent, "a=b", 0, 0]);
   });
 
-  test(`${engine}: replaces an invalid trace header, and its state`, async (context) => {
+  test(`${engine}: the node replaces an invalid trace header, and its state`, async (context) => {
     const { trace } = await startNode(context, { ...settings, SLUICE_TRACING_SAMPLING: "0" });
     const { got, server } = await trace("/open", { Traceparent: `00-${traceId}-bad-01`, Tracestate: "a=b" });
     assert.match(String(got.traceparent), /^00-[\da-f]{32}-[\da-f]{16}-00$/);
@@ -129,7 +129,7 @@ for (const engine of ["http1", "reply-from"]) {
     ]);
   });
 
-  test(`${engine}: records failures of the upstream and error responses of the gateway`, async (context) => {
+  test(`${engine}: the spans record failures of the upstream and error responses of the gateway`, async (context) => {
     const { trace } = await startNode(context, settings);
     const { status, server, client } = await trace("/down");
     assert.ok(status >= 502);

@@ -26,7 +26,7 @@ import { clientAttributes, clientName, serverAttributes, spanName } from "./attr
 import { formatTraceParent, parseTraceParent, type TraceParent } from "./trace-parent.ts";
 
 export interface TracingPlan {
-  /** Sampled fraction, from 0 to 1, of requests without `traceparent`; other requests follow the sender's decision. */
+  /** Sampled fraction, from 0 to 1, of requests without a valid `traceparent`; others follow the sender's decision. */
   readonly sampling: number;
   /** URL for the export of spans. */
   readonly url: string;
