@@ -1,4 +1,4 @@
-/** Members of a request body that may contain a key: a form, a JSON object or a multipart form. */
+/** The members of a request body where a key may be found: a form, a JSON object or a multipart form. */
 import {
   boundaryOf,
   type ExchangeRequest,

@@ -46,7 +46,7 @@ export class ClientBody {
   #sink: BodySink | null = null;
   #reader: PromiseWithResolvers<void> | null = null;
 
-  /** @param declared Bytes by Content-Length; null when the body is chunked. */
+  /** @param declared Bytes by Content-Length; null without that header. */
   constructor(declared: number | null, onWanted: () => void) {
     this.#declared = declared;
     this.#onWanted = onWanted;

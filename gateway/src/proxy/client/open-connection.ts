@@ -56,7 +56,7 @@ export interface ClientConnectionLimits {
   readonly sendPace: MinRateLimits;
   /** Milliseconds without traffic after which a client is probed. */
   readonly probeInterval: number;
-  /** Requests per connection. */
+  /** Maximum requests per connection. */
   readonly maxRequests: number;
   /** Called for every request, before its route is looked up. */
   readonly onRequest: () => void;

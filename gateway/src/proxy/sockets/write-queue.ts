@@ -2,7 +2,7 @@
 import type { Socket } from "node:net";
 import type { ByteView, HeldBytes } from "./byte-view.ts";
 
-/** Bytes that Node writes as text without another allocation (its stack buffer). */
+/** Maximum bytes that Node writes as text without another allocation (its stack buffer). */
 const MAX_JOINED = 16_384;
 /** Reading from the other side pauses when this many bytes are waiting in the socket. */
 const HIGH_WATER_MARK = 262_144;
