@@ -18,8 +18,8 @@ const defaultMessages: ReadonlyMap<number, string> = new Map([
 const json = { "Content-Type": "application/json; charset=utf-8" };
 
 /**
- * Unlike other messages of the gateway, this one is JSON whatever the client accepts, and has no request id (as in
- * Kong).
+ * Unlike other messages of the gateway, the message of this response is JSON whatever the client accepts, and has no
+ * request id (as in Kong).
  */
 function responseOf({ status_code: status, body, content_type: type }: RequestTerminationConfig, message?: string) {
   if (body !== null) return { status, body, ...(type !== null && { headers: { "Content-Type": headerValue(type) } }) };

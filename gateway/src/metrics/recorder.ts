@@ -10,7 +10,7 @@ export interface RequestTables {
   readonly requestLatency: Table;
 }
 
-/** The name of Kong's only workspace; Kong's dashboards select by it. */
+/** The name of Kong's default workspace; Kong's dashboards select by it. */
 const WORKSPACE = "default";
 
 export class Recorder implements RequestRecorder {

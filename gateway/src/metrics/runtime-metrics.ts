@@ -15,7 +15,8 @@ export interface RuntimeMetricsOptions {
 export type RuntimeMetrics = () => Promise<readonly MetricsPart[]>;
 
 /**
- * Excluded: collecting them visits every socket, or lists every descriptor synchronously, which would stall requests.
+ * Excluded metrics: collecting them visits every socket, or lists every descriptor synchronously, which would stall
+ * requests.
  */
 const left = /^nodejs_active_|^process_open_fds$/;
 

@@ -31,7 +31,7 @@ export class Cell {
   }
 }
 
-/** Fraction of the limit that is dropped together. */
+/** Fraction of the limit that is dropped in one step. */
 const DROPPED_SHARE = 0.1;
 
 /**

@@ -170,7 +170,10 @@ class ThreadPool implements WorkerPool {
     for (const timer of this.#restartTimers.values()) clearTimeout(timer);
   }
 
-  /** @param failures How often in a row the thread of this number ended shortly after its start. */
+  /**
+   * @param failures How often in a row the thread of this number has ended; an end after HEALTHY_LIFETIME counts as the
+   * first
+   */
   #startThread(number: number, failures: number): WorkerThread {
     const began = performance.now();
     const thread = new WorkerThread({

@@ -41,7 +41,7 @@ export class WorkerThread {
   runtime: readonly MetricsPart[] = [];
   /** The last report; null before the first. */
   report: WorkersReport | null = null;
-  /** The thread's counts as of the last request. */
+  /** The thread's counts as last reported; empty before the first report. */
   parts: readonly MetricsPart[] = [];
   readonly #worker: Worker;
   readonly #calls: ThreadCalls<WorkerFunctions>;

@@ -32,7 +32,10 @@ export interface ExchangeRequest {
   /** Server name of the TLS handshake; null without TLS or SNI. */
   readonly serverName: string | null;
   readonly connection: ClientConnection;
-  /** The value of a header, by its lower-case name; several values are joined by ", ". */
+  /**
+   * The value of a header, by its lower-case name. Several values are combined as in Node's `message.headers`: usually
+   * joined by ", ".
+   */
   header(name: Lowercase<string>): string | undefined;
   /** All headers in received order: name, value, name, value. */
   readonly rawHeaders: readonly string[];

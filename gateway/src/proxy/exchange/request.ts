@@ -22,7 +22,10 @@ export interface RequestHead {
   readonly peer: ConnectionPeer;
   /** Null when the request has none. */
   readonly body: ClientBody | null;
-  /** The value of a header, by its lower-case name; several values are joined by ", ". */
+  /**
+   * The value of a header, by its lower-case name. Several values are combined as in Node's `message.headers`: usually
+   * joined by ", ".
+   */
   header(name: string): string | undefined;
   /** All values of a header in received order, not joined. */
   headerValues(name: string): readonly string[];

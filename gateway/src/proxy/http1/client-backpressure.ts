@@ -13,7 +13,7 @@ export interface ClientBackpressureOptions {
   readonly onLate: () => void;
 }
 
-/** Bytes of pipelined requests that are buffered while another request is under way. */
+/** Bytes of pipelined requests at which reading pauses while another request is under way. */
 const MAX_PIPELINED = 65_536;
 /** Counting begins when there are more pipelined bytes than this. */
 const MIN_COUNTED = 4096;

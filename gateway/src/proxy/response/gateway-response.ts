@@ -10,7 +10,7 @@ const NOT_MODIFIED = 304;
 
 export interface GatewayResponse {
   readonly status: number;
-  /** Flat list, including Content-Length. */
+  /** Flat list, with Content-Length unless the status allows no body. */
   readonly headers: readonly string[];
   readonly body: string;
 }

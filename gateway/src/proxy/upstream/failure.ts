@@ -21,7 +21,7 @@ export const connectTimeout = () =>
   new UpstreamError("ETIMEDOUT", "no connection to the upstream within connect_timeout");
 export const unaskedProtocol = () => unreadable("it switches to a protocol that the client did not ask for");
 export const tooManyInterims = () => unreadable("too many interim responses precede it");
-/** @param reason The parser's reason */
+/** @param reason What is wrong with the response */
 export const unreadable = (reason: string) => new UpstreamError("HPE_INVALID", `the upstream's response: ${reason}`);
 
 export const errorCodeOf = (error: Error): string =>

@@ -10,7 +10,10 @@ import { headerIdOf, knownId, LOOKALIKE } from "./names.ts";
 export const ID = 0xff;
 /** In `kinds`: the line is `Name: value` with one space and no trailing whitespace, so its bytes can be copied. */
 export const PLAIN = 0x200;
-/** In `kinds`: the field is not forwarded. It is hop-by-hop, listed in Connection, or forbidden in trailers. */
+/**
+ * In `kinds`: the field is not forwarded. It is hop-by-hop, resembles a framing or hop-by-hop field, is listed in
+ * Connection, or is forbidden in trailers.
+ */
 export const DROP = 0x400;
 
 /** Entries per field in `offsets`: start and end of the name, start and end of the value without whitespace. */
@@ -205,7 +208,7 @@ export function rawHeaders(section: FieldSection): string[] {
   return flat;
 }
 
-/** Flat list in received order, without hop-by-hop fields. */
+/** Flat list in received order, without the fields that are marked with DROP. */
 export function passedFields(section: FieldSection): string[] {
   const flat: string[] = [];
   for (let index = 0; index < section.count; index++) {

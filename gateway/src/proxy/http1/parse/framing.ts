@@ -39,7 +39,7 @@ export const found = {
   expect: -1,
 };
 
-/** Reads the fields into `found` and marks hop-by-hop fields with DROP. Returns 0 or a fault. */
+/** Reads the fields into `found` and marks those that are not forwarded with DROP. Returns 0 or a fault. */
 export function findFraming(section: FieldSection): number {
   const { bytes, kinds, offsets, count } = section;
   found.host = -1;

@@ -1,6 +1,6 @@
 /**
  * Span attributes by OpenTelemetry's semantic conventions for HTTP (1.23 and later). They contain no query, and no
- * headers except Host and User-Agent.
+ * headers except Host, User-Agent, and the client's address that a trusted proxy reports.
  */
 import type { Attributes } from "@opentelemetry/api";
 import type { ForwardPlan, LiveExchange } from "../../exchange/live-exchange.ts";
