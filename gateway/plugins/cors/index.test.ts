@@ -83,7 +83,12 @@ const preflights: readonly Variant[] = [
 
 const responses: readonly Variant[] = [
   ["Access-Control-Allow-Origin: * by default", {}, plain, { "access-control-allow-origin": "*" }],
-  ["Access-Control-Allow-Origin: * also for a request without an origin", {}, {}, { "access-control-allow-origin": "*" }],
+  [
+    "Access-Control-Allow-Origin: * also for a request without an origin",
+    {},
+    {},
+    { "access-control-allow-origin": "*" },
+  ],
   [
     "only Vary for a request without an origin, with allow_origin_absent: false",
     { allow_origin_absent: false },

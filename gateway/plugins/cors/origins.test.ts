@@ -23,7 +23,12 @@ const variants: readonly (readonly [
   ["no origin with another scheme", ["http://a.test", "http://b.test"], "https://a.test", null],
   ["no origin with another port", ["http://a.test", "http://b.test"], "http://a.test:8080", null],
   ["no origin with a longer host", ["http://a.test", "http://b.test"], "http://a.test.evil.test", null],
-  ["no origin if several hosts without a scheme are configured, as in Kong", ["a.test", "b.test"], "https://a.test", null],
+  [
+    "no origin if several hosts without a scheme are configured, as in Kong",
+    ["a.test", "b.test"],
+    "https://a.test",
+    null,
+  ],
   ["an origin with an app's scheme", ["app://local", "https://a.test"], "app://local", "app://local"],
   ["no null origin unless it is listed", ["http://a.test", "http://b.test"], "null", null],
   ["a null origin if it is listed", ["http://a.test", "null"], "null", "null"],
@@ -61,7 +66,12 @@ const variants: readonly (readonly [
     "http://a.test:80",
     "http://a.test",
   ],
-  ["no origin that a regex with anchors excludes", ["^http://(.*[.])?a\\.test(:(80|90))?$"], "http://a.test:8000", null],
+  [
+    "no origin that a regex with anchors excludes",
+    ["^http://(.*[.])?a\\.test(:(80|90))?$"],
+    "http://a.test:8000",
+    null,
+  ],
   [
     "no origin that only begins with an alternative of the regex",
     ["https://a\\.test|https://b\\.test"],

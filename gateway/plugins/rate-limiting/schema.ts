@@ -75,7 +75,11 @@ const schema = record(
       text({ description: "The header to count by if limit_by is header.", rule: "header-name", maxLength: 256 }),
     ),
     path: nullable(
-      text({ description: "The path whose requests share a counter if limit_by is path.", rule: "path", maxLength: 1024 }),
+      text({
+        description: "The path whose requests share a counter if limit_by is path.",
+        rule: "path",
+        maxLength: 1024,
+      }),
     ),
     policy: choice(["local", "cluster", "redis"], {
       description:
