@@ -4,9 +4,10 @@
  * writer then removes the marks.
  *
  * 1. One resource of the batch, its record, is written first. Its `BATCH_COMPLETE` does not name the batch yet.
- * 2. All other resources are written with `BATCH`. Those to be removed stay unchanged and also carry `BATCH_REMOVE`.
- * 3. The record's `BATCH_COMPLETE` is set to the batch, provided that the record still has the version of step 1. A
- *    reader that sees this value knows that all other resources have been written.
+ * 2. All other resources are written with `BATCH`. Those to be removed keep their content and also carry
+ *    `BATCH_REMOVE`.
+ * 3. The record's `BATCH_COMPLETE` is set to the batch, provided that it still has the value of step 1. A reader that
+ *    sees the new value knows that all other resources have been written.
  * 4. When the nodes run the batch, the resources with `BATCH_REMOVE` are deleted and the others lose their marks, the
  *    record last.
  *

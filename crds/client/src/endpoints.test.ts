@@ -43,7 +43,7 @@ const cases: [string, Resource[], string | undefined, unknown][] = [
   ],
   ["the only port, whatever its name", [slice([{ addresses: ["10.0.0.1"] }], [{ port: 5 }])], "http", ["10.0.0.1:5"]],
   [
-    "each address once and sorted, even if two slices contain it",
+    "each address once, in sorted order, even if two slices contain it",
     [slice([{ addresses: ["10.0.0.2"] }, { addresses: ["10.0.0.1"] }]), slice([{ addresses: ["10.0.0.2"] }])],
     "http",
     ["10.0.0.1:8080", "10.0.0.2:8080"],

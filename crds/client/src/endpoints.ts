@@ -24,12 +24,12 @@ const list = (value: unknown): readonly unknown[] => (Array.isArray(value) ? val
 
 const records = <Record>(value: unknown): readonly Record[] => list(value).map((item) => Object(item) as Record);
 
-/** A slice may also contain host names (addressType FQDN), which no controller creates any more. */
+/** A slice may also contain host names (addressType FQDN). No controller creates such slices any more. */
 const isAddress = (address: unknown): address is string => typeof address === "string" && isIP(address) !== 0;
 
 /**
- * The cluster IP of a core Service, which kube-proxy routes to its current endpoints; null if it has none (headless or
- * ExternalName).
+ * A core Service's cluster IP, from which kube-proxy forwards to the current endpoints; null if the Service has none
+ * (headless or ExternalName).
  */
 export function clusterAddressOf({ spec }: Resource, port: number): ServiceEndpoint | null {
   const address = spec?.clusterIP;

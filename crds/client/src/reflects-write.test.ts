@@ -11,7 +11,7 @@ const resource = (metadata: Partial<Resource["metadata"]>): Resource => ({
   metadata: { name: "users", namespace: "default", uid: "u", generation: 2, resourceVersion: "100", ...metadata },
 });
 
-/** Description and value of the resource as read, the write, and whether the resource reflects the write. */
+/** The resource as read, with its description; the write; and whether the resource reflects the write. */
 const sights: readonly (readonly [string, Resource | undefined, Partial<WrittenResource>, boolean])[] = [
   ["the written generation", resource({}), { generation: 2 }, true],
   ["a later generation", resource({ generation: 3 }), { generation: 2 }, true],
@@ -21,14 +21,24 @@ const sights: readonly (readonly [string, Resource | undefined, Partial<WrittenR
   ["the written version of a Secret", resource({}), { resourceVersion: "100" }, true],
   ["a later version of a Secret", resource({ resourceVersion: "1000" }), { resourceVersion: "999" }, true],
   ["an earlier version of a Secret", resource({ resourceVersion: "99" }), { resourceVersion: "100" }, false],
-  ["the written version in a directory", resource({ resourceVersion: "hash" }), { resourceVersion: "hash" }, true],
-  ["a different version in a directory", resource({ resourceVersion: "hash" }), { resourceVersion: "other" }, false],
+  [
+    "the written version of a resource in a directory",
+    resource({ resourceVersion: "hash" }),
+    { resourceVersion: "hash" },
+    true,
+  ],
+  [
+    "a different version of a resource in a directory",
+    resource({ resourceVersion: "hash" }),
+    { resourceVersion: "other" },
+    false,
+  ],
   ["any resource, if the write names no version", resource({}), {}, true],
   ["the absence of a deleted resource", undefined, { deleted: true }, true],
   ["a deleted resource that is still present", resource({}), { deleted: true, uid: "u" }, false],
   ["a new object with the name of a deleted resource", resource({ uid: "new" }), { deleted: true, uid: "u" }, true],
 ];
 for (const [what, held, wanted, expected] of sights)
-  test(`the write is ${expected ? "visible" : "not visible"} in ${what}`, () => {
+  test(`reflectsWrite returns ${expected} for ${what}`, () => {
     assert.equal(reflectsWrite(held, { ...written, ...wanted }), expected);
   });

@@ -2,7 +2,10 @@
 import type { WrittenResource } from "@sluice/model";
 import type { Resource } from "./resource.ts";
 
-/** Kubernetes versions of one resource are increasing numbers (KEP-5504); those of a directory are opaque strings. */
+/**
+ * In a cluster, the versions of one resource are increasing numbers (KEP-5504); in a directory, they are opaque
+ * strings.
+ */
 const atLeast = (is: string | undefined, wanted: string): boolean =>
   is === wanted || (/^\d+$/.test(is ?? "") && /^\d+$/.test(wanted) && BigInt(is ?? 0) >= BigInt(wanted));
 

@@ -64,9 +64,10 @@ export interface Ref {
 }
 
 /**
- * Selects resources of a kind; by default all. Only Secrets meant for Sluice are requested: those with the label
- * `sluice.dev/credential`, and those of type kubernetes.io/tls, because cert-manager and other writers of certificates
- * do not set Sluice's label. If both selectors are given, a resource must match both.
+ * Selects resources of a kind; by default all. If both `labels` and `fields` are given, a resource must match both.
+ *
+ * Callers request only those Secrets that are meant for Sluice: Secrets with the label `sluice.dev/credential`, and
+ * Secrets of type kubernetes.io/tls, because cert-manager and other writers of certificates do not set Sluice's label.
  */
 export interface Selectors {
   readonly namespace?: string;
@@ -90,7 +91,7 @@ export interface Observer {
   /**
    * Called with the error when a read of the kind fails, and with null when a later read succeeds. The end of a stream
    * is not reported, nor is an interruption that the next attempt bridges. For status reports, which also count `lost`
-   * as trouble until `replaced`.
+   * as trouble until a read succeeds.
    */
   trouble?(error: Error | null): void;
 }
@@ -98,8 +99,8 @@ export interface Observer {
 export interface WatchOptions extends Selectors {
   readonly signal: AbortSignal;
   /**
-   * Whether Sluice's own kinds are delivered with managedFields and kubectl's last-applied annotation. These take more
-   * memory than all other members together. Default true.
+   * Whether resources are delivered with kubectl's last-applied annotation, and Sluice's own kinds also with
+   * managedFields. These take more memory than all other members together. Default true.
    */
   readonly bookkeeping?: boolean;
 }
@@ -246,7 +247,10 @@ export interface StateBackend {
   key(): Promise<Buffer>;
   /** The manifest's text and version; null if there is none. */
   manifest(): Promise<{ readonly text: string; readonly version: string } | null>;
-  /** Returns the new version. Rejects with a Conflict when the manifest's version is not `before` (null: it exists). */
+  /**
+   * Returns the new version. Rejects with a Conflict when the manifest's version is not `before` (null: when a manifest
+   * exists).
+   */
   putManifest(text: string, before: string | null): Promise<string>;
   /** Names of all parts, used or not. */
   parts(): Promise<readonly string[]>;

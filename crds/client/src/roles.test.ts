@@ -1,6 +1,6 @@
 /**
- * The chart's roles grant exactly the permissions that the clients of this folder need; test/cluster tests RBAC on a
- * real API server.
+ * The chart's roles grant exactly the permissions for Sluice's kinds that the clients of this folder need; test/cluster
+ * tests the roles on a real API server.
  */
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
@@ -29,7 +29,7 @@ const verbsOf = (rules: readonly Rule[] | undefined, status: "" | "/status") =>
     )
     .map(({ resources, verbs }) => ({ resources: resources.map((name) => name.replace(status, "")).sort(), verbs }));
 
-test("the operator's role reads every kind and writes nothing but conditions", () => {
+test("the operator's role permits reading all Sluice kinds, and patching only their status", () => {
   const { cluster } = role("operator");
   assert.deepEqual(verbsOf(cluster, ""), [{ resources: plurals, verbs: ["get", "list", "watch"] }]);
   assert.deepEqual(verbsOf(cluster, "/status"), [{ resources: plurals, verbs: ["patch"] }]);
@@ -47,7 +47,7 @@ test("the roles for watched resources contain no cluster-scoped resource, so tha
   }
 });
 
-test("the admin listener's role writes every kind and never its status", () => {
+test("the admin listener's role permits writing all Sluice kinds, but not their status", () => {
   const { cluster, home } = role("admin");
   const verbs = ["get", "list", "watch", "create", "patch", "delete"];
   assert.deepEqual(verbsOf(cluster, ""), [{ resources: plurals, verbs }]);

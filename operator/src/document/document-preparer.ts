@@ -27,8 +27,8 @@ export function createDocumentPreparer(clusterState: ClusterState, batches: Batc
   /**
    * Only one preparation may run at a time. Changes after its first step go into the next one.
    *
-   * @param changed `refKey`s of resources whose meaning changed since the last completed preparation was started;
-   * null: unknown.
+   * @param changed `refKey`s of resources in which more than status and bookkeeping changed since the last completed
+   * preparation was started; null: unknown.
    */
   return function* prepare(changed: ReadonlySet<string> | null): TimeSliced<PreparedDocument> {
     let resources = clusterState;

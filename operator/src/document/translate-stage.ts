@@ -76,7 +76,9 @@ export function createTranslateStage(options: TranslateStageOptions): TranslateS
     lastValid,
   });
   const prepareDocument = createDocumentPreparer(clusterState, batches, translator);
-  /** `refKey`s of resources whose meaning changed since the last translation was started. */
+  /**
+   * `refKey`s of resources in which more than status and bookkeeping changed since the last translation was started.
+   */
   let changed = new Set<string>();
   /** Whether the last translation completed: otherwise it is unknown what has changed since. */
   let isLastComplete = false;

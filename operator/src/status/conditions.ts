@@ -14,7 +14,10 @@ export interface Problem {
   readonly reason: string;
   /** A sentence that says what to change. */
   readonly message: string;
-  /** Set for a resource's first problem only: what is served, as the end of a sentence. Absent: the message says it. */
+  /**
+   * Set for a resource's first problem only: what is served, as the end of a sentence. Absent: the message says what is
+   * served.
+   */
   readonly outcome?: string;
 }
 

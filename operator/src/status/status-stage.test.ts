@@ -73,10 +73,7 @@ function scene(t: TestContext) {
     },
     hosts: (revision: number) =>
       [...(documents[revision - 1]?.built.snapshot.services.values() ?? [])].map(({ host }) => host),
-    /**
-     * Lets the nodes acknowledge this revision, and waits until all statuses that do not wait for a later one are
-     * synced.
-     */
+    /** Lets the nodes acknowledge this revision, and gives the stage 30 turns of the event loop to write statuses. */
     async acknowledge(revision: number) {
       state.acknowledged = revision;
       progress.emit(null);
@@ -95,7 +92,7 @@ test("a change during the preparation of a document is programmed with the next 
   };
   services("a", 4000);
   await settled();
-  // So many Services take several turns.
+  // The translation of so many Services takes several turns of the event loop.
   services("b", 950);
   let turns = 0;
   await settled(() => {

@@ -26,7 +26,7 @@ const MAX_NAMED_NODES = 10;
 export function createStatusSync(options: StatusSyncOptions) {
   const { clusterState, programmed, publisher, writer, isIdle = () => true, now = () => performance.now() } = options;
   const unsettled = new Set<string>();
-  /** Unsettled resources that were marked as one of very many. */
+  /** Unsettled resources that were last marked dirty with `many`. */
   const bulk = new Set<string>();
   /** When the last resource was added to `bulk`. */
   let bulkSince = 0;

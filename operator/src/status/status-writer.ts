@@ -85,7 +85,10 @@ export function createStatusWriter(options: StatusWriterOptions) {
     }
   }
 
-  /** Logs only the first of the writes that fail before the next retry: an unavailable API server fails thousands. */
+  /**
+   * Logs only the first of the writes that fail before the next retry: while the API server is unavailable, thousands
+   * fail.
+   */
   function recordFailure(key: string, { message }: Error): void {
     failures++;
     if (failures === 1) log.warn({ resource: key, reason: message }, "cannot write status, trying again");
@@ -109,8 +112,8 @@ export function createStatusWriter(options: StatusWriterOptions) {
     const due: string[] = [];
     let next = Number.POSITIVE_INFINITY;
     for (const [key, one] of failed) {
-      // The conditions were not requested within the longest retry delay after the retry was due: the resource is
-      // deleted.
+      // The conditions were not requested within the longest retry delay after the retry was due: the resource counts
+      // as deleted.
       if (now() - one.until > retryInterval * 2 ** MAX_DOUBLINGS) failed.delete(key);
       else if (one.until > now()) next = Math.min(next, one.until);
       else if (!one.asked) {

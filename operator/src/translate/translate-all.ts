@@ -79,7 +79,10 @@ export function createTranslateAll(cache: TranslationCache<ResourceTranslation>,
     const slices = createEndpointSliceIndex(clusterState.EndpointSlice.values());
     const grants = createGrantIndex(clusterState.ReferenceGrant.values());
     const found = lookups.lookupsIn(clusterState, grants);
-    /** Functions that add the placeholders of a kind after all of its valid entities, so that these claim first. */
+    /**
+     * Functions that add the stand-ins for resources of a kind. They run after all valid entities of the kind, so that
+     * the valid entities claim first.
+     */
     let postponed: (() => void)[] = [];
 
     function addProblem(owner: Owner, problem: Problem): void {
@@ -124,8 +127,8 @@ export function createTranslateAll(cache: TranslationCache<ResourceTranslation>,
     }
 
     /**
-     * Replaces a protecting plugin by a stand-in: its requests are answered with 503, unless another plugin protects
-     * them.
+     * Replaces a plugin that may protect by a stand-in: requests in its scope are answered with 503, unless an enabled
+     * plugin with the same name and scope protects them.
      */
     function standInForPlugin(owner: Owner, original: EntityTranslation, reason: string): void {
       postponed.push(() => {

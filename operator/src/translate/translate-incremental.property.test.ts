@@ -22,7 +22,7 @@ const ref = fc
   .record({ name: short, namespace: fc.constantFrom(undefined, undefined, undefined, "default", "team") })
   .map(({ name: called, namespace }) => ({ name: called, ...(namespace && { namespace }) }));
 const ids = fc.constantFrom("11111111-1111-4111-8111-111111111111", "22222222-2222-4222-8222-222222222222");
-/** Members that all kinds have; most of them cause conflicts between resources. */
+/** Members that all kinds have; ids and names cause conflicts between resources. */
 const shared = {
   id: rarely(ids),
   name: rarely(fc.constantFrom("x", "y", "team.x")),

@@ -51,7 +51,7 @@ export function createTranslateIncremental(
   const index = new DependencyIndex();
   for (const [key, part] of resources) index.add(key, dependenciesOf(part));
 
-  /** The keys of all changed dependencies. Updates the indexes. */
+  /** The keys of all changed dependencies. Updates the indexes of EndpointSlices and ReferenceGrants. */
   function* changedDependencies(changed: ReadonlySet<string>, clusterState: ClusterState): Generator<string> {
     for (const key of changed) {
       const { kind, key: name } = parseRefKey(key);

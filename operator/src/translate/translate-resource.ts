@@ -20,7 +20,7 @@ import type { Item, Owner } from "./translation.ts";
 
 /** One entity of a resource, with derived data that a full translation needs repeatedly. */
 export interface EntityTranslation extends Pick<CheckedTranslation, "collection" | "item" | "violations" | "backend"> {
-  /** Undefined when there are violations, unless the last valid version or its last valid Secret is used instead. */
+  /** Undefined when there are violations, unless the last valid version or the last valid Secret is used instead. */
   readonly validItem: Item | undefined;
   /** The references, each with its `refKey`. */
   readonly references: readonly (ReferencedResource & { readonly key: string })[];

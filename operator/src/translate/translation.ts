@@ -13,7 +13,7 @@ export interface Item {
   readonly entity: Readonly<Record<string, unknown>> & { readonly id: string };
 }
 
-/** Its maps share unchanged structure with those of the previous translation. */
+/** After an incremental translation, the maps share unchanged structure with those of the previous translation. */
 export interface Translation {
   /** Items by id. */
   readonly items: Readonly<Record<Collection, BucketMap<Item>>>;
@@ -21,6 +21,6 @@ export interface Translation {
   readonly endpoints: BucketMap<readonly ServiceEndpoint[]>;
   /** Problems by owner (`refKey`). */
   readonly problems: BucketMap<readonly Problem[]>;
-  /** Resources of this operator's class (spec.class), by `refKey`. */
+  /** Resources of this operator's class, by `refKey`. */
   readonly owners: BucketMap<Owner>;
 }

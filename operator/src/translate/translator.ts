@@ -37,8 +37,8 @@ export function createTranslator(options: TranslatorOptions) {
     /**
      * Continues the last translation; undefined: everything has to be translated.
      *
-     * @param changed `refKey`s of all resources whose meaning changed since the last translated state, or that were
-     * deleted.
+     * @param changed `refKey`s of all resources that were deleted, or in which more than status and bookkeeping
+     * changed, since the last translated state.
      */
     translateIncremental(clusterState: ClusterState, changed: ReadonlySet<string>) {
       if (!last || changed.size > MAX_CHANGED_LIMIT || !isFewChanges(changed.size, last.resources.size))

@@ -19,7 +19,7 @@ export interface ChangedResource {
   readonly kind: WatchedKind;
   /** `namespace/name`. */
   readonly key: string;
-  /** False: its meaning is unchanged, for example after a status write. */
+  /** False: only its status or bookkeeping changed. */
   readonly isMeaningful: boolean;
 }
 

@@ -99,7 +99,7 @@ test("a class is served while its Lease has a holder, and the first such class t
   assert.equal(changes.length, 2);
 });
 
-test("each named namespace has its own watch, and all watches must be synced", () => {
+test("each named namespace has its own watch, and the classes are synced only when all watches are", () => {
   const { classes, watches, watch } = scene({ namespaces: ["home", "shop"] });
   assert.deepEqual(
     watches.map(({ options }) => options.namespace),

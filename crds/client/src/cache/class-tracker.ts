@@ -14,11 +14,11 @@ import { type CacheOptions, createResourceCache } from "./resource-cache.ts";
 export const READS_ANNOTATION = "sluice.dev/reads";
 
 export interface ClassTrackerOptions extends Pick<CacheOptions<"Lease">, "client" | "namespaces" | "signal" | "log"> {
-  /** The class and home namespace of this process. They apply before its Lease exists. */
+  /** The class and home namespace of this process. They apply even before its Lease exists. */
   readonly own: { readonly class: string; readonly namespace: string };
   /**
-   * Called after the first list, when resources without `spec.class` in the namespaces `moved` get a different class,
-   * or when the served classes change.
+   * Called for every event until all Leases have been listed. After that, called when resources without `spec.class` in
+   * the namespaces `moved` get a different class, or when the served classes change.
    */
   readonly onChange: (moved: readonly string[]) => void;
 }
@@ -68,7 +68,7 @@ export function trackClasses({ own, namespaces, onChange, ...options }: ClassTra
   };
 }
 
-/** Undefined for a Lease without the class label, which a watch that ignores selectors may deliver. */
+/** Undefined for a Lease with an empty class label, or without the label (from a watch that ignores selectors). */
 function classLeaseOf({ metadata, spec }: Resource): ClassLease | undefined {
   const className = metadata.labels?.[CLASS_LABEL];
   if (className === undefined || className === "") return undefined;

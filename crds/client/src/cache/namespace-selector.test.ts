@@ -81,7 +81,7 @@ test("selecting a namespace adds all its resources, and deselecting it removes t
   assert.deepEqual(all.routes(), ["home/r", "one/r"]);
 });
 
-test("changes in an unselected namespace are reported to observers only once it is selected", () => {
+test("changes in an unselected namespace are not reported until it is selected", () => {
   const all = scene();
   read(all);
   all.watch("Namespace").replaced([]);

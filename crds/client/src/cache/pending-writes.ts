@@ -1,6 +1,7 @@
 /**
  * Writes of this process that a watch has not delivered yet. They count until the watch has caught up, so that callers
- * need not wait for it. This requires versions that are increasing numbers and that a watch delivers in this order.
+ * need not wait for it. Resource versions must be increasing numbers, and the watch must deliver them in ascending
+ * order.
  */
 import type { Resource } from "../resource.ts";
 
@@ -18,7 +19,7 @@ interface ToldState {
   readonly event?: Resource;
 }
 
-/** The version as a number; undefined where versions have no order (in a directory). */
+/** The version as a number; undefined if it is not a number (in a directory). */
 export function versionOf({ metadata: { resourceVersion = "" } }: Pick<Resource, "metadata">): bigint | undefined {
   return /^\d+$/.test(resourceVersion) ? BigInt(resourceVersion) : undefined;
 }
@@ -43,8 +44,8 @@ export function createPendingWrites() {
     },
     has: (key: string): boolean => entries.has(key),
     /**
-     * Whether the watch's state is older than the pending write, and must be ignored. Otherwise drops the pending
-     * write.
+     * Whether the watch's state is older than the pending write and must therefore be ignored. If not, drops the
+     * pending write.
      */
     supersedes(key: string, told: ToldState): boolean {
       const entry = entries.get(key);
@@ -53,7 +54,10 @@ export function createPendingWrites() {
       entries.delete(key);
       return false;
     },
-    /** Drops pending writes older than this event and returns their keys: the watch missed them between two lists. */
+    /**
+     * Drops pending writes (not removals) with a lower version than this event, and returns their keys: the watch was
+     * interrupted and did not deliver them.
+     */
     expireBefore(event: Resource): readonly string[] {
       if (entries.size === 0) return [];
       const now = versionOf(event) ?? 0n;

@@ -55,7 +55,7 @@ const resource = (name: string, resourceVersion: string, more: Partial<Resource[
 const names = (held: ReadonlyMap<string, Resource>) =>
   [...held.values()].map(({ metadata }) => `${metadata.name}@${metadata.resourceVersion}`).sort();
 
-test("Secrets are watched by their label and by their type, everything else once", () => {
+test("in each namespace, Secrets are watched by label and by type, and every other kind is watched once", () => {
   const { watches } = scene(["one", "two"]);
   assert.deepEqual(
     watches.map(({ observer: _, ...watch }) => watch),
@@ -176,7 +176,7 @@ test("a write is visible at once, and later watch events count only if they are 
   assert.deepEqual(there(), ["a@10"], "the watch event came before the response");
   cache.recordWrite("Service", service("12"));
   observer.removed(service("13"));
-  assert.deepEqual(there(), [], "another client removed it after that");
+  assert.deepEqual(there(), [], "another client removed it after the write");
 });
 
 test("a removed resource is absent at once, and a later one with the same name is present", () => {
@@ -188,7 +188,7 @@ test("a removed resource is absent at once, and a later one with the same name i
   cache.recordWrite("Service", service("5"), { removed: true });
   assert.deepEqual(there(), []);
   for (const version of ["5", "6"]) observer.changed(service(version));
-  assert.deepEqual(there(), [], "the watch reports its creation and its removal");
+  assert.deepEqual(there(), [], "these versions are older than the removal");
   observer.removed(service("7"));
   observer.changed(service("9", "b"));
   assert.deepEqual(there(), ["a@9"]);
@@ -211,7 +211,7 @@ test("a pending write expires when the watch delivers a later version of any res
   assert.deepEqual(there(), ["b@7"]);
 });
 
-test("if versions have no order, only watch events change the cache", () => {
+test("if resource versions are not numbers, only watch events change the cache", () => {
   const { cache, watch } = scene();
   watch("Service").replaced([service("5f")]);
   cache.recordWrite("Service", service("6f"));

@@ -44,19 +44,19 @@ export interface CacheOptions<Kinds extends Kind> {
   readonly signal: AbortSignal;
   readonly log: { warn(details: object, message: string): void };
   /**
-   * Called after a list, change or removal. `meaningful` is false when only status or bookkeeping changed. A resource
-   * with a generation counts as unchanged while its uid, its generation, its batch and, for an EndpointSlice, its
-   * Service are the same.
+   * Called after a list, change or removal, and after namespaces were selected or deselected. `meaningful` is false
+   * when only status or bookkeeping changed. A resource with a generation counts as unchanged while its uid, its
+   * generation, its batch and, for an EndpointSlice, its Service are the same.
    */
   readonly onChange: (meaningful: boolean) => void;
   /**
-   * Called for every version of a resource before `onChange`, with the previous one. null: there was none; undefined:
-   * unknown, because the kind was read for the first time or the namespace has just been selected.
+   * Called for every version of a resource before `onChange`, with the previous version. null: there was none;
+   * undefined: unknown, because the kind was read for the first time or the namespace has just been selected.
    */
   readonly onVersion?: (kind: Kinds, before: Resource | null | undefined, resource: Resource) => void;
   /**
-   * Called before `onChange` with the resource (`namespace/name`) that changed or is gone; `meaningful` as in
-   * `onChange`.
+   * Called with the key (`namespace/name`) of a resource that was added, changed or removed: before `onChange`, and by
+   * `recordWrite`, which does not call `onChange`. `meaningful` is as in `onChange`.
    */
   readonly onResource?: (kind: Kinds, key: string, meaningful: boolean) => void;
 }
@@ -75,9 +75,9 @@ export interface ResourceCache<Kinds extends Kind> {
    */
   trouble(): readonly string[];
   /**
-   * Records a resource that a write returned or, with `removed`, one that a write removed. The write counts at once;
-   * watch events for it count again once they have caught up with the write. Where versions have no order, this
-   * function does nothing, and the caller has to wait for the watch.
+   * Records a resource that a write returned or, with `removed`, one that a write removed. The write counts at once,
+   * and watch events for the resource are ignored until they have caught up with the write. Where resource versions are
+   * not increasing numbers, this function does nothing, and the caller has to wait for the watch.
    */
   recordWrite(kind: Kinds, resource: Resource, options?: { readonly removed?: boolean }): void;
 }
@@ -97,8 +97,8 @@ const isEquivalent = ({ metadata: before }: Resource, { metadata: after }: Resou
   (after.generation !== undefined || before.resourceVersion === after.resourceVersion);
 
 /**
- * The resources of one watch. Each watch has its own, so that a `replaced` of one watch does not drop another's
- * resources.
+ * The resources of one watch. Each watch has its own, so that `replaced` of one watch does not drop the resources of
+ * another.
  */
 interface WatchScope<Kinds extends Kind> extends Pick<WatchOptions, "namespace" | "labels" | "fields"> {
   readonly kind: Kinds;
@@ -125,7 +125,7 @@ export function createResourceCache<Kinds extends Kind>(options: CacheOptions<Ki
   const isSelected = (kind: Kinds, { metadata }: Resource): boolean =>
     !selected || ignoresNamespaceSelector(kind) || selected.has(metadata.namespace);
 
-  /** A namespace's resources are read before it is selected, so they all appear at once. */
+  /** A namespace's resources are read before it is selected, so they all appear together. */
   function applyNamespaceChange(moved: readonly string[]): void {
     const names = new Set(moved);
     for (const { kind, found } of scopes) {
@@ -257,7 +257,7 @@ export function createResourceCache<Kinds extends Kind>(options: CacheOptions<Ki
 }
 
 interface NamespaceTrackerOptions extends Pick<CacheOptions<"Namespace">, "client" | "signal" | "log"> {
-  /** Called after the first list and when namespaces are added or removed, after `has` reflects the change. */
+  /** Called after the first list and when namespaces are added or removed. `has` already reflects the change. */
   readonly onChange: (moved: readonly string[]) => void;
 }
 
@@ -286,7 +286,9 @@ function trackNamespaces({ labels, always }: NamespaceSelector, { onChange, ...o
 /** Nodes are found through EndpointSlices, in whatever namespace they run. */
 const ignoresNamespaceSelector = (kind: Kind): boolean => kind === "EndpointSlice";
 
-/** Always false for resources of a directory, whose versions do not change with the creation time. */
+/**
+ * Always false for resources of a directory: their versions are not numbers, and do not change with the creation time.
+ */
 const isSameVersion = (one: Resource, other: Resource): boolean =>
   one.metadata.uid === other.metadata.uid &&
   one.metadata.resourceVersion === other.metadata.resourceVersion &&

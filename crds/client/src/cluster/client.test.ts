@@ -63,11 +63,11 @@ test("the error for a missing context names the available contexts, and a missin
   }));
 
 for (const [what, text] of [
-  ["invalid YAML", "{["],
-  ["YAML but not a kubeconfig", "hello"],
+  ["with invalid YAML", "{["],
+  ["with a text in place of a map", "hello"],
   ["without a cluster", "apiVersion: v1"],
 ] as const)
-  test(`a kubeconfig that is ${what} is reported in one line`, () =>
+  test(`a kubeconfig ${what} is reported in one line`, () =>
     withKubeconfig("https://127.0.0.1:1", async (kubeconfig) => {
       writeFileSync(kubeconfig, text);
       assert.throws(

@@ -16,7 +16,7 @@ export interface ClusterStateBackendOptions extends KubeconfigOptions {
 
 const configMaps = { apiVersion: "v1", plural: "configmaps" };
 const secrets = { apiVersion: "v1", plural: "secrets" };
-/** Its value is the name of the state that the part belongs to. */
+/** The label of all parts. Its value is the name of the state that the part belongs to. */
 const LABEL = "sluice.dev/part-of";
 const KEY_BYTES = 32;
 

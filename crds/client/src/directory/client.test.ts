@@ -282,7 +282,7 @@ test("no write is lost when two clients write into one file at the same time", (
     assert.deepEqual(retries, [0, 1, 2, 3, 4, 5, 6, 7]);
   }));
 
-test("the client refuses an update if the file was edited in the meantime", () =>
+test("the client refuses an update if the file was edited after the resource was read", () =>
   bench(async ({ client, write }) => {
     write("a.yaml", service("a"));
     const { uid = "", resourceVersion = "" } = (await client.get(ref("a")))?.metadata ?? {};
@@ -308,7 +308,7 @@ test("the client reports the loss of the directory, and all resources when the d
     );
   }));
 
-test("the client writes a status record again when the record cannot be read", () =>
+test("the client writes a status record again when the record cannot be parsed", () =>
   bench(async ({ client, write }) => {
     write("a.yaml", service("a"));
     write(".status/service/default_a.json", "{ not json");

@@ -57,7 +57,7 @@ export function createDirectoryClient(options: DirectoryClientOptions): Resource
   /** Ends the watch of the directory, which lasts while there are subscriptions. */
   let unwatch: (() => void) | undefined;
 
-  /** Updates the view by the changed files; undefined: any may have changed. */
+  /** Updates the view with the changed files; undefined: any may have changed. */
   async function onChange(paths: ReadonlySet<string> | undefined): Promise<void> {
     if (subscriptions.size === 0) return;
     const isKnown = paths !== undefined && paths.size <= MANY_FILES && [...paths].every(folder.markChanged);
@@ -98,7 +98,10 @@ export function createDirectoryClient(options: DirectoryClientOptions): Resource
     });
   }
 
-  /** Runs at the first write under a lock: files left by killed writers must not accumulate, nor block a write. */
+  /**
+   * Runs at the first write under a lock, so that files left by killed writers do not accumulate. A failure does not
+   * prevent the write.
+   */
   async function removeLeftovers(within: FileLock): Promise<void> {
     isTidy.add(within);
     await removeStaleTemporaryFiles(within === lock ? directory : hiddenFolder).catch((error) =>

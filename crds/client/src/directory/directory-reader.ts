@@ -149,9 +149,7 @@ export function createDirectoryReader({ directory, log, unprotectWait, onWait, o
     return next;
   }
 
-  /**
-   * The last view, updated by all paths passed to `markChanged` since. Reads only these files.
-   */
+  /** The last view, updated with all files passed to `markChanged` since. Reads only these files. */
   async function refresh(): Promise<DirectoryView> {
     if (!view) return rescan();
     if (dirty.size === 0) return view;
@@ -195,14 +193,12 @@ export function createDirectoryReader({ directory, log, unprotectWait, onWait, o
     rescan,
     refresh,
     markChanged,
-    /** The resource in its current state; fast when its files have not changed since the last view. */
+    /** The resource in its current state; fast when the last view contains it and its file has not changed since. */
     async find(ref: Ref) {
       const key = refKey(ref);
       return (await findKnown(key)) ?? (await rescan()).entries.get(key);
     },
-    /**
-     * Like `find`, but within some seconds after a full scan, a resource that the scan did not find counts as absent.
-     */
+    /** Like `find`, but for 2 to 30 s after a full scan, a resource that the scan did not find counts as absent. */
     async findAfterRescan(ref: Ref) {
       const key = refKey(ref);
       const found = await findKnown(key);

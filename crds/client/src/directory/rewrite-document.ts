@@ -46,7 +46,10 @@ function splice(text: string, index: number, print: (document: Document.Parsed, 
   return text.slice(0, start) + print(document, text.slice(start, end)) + text.slice(end);
 }
 
-/** The content as a person writes it: without the namespace `default`, and without a second copy of a Secret's data. */
+/**
+ * The content as a person writes it, without the namespace `default`. A Secret has only `data`, no `stringData`. The
+ * previous text's status stays, and so does its metadata other than labels and annotations.
+ */
 function rawOf(content: Resource, before: Raw): Raw {
   const { apiVersion, kind, metadata, ...members } = content;
   const { name, namespace, labels, annotations } = metadata;

@@ -34,7 +34,10 @@ export interface DirectoryWriterOptions {
 }
 
 const attempts = 8;
-/** Milliseconds; all pauses together are longer than files take to settle. */
+/**
+ * Milliseconds of the first pause; the nth pause is n times as long. All pauses together are longer than `SETTLE`
+ * (file-settling.ts).
+ */
 const PAUSE = 20;
 
 /** `apply` and `remove` must be called under the lock of the resources, `setConditions` under that of the records. */
@@ -189,7 +192,7 @@ function isUnchanged(now: ParsedFile, read: ParsedFile): boolean {
   return !now.broken && places(now) === places(read);
 }
 
-/** All conditions of a resource after the merge; null when nothing changes. */
+/** All conditions of a resource after the merge; null when nothing changes, undefined when there is no resource. */
 export const newConditions = (
   held: ViewEntry | undefined,
   conditions: readonly Condition[],

@@ -15,7 +15,7 @@ const faults: readonly (readonly [string, ResourceKind, object, string, readonly
     ["CertificateNotFound"],
   ],
   [
-    "a client certificate for a plain upstream",
+    "a client certificate for a Service without TLS",
     "Service",
     { host: "x", clientCertificateRef: { name: "web" } },
     "home",
@@ -26,7 +26,7 @@ const faults: readonly (readonly [string, ResourceKind, object, string, readonly
     ["Invalid", "Invalid"],
   ],
   [
-    "a hash without its header",
+    "an upstream that hashes by a header but does not name the header",
     "Upstream",
     { hashOn: "header" },
     "home",
@@ -42,7 +42,7 @@ const faults: readonly (readonly [string, ResourceKind, object, string, readonly
     ["Invalid"],
   ],
   [
-    "an upstream whose name cannot be a host",
+    "an upstream whose name is an IP address",
     "Upstream",
     { name: "10.0.0.1" },
     "home",
@@ -50,7 +50,7 @@ const faults: readonly (readonly [string, ResourceKind, object, string, readonly
     ["Invalid"],
   ],
   [
-    "an upstream outside the home namespace with a name that all namespaces could use",
+    "an upstream outside the home namespace whose name does not begin with its namespace",
     "Upstream",
     { name: "payments.internal" },
     "team",
@@ -208,7 +208,7 @@ const faults: readonly (readonly [string, ResourceKind, object, string, readonly
     ["Invalid"],
   ],
   [
-    "a consumer without a name",
+    "a consumer with neither a username nor a custom id",
     "Consumer",
     {},
     "home",

@@ -1,4 +1,6 @@
-/** Which entity a resource represents. Depends on the resource alone, so that it can serve to resolve references. */
+/**
+ * Which entity a resource represents. This depends on no other resource, so that references can be resolved with it.
+ */
 import { apiVersion, type Collection, DEFAULT_CLASS, deriveId, kinds, type ResourceKind } from "@sluice/model";
 import type { Resource } from "../resource.ts";
 

@@ -23,7 +23,10 @@ export const singleReferences: { readonly [Name in ResourceKind]?: SingleReferen
   Upstream: clientCertificate,
 };
 
-/** A list in a spec whose entries are entities of their own, and their member for the resource's entity. */
+/**
+ * A list in a spec whose entries are entities of their own, and the member of these entities that refers to their
+ * parent.
+ */
 interface ChildList {
   readonly list: string;
   readonly collection: Collection;

@@ -39,7 +39,7 @@ test("the samples are valid", () => {
   );
 });
 
-test("the samples contain the resources that the tour uses", () => {
+test("the samples contain the resources that the README's tour uses", () => {
   const [service] = ofCollection("services");
   const [route] = ofCollection("routes");
   const { value } = checkEntity("services", service?.item);

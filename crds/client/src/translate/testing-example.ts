@@ -1,4 +1,7 @@
-/** Example resources for translation tests: home namespace, a Service, a Route, a Consumer, and Secrets. */
+/**
+ * Example data for translation tests: the ids of a Service, a Route, a Consumer and a Certificate; Secrets; and a core
+ * Service.
+ */
 import { apiVersion, type ResourceKind } from "@sluice/model";
 import { elliptic, first } from "../../../../tools/programs/pairs.ts";
 import type { Resource } from "../resource.ts";

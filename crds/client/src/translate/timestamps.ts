@@ -1,7 +1,7 @@
 /** Creation and update times of an entity according to its resource, as Unix time in seconds. */
 import type { Metadata, Resource } from "../resource.ts";
 
-/** Annotation of the admin listener with the entity's creation time, as the API server sets its own creation time. */
+/** Annotation of the admin listener with the entity's creation time: the API server sets creationTimestamp itself. */
 export const CREATED_AT = "sluice.dev/created-at";
 /** Annotation of the admin listener with the time of the entity's last change. */
 export const UPDATED_AT = "sluice.dev/updated-at";

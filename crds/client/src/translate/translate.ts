@@ -19,7 +19,10 @@ export function translate(resource: Resource, options: TranslateOptions): readon
   });
 }
 
-/** Violations quote invalid values. Those from Secrets are hidden: conditions, Events and logs have more readers. */
+/**
+ * Violations quote invalid values. Values from Secrets are hidden, because conditions, Events and logs have more
+ * readers than Secrets.
+ */
 function withoutSecret({ path, message }: Violation, secretPaths: TranslatedEntity["secretPaths"] = []): Violation {
   const secret = secretPaths.some((own) => own.every((step, index) => step === path[index]));
   return { path, message: secret ? "the value in the Secret is invalid" : message };

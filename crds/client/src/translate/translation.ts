@@ -76,7 +76,7 @@ export interface TranslatedEntity {
   readonly collection: Collection;
   /** Flat, in snake_case, references as `{ id }`; an unresolved one is `{}`, which every check rejects. */
   readonly item: Readonly<Record<string, unknown>> & { readonly id: string };
-  /** Paths of members in the resource that do not follow from their spelling. */
+  /** Paths in the resource, for those members of the item whose path does not follow from their spelling. */
   readonly sourcePaths: Readonly<Record<string, Path>>;
   /** The item's path in the resource: `["spec"]`, `["spec", "keyAuth", 0]`. */
   readonly basePath: Path;

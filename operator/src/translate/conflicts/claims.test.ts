@@ -204,7 +204,7 @@ const cases: readonly (readonly [string, Collection, object, object, RegExp | nu
     /same/,
   ],
   [
-    "with the same very many hosts in a different order",
+    "with the same 300 hosts in a different order",
     "routes",
     route({ hosts: Array.from({ length: 300 }, (_, index) => `h${index}`) }),
     route({ hosts: Array.from({ length: 300 }, (_, index) => `h${299 - index}`) }),
@@ -287,7 +287,7 @@ test("a match that another resource has claimed or reserved cannot be reserved",
   assert.match(claims.claim(claimant("routes", route({ paths: ["/taken"] }), "x", "two")) ?? "", /Route one\/holder/);
 });
 
-test("a stand-in takes the scope that it closes", () => {
+test("a stand-in takes over the scope of the plugin that it replaces", () => {
   const claims = createClaimTable(createClaimInterests());
   const entity = { id: "p", ...limit({}) };
   assert.equal(claims.holderOfScope(claimant("plugins", entity)), undefined);

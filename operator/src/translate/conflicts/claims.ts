@@ -47,7 +47,10 @@ const targetOf = ({ upstream, target }: Claimant["entity"]): string =>
 /** Cached per entity, which never changes: every full translation claims for every entity. */
 const known = new WeakMap<object, readonly EntityClaim[]>();
 
-/** Names come first, so that a conflict names them: entities with the same name also have the same derived id. */
+/**
+ * Names come before the id, so that the message for a conflict shows the name: entities with the same name also have
+ * the same derived id.
+ */
 function claimsOf({ collection, entity }: Claimant): readonly EntityClaim[] {
   const before = known.get(entity);
   if (before) return before;

@@ -7,7 +7,7 @@ import { mayProtect } from "@sluice/model";
  * Secrets and grants are current, so that revoked access stays revoked. A resource with a missing reference is valid
  * and is not replaced: its requests are answered with 503.
  *
- * @param last Its last valid version; undefined: none is known.
+ * @param last The resource's last valid version; undefined: none is known.
  */
 export function withLastValid(
   tracked: TrackedTranslation,

@@ -1,7 +1,7 @@
 /**
- * Placeholders in the document for resources that cannot be served and must not leave requests unprotected. Requests of
- * a route without its service are answered with 503. So are requests in the scope of an invalid plugin that protects,
- * or that may protect because it is unknown.
+ * Stand-ins in the document for resources that cannot be served and must not leave requests unprotected. Requests of a
+ * route without its service are answered with 503. So are requests in the scope of an invalid plugin that protects, or
+ * that may protect because it is unknown.
  */
 import type { CheckedTranslation } from "@sluice/crds";
 import { checkEntity, deriveId, mayProtect, pluginNamed } from "@sluice/model";
@@ -36,14 +36,17 @@ export function createStandIns() {
   }
 
   return {
-    /** The route as a stand-in that answers 503; undefined when the route is invalid apart from its service. */
+    /**
+     * The route as a stand-in that answers 503; undefined when its entity is invalid even without the service, for
+     * example because of a path.
+     */
     route(piece: Entry, reason: string) {
       const before = made.get(piece);
       return before?.reason === reason ? before.entity : remember(piece, reason, unavailableRoute(piece, reason));
     },
     /**
-     * The plugin as a stand-in that answers 503. Undefined when the plugin does not protect, is disabled, is not
-     * allowed for all requests, or has a missing target, so that nothing has to be protected.
+     * The plugin as a stand-in that answers 503. Undefined when nothing has to be protected: the plugin does not
+     * protect, is disabled, is not allowed for all requests, or has a missing target.
      */
     plugin(piece: Entry, { owner, reason, isTaken }: PluginOptions) {
       const before = made.get(piece);

@@ -46,13 +46,13 @@ const cases: readonly (readonly [string, ReturnType<typeof granting>, CrossNames
     false,
   ],
   [
-    "for the core kind of that name",
+    "for the core kind of the same name",
     granting(team("Route"), [{ group: "", kind: "Service" }]),
     crossing("Route", "Service"),
     false,
   ],
   [
-    "for Sluice's kind of that name",
+    "for Sluice's kind of the same name",
     granting(team("Service"), [{ kind: "Service" }]),
     crossing("Service", "CoreService"),
     false,
@@ -99,7 +99,7 @@ test("a grant applies only to references into its own namespace", () => {
   );
 });
 
-test("a namespace is open to the keys of another one as long as a grant lets Consumers of that one refer to all Routes", () => {
+test("a namespace is open to the keys of another namespace while a grant lets that namespace's Consumers refer to all Routes", () => {
   const { put } = testClusterState();
   const grants = createGrantIndex([]);
   const consumers = granting(team("Consumer"), [{ kind: "Route" }]);

@@ -49,7 +49,7 @@ export interface ConnectionOptions {
 
 const attempts = 4;
 const answerTimeout = 30_000;
-/** Longer Retry-After delays are left to the caller. */
+/** Milliseconds. Longer Retry-After delays are left to the caller. */
 const longestWait = 5_000;
 
 /** @throws KubeconfigError when the kubeconfig cannot be read. */
@@ -144,7 +144,7 @@ const yamlSafe = (json: string): string =>
   );
 
 /**
- * Milliseconds until the next attempt; undefined: no retry. Retried are connections that were never established, reads
+ * Milliseconds until the next attempt; undefined: no retry. Retried are requests whose connection was refused, reads
  * that broke, and requests that the server asks to repeat soon (429 or 503). A broken write may have been executed.
  */
 function retryDelay(call: ApiCall, error: unknown, attempt: number): number | undefined {

@@ -1,7 +1,7 @@
 /**
  * client-node's KubeConfig without the generated clients for every Kubernetes kind, which are not used here. Loading
- * them took 60 MB, a fifth of the operator's memory limit, and half a second of every start. client-node's config.js
- * needs two small members of their index; the hook provides only these.
+ * them took 60 MB, and half a second of every start. client-node's config.js needs two small members of their index;
+ * the hook provides only these.
  */
 import { registerHooks } from "node:module";
 import type { KubeConfig as KubeConfigType } from "@kubernetes/client-node";

@@ -8,8 +8,9 @@ import type { Kind, Metadata, Resource } from "../../resource.ts";
 const LAST_APPLIED = "kubectl.kubernetes.io/last-applied-configuration";
 
 /**
- * @param options.bookkeeping Whether Sluice's own kinds keep managedFields and kubectl's last-applied annotation: a
- * removal needs them to find the spec's owners. Default true. Other kinds never keep managedFields, to save memory.
+ * @param options.bookkeeping Whether resources keep kubectl's last-applied annotation, and Sluice's own kinds also
+ * managedFields: a removal needs these to find the spec's owners. Default true. Other kinds never keep managedFields,
+ * to save memory.
  */
 export function trimObject(kind: Kind, object: Partial<Resource>, { bookkeeping = true } = {}): Resource {
   const { apiVersion, kind: name } = kindNames[kind];

@@ -117,7 +117,7 @@ export async function runReflector(options: ReflectorOptions): Promise<void> {
     tell(() => observer.trouble?.(error));
   }
 
-  /** Records whether the server responds; 410 for an expired version is a response. */
+  /** Reports whether the request succeeded. A 410 for an expired version is not reported as trouble. */
   async function trackOutcome<Answer>(asked: Promise<Answer>, cutOff: AbortSignal): Promise<Answer> {
     try {
       const answer = await asked;
@@ -268,7 +268,7 @@ const isExpired = (error: unknown): boolean => error instanceof ApiServerError &
 const watchOpenTimeout = () => new Error(`the API server did not open the watch in ${silenceLimit / 1000} s`);
 
 /**
- * The whole list in pages. If the snapshot expires between two pages, it is listed again in one request, like
+ * The whole list in pages. If the snapshot expires between two pages, the list is requested again without pages, as in
  * client-go.
  */
 export async function listAll(listerWatcher: Pick<ListerWatcher, "list">, signal: AbortSignal): Promise<ListPage> {

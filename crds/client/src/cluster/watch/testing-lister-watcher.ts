@@ -21,7 +21,7 @@ export interface Fake {
   observerThrows: boolean;
   failLists(error: Error, times: number): void;
   failWatches(error: Error, times: number): void;
-  /** Lets the next lists hang, this number of them. Default: all. */
+  /** Lets this number of further lists hang. Default: all. */
   hangLists(times?: number): void;
   hangWatches(): void;
   /** Runs everything that can run without time passing. The first call starts the reflector. */

@@ -24,7 +24,7 @@ async function scene(run: (directory: string, looks: readonly (readonly string[]
   }
 }
 
-test("written files are reported together and at once", () =>
+test("written files are reported before the next rescan", () =>
   scene(async (directory, looks) => {
     writeFileSync(join(directory, "theirs.yaml"), "half");
     await writeAtomically(join(directory, "ours.yaml"), "whole", { durable: false });
@@ -70,7 +70,7 @@ test("a moved file is reported together with its old path", () =>
     assert.deepEqual(looks.slice(before), [["new.yaml", "old.yaml"]]);
   }));
 
-test("files that are removed one after the other do not delay other files", () =>
+test("files that are removed one after the other do not delay reports of other files", () =>
   scene(async (directory, looks) => {
     const files = Array.from({ length: 50 }, (_, at) => join(directory, `${at}.yaml`));
     for (const file of files) writeFileSync(file, "a");

@@ -38,8 +38,8 @@ export function readTextIfExists(path: string): string | undefined {
 }
 
 /**
- * Returns a function that reads a file. Its result is undefined when the file does not exist; it throws when the file
- * cannot be read.
+ * Returns a function that reads a file. Its result is undefined when the file does not exist, or is new and has not
+ * settled. It throws when the file cannot be read.
  *
  * @param parse Also receives the previous value of the same path.
  * @param settling Absent: only Sluice writes these files, each in one step.

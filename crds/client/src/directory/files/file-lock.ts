@@ -1,4 +1,6 @@
-/** A lock on a directory across all processes of the machine. Within a process, runs keep their order. */
+/**
+ * A lock that all processes of the machine share, named by the path of a file. Within a process, runs keep their order.
+ */
 import { statSync } from "node:fs";
 import { DatabaseSync } from "node:sqlite";
 import { setTimeout as sleep } from "node:timers/promises";
@@ -80,7 +82,7 @@ function createLockFile(path: string) {
     if (opened && opened.inode !== inode()) close();
     if (!opened) {
       opened = { file: new DatabaseSync(path), inode: inode() };
-      // Nothing is ever rolled back, so no journal file needs to be created and removed for every lock.
+      // The transactions write nothing, so no journal file needs to be created and removed for every lock.
       opened.file.exec("PRAGMA journal_mode = MEMORY");
     }
     return opened.file;

@@ -105,7 +105,7 @@ const edits: readonly (readonly [what: string, text: string, waits: boolean])[] 
   ["one more resource", `${both}---\n${service("shop")}`, false],
 ];
 for (const [what, text, waits] of edits)
-  test(`${what}, written to a file with a key-auth, ${waits ? "does not take effect at once" : "takes effect at once"}`, () =>
+  test(`${what}, written to a file with a key-auth plugin, ${waits ? "does not take effect at once" : "takes effect once the file has settled"}`, () =>
     bench(async ({ client, write, log, directory }) => {
       write("web.yaml", both);
       await following(client);
@@ -131,7 +131,7 @@ for (const [what, text, waits] of edits)
       await waitFor(isChanged, { what: "the replaced file to take effect" });
     }, LONG_WAIT));
 
-test("a file with a key-auth that is moved away and rewritten without the key-auth does not take effect at once", () =>
+test("a file with a key-auth plugin that is moved away and rewritten without the plugin does not take effect at once", () =>
   bench(async ({ client, write, log, directory }) => {
     write("web.yaml", both);
     await following(client);
@@ -159,7 +159,7 @@ const routeEdits: readonly (readonly [what: string, text: string, waits: boolean
   ["one more path", `${routes}    - /more\n`, false],
 ];
 for (const [what, text, waits] of routeEdits)
-  test(`${what}, written to a file with Routes, ${waits ? "does not take effect at once" : "takes effect at once"}`, () =>
+  test(`${what}, written to a file with Routes, ${waits ? "does not take effect at once" : "takes effect once the file has settled"}`, () =>
     bench(async ({ client, write, log }) => {
       write("web.yaml", routes);
       await following(client);
@@ -184,8 +184,8 @@ test("a change by Sluice itself takes effect at once, even if it removes protect
   }, LONG_WAIT));
 
 /**
- * Writes files, with a new number each time, until all writes took less time than a file needs to settle: on a slower
- * machine the files were not written at the same time.
+ * Writes files, with a new number in each attempt, until an attempt takes less than half of `SETTLE`: in a slower
+ * attempt, a file might settle before the last write.
  *
  * @param writes Resolves to a function that waits until the files have been read.
  * @returns The number of the last attempt.
@@ -218,7 +218,7 @@ test("a new file that is written in parts is not read before it has settled", ()
     assert.ok(isWhole);
   }));
 
-test("a file that Sluice writes is used while another program still writes another file, and a file written in steps is used once", () =>
+test("a file that Sluice writes takes effect while another program still writes another file, and a file written in steps is reported once", () =>
   bench(async ({ client, write, directory }) => {
     const told: string[] = [];
     write("old.yaml", service("old"));

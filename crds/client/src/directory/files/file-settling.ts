@@ -28,7 +28,10 @@ export const SETTLE = 150;
 /** Milliseconds after which changes of other files are ignored. */
 const MAX_SETTLE = 1000;
 
-/** Changes with every write to the file. */
+/**
+ * Changes with every write to the file, unless two writes of the same size fall within the granularity of file
+ * timestamps.
+ */
 export const stampOf = ({ ino, size, mtimeNs, ctimeNs }: BigIntStats): string => `${ino} ${size} ${mtimeNs} ${ctimeNs}`;
 
 interface ObservedChange {
@@ -70,7 +73,8 @@ export function createFileSettling<Value>({
     settle(file: ObservedFile, before: Value | undefined, parse: () => Value): Value | undefined {
       const { path, facts, isEmpty } = file;
       const age = Date.now() - Number(facts.ctimeMs);
-      // A new inode with ctime after mtime was moved here or had its times set when complete: by Sluice, `mv` or `tar`.
+      // A file with a new inode whose ctime is later than its mtime was moved here, or had its times set when it was
+      // complete: by Sluice, `mv` or `tar`.
       const isMoved = facts.ctimeNs > facts.mtimeNs && accepted.get(path) !== facts.ino;
       if (isMoved && !isEmpty) return parse();
       const current = observe(file, age);

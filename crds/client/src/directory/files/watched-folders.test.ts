@@ -59,7 +59,7 @@ test("a new folder is watched, and so is a folder that replaced another folder",
     renameSync(join(directory, "new"), join(directory, "old"));
     mkdirSync(join(directory, "new"));
     await told(null);
-    // The notifications of the rename and of the new folder arrive at once, and each is handled on arrival.
+    // The notifications of the rename and of the new folder arrive together, and each is handled on arrival.
     await new Promise((resolve) => setImmediate(resolve));
     for (const path of ["old/b.yaml", "new/b.yaml"]) {
       writeFileSync(join(directory, path), "");

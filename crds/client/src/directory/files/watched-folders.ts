@@ -39,8 +39,8 @@ export function watchFolders(directory: string, onChange: (path: string | null) 
   }
 
   /**
-   * Folders that cannot be watched, because they are gone or the system has no watches left, are covered by the
-   * rescans.
+   * Returns whether any folder was not watched before. Folders that cannot be watched, because they are gone or the
+   * system has no watches left, are covered by the rescans of directory-watcher.ts.
    */
   function watchTree(below: string): boolean {
     try {

@@ -38,10 +38,10 @@ test("the parser reports where a text is not YAML", () => {
   assert.deepEqual([faults[0]?.line, faults[0]?.message], [6, 'this " is not closed']);
 });
 
-test("the parser reports the line of an unclosed bracket, even of very many", () => {
+test("the parser reports the line of unclosed brackets, however many there are", () => {
   for (const [depth, column] of [
     [1, 10],
-    // The parser's depth limit.
+    // Beyond the parser's depth limit.
     [100_000, undefined],
   ] as const) {
     const paths = `${"[".repeat(depth)}/a`;
@@ -63,7 +63,7 @@ test("the parser refuses a duplicate key, as kubectl does with its default stric
   assert.deepEqual([faults[0]?.line, faults[0]?.message], [6, "Map keys must be unique"]);
 });
 
-test("the parser refuses a text whose aliases expand without bound", () => {
+test("the parser refuses a text whose aliases expand to too many values", () => {
   const bomb = `a: &a [x,x,x,x,x,x,x,x,x,x]\nb: &b [${"*a,".repeat(10)}]\nc: &c [${"*b,".repeat(10)}]\nd: [${"*c,".repeat(10)}]\n`;
   const { resources, faults } = parseResources(`${head}metadata: {name: a}\nspec:\n${bomb.replace(/^/gm, "  ")}\n`);
   assert.deepEqual(resources, []);

@@ -14,8 +14,8 @@ export interface ParsedResource {
   readonly position: Position;
 }
 
+/** Both numbers start at 1. */
 export interface Position {
-  /** From 1. */
   readonly line: number;
   readonly column: number;
 }
@@ -31,7 +31,7 @@ export interface ParsedFile {
   readonly faults: readonly FileProblem[];
 }
 
-/** Files written by people are far smaller; a larger one is a mistake. */
+/** Characters. Files written by people are far shorter; a longer one is a mistake. */
 const longest = 16 * 1024 * 1024;
 
 export function parseResources(text: string): ParsedFile {

@@ -1,4 +1,4 @@
-/** Compares the state last sent to one observer with a new view. Pure. */
+/** Sends an observer the differences between the previous view and a new one. */
 import { differences } from "@sluice/model";
 import type { Log } from "../../log.ts";
 import { createNotifier } from "../../notifier.ts";

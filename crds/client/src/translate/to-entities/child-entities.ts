@@ -20,17 +20,16 @@ import { type EntityPart, entityOf, invalidField, type TranslatorInput } from ".
 
 type Members = Readonly<Record<string, unknown>>;
 
-/** An entry of the list. */
+/** An entry of the list; `members` and `own` are as returned by `readSpec`. */
 interface Entry {
   readonly parentId: string;
   readonly index: number;
   readonly path: Path;
-  /** As returned by `readSpec`. */
   readonly members: Members;
   readonly own: Members;
 }
 
-/** Empty when the member is not a list, which the parent's violations report. */
+/** Empty when the member is not a list; the parent's violations report that error. */
 export function childEntities(input: TranslatorInput): readonly TranslatedEntity[] {
   const { kind, id: parentId } = input.identity;
   const child = childLists[kind];
@@ -64,7 +63,8 @@ function derivedChildId(collection: Collection, { parentId, index, members, own 
     case "snis":
       return deriveId("snis", typeof name === "string" ? name : `${parentId}/${index}`);
     default: {
-      // From the Secret reference, never from the key: ids appear in headers and logs, where they would help guess it.
+      // Derived from the Secret reference, never from the key: ids appear in headers and logs, and an id that is
+      // derived from the key would help to guess it.
       const { secretRef } = own as Partial<KeyAuthEntry>;
       return deriveId(collection, `${parentId}/${secretRef ? placeOf(secretRef) : index}`);
     }

@@ -58,7 +58,7 @@ function backendPart({ namespace, name, port }: BackendService, { from, options 
 /** Used for a missing value, so that indices stay correct; the violation keeps the service from being served. */
 const UNKNOWN = "unknown";
 
-/** For the admin listener, values from Secrets are omitted. */
+/** For the admin listener, headers with values from Secrets are omitted. */
 function headersPart({ own, from, options }: TranslatorInput): EntityPart {
   const { upstreamHeaders: entries } = own as ServiceSpec;
   const secretPaths: Path[] = [];

@@ -236,7 +236,7 @@ test("an annotation cannot forge the age of a route for nodes, where the older r
   assert.deepEqual([createdAt("nodes"), createdAt("admin")], [seconds, 1]);
 });
 
-test("a plugin with a malformed target keeps its well-formed targets, and never acts without a target", () => {
+test("a plugin with a malformed target keeps its well-formed targets, and never becomes global", () => {
   const fine = { kind: "Service", name: "users" };
   const malformed = { kind: "Rout", name: "users" };
   const memberOf = (targetRefs: unknown) => {

@@ -184,7 +184,7 @@ test("services and upstreams refer to their client certificate, which must have 
   ]);
 });
 
-test("a Secret has the label by which it is found, and its entry's name does not reveal the key", () => {
+test("a credential's Secret has the label by which it is found, and the Consumer's entry for it does not contain the key", () => {
   const credential = entity("keyauth_credentials", { id: ROUTE, consumer: { id: CONSUMER }, key: "demo-key", ttl: 5 });
   const { secret, entry } = credentialSecret(credential, { namespace: "home" });
   assert.deepEqual(secret.metadata.labels, { "sluice.dev/credential": "key-auth" });
