@@ -4,9 +4,9 @@ import { parse } from "yaml";
 import { labelsOf, longestName, privateNamespace, type Release } from "./objects/names.ts";
 import { hasPostgres, redisServer } from "./objects/parts/databases.ts";
 
-/** An error in the values; `path` is empty if it concerns the values as a whole. */
+/** An error in the values or in the name of a release. */
 export interface Fault {
-  /** Dot-separated: `gateway.replicas`. */
+  /** Dot-separated: `gateway.replicas`. Empty for an error in the name. */
   readonly path: string;
   /** What is wrong: where possible, the expected and the actual value. */
   readonly message: string;
@@ -84,8 +84,8 @@ type Part = "operator" | "gateway" | "admin" | "userApi";
 type Variables = Readonly<Record<string, string>>;
 
 /**
- * By variable: the value that sets it, or an empty string; `with` has the variables that are set only if that server is
- * configured.
+ * By variable: the value that sets it, or an empty string. `with` has, by kind of server, the variables that are set
+ * only if such a server is configured.
  */
 type Listed = Variables & { readonly with?: Readonly<Record<"postgres" | "redis", Variables>> };
 
@@ -113,7 +113,7 @@ function variableFaults(release: Release): readonly Fault[] {
   });
 }
 
-/** The chart's own labels select pods and identify the owner of an object. */
+/** The chart's own labels select pods and identify the owner of an object, so the values must not set them. */
 function labelFaults(release: Release): readonly Fault[] {
   const { labels, monitoring } = release.values;
   const own = Object.keys(labelsOf({ ...release, values: { ...release.values, labels: {} } }, "operator"));

@@ -105,7 +105,7 @@ test("a key for which no value is valid is reported with the command that remove
   ]);
 });
 
-test("all errors are reported at once", () => {
+test("all errors are reported together", () => {
   const faults = faultsOf({ namespace: "Shop", ownNamespace: "yes", gateway: '{"replicas":-1,"replcas":2}' });
   assert.deepEqual(
     faults.map((fault) => fault.split(/\. (?:Set|Remove) it: /)[0]),

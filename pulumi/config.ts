@@ -30,7 +30,7 @@ export type StackConfig = SluiceConfig | CrdsConfig;
 interface Key {
   readonly expected: string;
   /**
-   * For the suggested command. Secrets have no example: the command prompts for the secret, so that they stay out of
+   * For the suggested command. Secrets have no example: the command prompts for the secret, which so stays out of
    * shell history.
    */
   readonly example?: string;

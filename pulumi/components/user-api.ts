@@ -64,7 +64,7 @@ export class UserApiComponent extends SluiceComponent {
         config: { status_code_metrics: true, latency_metrics: true, bandwidth_metrics: true },
       }),
     ];
-    // Created last and deleted first, so that the route never exists without its plugins.
+    // Created after the plugins and deleted before them, so that the route never exists without them.
     new Route(
       name,
       { ...placed, service, ...(hosts.length === 0 ? {} : { hosts }), paths, stripPath: true },

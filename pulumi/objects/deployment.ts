@@ -15,7 +15,7 @@ export interface DeploymentParts {
   /** Whether the pods use the API server, with the service account of the part's name. */
   readonly usesApi: boolean;
   readonly initContainers?: readonly object[];
-  /** Members of the container besides image and security context. */
+  /** Members of the container besides image, security context and resources. */
   readonly container: object;
   readonly volumes?: readonly object[];
 }

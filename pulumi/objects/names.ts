@@ -29,7 +29,7 @@ export function longestName({ postgres, redis }: Values): { readonly length: num
 
 const label = (part: string): string => ` with ${part}.enabled, because a label of its pods is derived from it`;
 
-/** Names of cluster-scoped objects. */
+/** Names of objects that are cluster-scoped or may be in other namespaces than the home namespace. */
 export const wideName = ({ namespace, name }: Release, component: string): string =>
   `${namespace}-${name}-${component}`;
 

@@ -73,7 +73,7 @@ export function placementOf(release: Release, component: string, placement: Work
   };
 }
 
-/** Environment variables, sorted by name like Helm. */
+/** Environment variables, sorted by name as Helm sorts them. */
 export const envOf = (env: Workload["env"]) =>
   Object.entries(env)
     .toSorted(([a], [b]) => (a < b ? -1 : 1))

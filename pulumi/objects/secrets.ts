@@ -12,7 +12,7 @@ export const randomText = (): string => randomBytes(16).toString("hex");
 export interface SecretParts {
   readonly component: string;
   readonly suffix?: string;
-  /** The use of the Secret in Sluice, which reads only Secrets with this label. Unset: Sluice does not read it. */
+  /** The value of the label `sluice.dev/credential`. Unset: no such label, so that Sluice does not read the Secret. */
   readonly credential?: "upstream-header" | "key-auth" | "redis";
   readonly entries: Readonly<Record<string, Input<string>>>;
 }

@@ -63,8 +63,9 @@ const keptEntries = (made: unknown, found: Promise<Found | null>) =>
   secret(output({ made, found }).apply(({ made, found }) => ({ ...(made as object), ...found?.data })));
 
 /**
- * Why the stack must leave the object alone, as a sentence; null if it is the stack's own: created by an `up` that was
- * killed before it saved its state, or retained when the stack was destroyed.
+ * Why the stack must leave the object alone, as a sentence; null if it is the stack's own. Objects of the stack may be
+ * missing from its state: an `up` that created them was killed before it saved the state, or they were retained when
+ * the stack was destroyed.
  */
 export function othersClaim(found: Found, stack: string): string | null {
   const { labels = {} } = found.metadata;

@@ -123,7 +123,10 @@ export const judge = (objects: readonly KubernetesObject[], list = policyRules):
     ),
   );
 
-/** Routes on which no Plugin acts, so that requests are neither limited nor authenticated. For public stacks. */
+/**
+ * Routes that are not the target of a Plugin, and neither is their Service. Plugins without targets do not count. For
+ * public stacks, in which requests should be authenticated or limited.
+ */
 export function bareRoutes(objects: readonly KubernetesObject[]): readonly string[] {
   const plugins = objects.filter(({ apiVersion, kind }) => kind === "Plugin" && apiVersion.startsWith("sluice.dev/"));
   const targets = plugins.flatMap(({ metadata, spec }) => {

@@ -19,7 +19,7 @@ function stat(pid: string | number): Stat | undefined {
   }
 }
 
-/** User and system seconds that the process and its children have used so far. */
+/** User and system seconds that the process and its running descendants have used so far. */
 export function cpuSeconds(pid: number): number {
   const all = new Map<number, Stat>();
   for (const name of readdirSync("/proc")) {

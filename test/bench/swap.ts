@@ -85,7 +85,7 @@ function contentOf(routes: number): Change {
   };
 }
 
-/** Every kind of change, as the n-th of its kind. */
+/** By kind: makes the change with the number `turn`. */
 const kinds: Readonly<Record<string, (turn: number, services: number) => Change>> = {
   "a route changes": (turn, services) => put("routes", route(1, services, { paths: [`/path/1/${turn}`] })),
   "a route comes": (turn, services) =>

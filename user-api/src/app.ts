@@ -149,7 +149,7 @@ export async function buildApp(options: AppOptions): Promise<FastifyInstance> {
   const identifyCaller = makeIdentifyCaller(options);
   const count = await countRequests(app, options);
 
-  /** An operation on a socket counts like a request. */
+  /** Counts an operation on a socket against the rate limit, like a request. */
   async function countOperation(request: FastifyRequest): Promise<GraphQLError | null> {
     const refusal = await count?.(request);
     if (!refusal) return null;

@@ -239,7 +239,7 @@ describe("bad input over HTTP", () => {
       /^HTTP\/1.1 200 .*GRAPHQL_PARSE_FAILED/s,
     ],
     [
-      "a body that is shorter than declared",
+      "a body that is not JSON",
       'POST /graphql HTTP/1.1\r\nhost: a\r\ncontent-type: application/json\r\ncontent-length: 5\r\nconnection: close\r\n\r\n{"q"}',
       /^HTTP\/1.1 400 .*BAD_REQUEST/s,
     ],

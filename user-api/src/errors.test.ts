@@ -32,7 +32,7 @@ describe("a request that cannot be executed", () => {
   ] as const;
   for (const [name, payload, status, code] of documents) {
     it(`with ${name} is answered ${status} ${code}, twice`, async () => {
-      // The second time the result comes from the cache.
+      // The second time, the cached document is not checked again.
       for (let n = 0; n < 2; n++) {
         const reply = await postQuery(app, payload);
         assert.equal(reply.status, status);

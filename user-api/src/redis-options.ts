@@ -9,8 +9,8 @@ export const failFast = (milliseconds: number): RedisOptions => ({
   retryStrategy: retryDelay,
   connectTimeout: milliseconds,
   commandTimeout: milliseconds,
-  // After this time without data the connection is closed, which ends the wait of all commands. This also bounds a
-  // graceful close.
+  // If no data arrives for this time while a command waits, the connection is closed, which ends the wait of all
+  // commands. This also bounds a graceful close.
   socketTimeout: milliseconds,
   // Commands fail at once while disconnected: a command that cannot be sent now is dropped, not sent later.
   enableOfflineQueue: false,

@@ -98,7 +98,7 @@ export const rules: Reader<Rules> = (text) => {
 };
 
 /**
- * `SLUICE_USERAPI_` is a misspelling of the prefix; other variables that begin with `SLUICE_` belong to the gateway.
+ * `SLUICE_USERAPI_` is a misspelling of the prefix; other variables that begin with `SLUICE_` belong to other programs.
  */
 const PREFIX = /^SLUICE_USER_?API/;
 

@@ -3,7 +3,7 @@ import { describe, it } from "node:test";
 import { defaultLimits, defaultSubscriptionLimits, type SubscriptionLimits } from "./limits/limits.ts";
 import { readSettings, type Settings } from "./settings.ts";
 
-/** Development mode has no limit per client, because all programs on a machine count as one client. */
+/** Development mode does not limit connections per client: all programs on a machine count as one client. */
 const subscriptionLimits: SubscriptionLimits = { ...defaultSubscriptionLimits, clientConnections: 0 };
 
 const defaults: Settings = {
@@ -241,7 +241,7 @@ describe("readSettings", () => {
     assert.deepEqual(readIn({ ...others, ...service }), { settings: defaults, warnings: [] });
   });
 
-  it("reports all invalid settings at once", () => {
+  it("reports every invalid setting, not only the first", () => {
     const result = readIn({ SLUICE_USER_API_LISTEN: "x", SLUICE_USER_API_DEPTH: "x" });
     assert.ok("violations" in result);
     assert.equal(result.violations.length, 2);

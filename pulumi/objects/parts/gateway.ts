@@ -42,7 +42,7 @@ function deployment(release: Release): KubernetesObject {
     values,
     ...(autoscaling.enabled ? {} : { replicas: values.replicas }),
     surges: true,
-    // The node's drain time, and some seconds for its shutdown.
+    // The time before SIGTERM, the node's drain time, and some seconds for its shutdown.
     grace: endSeconds + drainSeconds + 10,
     usesApi: false,
     container: {

@@ -17,7 +17,7 @@ export interface FleetOptions {
 const PROCESSES = 4;
 /** Milliseconds for which the CPU time of the idle operator is measured. */
 const IDLE = 10_000;
-/** Milliseconds after each change. */
+/** Milliseconds of rest after each change. */
 const REST = 1000;
 /** Timeout in milliseconds for all nodes to get their first document. */
 const START = 300_000;
@@ -112,7 +112,7 @@ export async function fleet(stage: OperatorStage, options: FleetOptions): Promis
     const latest = atShare(times, 1);
     return {
       title: `One change to ${nodes} nodes`,
-      method: `${nodes} simulated nodes in ${PROCESSES} processes: each has the gateway's push listener with mutual TLS, its own port and its own state, but nodes of one process share the work of reading the same document. ${changes} changes of one Route, at most one a second, with ${routes} Routes, ${services} Services and ${consumers} Consumers present. The time is measured from the API server's response until the last node has acknowledged. CPU of a change: all CPU time of the operator during that time, including its regular requests to the nodes.`,
+      method: `${nodes} simulated nodes in ${PROCESSES} processes: each has the gateway's push listener with mutual TLS, its own port and its own state, but nodes of one process share the work of reading the same document. ${changes} changes of one Route, at most one a second, with ${routes} Routes, ${services} Services and ${consumers} Consumers present. The time is measured from the API server's response until the last node has acknowledged. CPU of a change: all CPU time of the operator during the changes and the pauses between them, including its regular requests to the nodes, divided by the number of changes.`,
       rows: [
         {
           nodes,

@@ -125,7 +125,7 @@ export async function storm(stage: OperatorStage, { perSecond, seconds }: StormO
     verdicts: [
       atMost("slowest change", latest / 1000, { bound: 1, unit: " s" }),
       atMost("operator CPU", cpu * 100, { bound: 40, unit: " %" }),
-      // Variations of one young-generation collection are not growth.
+      // The bound allows for variations by garbage collection of the young generation, which are not growth.
       atMost("growth of memory", growth, { bound: 10, unit: " MB" }),
     ],
   };

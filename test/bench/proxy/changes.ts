@@ -1,4 +1,4 @@
-/** Requests while entities change 50 times a second. The changes are pushed to the node as the operator does it. */
+/** Requests while entities change 50 times a second. The changes are pushed to the node as the operator pushes them. */
 import { once } from "node:events";
 import { Agent, type IncomingMessage, request } from "node:http";
 import { join } from "node:path";
@@ -17,7 +17,7 @@ const PER_SECOND = 50;
 /** With this pause, 64 connections make about 4,000 requests/s. */
 const PAUSE = 16;
 
-/** Every kind in turn; the requests use none of the entities. */
+/** Every kind of change, in turn; the measured requests use none of the changed entities. */
 const kinds: readonly ((turn: number) => Change["put"])[] = [
   (turn) => ({ routes: [routeAt(turn % 1000, { paths: [`/changed/${turn}`] })] }),
   (turn) => ({ routes: [routeAt(100_000 + (turn % 1000))] }),

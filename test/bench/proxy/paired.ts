@@ -1,6 +1,6 @@
 /**
  * Compares two builds of Sluice: the cost of a change on the hot path. Every round restarts both, in alternating
- * order, because the code of V8's compilers differs by a few percent from process to process.
+ * order, because the cost of the code that V8's compilers make differs by a few percent from process to process.
  */
 import { existsSync } from "node:fs";
 import { join } from "node:path";

@@ -16,7 +16,7 @@ export async function plain(field: Field): Promise<BenchReport> {
     title: "A plain route",
     method:
       "GET of a 100-byte JSON response. reply-from is a minimal handler of @fastify/reply-from with the same young " +
-      "generation (2 x 8 MB) as Sluice; Go runs with GOMAXPROCS=1. The node:net relay forwards bytes without reading " +
+      "generation (2 x 8 MB) as Sluice; Go runs with GOMAXPROCS=1. The node:net relay forwards bytes without parsing " +
       "them: its CPU is the lower bound for any proxy on Node's sockets.",
     samples: await field.run(),
     ratios: [

@@ -1,4 +1,4 @@
-/** Sluice as its command runs, on a file with a given number of routes. */
+/** Starts Sluice by its command, with a given number of routes in a file or by other settings. */
 import { join } from "node:path";
 import { type Document, deriveId } from "@sluice/model";
 import { emitAll } from "../../../tools/build/emit.ts";

@@ -16,7 +16,10 @@ export interface WrkOptions {
   readonly body?: { readonly bytes: number } | { readonly json: string };
   /** Mean milliseconds between two requests of a connection. Default: none. */
   readonly pause?: number;
-  /** Requests go to this number of routes in turn, without the middle one (sluice.ts). Default: to the URL. */
+  /**
+   * Requests go in turn to this number of routes of `documentWith` (sluice.ts), except the middle one, whose path is
+   * /api. Default: all requests go to the URL.
+   */
   readonly spread?: number;
 }
 

@@ -54,9 +54,9 @@ async function compare(scene: Scene, { title, request }: { title: string; reques
 const method =
   `Postgres with ${USERS} users of ${POSTS} posts each; all servers use our schema, resolvers, limits and pg with ten ` +
   "connections. The other servers use our store, which combines concurrent reads into one database statement, or a " +
-  "plain store: one statement for the user, and one for the posts through a loader for each operation. All servers send " +
-  `the same text to POST requests on wrk's ${CONNECTIONS} connections. They run with NODE_ENV=production and without a ` +
-  "request log: ours as `sluice-user-api`, Yoga on node:http, Apollo with its standalone server. CPU is that of the " +
+  "plain store: one statement for the user, and one for the posts through a loader for each operation. All servers " +
+  `give equal results for POST requests on wrk's ${CONNECTIONS} connections. They run with NODE_ENV=production and ` +
+  "without a request log: ours as `sluice-user-api`, Yoga on node:http, Apollo with its standalone server. CPU is that of the " +
   "server process alone, without Postgres. In every round each server is measured once, and a ratio is the median of " +
   "the rounds' ratios.";
 

@@ -38,7 +38,10 @@ export async function migrate(settings: Settings, log: FastifyBaseLogger, waitSe
   }
 }
 
-/** Retries until the server is reachable. Exiting instead would cause the growing restart delays of a supervisor. */
+/**
+ * Retries until the server is reachable, and throws if it is still unreachable after `waitSeconds`. Exiting at the
+ * first failure would instead cause the growing restart delays of a supervisor.
+ */
 async function reached(database: Database, log: FastifyBaseLogger, waitSeconds: number): Promise<void> {
   const end = performance.now() + waitSeconds * 1_000;
   // As PID 1 of a container the process has no default handler for SIGTERM and would keep waiting.

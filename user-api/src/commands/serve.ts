@@ -96,7 +96,7 @@ export async function serve(settings: Settings, log: FastifyBaseLogger): Promise
     if (ending) return;
     ending = true;
     why();
-    // A server that does not respond can block the closing of its connections.
+    // A database or Redis server that does not respond can block the closing of the connections to it.
     const late = setTimeout(() => {
       log.fatal("shutdown did not finish in time; exiting");
       process.exit(1);

@@ -13,7 +13,7 @@ export interface ResolverOptions {
   readonly created: (user: User) => void;
 }
 
-/** The payload of an event: the root value of the subscription's result. */
+/** The payload of an event: the root value with which a subscription is executed. */
 export interface Created {
   readonly userCreated: User;
 }
@@ -80,7 +80,7 @@ export function makeResolvers({ store, page, created }: ResolverOptions) {
 
     Subscription: {
       userCreated({ userCreated }: Partial<Created>) {
-        // graphql-js executes a subscription sent as an ordinary HTTP request like a query, without an event.
+        // Without an event, graphql-js would execute a subscription like a query. The transports refuse this earlier.
         if (userCreated !== undefined) return userCreated;
         throw failure("BAD_REQUEST", "Subscriptions are answered over a WebSocket or as an event stream");
       },

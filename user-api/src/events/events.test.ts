@@ -10,7 +10,7 @@ import { type Message, readMessage } from "./transport.ts";
 
 eventsSuite({ name: "this process alone", open: async () => openProcessEvents() });
 
-/** Events over a transport whose messages arrive when the test delivers them. */
+/** Events over a transport that records messages. Sending a message takes until the test settles its gate. */
 async function rig() {
   const sent: { readonly message: Message | null; readonly gate: PromiseWithResolvers<void> }[] = [];
   const warnings: unknown[] = [];
@@ -75,7 +75,7 @@ describe("notifications for other replicas", () => {
     assert.deepEqual(warnings, []);
   });
 
-  it("delay the shutdown by two seconds at most, and the log reports it", async () => {
+  it("delay the shutdown by two seconds at most, and a warning reports that some were not sent", async () => {
     const { events, state, create, warnings } = await rig();
     state.connected = false;
     create();

@@ -57,8 +57,9 @@ export function openProcessEvents(): Events {
 
 /**
  * Messages that may be in flight at a time. Users beyond that are not sent: the other replicas read them from the
- * store. The replicas are asked to read only twice: when such a burst begins and, for the later users, once the burst
- * is over. More often would be costly, because each read starts a while before the given id.
+ * store. In such a burst of users the replicas are asked to read only twice: for the first user that is left out, and
+ * for the later ones once the burst is over. Asking more often would be costly, because each read starts a while before
+ * the given id.
  */
 const MAX_IN_FLIGHT = 1_000;
 /** Delivered ids that are remembered: a replica receives its own messages too, and repair reads overlap. */

@@ -14,7 +14,7 @@ export interface NotifyTransportOptions {
 /** A channel belongs to its database, so one name is enough for all directories. */
 const CHANNEL = "sluice_user_api";
 const QUERY_TIMEOUT = 2_000;
-/** Messages per statement. Each may have up to 2,000 bytes. */
+/** Messages per statement. A message has less than 2,000 bytes. */
 const MAX_BATCH = 500;
 
 export function openNotify({ url, heartbeatMilliseconds = HEARTBEAT }: NotifyTransportOptions): OpenTransport {
@@ -39,7 +39,7 @@ export function openNotify({ url, heartbeatMilliseconds = HEARTBEAT }: NotifyTra
       client.on("notification", ({ payload }) => {
         if (payload !== undefined) listener.message(payload);
       });
-      // One statement per message would be too slow for bursts, and a pg client accepts one statement at a time.
+      // One statement per message would be too slow for bursts, and a pg client executes one statement at a time.
       const send = batchQueries(
         async (texts) => {
           const sent = client.query("select pg_notify($1, text) from unnest($2::text[]) as text", [CHANNEL, texts]);

@@ -17,7 +17,7 @@ export interface RedisTransportOptions {
 /** At most half a heartbeat interval, so that each ping is answered or has failed before the next one. */
 const COMMAND_TIMEOUT = 2_000;
 
-/** Uses two connections: one that subscribes cannot send other commands. */
+/** Uses two connections, because a connection that subscribes cannot publish. */
 export function openRedis({ url, channel, heartbeatMilliseconds = HEARTBEAT }: RedisTransportOptions): OpenTransport {
   return (listener) => {
     const options: RedisOptions = { ...failFast(COMMAND_TIMEOUT), autoResubscribe: false };

@@ -61,7 +61,10 @@ export function makeRepair({ store, log, deliver, announce, reachable }: RepairO
       if (end === undefined || users.length < PAGE) return;
       last = end.id;
     }
-    log.warn({ limit: PAGE * PAGES }, "more users were created during the outage than are sent to subscribers");
+    log.warn(
+      { limit: PAGE * PAGES },
+      "more users were created during the outage than are sent to subscribers; they do not receive the later ones",
+    );
   }
 
   /** Reads the pending users; on failure they stay pending. */

@@ -1,4 +1,4 @@
-/** Checks and executes operations for every transport: HTTP, WebSockets, event streams, and events. */
+/** Checks and executes operations of HTTP requests, WebSockets and event streams, and subscriptions for each event. */
 import {
   type ExecutionResult,
   execute,

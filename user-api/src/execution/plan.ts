@@ -1,8 +1,8 @@
 /**
- * A query compiled once into closures, so that executing it costs little. graphql-js resolves field, type, arguments
- * and merged selections again for every field of every result; a plan does so in advance. No code is generated from a
- * document. Results are ordinary objects: JSON.stringify is several times as fast for them as for the null-prototype
- * objects of graphql-js.
+ * A query compiled once into closures, so that executing it costs little. graphql-js looks up field and type and merges
+ * selections again for every field of every result; a plan does so in advance. No code is generated from a document.
+ * Results are ordinary objects: JSON.stringify is several times as fast for them as for the null-prototype objects of
+ * graphql-js.
  *
  * A plan produces successful results only. For any irregularity (an error, null for a non-null field, a value that
  * does not fit its type) it rejects. graphql-js then executes the query, to report the error, with the values that
@@ -130,8 +130,8 @@ function collect(
       continue;
     }
     if (selection.kind === Kind.FRAGMENT_SPREAD) {
-      // Each fragment is expanded once per object: fragments that spread each other twice would otherwise double the
-      // work with each level.
+      // Each fragment is expanded once per object: in a chain of fragments that each spread the next one twice, the
+      // work would otherwise double with each fragment.
       if (into.spread.has(selection.name.value)) continue;
       into.spread.add(selection.name.value);
     }
@@ -206,7 +206,7 @@ function putField(
   };
 }
 
-/** If each argument of the field is a variable with a value, uses these values; otherwise graphql-js computes them. */
+/** Uses the values of variables if every argument is a variable other than null; otherwise graphql-js computes them. */
 function argumentsOf(field: GraphQLField<unknown, unknown>, node: FieldNode): (variables: Variables) => object {
   const variableOf = (argument: string): string | undefined => {
     const value = node.arguments?.find(({ name }) => name.value === argument)?.value;

@@ -136,7 +136,7 @@ describe("a query that a plan cannot answer", () => {
     ["a resolver that is called twice for the same object", "{ me { friends { friends { name } } } odd { missing } }"],
   ];
   for (const [name, source] of queries) {
-    it(`has ${name}: graphql-js answers it, and no resolver runs twice`, async () => {
+    it(`has ${name}: graphql-js answers it, and no call of a resolver is repeated`, async () => {
       const { answer, expected, quickly, usually } = await both(source);
       assert.equal(JSON.stringify(answer), JSON.stringify(expected));
       assert.deepEqual(quickly.toSorted(), usually.toSorted());

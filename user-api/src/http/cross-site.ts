@@ -1,8 +1,8 @@
 /**
  * Protects against cross-site request forgery (CSRF). Pages of other sites cannot send a body of type application/json
  * or application/graphql without a preflight, which is not granted, so POST and QUERY are safe. A GET needs no
- * preflight. It executes queries only, and is refused from pages of other sites unless it carries a header that
- * requires a preflight.
+ * preflight. It executes queries only, and is refused from pages of other origins unless the origin is listed or the
+ * request carries a header that requires a preflight.
  */
 import type { IncomingHttpHeaders } from "node:http";
 import type { GraphQLError } from "graphql";

@@ -1,4 +1,4 @@
-/** The GraphQL endpoint: GET, POST and QUERY, as specified by GraphQL over HTTP. */
+/** The GraphQL endpoint: GET and POST as specified by GraphQL over HTTP, and QUERY (RFC 10008). */
 import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
 import { GraphQLError, OperationTypeNode } from "graphql";
 import { asGraphqlError, failure, isCode, statuses } from "../errors.ts";
@@ -87,7 +87,7 @@ export function serveGraphql(scope: FastifyInstance, options: GraphqlRouteOption
       .catch((error: Error) => reply.send(error));
   }
 
-  // GET is registered as a route of its own, because WebSockets share it.
+  // Each method is registered as a route of its own, because WebSockets share the route of GET.
   for (const method of ["GET", "POST", "QUERY"] as const) {
     scope.route({ bodyLimit: limits.bytes, method, url: path, handler: answer });
   }
@@ -135,8 +135,8 @@ function statusOf([error]: readonly GraphQLError[], code: unknown, mediaType: Me
   const cause = error?.originalError;
   const own = cause !== undefined && "statusCode" in cause ? cause.statusCode : undefined;
   const byCode = statuses[isCode(code) ? code : "INTERNAL_SERVER_ERROR"];
-  // The status of an HTTP error (405, 413, 415) is more precise than that of its code. It is ignored for other codes,
-  // because it could hide an internal error.
+  // The status of an HTTP error (such as 405, 413 or 415) is more precise than that of these two codes. For other codes
+  // it is ignored, because it could hide an internal error.
   const precise = (code === "BAD_REQUEST" || code === "LIMIT_EXCEEDED") && typeof own === "number" ? own : byCode;
   return mediaType === JSON_TYPE && precise === 400 && answeredByJson.has(code) ? 200 : precise;
 }

@@ -1,6 +1,6 @@
 /**
- * Checks a request before it is executed, for every transport: HTTP, WebSocket and event stream. The results of the
- * checks are cached by the document's text.
+ * Checks a request before it is executed, for every transport: HTTP, WebSocket and event stream. Documents within the
+ * limits are cached by their text, with their validation errors.
  */
 import {
   type DocumentNode,
@@ -168,7 +168,7 @@ function inspect(
   return { document, operations, subscriptionRootError: subscriptionRootError(nodes, fragments) };
 }
 
-/** Each alias and each field counts once where it is written, however often its fragment is spread. */
+/** Counts each alias once where it is written, however often its fragment is spread, and lists the selected fields. */
 function countFields(by: (how: Measure) => number): { readonly aliases: number; readonly fields: readonly string[] } {
   const fields = new Set<string>();
   let aliases = 0;
@@ -209,8 +209,8 @@ const CONDITIONS: ReadonlySet<string> = new Set(["skip", "include"]);
 /**
  * The error of a document with a subscription whose root field has @skip or @include, which the specification forbids
  * (Single Root Field, graphql-spec#860). graphql-js has that rule from version 17. Version 16 fails with a TypeError
- * when no field is left. Its validation rules throw when a variable decides that, because they have no variables and
- * check all operations of the document. So this check must run before them.
+ * when no field is left. Its validation, which covers all operations of the document, throws when a condition is a
+ * variable, because it does not know the values of variables. So this check must run before the validation.
  */
 function subscriptionRootError(
   operations: readonly OperationDefinitionNode[],

@@ -27,7 +27,8 @@ export const limitSettings = {
   /** Nesting depth of lists and objects in the variables. */
   variablesDepth: { suffix: "VARIABLES_DEPTH", standard: 8, min: 1, max: 100 },
   /**
-   * Bytes of a request body or a WebSocket message. Documents are cached by their text, so this limit also bounds the cache's memory.
+   * Bytes of a request body or a WebSocket message. Documents are cached by their text, so this limit also bounds the
+   * cache's memory.
    */
   bytes: { suffix: "REQUEST_BYTES", standard: 128 * 1024, min: 1_024, max: 16 * 1024 * 1024 },
   /** The time for a complete request to arrive; a slow or silent client's connection ends with 408. */

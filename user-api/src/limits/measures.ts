@@ -1,4 +1,4 @@
-/** Measures a document before validation, so its fields may be unknown to the schema; measures its variables too. */
+/** Measures a document before validation, so its fields may be unknown to the schema, and a request's variables. */
 import {
   type FieldNode,
   type FragmentDefinitionNode,
@@ -17,7 +17,7 @@ import {
 
 export type Fragments = ReadonlyMap<string, FragmentDefinitionNode>;
 
-/** The schema's definition of a field; undefined for unknown fields and below introspection. */
+/** The schema's definition of a field; undefined for unknown fields, introspection fields and the fields below them. */
 export interface Known {
   readonly typeName: string;
   readonly field: GraphQLField<unknown, unknown> | undefined;
@@ -38,9 +38,9 @@ export interface MeasureOptions {
 export const isIntrospection = (node: FieldNode): boolean => node.name.value.startsWith("__");
 
 /**
- * Measures a selection set on a type. Each fragment is measured once, however often it is spread: fragments that
- * spread each other twice would otherwise take exponential time. A fragment that spreads itself counts as 0 at that
- * place; NoFragmentCyclesRule rejects it.
+ * Measures a selection set on a type. Each fragment is measured once, however often it is spread: a chain of
+ * fragments that each spread the next one twice would otherwise take exponential time. A fragment that spreads itself
+ * counts as 0 at that place; NoFragmentCyclesRule rejects it.
  */
 export function measure(
   { selections: all, typeName: root }: { readonly selections: SelectionSetNode; readonly typeName: string },

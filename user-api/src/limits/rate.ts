@@ -54,8 +54,8 @@ export async function countRequests(app: FastifyInstance, options: RateOptions):
         return refusal;
       },
       (error: unknown) => {
-        // An error reply (Redis is full or a replica) keeps the connection. A silent or absent Redis loses its
-        // connection.
+        // After an error reply (Redis is full or a replica) the connection stays open. The connection to a silent or
+        // absent Redis is closed, which the listener above reports.
         if (error instanceof ReplyError) outage.failed(error);
         return here(request);
       },
@@ -69,8 +69,8 @@ export async function countRequests(app: FastifyInstance, options: RateOptions):
 const CLIENTS = 50_000;
 
 /**
- * Counters in this process. Consumers are counted apart: a client with an IPv6 network has any number of addresses,
- * which would otherwise evict the counters of consumers.
+ * Counters in this process. Consumers are counted apart: a client with a large IPv6 network can use many thousand /64s,
+ * whose counters would otherwise evict those of consumers.
  */
 async function ownCounters(app: FastifyInstance, max: number): Promise<CountRequest> {
   const ofConsumers = await counter(app, { max, cache: CLIENTS });

@@ -55,7 +55,7 @@ suite("the time limit of operations", () => {
     assert.equal(ended.length, 3);
   });
 
-  test("applies to many operations that end in any order", async () => {
+  test("returns the results of many operations that end in any order", async () => {
     const limitTime = makeTimeLimit(60_000);
     const works = Array.from({ length: 1_000 }, () => work<number>());
     const results = Promise.all(works.map(({ promise }) => limitTime(promise)));

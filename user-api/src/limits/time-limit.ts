@@ -1,6 +1,6 @@
 import { failure } from "../errors.ts";
 
-/** Rejects with TIMEOUT when the work takes longer. graphql-js cannot be cancelled: the work itself continues. */
+/** Rejects with TIMEOUT when the work exceeds the limit. graphql-js cannot be cancelled: the work itself continues. */
 export type TimeLimit = <Result>(work: Promise<Result>) => Promise<Result>;
 
 interface PendingOperation {

@@ -10,7 +10,10 @@ import type { Operation } from "../limits/documents.ts";
  * are counted as `other`.
  */
 const NAMES = 100;
-/** In UTF-16 units. A name may be as long as a request, and counted names stay in memory. */
+/**
+ * The maximum length of an operation name that is a label value and is logged in full, in UTF-16 units. A name may be
+ * as long as a request, and counted names stay in memory.
+ */
 export const LONGEST_NAME = 100;
 
 export interface SubscriptionCounts {

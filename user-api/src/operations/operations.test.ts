@@ -14,7 +14,7 @@ function sampleIn(text: string, sample: string): number | undefined {
 }
 
 describe("the metrics", () => {
-  it("count operations by name, type and outcome, fields, and errors by code", async () => {
+  it("count operations by name, type and outcome, the fields that they select, and errors by code", async () => {
     const { app } = await testApp();
     for (let n = 0; n < 3; n++) await postQuery(app, { query: USERS });
     await postQuery(app, { query: '{ user(id: "x") { id } }' });
@@ -89,7 +89,7 @@ describe("the log", () => {
       false,
     ],
     [
-      "a generated id, and no trace if its version is invalid",
+      "a generated id, and no trace if the version of traceparent is invalid",
       { traceparent: traceparent.replace("00-", "ff-") },
       null,
       false,

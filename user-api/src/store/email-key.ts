@@ -19,7 +19,7 @@ const folded = (text: string): string =>
     // Σ has two lower-case forms, one of them for the end of words.
     .replaceAll("ς", "σ");
 
-/** Domains of these characters have one spelling, apart from case and from labels in Punycode. */
+/** Printable ASCII without labels in Punycode: such a domain has one spelling, apart from case. */
 const PLAIN = /^(?!.*xn--)[\x21-\x7e]*$/i;
 
 /** Delimiters of a URL (WHATWG URL, forbidden host code points): `domainToASCII` stops at them, or decodes them. */

@@ -60,7 +60,7 @@ async function giveKey(database: Database, { id, key }: { readonly id: unknown; 
   try {
     await database.query(`update users set email_key = $2 where id = $1 and ${free}`, [id, key]);
   } catch (error) {
-    // Another user got the key after the check, and the unique index rejected the update: the user keeps the former
+    // Another user got the key after the check, and the unique index rejected the update: this user keeps its former
     // key.
     const [taken] = await database.query("select id from users where email_key = $1", [key]);
     if (taken === undefined) throw error;

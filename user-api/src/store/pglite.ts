@@ -14,7 +14,7 @@ export interface PgliteOptions {
   readonly onDeath?: (error: Error) => void;
 }
 
-/** Starts the thread and waits until PGlite is ready. Rejects with FolderInUse when another process has the folder. */
+/** Starts the thread and waits until PGlite is ready. Rejects with FolderInUse when the folder is already in use. */
 export async function openPglite({ folder, onDeath }: PgliteOptions = {}): Promise<Database> {
   const unlock = folder === undefined ? async () => undefined : await lockFolder(folder);
   const files = folder === undefined ? undefined : join(folder, "pglite");

@@ -73,7 +73,7 @@ export async function openUserStore(database: Database, { migrate = true }: User
     },
 
     user(id, { posts = false } = {}) {
-      // The server rejects comparing a uuid with other text; here such an id is just unknown.
+      // Postgres rejects comparing a uuid with other text; here such an id is just unknown.
       if (!UUID.test(id)) return Promise.resolve(null);
       const key = id.toLowerCase();
       return (posts ? usersWithPostsById : usersById)([key]).then((found) => found.get(key) ?? null);

@@ -60,7 +60,7 @@ describe("the quota of a client", () => {
     assert.equal(one.reserve(1), null);
   });
 
-  it("counts the memory that several operations share once, until the last of them has ended", () => {
+  it("counts shared memory of several operations only once, until the last of them has ended", () => {
     const enter = makeClientQuotas(limits);
     const quota = given(enter("a"));
     const ends = [given(quota.reserve(90, "x")), given(quota.reserve(90, "x"))];
@@ -158,10 +158,10 @@ describe("a client", () => {
     }
   });
 
-  it("is charged once for a document with many subscriptions, and separately for each different document", async () => {
+  it("is charged once for a document that many subscriptions use, and separately for each other document", async () => {
     const { app, url } = await listening({ subscriptionLimits: { clientBytes: 20_000 } });
     const socket = await acknowledged(url);
-    // 9 tokens; counted separately, the documents of all subscriptions would exceed the limit.
+    // FOLLOW_NAMES has 9 tokens; counted once per subscription, the document would exceed the limit.
     for (let n = 0; n < 50; n++) socket.send(subscribe(`${n}`, FOLLOW_NAMES));
     await following(app, 50);
     const refused: unknown[] = [];

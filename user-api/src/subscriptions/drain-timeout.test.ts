@@ -70,7 +70,7 @@ describe("the shutdown of a server", () => {
     await closing;
   });
 
-  it("closes sockets beyond the limit that do not disconnect", { timeout: 20_000 }, async () => {
+  it("closes sockets beyond the maximum number, even if they do not disconnect", { timeout: 20_000 }, async () => {
     const { app, port } = await listening({ subscriptionLimits: { connections: 0 }, drainMilliseconds: 100 });
     const { raw } = await rawSocket(port);
     raw.pause();

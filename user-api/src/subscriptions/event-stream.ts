@@ -46,11 +46,11 @@ export function openEventStream(
     ended();
   };
   response.once("close", gone);
-  // A response queued behind others gets no event when its connection closes.
+  // A response that is queued behind others emits no event when its connection closes.
   socket.once("close", gone);
   // When the client half-closes, Node ends our side and each further write would fail; this listener runs before that.
   socket.prependOnceListener("end", end);
-  // A client may pipeline any number of requests on a connection.
+  // A client may pipeline any number of requests on a connection, and each stream adds listeners.
   socket.setMaxListeners(0);
   // Fastify listens for the first error only, and a second error without a listener would end the process.
   response.on("error", cut);

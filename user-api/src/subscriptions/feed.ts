@@ -28,7 +28,7 @@ export interface FeedOptions {
 interface Joined {
   /** The number of users that the receiver's group had been given at that moment. */
   readonly sequence: number;
-  /** Users whose id has an earlier time certainly existed before, even if the clocks of replicas differ. */
+  /** Users whose ids have an earlier time existed before the subscription, even if the clocks of replicas differ. */
   readonly milliseconds: number;
 }
 
@@ -47,8 +47,8 @@ interface Group {
 /** The maximum number of pending users per group, for when the store responds slowly. */
 const MAX_PENDING = 1_000;
 /**
- * The maximum difference between clocks of replicas, which make the ids (events/repair.ts reads as far back). After an
- * outage of the transport, users arrive that a new subscriber must not get.
+ * The maximum difference between the clocks of replicas, which make the ids; events/repair.ts reads as far back. Users
+ * who were created during an outage of the transport arrive after it, and later subscribers must not get them.
  */
 const MAX_CLOCK_DIFFERENCE = 20_000;
 /** Ids of another form contain no time of creation. */
@@ -56,7 +56,7 @@ const UUID_V7 = /^[0-9a-f]{8}-[0-9a-f]{4}-7/;
 /** The number of receivers that are served before the event loop may run other work. */
 const SLICE = 256;
 
-/** Executes a subscription once for each event and group, however many receivers it has. Keeps the order of events. */
+/** Executes a subscription once per event and group, however many receivers a group has. Keeps the order of events. */
 export function makeFeed({ executor, events, log }: FeedOptions) {
   const groups = new Map<string, Group>();
 

@@ -43,10 +43,10 @@ async function answers(http: string): Promise<void> {
 
 describe("an event stream that its client does not read", () => {
   for (const [bound, connectionBytes] of [
-    ["is smaller", 1024 * 1024],
-    ["is larger", 2 * HUGE.length],
+    ["is exceeded", 1024 * 1024],
+    ["is not exceeded", 2 * HUGE.length],
   ] as const) {
-    it(`is closed once it has ended, if the limit of waiting bytes ${bound} than their number`, {
+    it(`is closed once it has ended, if the limit of buffered bytes ${bound}`, {
       timeout: 20_000,
     }, async () => {
       const { app, port, http, logged } = await listening({

@@ -4,7 +4,7 @@ import { isDeepStrictEqual } from "node:util";
 import type { JsonObject } from "../json.ts";
 import { type Caller, type Consumer, consumerOf, type IdentifyCaller } from "../policy/caller.ts";
 
-/** Payload members that claim an identity: the gateway's headers, in any case. */
+/** Payload members that claim an identity: the gateway's headers, in upper or lower case. */
 const CLAIM = /^x-(?:consumer-|credential-|anonymous-consumer$|gateway-secret$)/i;
 
 export interface InitOptions {
@@ -33,7 +33,8 @@ const headersOf = ({ id, username, tags }: Consumer): IncomingHttpHeaders => ({
 });
 
 /**
- * The caller of a socket's operations, by the payload of `connection_init`. Null: the payload claims another identity.
+ * The caller of a socket's operations, by the payload of `connection_init`. Null: its claims are invalid, or name
+ * another identity.
  *
  * If the opening request carried the gateway's secret, the gateway has already identified the caller, or left it
  * anonymous. The gateway forwards payloads unread, so their claims come from the client. A secret in them is not even

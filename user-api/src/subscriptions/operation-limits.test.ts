@@ -1,4 +1,4 @@
-/** Operations of sockets and streams are counted and limited as requests are. */
+/** Operations of sockets are counted and limited as requests are. */
 import assert from "node:assert/strict";
 import { on } from "node:events";
 import { afterEach, describe, it } from "node:test";

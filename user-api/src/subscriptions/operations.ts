@@ -43,7 +43,7 @@ export interface OperationsOptions {
 /** The bytes that a subscriber costs in addition to its document; they bound the number of subscriptions. */
 const SUBSCRIBER_BYTES = 200;
 
-/** Memory of a document per token, at most; measured with graphql-js 16. */
+/** The maximum memory of a document per token, in bytes; measured with graphql-js 16. */
 const TOKEN_BYTES = 500;
 
 function tokensOf({ loc }: DocumentNode): number {

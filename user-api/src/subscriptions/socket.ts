@@ -43,7 +43,7 @@ export function openSocket(socket: WebSocket, options: SocketOptions): Connectio
   const active = new Map<string, () => void>();
   const late = setTimeout(() => close(4408, "Connection initialisation timeout"), limits.initMilliseconds);
 
-  /** A client may keep sending until it answers the close frame: its messages are ignored. */
+  /** Stops all operations. The client may keep sending until it answers the close frame; its messages are ignored. */
   function end(): void {
     state = "closed";
     clearTimeout(late);

@@ -78,7 +78,7 @@ export async function makeSubscriptions(app: FastifyInstance, options: Subscript
     return enterClient(keyOf(request.caller)) ?? "clientConnections";
   }
 
-  /** Not a closure in `stream`: it would share a scope with `ended`, which would then keep the request for as long. */
+  /** Not a closure in `stream`: it would share a scope with `ended` and so keep the request until the stream ends. */
   const beginner = (received: ReceivedOperation, sender: Sender) => (receiver: Receiver) =>
     operations.begin(received, sender, receiver);
 
@@ -167,7 +167,7 @@ export async function makeSubscriptions(app: FastifyInstance, options: Subscript
       subscriptions: feed.size(),
       slow: slowClients,
     }),
-    /** Starts no more operations, waits for `others`, sends queued data, and closes connections as going away. */
+    /** Starts no more operations, waits for `others`, sends queued events, and closes all connections. */
     async drain(others: Promise<unknown>): Promise<void> {
       shuttingDown = true;
       await others;

@@ -44,7 +44,10 @@ export const following = (app: FastifyInstance, count: number): Promise<void> =>
 
 type Result = FormattedExecutionResult<Record<string, unknown>>;
 
-/** A client library. `iterate` yields the results of an operation, and rejects with the errors of one that cannot run. */
+/**
+ * A client library. `iterate` yields the results of an operation. If the operation cannot run, graphql-ws rejects with
+ * the errors, and graphql-sse yields them as a result.
+ */
 export interface Client {
   readonly name: string;
   iterate(port: number, operation: OperationRequest): AsyncIterableIterator<Result>;

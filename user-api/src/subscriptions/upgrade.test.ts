@@ -24,9 +24,9 @@ describe("an upgrade to a WebSocket", () => {
     ],
     ["is accepted for a page of the same origin", { ...page, origin: "http://127.0.0.1:4000" }, {}, undefined],
     ["is accepted for a page of the gateway's host", { ...page, "x-forwarded-host": "evil.example" }, {}, undefined],
-    ["is refused for another page", page, {}, "FORBIDDEN"],
+    ["is refused for a page of another origin", page, {}, "FORBIDDEN"],
     ["is refused for a page with the origin null", { ...page, origin: "null" }, {}, "FORBIDDEN"],
-    ["is accepted for another page with a credential", page, { consumer }, undefined],
+    ["is accepted for a page of another origin with a credential", page, { consumer }, undefined],
     ["is accepted for a page of a listed origin", page, { origins: ["https://evil.example"] }, undefined],
     ["is accepted for any page if all origins are listed", page, { origins: ["*"] }, undefined],
   ] as const;
