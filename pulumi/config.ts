@@ -30,8 +30,8 @@ export type StackConfig = SluiceConfig | CrdsConfig;
 interface Key {
   readonly expected: string;
   /**
-   * For the suggested command. Secrets have no example: the command prompts for the secret, which so stays out of
-   * shell history.
+   * For the suggested command. Secrets have no example: the command prompts for them, so that they stay out of shell
+   * history.
    */
   readonly example?: string;
   readonly optional?: boolean;
@@ -75,7 +75,7 @@ const keys = {
   },
 } satisfies Record<string, Key>;
 
-/** Names of Secrets that the stack creates from secrets in its config. */
+/** The ends of the names of Secrets that the stack creates from secrets in its config. */
 export const given = { database: "given-database", redis: "given-redis" } as const;
 
 /**

@@ -11,7 +11,7 @@ import type { Values } from "./values.d.ts";
 const chart = (file: string): string => readFileSync(new URL(`../charts/sluice/${file}`, import.meta.url), "utf8");
 
 export interface ReleaseArgs {
-  /** The prefix of all objects' names. */
+  /** The prefix of the names of objects in `namespace`. */
   readonly name: string;
   readonly namespace: string;
   /** Overrides of charts/sluice/values.yaml. */

@@ -5,7 +5,7 @@ import type { Values } from "../values.d.ts";
 export type Workload = Omit<Values["operator"], "privateNamespace">;
 
 export interface Release {
-  /** The prefix of all objects' names. */
+  /** The prefix of the names of objects in the home namespace. */
   readonly name: string;
   readonly namespace: string;
   /** The version of the images, unless a part sets a tag. */

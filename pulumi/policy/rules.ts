@@ -124,7 +124,7 @@ export const judge = (objects: readonly KubernetesObject[], list = policyRules):
   );
 
 /**
- * Routes that are not the target of a Plugin, and neither is their Service. Plugins without targets do not count. For
+ * Routes that no Plugin targets, neither directly nor through their Service. Plugins without targets do not count. For
  * public stacks, in which requests should be authenticated or limited.
  */
 export function bareRoutes(objects: readonly KubernetesObject[]): readonly string[] {

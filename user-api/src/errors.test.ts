@@ -32,7 +32,7 @@ describe("a request that cannot be executed", () => {
   ] as const;
   for (const [name, payload, status, code] of documents) {
     it(`with ${name} is answered ${status} ${code}, twice`, async () => {
-      // The second time, the cached document is not checked again.
+      // Documents within the limits are cached the first time.
       for (let n = 0; n < 2; n++) {
         const reply = await postQuery(app, payload);
         assert.equal(reply.status, status);
@@ -94,7 +94,7 @@ describe("a request that cannot be executed", () => {
     assert.deepEqual([reply.status, codesOf(reply)], [400, ["LIMIT_EXCEEDED"]]);
   });
 
-  it("does not change the responses to queries by GET, application/graphql and subscriptions over HTTP", async () => {
+  it("does not change the responses to later queries by GET and as application/graphql, and to subscriptions over HTTP", async () => {
     assert.deepEqual((await app.inject(get("{ users { id } }"))).json(), { data: { users: [] } });
     const headers = { "content-type": "application/graphql" };
     const plain = await app.inject({ method: "POST", url: "/graphql", headers, payload: "{ users { id } }" });

@@ -2,7 +2,7 @@
 import { waitFor } from "../../../tools/process/index.ts";
 import { type DeployStage, namespace } from "./stage.ts";
 
-/** MB (2^20 bytes). */
+/** Memory in MB (2^20 bytes). */
 export interface PodMemory {
   readonly component: string;
   /** The kubelet's working set: the memory of the pod's control group without inactive file cache. */

@@ -19,7 +19,7 @@ export interface Entry extends Omit<WrkOptions, "url" | "seconds" | "folder"> {
   readonly bytes?: number;
 }
 
-/** CPU time of the process tree per request under the load of `run`. Rejects when a request failed. */
+/** CPU time of the process tree per request, and latencies, under the load of `run`. Rejects when a request failed. */
 export async function sampleOf(
   { name, pid }: Pick<Process, "name" | "pid">,
   run: () => Promise<{ requests: number; seconds: number; failures: number; p50: number; p99: number }>,

@@ -1,4 +1,4 @@
-/** Starts Sluice by its command, with a given number of routes in a file or by other settings. */
+/** Starts Sluice by its command: with a file that has a given number of routes, or with other settings. */
 import { join } from "node:path";
 import { type Document, deriveId } from "@sluice/model";
 import { emitAll } from "../../../tools/build/emit.ts";

@@ -114,7 +114,7 @@ describe("users whose messages were lost", () => {
     await settle();
     assert.equal(delivered.length, 50_000);
     assert.deepEqual(warnings, [
-      "more users were created during the outage than are sent to subscribers; they do not receive the later ones",
+      "more users were created during the outage than are read from the store; subscribers do not receive the later ones",
     ]);
   });
 

@@ -63,7 +63,7 @@ export function makeRepair({ store, log, deliver, announce, reachable }: RepairO
     }
     log.warn(
       { limit: PAGE * PAGES },
-      "more users were created during the outage than are sent to subscribers; they do not receive the later ones",
+      "more users were created during the outage than are read from the store; subscribers do not receive the later ones",
     );
   }
 

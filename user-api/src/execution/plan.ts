@@ -206,7 +206,7 @@ function putField(
   };
 }
 
-/** Uses the values of variables if every argument is a variable other than null; otherwise graphql-js computes them. */
+/** Uses the variables' values if each argument is a variable that is not null; otherwise graphql-js computes them. */
 function argumentsOf(field: GraphQLField<unknown, unknown>, node: FieldNode): (variables: Variables) => object {
   const variableOf = (argument: string): string | undefined => {
     const value = node.arguments?.find(({ name }) => name.value === argument)?.value;

@@ -150,7 +150,7 @@ describe("a query that a plan cannot answer", () => {
   });
 });
 
-describe("graphql-js alone executes", () => {
+describe("no plan is used for", () => {
   const operations: readonly (readonly [string, string, Record<string, unknown>?])[] = [
     ["a union", "{ either { ... on User { name } } }"],
     ["a directive", "query ($a: Boolean!) { names @skip(if: $a) me { name } }", { a: true }],

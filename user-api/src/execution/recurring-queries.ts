@@ -14,7 +14,7 @@ import type { Operation } from "../limits/documents.ts";
 import { compilePlan, type Plan, type Variables } from "./plan.ts";
 import { type ReturnedValues, replayResolvers } from "./replay.ts";
 
-/** The result. Null: the query must be executed by graphql-js, and no resolver has run. */
+/** The result. Null: the operation must be executed by graphql-js, and no resolver has run. */
 export type ExecuteRecurring = (
   operation: Pick<Operation, "document" | "node">,
   given: { readonly variables: Variables; readonly context: () => object },

@@ -57,7 +57,7 @@ describe("the check of documents", () => {
   for (const [limit, maximum, within, limitExceeded, message] of cases) {
     it(`accepts documents within the limit ${limit}=${maximum}, and names the limit in the error for documents beyond it`, () => {
       const check = checkBy({ [limit]: maximum });
-      // The second time, the accepted document is cached.
+      // The accepted document is cached the first time.
       for (let n = 0; n < 2; n++) {
         assert.ok("node" in check(within), JSON.stringify(check(within)));
         const refused = check(limitExceeded);

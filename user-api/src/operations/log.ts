@@ -1,4 +1,4 @@
-/** The log: one JSON object per line, and one line for each request. */
+/** The log: one JSON object per line, and one line for each request except health checks and reads of the metrics. */
 import { randomUUID } from "node:crypto";
 import type { IncomingMessage } from "node:http";
 import { type FastifyReply, type FastifyRequest, LogController } from "fastify";

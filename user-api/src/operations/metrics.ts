@@ -124,7 +124,7 @@ export function makeMetrics({ registry, subscriptions, events }: MetricsOptions)
   }
   /**
    * The numbers to increase for each operation. Counters of prom-client sort and join their labels at each increment,
-   * which costs 2 % of a small request; here they are set only when they are read.
+   * which costs 2 % of a small request; these two counters are set only when they are read.
    */
   const tallies = new WeakMap<Operation, { executions: Executions; selections: readonly { count: number }[] }>();
   function tallyOf({ node, fields }: Operation) {
