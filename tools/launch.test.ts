@@ -53,7 +53,7 @@ function cloneOf(context: TestContext, version: string, installed: boolean): Clo
 }
 
 for (const file of ["tools/launch.sh", "gateway/bin/sluice"]) {
-  test(`${file} reports in one sentence that npm ci must run first`, (context) => {
+  test(`${file} reports in one line that npm ci must run first`, (context) => {
     const { path, run } = cloneOf(context, "v20.20.2", false);
     const sentence = `Run 'npm ci' in ${path} first: it installs the packages and the Node 26 that this needs.\n`;
     assert.deepEqual(run(file, "version"), { status: 1, output: sentence });
@@ -64,14 +64,14 @@ for (const file of ["tools/launch.sh", "gateway/bin/sluice"]) {
     ["Node 25", "v25.9.9"],
     ["no Node", "sh: node: not found"],
   ] as const)
-    test(`${file} says in one sentence that it needs Node 26 if npm ci installs none and the machine has ${what}`, (context) => {
+    test(`${file} reports in one line that it needs Node 26 if npm ci has installed none and the machine has ${what}`, (context) => {
       const { status, output } = cloneOf(context, `'${version}'`, true).run(file, "version");
       assert.equal(status, 1);
       assert.match(output, /^This needs Node 26 or newer, .*: put one first on the PATH \(found: [^\n]*\)\.\n$/);
     });
 }
 
-test("the launcher uses the machine's Node if it is new enough: for programs, and for commands by their first line", (context) => {
+test("the launcher runs programs and commands with the machine's Node if it is new enough", (context) => {
   const { run } = cloneOf(context, "v26.0.0", true);
   assert.deepEqual(run("tools/launch.sh", "tools/stages/main.ts", "a b"), {
     status: 0,

@@ -119,7 +119,7 @@ const USAGE = `usage: sluice-operator [COMMAND]
 Without a command the operator starts: it translates custom resources into a document and pushes it to every node.
 
   crds apply   creates or upgrades the custom resource definitions, and waits until the API server serves them
-  crds print   writes them as YAML
+  crds print   writes the definitions as YAML
 
 Settings are environment variables; an empty one counts as unset.
 

@@ -248,7 +248,7 @@ describe("the operator on a directory with two nodes", { concurrency: false }, (
     await programmed(client, "Route", "late");
   });
 
-  test("gives a restarted node the full document, and writes no status for it", async () => {
+  test("gives a restarted node the full document, and leaves conditions unchanged", async () => {
     const { nodes, client } = await scene(service("users"), route("users"));
     await programmed(client, "Route", "users");
     const before = await conditionsOf(client, "Route", "users");

@@ -79,7 +79,7 @@ export async function startOperator(options: OperatorOptions) {
     client: privateSecrets.reading(client),
     authorityNamespace: privateSecrets.namespace,
     manager: MANAGER,
-    // A new authority must not be created before the old one was moved.
+    // A new authority must not be created before the old one has been moved.
     leads: () => leads() && privateSecrets.isMoved(),
     renew: connector.replaceTls,
     recordEvent: events.record,

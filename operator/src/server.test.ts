@@ -122,7 +122,7 @@ for (const [what, payload, message] of refused)
     assert.match(body.message ?? "", message);
   });
 
-test("at most a thousand requests wait at once", async () => {
+test("at most a thousand requests wait concurrently", async () => {
   assert.deepEqual(await scene({ waiting: 1000 }).wait({ resources: [written] }), [
     503,
     { message: "too many requests are waiting" },

@@ -44,7 +44,7 @@ for (const [what, env, line] of timings)
     assert.throws(() => leaseTiming(settingsOf(env)), { name: "SettingsError", message: line });
   });
 
-test("operators of other classes have their own Leases", () => {
+test("operators of different classes have different Leases", () => {
   assert.deepEqual(leaseTiming(settingsOf({})), { duration: 15_000, renewDeadline: 10_000, retry: 2000 });
   assert.equal(ownObjectName(settingsOf({})), "sluice-operator");
   assert.equal(ownObjectName(settingsOf({ SLUICE_CLASS: "internal" })), "sluice-operator-internal");

@@ -10,7 +10,8 @@ export class SettingsError extends Error {
 
 /**
  * @throws SettingsError when another operator could lead before this one stops, when the duration is not in whole
- * seconds, or when a Lease label cannot hold the class.
+ * seconds, when the retry interval is 0 or not shorter than the renew deadline, or when a Lease label cannot hold the
+ * class.
  */
 export function leaseTiming(settings: OperatorSettings): LeaseTiming {
   const { leaseDuration: duration, leaseRenewDeadline: renewDeadline, leaseRetry: retry } = settings;
@@ -22,7 +23,7 @@ export function leaseTiming(settings: OperatorSettings): LeaseTiming {
     throw new SettingsError(`${leaseRenewDeadline.variable} must be shorter than ${leaseDuration.variable}`);
   if (!/^[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?$/.test(settings.class))
     throw new SettingsError(
-      `${operatorSettings.class.variable}: expected lower-case letters, digits and -, at most 63`,
+      `${operatorSettings.class.variable}: expected at most 63 lower-case letters, digits and -, with no - at either end`,
     );
   if (retry >= renewDeadline || retry <= 0)
     throw new SettingsError(`${leaseRetry.variable} must be shorter than ${leaseRenewDeadline.variable}, and not 0`);
@@ -30,8 +31,8 @@ export function leaseTiming(settings: OperatorSettings): LeaseTiming {
 }
 
 /**
- * The name of the operator's own objects in the home namespace: its Lease and its saved state. Operators of other
- * classes use different names.
+ * The name of the operator's Lease in the home namespace, from which the name of its saved state is derived. Operators
+ * of different classes use different names.
  */
 export function ownObjectName({ class: className }: OperatorSettings): string {
   return className === DEFAULT_CLASS ? "sluice-operator" : `sluice-operator-${className}`;

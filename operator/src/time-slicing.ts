@@ -1,6 +1,6 @@
 /**
  * Runs long work in short slices of the event loop. Translating tens of thousands of resources takes seconds. In one
- * piece it would delay Lease renewals beyond their deadline, and pushes and probes.
+ * piece it would delay pushes and probes, and delay Lease renewals beyond their deadline.
  */
 import { setImmediate as nextTurn } from "node:timers/promises";
 

@@ -1,10 +1,10 @@
 /**
- * Builds each workspace: TypeScript is emitted as JavaScript in its folder `build`, for running Sluice without
- * changing it. Node can run the sources themselves, but then every thread strips types when it starts. The memory that
- * this takes is not released: about 30 MB for the first thread and 20 MB for each further thread.
+ * Builds each workspace: emits its TypeScript as JavaScript into its folder `build`. Node can also run the sources, but
+ * then every thread strips types when it starts. The memory that this takes is not released: about 30 MB for the first
+ * thread and 20 MB for each further thread.
  *
- * Built workspaces resolve each other by the condition `built` of their `exports`, which the first line of each built
- * command sets.
+ * Built workspaces resolve each other by the condition `built` of their `exports`. The first line of each built command
+ * sets this condition.
  */
 import { chmodSync, existsSync, mkdirSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";

@@ -4,7 +4,7 @@ import { type Import, packageOf } from "./find-imports.ts";
 import { isTest } from "./imports.ts";
 import type { SourceFile } from "./source-files.ts";
 
-/** The code that opens connections to configured addresses; each must pass the connection guard. */
+/** The folder of the code that connects to configured addresses. Every connection must pass the connection guard. */
 const folder = "gateway/";
 
 /** The exports of network modules that open no connection. All other exports of these modules are reported. */

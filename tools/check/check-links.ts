@@ -53,7 +53,7 @@ function withoutCode(text: string): readonly string[] {
   });
 }
 
-/** Converts headings to anchors like GitHub. */
+/** The anchors of a page's headings, as GitHub makes them. */
 export const headingsOf = (text: string): ReadonlySet<string> =>
   new Set(
     withoutCode(text).flatMap((line) => {

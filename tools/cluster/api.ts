@@ -57,5 +57,5 @@ export function connectApi(kubeconfig: string): Api {
   };
 }
 
-/** `299 - "text"`, with quotes and backslashes escaped. */
+/** The text of the header `299 - "text"`, in which quotes and backslashes are escaped. */
 const warningText = (header: string): string => header.replace(/^299 \S+ "(.*)"$/s, "$1").replace(/\\(["\\])/g, "$1");

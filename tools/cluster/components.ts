@@ -31,7 +31,7 @@ const controllers = [
   "serviceaccount-controller",
 ];
 
-/** The command lines of the components in the one binary, for a state folder. */
+/** The command lines of the components, which are all in one binary, for a state folder. */
 export function commandLines(folder: string, ports: Ports) {
   const file = (name: keyof typeof files) => join(folder, files[name]);
   const etcd = `http://127.0.0.1:${ports.etcd}`;
@@ -52,13 +52,14 @@ export function commandLines(folder: string, ports: Ports) {
       `--token-auth-file=${file("tokens")}`,
       "--authorization-mode=RBAC",
       "--anonymous-auth=false",
-      // For deletions of many objects: sequential deletion is slower than a real cluster.
+      // By default one worker deletes the objects of a collection one after another, which takes long for many.
       "--delete-collection-workers=8",
       `--service-account-key-file=${file("accountKey")}`,
       `--service-account-signing-key-file=${file("accountKey")}`,
       "--service-account-issuer=https://kubernetes.default.svc",
       "--service-cluster-ip-range=10.96.0.0/16",
-      // Pods here are plain objects: no component creates the token Secrets and volumes that this plugin requires.
+      // Pods here never run. This plugin would refuse them in a namespace without a service account, and only the
+      // controllers create service accounts.
       "--disable-admission-plugins=ServiceAccount",
     ],
     controllers: [

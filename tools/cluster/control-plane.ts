@@ -23,7 +23,7 @@ export interface ControlPlane {
   /** Stops the API server and starts it on the same port and data. Resolves when it is ready. */
   restartApiServer(): Promise<void>;
   /**
-   * Compacts etcd's history. An API server that was started before still has the latest versions in its watch cache.
+   * Compacts etcd's history. An API server that is already running still has the latest versions in its watch cache.
    */
   compact(): Promise<void>;
   /** All requests for objects to the API server so far. Only with the option `audit`. */
@@ -73,7 +73,7 @@ export async function startControlPlane(options: ControlPlaneOptions = {}): Prom
       const [component = name] = args[name];
       running[name] = await startProcess(binary, args[name], { name: component, ready, timeout: startTimeout });
     };
-    // The API server waits for etcd itself, and loads while etcd starts.
+    // Started together: the API server loads while etcd starts, and then waits for etcd.
     await Promise.all([start("etcd"), start("apiServer", isReady)]);
     if (options.controllers) await start("controllers");
     const kubectl = (input: string | undefined, all: readonly string[]) =>

@@ -44,7 +44,7 @@ export async function startClusterProduct(options: ClusterProductOptions): Promi
       plane.kubectl(["apply", "--server-side", "-f", "-"], roleManifests(homeNamespace)),
     ]);
     await plane.kubectl(["wait", "--for=condition=Established", "crd", "--all", "--timeout=30s"]);
-    // Established means that the API server knows the kinds; it can serve them a moment later.
+    // Established means that the API server knows the kinds; it may serve them only a moment later.
     await waitFor(() => plane.kubectl(["get", "sluice", "--all-namespaces"]), { what: "the new kinds to be served" });
     // Removes a folder of resources from the environment, because it is meant for `npm start`.
     const access = (kubeconfig: string): Env => ({

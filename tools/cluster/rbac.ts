@@ -10,7 +10,7 @@ export const users = { operator: "sluice-operator", admin: "sluice-admin" } as c
 interface Role {
   readonly cluster: readonly object[];
   readonly clusterOnly: readonly object[];
-  // The following are for the operator only.
+  // The optional rules are for the operator only.
   readonly selector?: readonly object[];
   readonly push?: readonly object[];
   readonly private?: readonly object[];

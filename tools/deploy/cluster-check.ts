@@ -35,7 +35,7 @@ const atHome = [
 export function needsOf(config: ConfigTexts): readonly Need[] {
   if (config.get("sluice:creates") === "crds") return [{ kind: "customresourcedefinitions.apiextensions.k8s.io" }];
   const namespace = config.get("sluice:namespace") ?? "default";
-  // With Roles instead of ClusterRoles no cluster-scoped resource is created.
+  // With Roles instead of ClusterRoles none of the kinds in `wide` is created.
   const roles = !["", "[]"].includes(config.get("sluice:namespaces") ?? "");
   return [
     ...(config.get("sluice:ownNamespace") === "false" ? [] : [{ kind: "namespaces" }]),
@@ -61,7 +61,7 @@ export function kubectlOf(kubeconfig: string): (args: readonly string[]) => Prom
         else reject(new Error(stderr.trim() || stdout.trim() || error.message));
       },
     );
-    // kubectl asks for a name and a password where the kubeconfig has no user.
+    // With its input closed, kubectl fails instead of asking for a name and a password when the kubeconfig has no user.
     child.stdin?.end();
     return promise;
   };

@@ -21,7 +21,7 @@ labels:
   a: b
 `;
 
-test("values are described by their comments, with types of their defaults", () => {
+test("values are described by their comments, and have the types of their defaults", () => {
   const values = chartValues(text).map(({ path, description, schema }) => [path, description, schema]);
   assert.deepEqual(values, [
     ["name", "What a part is called.", { type: "string", pattern: "^[a-z]+$" }],

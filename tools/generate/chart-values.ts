@@ -96,7 +96,7 @@ export function valuesSchema(values: readonly ChartValue[]): Schema {
       node.properties[name] ??= emptyNode();
       node = node.properties[name] as Node;
     }
-    // In draft 7 a `$ref` ignores its sibling members.
+    // In draft 7 the siblings of a `$ref` are ignored.
     node.properties[last] = "$ref" in schema ? schema : { description, ...schema };
   }
   // Helm passes `global` to subcharts.

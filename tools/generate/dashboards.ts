@@ -4,7 +4,7 @@ import { printJson } from "./print-json.ts";
 
 export interface Panel {
   readonly title: string;
-  /** Grafana's unit: short, reqps, s, ms, Bps, bytes, percentunit. */
+  /** Grafana's unit, such as short, reqps, ops, s, ms, Bps or bytes. */
   readonly unit: string;
   /** Queries by the legend of their lines; {{label}} stands for a label's value. `$namespace` selects namespaces. */
   readonly lines: Readonly<Record<string, string>>;
@@ -17,7 +17,7 @@ export interface Dashboard {
   readonly panels: readonly Panel[];
 }
 
-/** Labels that Prometheus adds to metrics of pods. */
+/** Selects the chosen namespaces, by a label that Prometheus adds to metrics of pods. */
 const scope = 'namespace=~"$namespace"';
 const window = "[$__rate_interval]";
 

@@ -13,8 +13,8 @@ export interface Start {
 }
 
 /**
- * The first line of a workspace's built command, in the form of an image: the image has no `env` program that could
- * run it.
+ * Converts the first line of a workspace's built command to the environment and entrypoint of an image, which has no
+ * `env` program that could run that line.
  *
  * @throws Error when the line has a different form.
  */

@@ -48,7 +48,7 @@ export interface Closure {
 }
 
 /**
- * Follows the production dependencies of a workspace through the lockfile, resolved as by Node. Packages for other
+ * Follows the production dependencies of a workspace through the lockfile, resolved as Node does. Packages for other
  * platforms and optional peers are not followed.
  *
  * @param without Names of packages that are not followed.

@@ -39,7 +39,7 @@ function makeData(): void {
     const statement = `CREATE DATABASE "${database.replaceAll('"', '""')}"\n`;
     run("postgres", ["--single", "-D", partial, "-c", "fsync=off", "postgres"], statement);
   }
-  // Atomic: a folder with this name is complete. An empty one may exist as the root of a volume.
+  // Atomic: a folder with this name is complete. The rename replaces an empty folder.
   renameSync(partial, data);
 }
 

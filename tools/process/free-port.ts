@@ -30,8 +30,8 @@ export function isFree(port: number): Promise<boolean> {
 }
 
 /**
- * Binds the UDP port of the same number, which leaves the TCP port free, and which the system releases even if this
- * process is killed. Resolves to whether the port was unbound.
+ * Binds the UDP port of the same number: the TCP port stays free, and the system releases the UDP port even if this
+ * process is killed. Resolves to whether the UDP port was unbound.
  */
 function reserve(port: number): Promise<boolean> {
   return new Promise((resolve) => {

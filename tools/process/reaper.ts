@@ -35,7 +35,7 @@ function tell(line: string): void {
     reaper = spawn("sh", ["-c", script], { detached: true, stdio: ["pipe", "ignore", "ignore"] });
     reaper.unref();
     reaper.stdin?.on("error", () => {});
-    // The end of a pipe keeps the event loop alive like a socket.
+    // The pipe would keep the event loop alive, as a socket does.
     (reaper.stdin as Socket | null)?.unref();
   }
   reaper.stdin?.write(`${line}\n`);

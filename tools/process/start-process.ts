@@ -45,7 +45,7 @@ export interface StartOptions {
   readonly name: string;
   /**
    * When `startProcess` resolves: the output matches, the URL responds with a status below 500, or the condition holds
-   * (see waitFor). Default: at once.
+   * (see waitFor). Default: as soon as the process has started.
    */
   readonly ready?: RegExp | string | URL | (() => unknown);
   /** Milliseconds until the process must be ready. Default 30,000. */

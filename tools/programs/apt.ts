@@ -9,7 +9,7 @@ export interface AptTool {
   /** Names of the executable; the first one found on PATH is used. */
   readonly commands: readonly string[];
   readonly package: string;
-  /** Folders of the executable when it is not on PATH, in the form of PATH. */
+  /** Folders in which to look for the executable instead of PATH, in the form of PATH. */
   readonly path?: string;
   /** The size of the download, for the progress line. */
   readonly size: string;
@@ -33,7 +33,8 @@ function isExecutable(path: string): boolean {
 /**
  * Finds a program, or installs its package with apt-get, which needs root.
  *
- * @throws Error with the program and the command that installs it, when it is missing and cannot be installed.
+ * @returns a function that throws an Error when the program is missing and cannot be installed. Without root, the error
+ * contains the command that installs the package.
  */
 export function fromApt(wanted: AptTool): (say: (line: string) => void) => Promise<string> {
   const [name] = wanted.commands;

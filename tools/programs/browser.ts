@@ -2,7 +2,7 @@ import { type Browser, chromium } from "playwright-core";
 import { tool } from "./tool.ts";
 
 /**
- * No sandbox, because Chromium refuses to run as root with one, and all pages are our own. The other flags disable its
+ * No sandbox, because Chromium refuses to run as root with one, and all pages are our own. The last three flags disable
  * background network requests.
  */
 const flags = [

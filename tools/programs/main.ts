@@ -1,6 +1,6 @@
 /**
  * `npm run tools [-- name ...]`: builds or installs the tools that suites need, all or the named ones, so that no run
- * waits for them. Failures are reported at the end, after all others.
+ * waits for them. Failures are reported at the end.
  */
 import { suites } from "../stages/stages.ts";
 import { isToolName, type ToolName, tool } from "./tool.ts";

@@ -19,12 +19,12 @@ export async function runSuites(stage: Suites, files: readonly string[]): Promis
     const events = run({
       files: files.map((file) => join(root, file)),
       concurrency: stage.concurrency,
-      // The first limit ends a test that hangs, the second a file that does not end after its tests.
+      // The first limit ends a test that hangs; the second ends the run, even if a file hangs after its tests.
       timeout: stage.minutes * 30_000,
       signal: AbortSignal.timeout(stage.minutes * 60_000),
       cwd: root,
-      // Node keeps the JavaScript that it makes of TypeScript: without the cache, each process spends half of its start
-      // on that.
+      // Caches the JavaScript that Node makes of TypeScript. Without the cache, each process spends half of its start
+      // on the conversion.
       env: { ...process.env, NODE_COMPILE_CACHE: join(root, "node_modules/.cache/node") },
     });
     events.on("test:summary", (summary) => {

@@ -60,7 +60,7 @@ export const suites: readonly Suites[] = [
     name: "product",
     what: "npm start and a real browser",
     folders: ["test/product"],
-    // The start of the product has a time limit.
+    // One file at a time, because the start of the product has a time limit.
     concurrency: 1,
     minutes: 25,
   },

@@ -114,7 +114,7 @@ export async function untilStopped(
   product: Pick<Product, "failed" | "stop">,
   { greeting, stopping = "Stopping: requests under way are finished first." }: Words,
 ): Promise<number> {
-  // Neither pending signals nor child processes keep the event loop alive.
+  // Neither signal handlers nor the product's processes keep the event loop alive.
   const alive = setInterval(() => {}, 60_000);
   const stopped = new Promise<null>((resolve) => {
     // Ctrl-C arrives twice: from the terminal, which signals all its processes, and from npm. The product drains once.

@@ -1,7 +1,7 @@
 /**
- * Certificates signed by an authority of the operator, and when each is renewed. No client or server is ever presented
- * with an untrusted certificate: a new authority is at first only trusted, and signs once every participant has it. The
- * previous authority stays trusted until everything it signed has been replaced.
+ * Certificates signed by an authority of the operator, and when each is renewed. A rotation never presents a client or
+ * server with an untrusted certificate: a new authority is at first only trusted, and signs once every participant has
+ * it. The previous authority stays trusted until everything it signed has been replaced.
  */
 import { createPrivateKey, X509Certificate } from "node:crypto";
 import { isIP } from "node:net";

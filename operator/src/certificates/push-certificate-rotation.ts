@@ -70,8 +70,8 @@ export async function rotatePushCertificates(options: CertificateRotationOptions
 }
 
 /**
- * Checks once. The leader writes what is missing and returns the current certificates. Any other operator returns the
- * stored certificates; null: there are none that are valid.
+ * Checks once. The leader writes what is missing or renewed, and returns the current certificates. Any other operator
+ * returns the stored certificates; null: there are no valid ones.
  */
 async function rotateOnce(
   options: CertificateRotationOptions,

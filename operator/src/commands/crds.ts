@@ -29,7 +29,7 @@ const MANAGED_BY_LABEL = "app.kubernetes.io/managed-by";
 
 export const CRDS_USAGE = `usage: sluice-operator crds apply|print
   apply  creates or upgrades the custom resource definitions, and waits until the API server serves them
-  print  writes them as YAML`;
+  print  writes the definitions as YAML`;
 
 export async function crdsCommand(args: readonly string[], options: CrdsOptions): Promise<ExitCode> {
   const [verb, ...rest] = args;
@@ -85,12 +85,12 @@ async function apply(objects: ClusterObjects, options: CrdsOptions): Promise<Exi
   const losing = planned.filter(({ dropped }) => dropped.length > 0);
   for (const { name, dropped } of losing) {
     warn(
-      `${name}: the cluster's definition has fields that this version does not know, and resources would lose them:`,
+      `${name}: the cluster's definition has fields or versions that this version of Sluice lacks or declares differently, and resources would lose them:`,
     );
     for (const field of dropped) warn(`  ${field}`);
   }
   if (losing.length > 0) {
-    warn("nothing was applied: use the version of Sluice that the definitions came with, or a later one");
+    warn("nothing was applied: use the version of Sluice that the cluster's definitions are from, or a later one");
     return 3;
   }
   for (const { name, ours, stored } of planned) {
@@ -135,17 +135,17 @@ async function waitUntilServed(objects: ClusterObjects, name: string, until: num
 }
 
 /**
- * Says which tool manages the CRD and how to upgrade it there, as the rest of a sentence that starts with the name of
- * the CRD. This command must not replace such a CRD. Null when neither Helm nor Pulumi manages it.
+ * Says which tool manages the CRD and how to upgrade it with that tool, as the rest of a sentence that starts with the
+ * name of the CRD. This command must not replace such a CRD. Null when neither Helm nor Pulumi manages it.
  */
 export function crdOwnerOf({ metadata }: ClusterObject): string | null {
   const { labels = {}, annotations = {}, managedFields = [] } = metadata as Partial<Metadata>;
   if (labels[MANAGED_BY_LABEL] === "Helm") {
     const [namespace, name] = ["namespace", "name"].map((part) => annotations[`meta.helm.sh/release-${part}`] ?? "?");
-    return `belongs to Helm's release ${name} in the namespace ${namespace}: upgrade that`;
+    return `belongs to Helm's release ${name} in the namespace ${namespace}: upgrade that release`;
   }
   const byPulumi = managedFields.some(({ manager, subresource }) => !subresource && manager?.startsWith(PULUMI));
   return byPulumi || labels[MANAGED_BY_LABEL]?.toLowerCase() === "pulumi"
-    ? "belongs to a stack of Pulumi: run `pulumi up` there"
+    ? "belongs to a stack of Pulumi: run `pulumi up` on that stack"
     : null;
 }

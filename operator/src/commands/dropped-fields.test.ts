@@ -44,7 +44,7 @@ const table: readonly (readonly [
     "a member of a different type",
     object({ a: text }),
     object({ a: { type: "integer" } }),
-    ["spec.a (string there, integer here)"],
+    ["spec.a (string in the cluster, integer in this version)"],
   ],
   ["members that are open in the new version", object({ a: object({ b: text }) }), object({ a: open }), []],
   [
@@ -63,7 +63,7 @@ const table: readonly (readonly [
 ];
 
 for (const [what, stored, ours, dropped] of table)
-  test(`${what}: ${dropped.length === 0 ? "nothing is lost" : `loses ${dropped}`}`, () => {
+  test(`${what}: ${dropped.length === 0 ? "nothing" : dropped} is reported`, () => {
     assert.deepEqual(droppedFields(definition(stored), definition(ours)), dropped);
   });
 

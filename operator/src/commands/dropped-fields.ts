@@ -1,4 +1,4 @@
-/** Finds members of stored resources that would be dropped by another version of their CRD. Pure. */
+/** Finds members of stored resources that another version of their CRD would drop or reject. Pure. */
 
 /** The parts of a structural schema that define members. */
 export interface OpenApiSchema {
@@ -24,8 +24,9 @@ export interface Definition {
 const always = new Set(["apiVersion", "kind", "metadata"]);
 
 /**
- * Returns one line for each member that `stored` keeps and `ours` lacks or types differently: `spec.retries`,
- * `spec.port (string there, integer here)`, `version v1beta1`. For a missing member, its own members are not listed.
+ * Returns one line for each member or version that `stored` declares and `ours` lacks, and for each member whose type
+ * differs: `spec.retries`, `version v1beta1`, `spec.port (string in the cluster, integer in this version)`. The members
+ * of a missing member are not listed. A version counts only if resources are stored in it.
  */
 export function droppedFields(stored: Definition, ours: Definition): readonly string[] {
   const known = new Map(versionsOf(ours).map(({ name, schema }) => [name, schema?.openAPIV3Schema ?? {}]));
@@ -42,7 +43,7 @@ const versionsOf = ({ spec }: Definition) => spec?.versions ?? [];
 
 function dropped(stored: OpenApiSchema, ours: OpenApiSchema, path: string): readonly string[] {
   if (stored.type !== undefined && stored.type !== ours.type && ours.type !== undefined)
-    return [`${path} (${stored.type} there, ${ours.type} here)`];
+    return [`${path} (${stored.type} in the cluster, ${ours.type} in this version)`];
   if (isOpen(ours)) return [];
   if (isOpen(stored)) return [`${path}.* (arbitrary members)`];
   const values = typeof ours.additionalProperties === "object" ? ours.additionalProperties : undefined;

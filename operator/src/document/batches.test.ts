@@ -200,7 +200,7 @@ test("after a restart during a batch, new resources stay out, and changed ones a
   assert.match(told(look()).at(-1) ?? "", /the current version of this resource is served; write the batch again$/);
 });
 
-test("after a restart, a batch whose end was written soon counts as complete, although some annotations are gone", () => {
+test("after a restart, a batch whose last write is seen counts as complete after a delay, although some annotations are gone", () => {
   const { write, look, pass, restart } = scene();
   write("Service", "a", "2", { size: 3, undo: "null" });
   write("Service", "b", "2", { size: 3, completes: true, undo: "null" });

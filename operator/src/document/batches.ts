@@ -122,7 +122,8 @@ export function createBatches(options: BatchesOptions) {
     /**
      * Called for each version of a resource that is read.
      *
-     * @param before The version before it; null: none; undefined: unknown, because reading has just begun.
+     * @param before The version before it; null: none; undefined: unknown, because reading has just begun or the
+     * namespace has just been selected.
      */
     observe,
     holdBack(clusterState: ClusterState): HeldBack {
@@ -160,8 +161,8 @@ export function createBatches(options: BatchesOptions) {
 export type Batches = ReturnType<typeof createBatches>;
 
 /**
- * The translation without the owners and problems of resources that batches hold back, because these concern other
- * versions of them. Resources of batches that stay incomplete are added again with the problem of their batch.
+ * The translation without the owners and problems of resources that batches hold back, because those do not belong to
+ * the current versions. Resources of batches that stay incomplete are added again with the problem of their batch.
  */
 export function withHeldBack(
   translation: Translation,
@@ -199,8 +200,9 @@ function effectiveVersion({ before, resource, mark }: BatchMember): Resource | n
 }
 
 /**
- * Whether a version of the resource was published before. After a restart that version itself is unknown, but then the
- * status has a condition (perhaps because the batch was already complete), or the writer recorded an earlier version.
+ * Whether a version of the resource was published before. After a restart that version itself is unknown, but its
+ * publication shows in the `Accepted` condition (perhaps because the batch was already complete), or in an earlier
+ * version that the writer recorded.
  */
 function wasPublished({ metadata, status }: Resource): boolean {
   if (status?.conditions?.some(({ type, reason }) => type === "Accepted" && reason !== BATCH_INCOMPLETE)) return true;

@@ -99,7 +99,7 @@ for (const [when, before] of [
     assert.match(routes.get(b.id)?._sluice?.unavailable ?? "", /services/);
   });
 
-test("a protecting plugin that the model refuses answers 503, and any other plugin is left out", () => {
+test("of the plugins that the model refuses, a protecting one answers 503 and any other is left out", () => {
   const limit = broken(plugin("rate-limiting", "users"), { config: { minute: "many" } });
   const prometheus = make("plugins", { name: "prometheus", service: { id: users.id } });
   const result = first({ services: [users], plugins: [limit, broken(prometheus, { config: { x: 1 } })] });

@@ -33,7 +33,7 @@ export interface TranslateStage {
   isDirty(): boolean;
   /** Whether the last document contains the complete cluster state. */
   upToDate(): boolean;
-  /** Whether a second has passed since a translation was last scheduled. */
+  /** Whether more than a second has passed since a translation was last requested. */
   isIdle(): boolean;
   readonly gauges: Pick<OperatorGauges, "document">;
   close(): void;
@@ -50,9 +50,9 @@ export interface TranslateStageOptions {
 }
 
 /**
- * After a translation for several changes, the next one is delayed by a multiple of the duration of the first, so that
- * changes that arrive together share one translation, which may be a full one. This is the maximum of the multiple. A
- * translation for a single change causes no delay.
+ * After a translation for several changes, the next translation is delayed by a multiple of the time that the last one
+ * took, so that changes that arrive together share one translation, even a full one. This is the maximum of the
+ * multiple. A translation for a single change causes no delay.
  */
 const MAX_REST_FACTOR = 4;
 /** Added to the multiple for each change after the first. */
@@ -149,7 +149,7 @@ export function createTranslateStage(options: TranslateStageOptions): TranslateS
       if (isSynced()) await translate();
     } catch (error) {
       result = "error";
-      // A bug in the operator: the published document stays, and the next change tries again.
+      // A bug in the operator: the published document stays, and the next change starts another attempt.
       log.error({ err: error }, "cannot translate the resources");
     }
     const ended = performance.now();

@@ -136,7 +136,7 @@ test("a leader and a follower report when the API server answers again", async (
   assert.deepEqual([one.reached.length, two.reached.length], [2, 2], "a refusal counts as a response");
 });
 
-test("a leader that cannot renew the Lease stops leading before another operator can lead, and follows it", async (t) => {
+test("a leader that cannot renew the Lease stops leading before another operator can lead, and then follows that operator", async (t) => {
   const { clock, start, leaders, warnings } = scene(t);
   const [one, two] = [start("one"), start("two")];
   await clock.pass(4000);

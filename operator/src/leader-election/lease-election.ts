@@ -1,6 +1,6 @@
 /**
- * Leads while it holds a Lease, which it renews periodically. When renewals fail for too long, this process stops
- * leading before another can begin. A push just before that is harmless: nodes reject an outdated term.
+ * This process leads while it holds a Lease, which it renews periodically. When renewals fail for too long, it stops
+ * leading before another process can begin. A push just before that is harmless: nodes reject an outdated term.
  */
 import { randomUUID } from "node:crypto";
 import { hostname } from "node:os";
@@ -27,7 +27,7 @@ import type { OperatorSettings } from "../settings.ts";
 import { leaseTiming, ownObjectName, readsAllNamespaces } from "../start-checks.ts";
 import { type LeaderElectionHooks, type StartLeaderElection, soleLeader } from "./leader-election.ts";
 
-/** Milliseconds of a monotonic clock. */
+/** A monotonic clock that counts milliseconds. */
 export interface ElectionClock {
   now(): number;
   /** Resolves early, and never rejects, when the signal aborts. */

@@ -21,7 +21,7 @@ interface Put {
   fail(): void;
 }
 
-/** Nodes that answer polls at once, and full pushes when the test allows it, on a clock that the test controls. */
+/** Nodes that answer polls immediately, and full pushes when the test allows it, on a clock that the test controls. */
 async function scene(t: TestContext, count: number) {
   const gone = new Set<string>();
   /** Pushes under way. */
@@ -132,7 +132,7 @@ test("a node that has waited long is polled before the push: no document is sent
   assert.ok(publisher.acknowledgement(revision).programmed);
 });
 
-test("a node that the limiter admits late gets the newest document at that time", async (t) => {
+test("a node that the limiter admits late gets the document that is newest at that time", async (t) => {
   const { puts, publish, end } = await scene(t, MAX_FULL_PUSHES + 1);
   await publish(one);
   await publish(two);

@@ -77,7 +77,7 @@ for (const status of [401, 408, 429, 500, 503])
     });
   });
 
-test("a request with another token than the node's is refused", async (t) => {
+test("a request with a token other than the node's is refused", async (t) => {
   const { client } = await scene(t, "another");
   await assert.rejects(client.state(), /^Error: 401: not the operator$/);
 });

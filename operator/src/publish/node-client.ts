@@ -9,8 +9,9 @@ import { pushBodyOf } from "./push-content.ts";
 export interface NodeClient {
   state(): Promise<NodeReport>;
   /**
-   * The node's new state is its acknowledgement. Throws PushRefusedError when the node rejects the document permanently.
-   * Throws another error when a retry may succeed, and for an outdated push: the node's state shows what it runs.
+   * Returns the node's new state, which is its acknowledgement. Throws PushRefusedError when the node rejects the
+   * document permanently. Throws another error when a retry may succeed, and for an outdated push: in that case `state`
+   * shows what the node runs.
    */
   put(push: PushDocument): Promise<NodeReport>;
   /** "stale" when the node does not run the change's base: it needs the full document. */
@@ -31,7 +32,7 @@ export interface NodeCredentials {
   readonly token?: string;
   /** Null: there is no certificate yet. No node is called until there is one. */
   readonly tls?: NodeTls | null;
-  /** Milliseconds until a request to a silent node fails. Default 2000; ten times as long for a push. */
+  /** Milliseconds after which an unanswered request fails. Default 2000; ten times as long for a push. */
   readonly timeout?: number;
 }
 
@@ -52,8 +53,8 @@ interface Node {
 const permanentRefusals: ReadonlySet<number> = new Set([400, 413, 422]);
 
 /**
- * Bytes written to a connection at once. A TLS connection keeps as much memory as its largest write needed, until it
- * closes: with 500 nodes that was half a gigabyte.
+ * Maximum bytes of one write to a connection. A TLS connection keeps as much memory as its largest write needed, until
+ * it closes: with 500 nodes that was half a gigabyte.
  */
 const WRITE_CHUNK = 32 * 1024;
 
@@ -67,7 +68,7 @@ export function createNodeConnector({ token, tls, timeout = 2000 }: NodeCredenti
   const agentFor = (own: NodeTls | undefined) =>
     new Agent({
       connections: 2,
-      // Shorter than the timeout of the node's listener: a node closes a connection first only when its process ends.
+      // Shorter than the timeout of the node's listener: the node closes a connection only when its process ends.
       keepAliveTimeout: 600_000,
       connect: {
         timeout,

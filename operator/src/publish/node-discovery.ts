@@ -41,7 +41,7 @@ export function createNodeDiscovery({ namespace, name }: NodeService) {
   return {
     /**
      * Updates a slice (`namespace/name`); undefined: it was deleted. Returns whether it belongs or belonged to the
-     * Service. In a cluster with thousands of Services, other slices change all the time.
+     * Service, so that callers can ignore other slices: with thousands of Services, those change all the time.
      */
     set: (key: string, slice: Resource | undefined) => slices.set(key, slice).includes(service),
     /**

@@ -54,7 +54,7 @@ const MAX_RETRY_INTERVAL = 5000;
  * waited would occupy its place until the push times out; a poll times out ten times as fast.
  */
 const STATE_MAX_AGE = 2000;
-/** Milliseconds after which a failed push counts as unanswered. Refusals arrive sooner. */
+/** Milliseconds after which a failed push counts as unanswered. Error responses arrive sooner. */
 const SLOW_PUSH = 2000;
 /** The retry delay is at least this fraction of the time for which the node has not answered. */
 const SILENCE_BACKOFF_FACTOR = 1 / 8;
@@ -106,8 +106,8 @@ export function runNodeLoop(options: NodeLoopOptions) {
     refusal?.hash === snapshot.hash && refusal.node === state?.node ? refusal.reason : null;
 
   /**
-   * Null: there is no document, this operator does not lead, or the node either runs the newest document and knows this
-   * term or refuses the document.
+   * Null when no push is due: there is no document, this operator does not lead, the node refuses the newest document,
+   * or the node runs it and knows this term.
    */
   function pendingPush() {
     const target = history.latest();
@@ -138,7 +138,7 @@ export function runNodeLoop(options: NodeLoopOptions) {
     let outcome: PushOutcome | undefined = "acknowledged";
     try {
       const answer = await pushed;
-      // The node runs another document than it reported; which one is unknown.
+      // The node does not run the document that it reported; which one it runs is unknown.
       state = answer === "stale" ? state && { ...state, hash: null } : answer;
       if (answer === "stale") outcome = undefined;
       else if (answer.hash !== target.snapshot.hash) {
@@ -155,7 +155,10 @@ export function runNodeLoop(options: NodeLoopOptions) {
     return outcome;
   }
 
-  /** Pushes the change from the document that the node runs; undefined when that document is not in the history. */
+  /**
+   * Pushes the change from the document that the node reported; undefined when that document is not in the history, or
+   * the node no longer runs it.
+   */
   async function pushChange({
     target,
     term,

@@ -1,4 +1,4 @@
-/** How often nodes are polled for the document that they run, and which nodes then count as silent. */
+/** How often nodes are polled for the document that they run, and which nodes count as silent. */
 import assert from "node:assert/strict";
 import { type TestContext, test } from "node:test";
 import type { NodeReport } from "@sluice/model";

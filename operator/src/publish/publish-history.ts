@@ -1,4 +1,7 @@
-/** The last published snapshots, by hash. The hash of a node's document gives its revision and the base of a change. */
+/**
+ * The last published snapshots, by hash. The hash that a node reports identifies the revision that the node runs, and
+ * the base of the change to push.
+ */
 import type { Snapshot } from "@sluice/model";
 
 export interface PublishedSnapshot {
@@ -12,7 +15,7 @@ export function createPublishHistory(size = 32) {
   let latest: PublishedSnapshot | undefined;
   return {
     add(next: PublishedSnapshot) {
-      // A hash that returns (a change and its reversal) moves to its newest position.
+      // A hash that is published again (after a change and its reversal) moves to the newest position.
       published.delete(next.snapshot.hash);
       published.set(next.snapshot.hash, next);
       latest = next;

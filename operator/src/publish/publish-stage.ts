@@ -21,7 +21,10 @@ export interface PublishedDocument {
 }
 
 export interface PublishStage {
-  /** Each published document; null: only the acknowledgements or errors of nodes have changed. */
+  /**
+   * Each published document; null: no document was published, but an acknowledgement or error of a node, the list of
+   * nodes, or the term has changed.
+   */
   readonly progress: Output<PublishedDocument | null>;
   readonly publisher: Pick<Publisher, "revision" | "hash" | "acknowledgement" | "acknowledgedRevision" | "nodes">;
   readonly gauges: Pick<OperatorGauges, "revision" | "savedAt" | "nodes">;

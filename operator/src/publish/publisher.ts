@@ -13,7 +13,7 @@ const MIN_POLL_INTERVAL = 500;
 /** Approximate polls per second of all nodes together: with very many nodes, each is polled less often. */
 const MAX_POLLS_PER_SECOND = 50;
 
-/** The addresses of nodes that run at least a revision, of those that lag behind, and of those that do not answer. */
+/** Addresses of nodes that run a revision or a later one, of those that lag behind, and of those that do not answer. */
 export interface Acknowledgement {
   readonly programmed: boolean;
   readonly acknowledged: readonly string[];
@@ -25,9 +25,12 @@ export interface PublisherOptions extends Pick<NodeLoopOptions, "onPush" | "retr
   readonly connect: ConnectNode;
   /** The term in which this operator leads; null while it does not lead: then it polls nodes and pushes nothing. */
   readonly term: () => number | null;
-  /** Called when a node that has accepted no push in this term knows the given term: this term or a later one. */
+  /**
+   * Called with the term of a node that has accepted no push in this term, and that knows a later term or a later
+   * revision of this term.
+   */
   readonly onHigherTerm: (term: number) => void;
-  /** Called when a node's status changed: an acknowledgement, a failure, a node added or removed. */
+  /** Called when a node's acknowledgement, error or silence, the list of nodes, or the term has changed. */
   readonly onChange: () => void;
   /** Milliseconds between polls of a node. Default: 500, and more with dozens of nodes. */
   readonly pollInterval?: number;
@@ -100,7 +103,7 @@ export function createPublisher(options: PublisherOptions) {
     node.loop = runNodeLoop({
       ...options,
       address,
-      // When the connection closes, another process may have the address, and it may have no document yet.
+      // When the connection closes, poll immediately: a new process at the address may have no document yet.
       client: connect(address, { signal: abort.signal, onDisconnect: () => node.loop?.wake() }),
       history,
       limiter,
@@ -156,7 +159,7 @@ export function createPublisher(options: PublisherOptions) {
       wakeAll();
       return revision;
     },
-    /** Called when the result of `term` has changed. A new leader notifies the nodes at once. */
+    /** Called when the result of `term` has changed. A new leader notifies the nodes immediately. */
     termChanged() {
       for (const node of nodes.values()) node.hasAcceptedTerm = false;
       const latest = history.latest();

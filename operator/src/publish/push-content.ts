@@ -47,7 +47,7 @@ async function encodeBody(push: PushDocument | PushChange) {
   return { bytes: await zipped(bytes, { level: constants.Z_BEST_SPEED }), isZipped: true };
 }
 
-/** Returns the same promise for the same push of the same object. */
+/** Returns the same promise for consecutive equal pushes of the same `document` or `change` object. */
 export function pushBodyOf(push: PushDocument | PushChange) {
   const content = "change" in push ? push.change : push.document;
   const place = JSON.stringify({ ...push, change: undefined, document: undefined });

@@ -3,7 +3,7 @@ import { test } from "node:test";
 import { setImmediate as turn } from "node:timers/promises";
 import { createConcurrencyLimiter } from "./push-limiter.ts";
 
-test("a concurrency limiter runs as many calls at once as it has places, and further calls in order", async () => {
+test("a concurrency limiter runs as many calls concurrently as it has places, and further calls in order of arrival", async () => {
   const gate = createConcurrencyLimiter(2);
   const began: number[] = [];
   const ends: ((error?: Error) => void)[] = [];

@@ -1,12 +1,15 @@
-/** Limits how many nodes receive a full document at once. */
+/** Limits how many nodes receive a full document concurrently. */
 
-/** Full documents sent at once. More would fill memory and bandwidth, and would delay all nodes. */
+/**
+ * Maximum number of full documents that are sent concurrently, not counting those of MAX_RETRY_PUSHES. More would fill
+ * memory and bandwidth, and would delay all nodes.
+ */
 export const MAX_FULL_PUSHES = 16;
 
 /**
- * Full documents sent at once, in addition, to nodes that left the last one unanswered. A node that accepts documents
- * and never answers occupies its place until the push times out. Without a separate limit, many such nodes (for example
- * behind a path that drops large packets) would repeatedly delay the nodes that do answer.
+ * Maximum number of full documents that are sent concurrently to nodes that left the last one unanswered. A node that
+ * accepts documents and never answers occupies its place until the push times out. Without a separate limit, many such
+ * nodes (for example behind a path that drops large packets) would repeatedly delay the nodes that do answer.
  */
 export const MAX_RETRY_PUSHES = 4;
 
@@ -17,7 +20,7 @@ export const createPushLimiter = () => ({
 
 export type PushLimiter = ReturnType<typeof createPushLimiter>;
 
-/** Returns a function that runs at most this many calls at once. Further calls wait in order of arrival. */
+/** Returns a function that runs at most this many calls concurrently. Further calls wait in order of arrival. */
 export function createConcurrencyLimiter(places: number) {
   const queue: (() => void)[] = [];
   let free = places;

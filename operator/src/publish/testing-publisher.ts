@@ -9,7 +9,7 @@ export interface TestPublisher {
   readonly addresses: readonly string[];
   /** Runs everything that can run without time passing. */
   settle(): Promise<void>;
-  /** Advances the clock in steps of this many milliseconds, and settles after each. Default 100. */
+  /** Advances the clock in steps (default 100 ms), and settles after each step. */
   pass(milliseconds: number, step?: number): Promise<void>;
 }
 

@@ -120,14 +120,14 @@ test("the version grows with first, recreated and deleted objects, but not with 
     ["the same Secret", () => valid.recordSecret(key, secret), false],
     ["another Secret", () => valid.recordSecret(key, { ...version("t", 1), kind: "Secret" }), true],
     ["a saved version", () => void valid.restore(new Map([["Route/default/b", version("b", 1)]])), false],
-    ["no resource that is removed", () => valid.keepOnly(valid.all()), false],
+    ["keeping all resources", () => valid.keepOnly(valid.all()), false],
     ["a resource that is removed", () => valid.forget(key), true],
     ["a removed resource that was unknown", () => valid.forget(key), false],
   ];
   for (const [what, does, expected] of steps) assert.equal(grows(does), expected, what);
 });
 
-test("the Secret of a Certificate is stored and removed with the Certificate, and belongs to that object", () => {
+test("the Secret of a Certificate is stored and removed with the Certificate, and not used for a recreated Certificate", () => {
   const secret = { ...version("s", 1), kind: "Secret", data: { "tls.crt": "" } };
   const certificate = "Certificate/default/a";
   const valid = createLastValidVersions();

@@ -39,7 +39,7 @@ export function createLastValidVersions() {
     /** The last Secret with which this Certificate was valid; undefined unless the object has this uid. */
     secretOf: (key: string, uid: string | undefined) => (get(key, uid) ? versions.get(`${key}${SECRET}`) : undefined),
     recordSecret: (key: string, secret: Resource) => record(`${key}${SECRET}`, secret),
-    /** Replaces the recorded object by a newer one with the same spec, so that the old object can be collected. */
+    /** Replaces the recorded object by a newer one with the same spec, so that the old object can be freed. */
     refresh(key: string, resource: Resource | undefined) {
       const { uid, generation } = versions.get(key)?.metadata ?? {};
       if (!resource || generation === undefined) return;
@@ -82,7 +82,7 @@ export function createLastValidVersions() {
 
 export type LastValidVersions = ReturnType<typeof createLastValidVersions>;
 
-/** Two objects with one name have no order; only the one that exists is useful. */
+/** Generations of objects with different uids are not comparable: the version of the current object wins. */
 function isNewerVersion({ metadata }: Resource, before: Resource, now: Resource | undefined): boolean {
   if (metadata.uid !== before.metadata.uid) return metadata.uid !== undefined && metadata.uid === now?.metadata.uid;
   return (metadata.generation ?? 0) > (before.metadata.generation ?? 0);

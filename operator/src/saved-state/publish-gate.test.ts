@@ -135,7 +135,7 @@ function gate() {
       state.term = term;
       terms.emit(term);
     },
-    /** Gives the operator a term that it has not reported yet. */
+    /** Changes the operator's term without reporting the change. */
     gets: (term: number | null) => {
       state.term = term;
     },

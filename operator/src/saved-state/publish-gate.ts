@@ -1,7 +1,7 @@
 /**
  * Decides when a new leader begins to publish: once the state saved by the previous leader has been read, and the
- * resources restored from it have been translated. Before that, its document may lack the last valid version of a
- * resource.
+ * resources restored from it have been translated. Before that, the new leader's document may lack the last valid
+ * version of a resource.
  */
 import { createEmitter } from "../emitter.ts";
 import type { Leadership } from "../leader-election/leader-election.ts";
@@ -13,7 +13,10 @@ export function createPublishGate(
 ) {
   const terms = createEmitter<number | null>();
   let reportedTerm: number | null = null;
-  /** The term that may publish; compared with the current term at each call: leadership ends before that is reported. */
+  /**
+   * The term in which this operator may publish. `term()` compares it with the current term, because leadership ends
+   * before its end is reported.
+   */
   let openTerm: number | null = null;
   /** Whether the published document lacks restored resources. */
   let isStale = false;

@@ -19,7 +19,7 @@ export const MAX_PART_BYTES = 900 * 1024;
 /** Maximum bytes of a decompressed part. The operator wrote it, but memory stays bounded nevertheless. */
 const MAX_UNZIPPED = 256 * 1024 * 1024;
 
-/** FNV-1a: fast, and even enough. */
+/** FNV-1a: fast, and spreads the keys evenly enough. */
 function hashOf(text: string): number {
   let hash = 0x811c9dc5;
   for (let index = 0; index < text.length; index++) hash = Math.imul(hash ^ text.charCodeAt(index), 0x01000193);

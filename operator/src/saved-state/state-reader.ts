@@ -94,8 +94,8 @@ export function createStateReader({
   void read();
   return {
     /**
-     * Whether the saved state has been read: since the start, and since this operator's current term began. A new leader
-     * reads before it publishes, because another operator may have saved since.
+     * Whether the saved state has been read since the start and since this operator's current term began; also true
+     * when it cannot be read. A new leader reads before it publishes, because another operator may have saved since.
      */
     isRead: () => isRead,
     /** Saved state that this process has not read before; null: there is none, or it cannot be read. */
@@ -124,8 +124,8 @@ export function createStateReader({
 export type StateReader = ReturnType<typeof createStateReader>;
 
 /**
- * Whether the error is temporary: a network failure or a failing server. Anything else counts as a refusal, such as a
- * 403: a refusal may be temporary too, but the reader does not wait for its end forever.
+ * Whether the error is temporary: a network failure, or a failing or overloaded server. Anything else, such as a 403,
+ * counts as a refusal: it may be temporary too, but the reader does not wait for its end forever.
  */
 function isNoAnswer(error: unknown): boolean {
   if (error instanceof ApiServerError) return error.code === 429 || error.code >= 500;

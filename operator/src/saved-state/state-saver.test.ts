@@ -141,7 +141,7 @@ for (const [what, silence] of Object.entries(silences))
     assert.deepEqual([asked, reads], [21, [0]]);
   });
 
-test("when a term begins, an operator reads what another operator has saved before it saves its own state", async () => {
+test("when a term begins, an operator first reads what another operator has saved, and then saves its own state", async () => {
   const store = testStore();
   const [one, two] = [scene({ store }), scene({ store })];
   await waitFor(() => one.reader.isRead() && two.reader.isRead(), {
@@ -244,7 +244,7 @@ test("a recreated object causes a save although the document is the same; genera
   assert.equal((await kept())?.metadata.uid, "two");
 });
 
-test("an encryption key that is replaced while an operator leads is used even if the document does not change", async () => {
+test("when the encryption key is replaced while an operator leads, the new key is used even if the document does not change", async () => {
   const { store, valid, reader, lead, writes, warnings, kept } = scene();
   valid.record(key, route("one", 1));
   lead(1);

@@ -11,9 +11,9 @@ export interface StateSaverOptions {
   readonly leadership: Pick<Leadership, "terms">;
   /** Minimum milliseconds between two writes, and between two checks of the key. */
   readonly interval: number;
-  /** Hash of the document to be saved, although it may not be acknowledged yet; null while another operator leads. */
+  /** Hash of the document to be saved, which may not be acknowledged yet; null while another operator leads. */
   readonly hash: () => string | null;
-  /** Changes when there is something new to save, although the document may be the same. */
+  /** Changes when there is something new to save, even if the document is the same. */
   readonly version: () => number;
   /** The state that the nodes run; null while some nodes lag, or while another operator leads. */
   readonly acknowledged: () => AcknowledgedState | null;

@@ -86,7 +86,7 @@ test("the saved copy contains no secret in clear text, and cannot be decrypted w
   assert.doesNotMatch(JSON.stringify(warnings), new RegExp(secret));
 });
 
-test("a replaced key is used: all parts are encrypted again, and a later operator can read the parts", async () => {
+test("when the key is replaced, all parts are encrypted again with the new key, and a later operator can read the parts", async () => {
   const { store, keeper, warnings } = scene();
   const resources = new Map([route("a"), route("b")]);
   const one = keeper();
@@ -106,7 +106,7 @@ test("a replaced key is used: all parts are encrypted again, and a later operato
   assert.equal(warnings.length, 1, "it is logged once");
 });
 
-test("an operator that only reads uses a replaced key too", async () => {
+test("when the key is replaced, an operator that only reads uses the new key too", async () => {
   const { store, keeper } = scene();
   const [leader, follower] = [keeper(), keeper()];
   await leader.write(document(new Map([route("a")])));

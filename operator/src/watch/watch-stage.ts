@@ -25,7 +25,7 @@ export interface ChangedResource {
 
 export interface ObservedVersion {
   readonly kind: WatchedKind;
-  /** null: there was none; undefined: unknown, because reading has just begun. */
+  /** null: there was none; undefined: unknown, because reading began or the namespace was selected just before. */
   readonly before: Resource | null | undefined;
   readonly resource: Resource;
 }
@@ -74,7 +74,8 @@ export function createWatchStage({ client, settings, signal, log }: WatchStageOp
     namespaceSelector: namespaceSelectorOf(settings),
     // Many clusters have no Gateway API: without it, no reference to another namespace is allowed.
     optional: ["ReferenceGrant"],
-    // The operator writes only the statuses of these. Where a write needs managed fields, the client reads them again.
+    // Managed fields take much memory. The operator writes only the statuses of Sluice's kinds, and the client reads
+    // managed fields again for a write that needs them.
     bookkeeping: false,
     signal,
     log,

@@ -87,7 +87,7 @@ describe("the webhook's listener", { concurrency: false }, () => {
   const big = JSON.stringify({ ...question, padding: "x".repeat(3 * 1024 * 1024) });
   for (const [what, asked, status] of [
     ["a body above 3 MiB", { body: big }, 413],
-    ["another content type", { type: "text/plain" }, 415],
+    ["a different content type", { type: "text/plain" }, 415],
     ["YAML", { type: "application/yaml" }, 415],
     ["no content type", { type: null }, 415],
     ["a body that is not JSON", { body: "{" }, 400],
@@ -95,7 +95,7 @@ describe("the webhook's listener", { concurrency: false }, () => {
     ["a body that is not an AdmissionReview", { body: "{}" }, 400],
     ["GET", { method: "GET", type: null }, 405],
     ["PUT", { method: "PUT" }, 405],
-    ["another path", { path: "/" }, 404],
+    ["a different path", { path: "/" }, 404],
   ] as const)
     test(`answers ${what} with ${status}`, async () => {
       const answer = await ask(asked);
@@ -123,7 +123,7 @@ describe("the webhook's listener", { concurrency: false }, () => {
     assert.equal((await ask()).status, 200);
   });
 
-  test("negotiates TLS once for each connection", async () => {
+  test("refuses TLS renegotiation", async () => {
     assert.ok(await renegotiationError(listener.address));
   });
 });

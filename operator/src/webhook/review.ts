@@ -7,7 +7,7 @@ const REVIEW = { apiVersion: "admission.k8s.io/v1", kind: "AdmissionReview" } as
 export interface AdmissionResponse {
   readonly uid: string;
   readonly allowed: boolean;
-  /** The reason of a refusal: one violation per line, each with its path. */
+  /** The reason for a refusal: one violation per line, each with its path. */
   readonly status?: { readonly code: number; readonly message: string };
   readonly warnings?: readonly string[];
 }

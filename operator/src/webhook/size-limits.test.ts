@@ -33,7 +33,7 @@ describe("the size limits", () => {
       assert.equal(found && `${formatPath(found.path)} ${found.message.replace("holds more than ", "")}`, expected);
     });
 
-  test("report one size violation at once instead of all violations of a resource that is too large", () => {
+  test("report a single size violation quickly, instead of all violations of a resource that is too large", () => {
     const spec = { paths: many(300_000, () => "~/(") };
     const resource = {
       apiVersion: "sluice.dev/v1alpha1",

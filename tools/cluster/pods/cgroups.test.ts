@@ -64,7 +64,7 @@ const refused: readonly [what: string, groups: string, mounts: string, expected:
   ],
 ];
 for (const [what, groups, mounts, expected] of refused) {
-  test(`on a machine with ${what}, a sentence tells what is missing`, () => {
+  test(`on a machine with ${what}, the error message names the problem`, () => {
     const answer = hierarchies(groups, mounts);
     assert.ok(typeof answer === "string");
     assert.match(answer, expected);

@@ -17,7 +17,7 @@ const needed = ["cpu", "cpuacct", "cpuset", "devices", "freezer", "memory", "pid
 /**
  * The hierarchies of this process, from the texts of /proc/self/cgroup and /proc/self/mountinfo.
  *
- * @returns a sentence instead, when a needed hierarchy is not mounted or not writable.
+ * @returns an error message instead, when a needed hierarchy is not mounted or not writable.
  */
 export function hierarchies(groups: string, mounts: string): readonly Hierarchy[] | string {
   const all = mounts.split("\n").flatMap((line) => {

@@ -24,8 +24,8 @@ import { canary, systemManifests } from "./system.ts";
 /**
  * A real Kubernetes cluster of one node with real pods, in namespaces and control groups of its own.
  *
- * Its network is isolated, except for `forward`. Commands run inside see the machine's files at the same paths,
- * read-only. Only the folder for temporary files (os.tmpdir()) is writable, so all output must go there. There is no
+ * Its network is isolated, except for `forward`. A command inside the cluster sees the machine's files at the same
+ * paths, but can write only to the folder for temporary files (os.tmpdir()), so all output must go there. There is no
  * image registry: a pod uses an image from `importImage`, with an imagePullPolicy other than Always.
  */
 export interface Cluster {
@@ -36,8 +36,8 @@ export interface Cluster {
   /** All requests for objects to the API server so far. Only with the option `audit`. */
   audited(): readonly Audited[];
   /**
-   * Runs a command inside to its end, whatever its exit code. It can resolve the names of Services. KUBECONFIG is the
-   * administrator's, `kubectl` is on PATH, and HOME is an empty writable folder.
+   * Runs a command inside to its end, whatever its exit code. The command can resolve the names of Services. KUBECONFIG
+   * is the administrator's, `kubectl` is on PATH, and HOME is an empty writable folder.
    *
    * @throws Error with its last output when it runs for more than `timeout` (120 s).
    */
@@ -187,7 +187,7 @@ function assemble({ node, credentials, options }: Parts): Cluster {
       await component?.kill9();
     },
     async startComponent(name) {
-      if (running.has(name)) throw new Error(`${name} runs already`);
+      if (running.has(name)) throw new Error(`${name} is already running`);
       // Output goes to a file, not to this process: a busy suite must not block the node.
       const log = path(`logs/${name}.log`);
       const args = ["-c", 'exec "$@" >> "$0" 2>&1', log, ...lines[name]];
@@ -236,7 +236,7 @@ async function boot(cluster: Cluster, { node, images }: { node: Node; images: re
     for (const archive of images) await cluster.importImage(archive);
   };
   const control = async () => {
-    // The API server waits for etcd itself, and loads while etcd starts.
+    // Started together: the API server loads while etcd starts, and then waits for etcd.
     await Promise.all([cluster.startComponent("etcd"), cluster.startComponent("api-server")]);
     await Promise.all((["controllers", "scheduler"] as const).map(cluster.startComponent));
     await cluster.kubectl(["apply", "--server-side", "-f", "-"], systemManifests(volumes));
@@ -252,7 +252,7 @@ async function boot(cluster: Cluster, { node, images }: { node: Node; images: re
   if (code !== 0) throw new Error(`no pod is ready under the DNS name of its Service: ${stderr.trim()}`);
 }
 
-/** A Ready node alone proves little: a pod must respond under its DNS name. */
+/** A Ready node alone proves little: a pod must respond under the DNS name of its Service. */
 const awaitCanary = `
   const end = performance.now() + ${timeout};
   for (;;) {

@@ -116,7 +116,7 @@ export function writeConfiguration({ folder, cni }: ComponentOptions): void {
     mode: "nftables",
     clusterCIDR: podRange,
     clientConnection: { kubeconfig: file("proxy.kubeconfig") },
-    // Zero leaves the size of the conntrack table unchanged, because it belongs to the whole machine.
+    // Zero leaves the settings of the conntrack table unchanged: they apply to the whole machine.
     conntrack: { maxPerCore: 0, min: 0, tcpEstablishedTimeout: "0s", tcpCloseWaitTimeout: "0s" },
   });
   put("empty-resolv.conf", "# There is no name server outside of the cluster.\n");
@@ -170,7 +170,7 @@ const kubeletConfig = (resolvConf: string, folder: string) => ({
   clusterDNS: [dnsAddress],
   clusterDomain: "cluster.local",
   resolvConf,
-  // Reachable from the node's own network only.
+  // The kubelet is reachable only from the node's own network.
   authentication: { anonymous: { enabled: true }, webhook: { enabled: false } },
   authorization: { mode: "AlwaysAllow" },
   // A full disk of the machine must not evict images, because they cannot be pulled again.

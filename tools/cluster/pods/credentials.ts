@@ -12,7 +12,7 @@ export interface Credentials {
   readonly authority: Authority;
 }
 
-/** The components that use a token: the name of the kubeconfig's file, the user and its group. */
+/** The users that have a token: the name of the kubeconfig's file, the user and its group. */
 const users = [
   ["admin", "admin", "system:masters"],
   ["controllers", "system:kube-controller-manager", ""],
