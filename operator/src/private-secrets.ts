@@ -37,7 +37,7 @@ export function privateSecretsOf(settings: OperatorSettings) {
 
   async function moveAll({ client, store, manager, log }: MovePrivateSecretsOptions): Promise<void> {
     const at = (place: string, name: string): Ref => ({ kind: "Secret", namespace: place, name });
-    // The store copies the key itself: the key may be created, but never changed.
+    // The store itself copies the encryption key, because the key may be created but never changed.
     await store?.key();
     for (const name of [...certificates, key]) {
       const old = await client.get(at(homeNamespace, name));

@@ -36,7 +36,7 @@ export function fromGo(wanted: GoTool): (say: (line: string) => void) => Promise
   };
 }
 
-/** Keep these values: another -trimpath, CGO_ENABLED or -X misses Go's whole build cache. */
+/** Keep these values: with a different -trimpath, CGO_ENABLED or -X nothing in Go's build cache can be reused. */
 function flagsOf({ ldflags = [] }: GoTool): readonly string[] {
   return ["-trimpath", "-buildvcs=false", "-ldflags", ["-s -w", ...ldflags].join(" ")];
 }

@@ -68,7 +68,7 @@ export function createNodeConnector({ token, tls, timeout = 2000 }: NodeCredenti
   const agentFor = (own: NodeTls | undefined) =>
     new Agent({
       connections: 2,
-      // Shorter than the timeout of the node's listener: the node closes a connection only when its process ends.
+      // Shorter than the timeout of the node's listener: if the node closes an idle connection, its process has ended.
       keepAliveTimeout: 600_000,
       connect: {
         timeout,

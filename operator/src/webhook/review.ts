@@ -47,8 +47,8 @@ function answer(request: Members, options: ReviewOptions): Omit<AdmissionRespons
     return { allowed: true };
   if (!isRecord(object)) return { allowed: true };
   const metadata = { ...(isRecord(object.metadata) ? object.metadata : {}) };
-  // The namespace of the request takes precedence. A created object may lack its namespace, or its name when that is
-  // generated.
+  // The namespace of the request takes precedence. A created object may have no namespace yet, and no name if the name
+  // is generated.
   const resource = {
     ...object,
     metadata: {
