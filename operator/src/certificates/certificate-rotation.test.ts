@@ -92,7 +92,13 @@ const turnover: readonly (readonly [when: string, now: Date, trusted: number, ke
   ["in the last third of the old authority's lifetime, the new authority is only trusted", after(500), 2, 2, false],
   ["the new authority does not sign before all participants trust it", after(500, 9), 2, 2, false],
   ["after that the new authority signs, and the old authority is still trusted", after(500, 11), 2, 1, true],
-  ["the old authority is trusted until every participant has a certificate of the new authority", after(500, 20), 2, 1, false],
+  [
+    "the old authority is trusted until every participant has a certificate of the new authority",
+    after(500, 20),
+    2,
+    1,
+    false,
+  ],
   ["after that the old authority is dropped", after(500, 22), 1, 1, false],
 ];
 
