@@ -119,6 +119,28 @@ describe("the difference of two configurations", () => {
     assert.deepEqual(told(writes), ["create services 3"]);
   });
 
+  test("creates kept entities again if they refer to entities that exchange names", () => {
+    const [first, second] = [
+      { ...users, name: "a" },
+      { ...users, id: id(3), name: "b" },
+    ];
+    const before = lists({ services: [first, second], routes: [web] });
+    const after = lists({
+      services: [
+        { ...first, name: "b" },
+        { ...second, name: "a" },
+      ],
+    });
+    const writes = writesBetween(before, after, { now: 5, keep: true });
+    const { tables, fault } = write(tablesOf(before), writes);
+    assert.equal(fault, undefined);
+    assert.deepEqual([...(tables?.rows.routes.values() ?? [])], before.routes);
+    assert.deepEqual(
+      [...(tables?.rows.services.values() ?? [])].map((service) => Reflect.get(service, "name")),
+      ["b", "a"],
+    );
+  });
+
   test("keeps timestamps that the document omits, and sets new timestamps for changed entities", () => {
     const before = lists({ services: [{ ...users, created_at: 5, updated_at: 6 }] });
     assert.deepEqual(writesBetween(before, lists({ services: [users] }), { now: 9 }), []);

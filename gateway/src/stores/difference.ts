@@ -32,8 +32,8 @@ export function writesBetween(
   after: EntityLists,
   { now, keep = false }: DifferenceOptions,
 ): readonly Write[] {
-  const steps = stepsOf(before, adoptIds(before, after), now);
-  const gone = keep ? [] : steps.filter(({ will }) => !will);
+  const steps = stepsOf(before, adoptIds(before, after), { now, keep });
+  const gone = steps.filter(({ will }) => !will);
   const fresh = steps.filter(({ was }) => !was);
   const changed = steps.filter(({ was, will }) => was && will && will !== was);
   const { ordered, inTheWay } = untangle({ gone, changed, fresh });
@@ -58,14 +58,15 @@ export function writesBetween(
   return writes;
 }
 
-function stepsOf(before: EntityLists, after: EntityLists, now: number): readonly Step[] {
+function stepsOf(before: EntityLists, after: EntityLists, { now, keep }: Required<DifferenceOptions>): readonly Step[] {
   return collections.flatMap((collection): readonly Step[] => {
     const was = new Map<string, Entity>(before[collection]?.map((entity) => [entity.id, entity]));
     const will = new Map<string, Entity>(after[collection]?.map((entity) => [entity.id, entity]));
     return [
       ...[...was.values()].map((entity) => {
         const given = will.get(entity.id);
-        return { collection, was: entity, will: given && withTimes(given, entity, now) };
+        const kept = keep ? entity : undefined;
+        return { collection, was: entity, will: given === undefined ? kept : withTimes(given, entity, now) };
       }),
       ...[...will.values()].flatMap((entity) =>
         was.has(entity.id) ? [] : [{ collection, was: undefined, will: withTimes(entity, undefined, now) }],
