@@ -37,8 +37,8 @@ export function createStandIns() {
 
   return {
     /**
-     * The route as a stand-in that answers 503; undefined when its entity is invalid even without the service, for
-     * example because of a path.
+     * The route as a stand-in that answers 503; undefined when a member that decides which requests it matches is
+     * invalid, for example a path.
      */
     route(piece: Entry, reason: string) {
       const before = made.get(piece);
@@ -57,10 +57,16 @@ export function createStandIns() {
   };
 }
 
+/** The members that decide which requests a route matches. `regex_priority` only orders routes that match. */
+const MATCH_MEMBERS: ReadonlySet<unknown> = new Set(["protocols", "methods", "hosts", "paths", "headers", "snis"]);
+
 function unavailableRoute({ item }: Entry, reason: string): Entity | undefined {
   const extras = item._sluice as object;
-  const checked = checkEntity("routes", { ...item, service: null, _sluice: { ...extras, unavailable: reason } });
-  return checked.value;
+  const standIn = (members: object) =>
+    checkEntity("routes", { ...members, service: null, _sluice: { ...extras, unavailable: reason } });
+  const { value, violations = [] } = standIn(item);
+  const faulty = new Set(violations.map(({ path: [member] }) => member).filter((member) => !MATCH_MEMBERS.has(member)));
+  return value ?? standIn(Object.fromEntries(Object.entries(item).filter(([member]) => !faulty.has(member)))).value;
 }
 
 function unavailablePlugin({ item, violations }: Entry, id: string, reason: string): Entity | undefined {
