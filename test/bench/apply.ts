@@ -1,6 +1,6 @@
 /**
- * From the API server's response for an applied Route until both nodes serve it, with many existing Routes: real etcd
- * and API server, the operator and two nodes as processes.
+ * The time from the API server's response for an applied Route until both nodes serve it, with many existing Routes:
+ * real etcd and API server, the operator and two nodes as processes.
  */
 import { createHash } from "node:crypto";
 import { join, resolve } from "node:path";

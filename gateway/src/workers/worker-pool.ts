@@ -220,7 +220,8 @@ class ThreadPool implements WorkerPool {
 
   /** Resolves to the first error; null when every thread serves the snapshot. */
   async #serveEverywhere(snapshot: Snapshot): Promise<Error | null> {
-    /** As a rule all threads need the same delta. It is not kept: it may hold the whole old and new configuration. */
+    // As a rule all threads need the same delta. It is not kept after this call: it may hold the whole old and new
+    // configuration.
     let last: { readonly from: Snapshot; readonly step: SnapshotDelta } | null = null;
     const stepFrom = (from: Snapshot): SnapshotDelta => {
       if (last?.from !== from) last = { from, step: deltaBetween(from, snapshot) };

@@ -10,7 +10,7 @@ import { IdleTimer } from "../timers/idle-timer.ts";
 export interface ProtocolDetectorOptions {
   /** Milliseconds within which the first bytes must arrive. */
   readonly timeout: number;
-  /** Receives the connection with all its bytes unread. */
+  /** Called when the protocol is known. The bytes read so far have been put back into the socket. */
   readonly onKnown: (isHttp2: boolean) => void;
   /** Called when the connection closed before the protocol was known. */
   readonly onClose: (connection: ProtocolDetector) => void;

@@ -1,6 +1,6 @@
 /**
- * Records of the access log. They contain no body, no keys of a query, and no header values except User-Agent, the
- * trace id, and the client's address that a trusted proxy reports.
+ * Records of the access log. They contain no body, no API keys from the query, and no header values except
+ * User-Agent, the trace id, and the client's address that a trusted proxy reports.
  */
 import type { LiveExchange } from "../../exchange/live-exchange.ts";
 import type { RejectedRequest } from "../observer.ts";
