@@ -188,7 +188,7 @@ test("a RegExp that is not built from constants of its file is an error, except 
   assert.deepEqual(checkRegexes([{ path: "a.test.ts", text: "new RegExp(open)" }]), []);
 });
 
-test("hosts of registries and paths of machines are errors with their line", () => {
+test("the host of a package registry and an absolute path of one machine are errors, reported with their line", () => {
   // Assembled here, so that the check does not report this file.
   const host = ["registry", "npmjs", "org"].join(".");
   const folder = (...names: string[]) => `/${names.join("/")}`;

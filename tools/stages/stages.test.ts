@@ -45,7 +45,7 @@ test("without arguments all stages except e2e run; with arguments the named stag
   assert.deepEqual(chosen(["units"], paths).unknown, ["units"]);
 });
 
-test("words after e2e select its folders that have tests, and only their files run", () => {
+test("arguments after e2e select folders of that stage that have tests, and only the test files of these folders run", () => {
   const { names, folders, unknown } = chosen(["e2e", "admin"], paths);
   assert.deepEqual({ names, unknown }, { names: ["e2e"], unknown: [] });
   const files = suites

@@ -15,7 +15,7 @@ const variants: readonly (readonly [
 
   ["an equal origin of several", ["http://a.test", "https://b.test:90"], "https://b.test:90", "https://b.test:90"],
   [
-    "an origin of several, without its default port",
+    "one of several origins if it is requested with its default port, and answers without the port",
     ["http://a.test", "http://b.test"],
     "http://a.test:80",
     "http://a.test",

@@ -339,7 +339,7 @@ for (const [what, state, told] of outranks)
     }
   });
 
-test("a node that follows another operator after it accepted pushes in this term does not raise the term", async () => {
+test("a node that accepted pushes in this term and then follows another operator does not cause a higher term", async () => {
   const node = fakeNode([one.hash]);
   node.knowsTerms();
   const heard: number[] = [];

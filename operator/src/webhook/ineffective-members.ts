@@ -37,7 +37,7 @@ const idle: Readonly<Record<string, readonly IneffectiveMember[]>> = {
       "the route answers plain http, so that nothing is redirected: set protocols to [https]",
       isPlain,
     ],
-    ["snis", "plain http requests match regardless of it: set protocols to [https]", isPlain],
+    ["snis", "on plain requests, which match regardless of it: set protocols to [https] or [grpcs]", isPlain],
   ],
   Upstream: [
     ["useSrvName", "SRV records are not looked up", (spec) => spec.useSrvName === true],
@@ -65,5 +65,5 @@ const idle: Readonly<Record<string, readonly IneffectiveMember[]>> = {
 export function ineffectiveMembers({ kind, spec = {} }: Pick<Resource, "kind" | "spec">): readonly string[] {
   return (Object.hasOwn(idle, kind) ? (idle[kind] ?? []) : [])
     .filter(([member, , when]) => (member.includes(".") || (spec[member] ?? null) !== null) && when(spec))
-    .map(([member, why]) => `spec.${member} has no effect: ${why}`);
+    .map(([member, why]) => `spec.${member} has no effect${why.startsWith("on ") ? "" : ":"} ${why}`);
 }

@@ -138,7 +138,7 @@ export function userStoreSuite({ name, open }: SuiteOptions): void {
       assert.deepEqual(await again.user(ann.id), ann);
     });
 
-    it("rebuilds the address keys of an older version, and keeps all users", async () => {
+    it("rebuilds the e-mail keys (email_key) that an older version stored, and keeps all users", async () => {
       const tag = randomUUIDv7();
       const old = [
         ["Ann@Example.org", "ann@example.org"],

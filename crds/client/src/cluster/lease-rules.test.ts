@@ -39,9 +39,9 @@ const terms: readonly (readonly [
 ])[] = [
   ["of the first Lease is 1", null, 0, 1],
   ["of the operator's own Lease is unchanged", lease("me"), 0, 4],
-  ["of a Lease that a former process with this identity held increases by one", lease("me"), 0, 5, false],
-  ["of another holder's Lease increases by one", lease("other"), 0, 5],
-  ["of a released Lease increases by one", lease(""), 0, 5],
+  ["increases by one when the Lease of a former process with this identity is taken", lease("me"), 0, 5, false],
+  ["increases by one when another holder's Lease is taken", lease("other"), 0, 5],
+  ["increases by one when a released Lease is taken", lease(""), 0, 5],
   ["is above the highest known term, even if the Lease is missing", null, 9, 10],
   ["is above the highest known term, even if the Lease has a lower term", lease("other"), 9, 10],
   ["of the operator's own Lease increases when a higher term is known", lease("me"), 4, 5],

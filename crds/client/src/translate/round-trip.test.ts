@@ -64,7 +64,7 @@ for (const collection of ["upstreams", "services", "routes", "plugins", "consume
     );
   });
 
-  test(`${collection} replace a resource that was written before, and keep all of their members`, () => {
+  test(`${collection} that replace an earlier version in its resource are read back with all of their new members`, () => {
     fc.assert(
       fc.property(filled(collection), filled(collection), (before, entity) => {
         const previous = stored(collection, before as never);

@@ -27,7 +27,10 @@ const schemas: { readonly [Name in Collection]?: SchemaNode } = {
   plugins: optional({ unavailable: reason }),
   keyauth_credentials: optional({
     key_hash: text({ description: "SHA-256 of the key.", rule: "sha256" }),
-    namespaces: array(namespace, { description: "Where the key opens routes.", maxItems: 1024 }),
+    namespaces: array(namespace, {
+      description: "The namespaces whose routes the key opens; absent means all.",
+      maxItems: 1024,
+    }),
   }),
 };
 

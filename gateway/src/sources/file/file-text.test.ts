@@ -49,7 +49,7 @@ test("a file that could not be read is reported when it can be read again, altho
   assert.equal(await text.read(), "one");
 });
 
-test("a file is read repeatedly until its timestamps show every change, and after that only when they change", async (context) => {
+test("a file is read repeatedly until its timestamps are old enough that any later write changes them, and after that only when they change", async (context) => {
   const { file, reads } = fileIn(context);
   writeFileSync(file, "one");
   const changing = createFileText(file, 60_000);

@@ -65,7 +65,7 @@ const edits: readonly [string, string, (store: Store) => Promise<unknown>, strin
     `# mine\n${head}services: # all\n  # first\n  - url: http://up/x # where\n    name: a\n\n  # second\n  - name: b\n    url: 'http://up/b'\n    retries: 1\n# end\n`,
   ],
   [
-    "a url to single members if one of its parts changes",
+    "a url into the members host, port and path if one of its parts changes",
     `${head}services:\n- name: a\n  url: http://up/x\n`,
     (store) => change(store, "services", "a", { port: 81 }),
     `${head}services:\n- name: a\n  host: up\n  port: 81\n  path: /x\n`,

@@ -142,7 +142,7 @@ test("the resource of a plugin without an instance name is named after the plugi
   assert.equal(toResource("plugins", plugin, writing).value?.metadata.name, resourceName(plugin.id, "key-auth"));
 });
 
-test("an upstream contains its targets with their ids, and an annotation with the times that differ from its own", () => {
+test("an upstream's resource contains its targets with their ids, and an annotation with the times of targets that differ from the upstream's", () => {
   const upstream = entity("upstreams", { name: "users.internal" });
   const member = { upstream: { id: upstream.id } };
   const targets = [

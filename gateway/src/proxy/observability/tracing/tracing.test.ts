@@ -159,7 +159,7 @@ for (const engine of ["http1", "reply-from"]) {
   });
 }
 
-test("several workers export their spans", async (context) => {
+test("a node with two workers exports the spans of a request", async (context) => {
   const { trace } = await startNode(context, { SLUICE_WORKERS: "2" });
   const { server, client } = await trace("/open");
   assert.deepEqual([server.length, client.length], [1, 1]);
