@@ -38,7 +38,7 @@ export const route: readonly Row[] = [
   ["a host with two stars", { hosts: ["*.a.*"] }, /a wildcard \* must be/],
   ["a star alone as host", { hosts: ["*"] }, /a wildcard \* must be/],
   ["a host with a space", { hosts: ["a b"] }, /must be a host name or an IP address/],
-  ["a host with a path", { hosts: ["a/b"] }, /must consist of letters/],
+  ["a host with a path", { hosts: ["a/b"] }, /must be a host name or an IP address/],
   ...lengths("host", { from: 1, to: 260 }, (host) => ({ hosts: [host] })),
   ...counts("hosts", { to: 64 }, (count) => ({ hosts: texts(count) })),
 
