@@ -3,8 +3,11 @@ import type { Resource } from "@sluice/crds";
 
 type Spec = Readonly<Record<string, unknown>>;
 
-/** A member, why it has no effect, and when. For a member directly in the spec, `when` is called only if it is set. */
-type IneffectiveMember = readonly [member: string, why: string, when: (spec: Spec) => boolean];
+/**
+ * A member, why it has no effect, when, and on which requests (default: all). For a member directly in the spec, `when`
+ * is called only if it is set.
+ */
+type IneffectiveMember = readonly [member: string, why: string, when: (spec: Spec) => boolean, on?: string];
 
 const list = (value: unknown): readonly unknown[] => (Array.isArray(value) ? value : []);
 
@@ -37,7 +40,7 @@ const idle: Readonly<Record<string, readonly IneffectiveMember[]>> = {
       "the route answers plain http, so that nothing is redirected: set protocols to [https]",
       isPlain,
     ],
-    ["snis", "on plain requests, which match regardless of it: set protocols to [https] or [grpcs]", isPlain],
+    ["snis", "they match regardless of it: set protocols to [https] or [grpcs]", isPlain, " on plain requests"],
   ],
   Upstream: [
     ["useSrvName", "SRV records are not looked up", (spec) => spec.useSrvName === true],
@@ -65,5 +68,5 @@ const idle: Readonly<Record<string, readonly IneffectiveMember[]>> = {
 export function ineffectiveMembers({ kind, spec = {} }: Pick<Resource, "kind" | "spec">): readonly string[] {
   return (Object.hasOwn(idle, kind) ? (idle[kind] ?? []) : [])
     .filter(([member, , when]) => (member.includes(".") || (spec[member] ?? null) !== null) && when(spec))
-    .map(([member, why]) => `spec.${member} has no effect${why.startsWith("on ") ? "" : ":"} ${why}`);
+    .map(([member, why, , on = ""]) => `spec.${member} has no effect${on}: ${why}`);
 }
