@@ -10,18 +10,6 @@ import { rateLimiting } from "./rate-limiting/index.ts";
 import { requestTermination } from "./request-termination/index.ts";
 import { requestTransformer } from "./request-transformer/index.ts";
 
-export {
-  botDetection,
-  correlationId,
-  cors,
-  ipRestriction,
-  keyAuth,
-  prometheus,
-  rateLimiting,
-  requestTermination,
-  requestTransformer,
-};
-
 export const builtInPlugins: readonly PluginDefinition[] = [
   botDetection,
   correlationId,

@@ -10,28 +10,6 @@ import { rateLimitingFacts } from "./rate-limiting/schema.ts";
 import { requestTerminationFacts } from "./request-termination/schema.ts";
 import { requestTransformerFacts } from "./request-transformer/schema.ts";
 
-export type { BotDetectionConfig } from "./bot-detection/schema.ts";
-export type { CorrelationIdConfig } from "./correlation-id/schema.ts";
-export type { CorsConfig } from "./cors/schema.ts";
-export type { IpRestrictionConfig } from "./ip-restriction/schema.ts";
-export type { KeyAuthConfig } from "./key-auth/schema.ts";
-export type { PrometheusConfig } from "./prometheus/schema.ts";
-export type { RateLimitingConfig } from "./rate-limiting/schema.ts";
-export type { RequestTerminationConfig } from "./request-termination/schema.ts";
-export type { RequestTransformerConfig } from "./request-transformer/schema.ts";
-
-export {
-  botDetectionFacts,
-  correlationIdFacts,
-  corsFacts,
-  ipRestrictionFacts,
-  keyAuthFacts,
-  prometheusFacts,
-  rateLimitingFacts,
-  requestTerminationFacts,
-  requestTransformerFacts,
-};
-
 export const builtInFacts = [
   botDetectionFacts,
   correlationIdFacts,

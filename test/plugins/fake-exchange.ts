@@ -1,6 +1,6 @@
 /** An exchange without an HTTP engine, for the tests of plugins: it records a plugin's actions. */
 import { hash } from "node:crypto";
-import type { Consumer, Route, Service, SnapshotCredential } from "@sluice/model";
+import type { Consumer, PluginConfigs, PluginName, Route, Service, SnapshotCredential } from "@sluice/model";
 import type {
   ClientConnection,
   Exchange,
@@ -10,6 +10,7 @@ import type {
   HeaderName,
   PluginContext,
   PluginDefinition,
+  PluginPhases,
   PluginScope,
   PluginServices,
   Timings,
@@ -149,6 +150,17 @@ export const fakeScope = (members: Partial<PluginScope> = {}): PluginScope => ({
 export const pluginsByName: ReadonlyMap<string, PluginDefinition> = new Map(
   builtInPlugins.map((plugin) => [plugin.name, plugin]),
 );
+
+/** An instance of a plugin that comes with Sluice. */
+export function pluginInstance<Name extends PluginName>(
+  name: Name,
+  config: PluginConfigs[Name],
+  context: PluginContext = fakeContext(),
+): PluginPhases {
+  const plugin = pluginsByName.get(name);
+  if (plugin === undefined) throw new Error(`there is no plugin ${name}`);
+  return plugin.phases(config, context);
+}
 
 /** The plugins that come with Sluice, with these phases instead of their own. */
 export const pluginsWithPhases = (phases: PluginDefinition["phases"]): ReadonlyMap<string, PluginDefinition> =>

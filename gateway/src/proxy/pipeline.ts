@@ -190,7 +190,7 @@ export class Pipeline {
     if (upstream.headers !== null) for (const edit of upstream.headers) exchange.upstreamHeaders.apply(edit);
     const method = exchange.upstreamMethod;
     if (exchange.upstreamPath !== null) {
-      return { forward: { upstream, method, path: escapePath(exchange.upstreamPath) + exchange.forwardedQuery } };
+      return { forward: { upstream, method, path: escapePath(exchange.upstreamPath) + exchange.upstreamQuery } };
     }
     const joined = upstreamPath({
       base: upstream.basePath,
@@ -200,7 +200,7 @@ export class Pipeline {
       handling: route.path_handling,
     });
     const path = request.target.plain ? joined : escapePath(joined);
-    return { forward: { upstream, method, path: path + exchange.forwardedQuery } };
+    return { forward: { upstream, method, path: path + exchange.upstreamQuery } };
   }
 
   #failed(exchange: LiveExchange, error: unknown): AccessResult {

@@ -2,11 +2,9 @@
 import assert from "node:assert/strict";
 import type { RequestListener } from "node:http";
 import { describe, it, type TestContext } from "node:test";
-import { checkConfig } from "@sluice/model";
 import type { Exchange } from "@sluice/plugin-sdk";
-import { requestTransformer } from "@sluice/plugins";
-import type { RequestTransformerConfig } from "@sluice/plugins/schemas";
-import { fakeContext } from "../../plugins/fake-exchange.ts";
+import { pluginInstance } from "../../plugins/fake-exchange.ts";
+import { filled } from "../../plugins/filled-configs.ts";
 import { send } from "./client.ts";
 import { startHttp2 } from "./http2.ts";
 import { ask } from "./http2-client.ts";
@@ -130,7 +128,7 @@ export function changedRequestSuite(engine: Engine): void {
     });
 
     it("are changed by request-transformer", async (test) => {
-      const { value } = checkConfig("request-transformer", {
+      const config = filled("request-transformer", {
         http_method: "PUT",
         remove: { headers: ["X-Removed"], querystring: ["a"], body: ["secret"] },
         rename: { headers: ["X-Old:X-New"] },
@@ -146,7 +144,7 @@ export function changedRequestSuite(engine: Engine): void {
         upstream: echo,
         route: { paths: ["~/users/(?<id>[^/]+)"] },
         plugins: {
-          "request-transformer": requestTransformer.phases(value as RequestTransformerConfig, fakeContext()),
+          "request-transformer": pluginInstance("request-transformer", config),
         },
       });
       const encodings: readonly Readonly<Record<string, string>>[] = [{}, { "Transfer-Encoding": "chunked" }];

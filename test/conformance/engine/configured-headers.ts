@@ -1,9 +1,8 @@
 /** Header names in a configuration are case-insensitive (RFC 9110 section 5.1). */
 import assert from "node:assert/strict";
 import { describe, it, type TestContext } from "node:test";
-import { cors, keyAuth, rateLimiting } from "@sluice/plugins";
-import type { KeyAuthConfig, RateLimitingConfig } from "@sluice/plugins/schemas";
-import { fakeContext } from "../../plugins/fake-exchange.ts";
+import type { PluginConfigs } from "@sluice/model";
+import { fakeContext, pluginInstance } from "../../plugins/fake-exchange.ts";
 import { filledCors, filledKeyAuth, filledRateLimiting } from "../../plugins/filled-configs.ts";
 import { send } from "./client.ts";
 import { startHttp2 } from "./http2.ts";
@@ -46,19 +45,20 @@ const statuses = async (ask: Asks, asked: readonly Asked[]) => {
 
 const withHeaders = (headers: Readonly<Record<string, string>>): Asked => ({ headers });
 
-const limited = (members: Partial<RateLimitingConfig>): RigOptions => ({
+const limited = (members: Partial<PluginConfigs["rate-limiting"]>): RigOptions => ({
   upstream: echo,
   plugins: {
-    "rate-limiting": rateLimiting.phases(
+    "rate-limiting": pluginInstance(
+      "rate-limiting",
       { ...filledRateLimiting, minute: null, year: 1, ...members },
       fakeContext({ now: Date.now }),
     ),
   },
 });
 
-const guarded = (members: Partial<KeyAuthConfig>): RigOptions => ({
+const guarded = (members: Partial<PluginConfigs["key-auth"]>): RigOptions => ({
   upstream: echo,
-  plugins: { "key-auth": keyAuth.phases({ ...filledKeyAuth, ...members }, fakeContext()) },
+  plugins: { "key-auth": pluginInstance("key-auth", { ...filledKeyAuth, ...members }) },
 });
 
 /** There are no valid keys: the response shows only whether a key was found. */
@@ -124,10 +124,12 @@ const rows: readonly Row[] = [
   {
     says: "key-auth with hide_credentials removes the headers of key_names",
     rig: () => {
-      const plugin = keyAuth.phases(
-        { ...filledKeyAuth, key_names: ["X-Api-Key", "Api_Token"], hide_credentials: true, anonymous: "nobody" },
-        fakeContext(),
-      );
+      const plugin = pluginInstance("key-auth", {
+        ...filledKeyAuth,
+        key_names: ["X-Api-Key", "Api_Token"],
+        hide_credentials: true,
+        anonymous: "nobody",
+      });
       // The request continues even if the plugin refuses it, because the headers at the upstream are compared.
       return {
         upstream: echo,
@@ -191,7 +193,7 @@ const rows: readonly Row[] = [
     rig: () => ({
       upstream: echo,
       plugins: {
-        cors: cors.phases({ ...filledCors, headers: ["X-Asked"], exposed_headers: ["X-Told"] }, fakeContext()),
+        cors: pluginInstance("cors", { ...filledCors, headers: ["X-Asked"], exposed_headers: ["X-Told"] }),
       },
     }),
     seen: async (ask) => {

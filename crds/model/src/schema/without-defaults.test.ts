@@ -1,10 +1,10 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { rateLimitingFacts } from "@sluice/plugins/schemas";
+import { pluginNamed } from "../plugins/index.ts";
 import { withoutDefaults } from "./without-defaults.ts";
 
 test("a plugin's config loses its defaults at any depth, unless the previous config has the member", () => {
-  const schema = rateLimitingFacts.schema;
+  const { schema } = pluginNamed("rate-limiting") ?? assert.fail();
   const config = { minute: 5, hour: null, policy: "local", redis: { host: null, port: 6379 } };
   assert.deepEqual(withoutDefaults(schema, config), { minute: 5 });
   assert.deepEqual(withoutDefaults(schema, { ...config, redis: { host: "r", port: 6379 } }, { redis: { port: 1 } }), {

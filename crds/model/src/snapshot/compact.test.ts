@@ -1,11 +1,10 @@
 import assert from "node:assert/strict";
 import { describe, it, test } from "node:test";
 import { array, boolean, integer, nullable, record, type SchemaNode, text } from "@sluice/plugin-sdk";
-import { rateLimitingFacts } from "@sluice/plugins/schemas";
 import { fillDefaults } from "../check/fill-defaults.ts";
 import { checkEntity } from "../check/index.ts";
 import { type Collection, entities } from "../entities/index.ts";
-import { entitySchemaOf } from "../plugins/index.ts";
+import { entitySchemaOf, pluginNamed } from "../plugins/index.ts";
 import { compact, digestOf } from "./compact.ts";
 
 const id = (number: number): string => `00000000-0000-4000-8000-${number.toString().padStart(12, "0")}`;
@@ -40,14 +39,15 @@ function withLaterMembers<Result>(schema: SchemaNode, run: () => Result): Result
 }
 
 const { properties: service } = entities.services.schema;
-const { properties: rateLimiting } = rateLimitingFacts.schema;
+const { schema: configSchema } = pluginNamed("rate-limiting") ?? assert.fail();
+const { properties: rateLimiting } = configSchema;
 const extended: readonly (readonly [Collection, string, SchemaNode | undefined])[] = [
   ["services", "the entity", entities.services.schema],
   ["services", "the items of a list", service.upstream_headers?.items],
   ["routes", "the entity", entities.routes.schema],
   ["consumers", "the entity", entities.consumers.schema],
   ["plugins", "the entity", entities.plugins.schema],
-  ["plugins", "the config", rateLimitingFacts.schema],
+  ["plugins", "the config", configSchema],
   ["plugins", "a section of the config", rateLimiting.redis],
   ["keyauth_credentials", "the entity", entities.keyauth_credentials.schema],
   ["upstreams", "a section", entities.upstreams.schema.properties.healthchecks],

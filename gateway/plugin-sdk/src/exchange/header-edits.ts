@@ -153,8 +153,7 @@ export class HeaderEditList implements HeaderEdits {
   }
 }
 
-// biome-ignore lint/suspicious/noControlCharactersInRegex: the range contains all bytes
-const NOT_A_BYTE = /[^\x00-\xff]/;
+const NOT_A_BYTE = /[\u0100-\uffff]/;
 // biome-ignore lint/suspicious/noControlCharactersInRegex: the pattern matches control characters
 const CONTROLS = /[\x00-\x08\x0a-\x1f\x7f]/g;
 

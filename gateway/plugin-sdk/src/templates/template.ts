@@ -64,8 +64,7 @@ function templateOf(parts: readonly Piece[]): Template {
 const shown = (value: ReturnType<Evaluate>): string =>
   typeof value === "string" ? value : value === true ? "true" : "";
 
-// biome-ignore lint/suspicious/noControlCharactersInRegex: the range is ASCII
-const NOT_ASCII = /[^\x00-\x7f]/;
+const NOT_ASCII = /[\u0080-\uffff]/;
 
 /** The UTF-8 bytes of a text, one character per byte, as expressions and headers have them. */
 export const byteString = (text: string): string =>

@@ -67,14 +67,6 @@ export class ClientBody {
     return this.#use !== "held" && !this.#blocked;
   }
 
-  /**
-   * Whether a plugin or an upstream reads the body, or it is discarded. A client that waits for 100 Continue must get
-   * it.
-   */
-  get isRead(): boolean {
-    return this.#use !== "held";
-  }
-
   get ended(): boolean {
     return this.#ended;
   }

@@ -177,8 +177,16 @@ export class LiveExchange implements Exchange {
     return this.#upstreamMethod === "HEAD" && this.request.method !== "HEAD";
   }
 
+  /** The forwarded query with its `?`. */
   get upstreamQuery(): string {
-    return this.forwardedQuery;
+    const removed = this.#removedQuery;
+    const query = this.#upstreamQuery ?? this.request.query;
+    if (removed === null || query.length < 2) return query;
+    const kept = query
+      .slice(1)
+      .split("&")
+      .filter((parameter) => !removed.has(parameterName(parameter)));
+    return kept.length > 0 ? `?${kept.join("&")}` : "";
   }
 
   set upstreamQuery(query: string) {
@@ -199,18 +207,6 @@ export class LiveExchange implements Exchange {
       this.body.end("");
     }
     this.body.replace(body);
-  }
-
-  /** The forwarded query with its `?`. */
-  get forwardedQuery(): string {
-    const removed = this.#removedQuery;
-    const query = this.#upstreamQuery ?? this.request.query;
-    if (removed === null || query.length < 2) return query;
-    const kept = query
-      .slice(1)
-      .split("&")
-      .filter((parameter) => !removed.has(parameterName(parameter)));
-    return kept.length > 0 ? `?${kept.join("&")}` : "";
   }
 
   /** Null without edits by plugins. */
