@@ -13,7 +13,12 @@ function scene(t: TestContext) {
   const warnings: string[] = [];
   const log = { info() {}, warn: (_details: object, message?: string) => void warnings.push(message ?? "") };
   const all: LeaderElection[] = [];
-  t.after(() => Promise.all(all.map((lead) => lead.close())));
+  const stores: ReturnType<typeof shared.store>[] = [];
+  t.after(() => {
+    // The clock no longer advances, so a close() that waits for an API server would not end.
+    for (const store of stores) store.hangs = false;
+    return Promise.all(all.map((lead) => lead.close()));
+  });
   return {
     clock,
     shared,
@@ -21,6 +26,7 @@ function scene(t: TestContext) {
     leaders: () => all.filter((lead) => lead.term() !== null).length,
     start(me: string, floor = 0) {
       const store = shared.store();
+      stores.push(store);
       const terms: (number | null)[] = [];
       const reached: number[] = [];
       const lead = leaseElection({ store, identity: me, timing, log, clock })({
@@ -72,6 +78,32 @@ test("a leader that closes during an API server outage releases the Lease once t
   assert.deepEqual(warnings, []);
 });
 
+test("an operator that closes before its claim is answered releases the Lease if the API server accepted the claim", async (t) => {
+  const { clock, start, shared } = scene(t);
+  const one = start("one");
+  one.store.losesResponses = true;
+  await clock.pass(0);
+  assert.equal(shared.lease?.holder, "one");
+  assert.equal(one.lead.term(), null);
+  one.store.losesResponses = false;
+  await one.lead.close();
+  assert.equal(shared.lease?.holder, "");
+});
+
+test("a closing leader releases the Lease when the API server answers after 3 s, although further attempts have begun", async (t) => {
+  const { clock, start, shared, warnings } = scene(t);
+  const one = start("one");
+  await clock.pass(7000);
+  one.store.hangs = true;
+  const closed = one.lead.close();
+  await clock.pass(3000);
+  assert.equal(shared.lease?.holder, "one");
+  one.store.hangs = false;
+  await closed;
+  assert.equal(shared.lease?.holder, "");
+  assert.deepEqual(warnings, []);
+});
+
 test("a closing leader does not release a Lease that another operator holds by then", async (t) => {
   const { clock, start, shared } = scene(t);
   const one = start("one");
@@ -87,7 +119,8 @@ test("a closing leader does not release a Lease that another operator holds by t
 });
 
 for (const [what, failure, seconds] of [
-  ["gets no response", new Error("socket hang up"), 4],
+  ["gets no response", "hangs", 4],
+  ["gets no connection", new Error("socket hang up"), 4],
   ["gets only error responses", new ApiServerError(503, {}), 11],
   ["gets a conflict each time", new Conflict("changed", "another writer was first"), 11],
 ] as const)
@@ -95,7 +128,8 @@ for (const [what, failure, seconds] of [
     const { clock, start, shared, warnings } = scene(t);
     const one = start("one");
     await clock.pass(7000);
-    one.store.fails = failure;
+    if (failure === "hangs") one.store.hangs = true;
+    else one.store.fails = failure;
     const closed = one.lead.close().then(() => "closed");
     await clock.pass(seconds * 1000);
     assert.equal(await Promise.race([closed, new Promise((resolve) => setImmediate(resolve, "not closed"))]), "closed");

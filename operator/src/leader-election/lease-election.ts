@@ -52,10 +52,16 @@ interface Held {
 
 /** Milliseconds without any response after which releasing the Lease is given up, because shutdown waits for it. */
 const RELEASE_NO_ANSWER_TIMEOUT = 3500;
-/** Maximum milliseconds that one attempt to release may take. */
-const RELEASE_ATTEMPT_TIMEOUT = 1200;
-/** Milliseconds between two attempts to release. */
+/**
+ * Milliseconds for which an attempt to release is awaited before the next one, because the connection of the attempt
+ * may be dead. An unanswered attempt continues during the next ones, because the API server may only be slow.
+ */
+const RELEASE_ATTEMPT_INTERVAL = 1200;
+/** Further milliseconds before the next attempt, after a failed attempt to release and after an unanswered one. */
 const RELEASE_RETRY_INTERVAL = 250;
+
+/** Whether the error is a response of the API server. Any other error means that there was no response. */
+const isAnswer = (error: unknown) => error instanceof Conflict || error instanceof ApiServerError;
 
 export function leaseElection(options: LeaseElectionOptions): StartLeaderElection {
   return (hooks) => startLeaseElection(options, hooks);
@@ -73,6 +79,8 @@ function startLeaseElection(
   let lastError = "";
   /** Whether the last call got no response at all, not even an error. */
   let isCutOff = false;
+  /** When the last write began, if no response to it was received: the API server may have accepted it. */
+  let unansweredSince: number | null = null;
   let wake = new AbortController();
 
   function term(): number | null {
@@ -100,7 +108,12 @@ function startLeaseElection(
   async function write(record: LeaseRecord, before: VersionedLease | null): Promise<void> {
     const begun = clock.now();
     const left = held ? held.renewedAt + timing.renewDeadline - begun : timing.renewDeadline;
-    const lease = await store.write(record, { before, signal: timeoutSignal(left) });
+    unansweredSince = begun;
+    const lease = await store.write(record, { before, signal: timeoutSignal(left) }).catch((error) => {
+      if (isAnswer(error)) unansweredSince = null;
+      throw error;
+    });
+    unansweredSince = null;
     held = { lease, renewedAt: begun };
     observation = observeLease(observation, lease, begun);
   }
@@ -131,7 +144,7 @@ function startLeaseElection(
       const { message } = error as Error;
       if (message !== lastError) log.warn({ reason: message }, "cannot read or write the Lease, trying again");
       lastError = message;
-      if (error instanceof ApiServerError) markReconnected();
+      if (isAnswer(error)) markReconnected();
       else isCutOff = true;
     }
   }
@@ -167,35 +180,45 @@ function startLeaseElection(
   }
 
   /**
-   * Releases the Lease. Otherwise other operators wait until it expires, and nodes get no changes until then. While the
-   * API server answers, attempts continue for as long as a renewal may take; while it does not, for a shorter time.
+   * Releases the Lease, also if the response to a claim of it was not received. Otherwise other operators wait until it
+   * expires, and nodes get no changes until then. While the API server answers, attempts continue for as long as a
+   * renewal may take; while it does not, for a shorter time.
    */
   async function release(): Promise<void> {
     let mine: VersionedLease | null = held?.lease ?? null;
-    const isHeld = mine !== null;
+    const mayHold = mine !== null || (unansweredSince !== null && clock.now() - unansweredSince < timing.duration);
     held = null;
     reportTerm();
+    if (!mayHold) return;
+    const ended = new AbortController();
     const until = clock.now() + timing.renewDeadline;
     let answered = clock.now();
-    while (isHeld) {
-      const left = Math.min(until, answered + RELEASE_NO_ANSWER_TIMEOUT) - clock.now();
-      const signal = AbortSignal.timeout(Math.max(1, Math.min(RELEASE_ATTEMPT_TIMEOUT, timing.retry, Math.ceil(left))));
-      try {
-        mine ??= await store.read(signal);
-        if (mine?.holder === me) await store.write(releasedLeaseRecord(mine), { before: mine, signal });
-        return;
-      } catch (error) {
-        // An unanswered write, or the aborted renewal, may have succeeded.
-        mine = null;
-        if (error instanceof Conflict || error instanceof ApiServerError) answered = clock.now();
-        if (clock.now() + RELEASE_RETRY_INTERVAL >= Math.min(until, answered + RELEASE_NO_ANSWER_TIMEOUT)) {
-          const { message } = error as Error;
-          log.warn({ reason: message }, "cannot release the Lease: another operator has to wait until it expires");
-          return;
-        }
-        await clock.sleep(RELEASE_RETRY_INTERVAL, new AbortController().signal);
-      }
+    let reason = "";
+    const left = () => Math.min(until, answered + RELEASE_NO_ANSWER_TIMEOUT) - clock.now();
+    while (!ended.signal.aborted && left() > 0) {
+      const failed = new AbortController();
+      tryRelease(mine, ended.signal).then(
+        () => ended.abort(),
+        (error: Error) => {
+          if (isAnswer(error)) answered = clock.now();
+          reason = error.message;
+          failed.abort();
+        },
+      );
+      await clock.sleep(Math.min(RELEASE_ATTEMPT_INTERVAL, left()), AbortSignal.any([ended.signal, failed.signal]));
+      await clock.sleep(Math.max(0, Math.min(RELEASE_RETRY_INTERVAL, left())), ended.signal);
+      // An unanswered write, such as the aborted renewal, may have succeeded: the next attempt reads the Lease.
+      mine = null;
     }
+    if (ended.signal.aborted) return;
+    ended.abort();
+    log.warn({ reason }, "cannot release the Lease: another operator has to wait until it expires");
+  }
+
+  /** Releases the Lease if this process holds it. If `known` is null, the Lease is read first. */
+  async function tryRelease(known: VersionedLease | null, signal: AbortSignal): Promise<void> {
+    const lease = known ?? (await store.read(signal));
+    if (lease?.holder === me) await store.write(releasedLeaseRecord(lease), { before: lease, signal });
   }
 
   const done = run();

@@ -1,11 +1,11 @@
 /** A Lease shared by several test processes, and a clock that only the test advances. */
-import { Conflict, type LeaseRecord, type LeaseStore, type VersionedLease } from "@sluice/crds";
+import { Conflict, type LeaseRecord, type LeaseStore, rejectOnAbort, type VersionedLease } from "@sluice/crds";
 import type { ElectionClock } from "./lease-election.ts";
 
 export interface TestLease {
   readonly lease: VersionedLease | null;
-  /** A store for one process. It can fail or hang independently. */
-  store(): LeaseStore & { fails: Error | null; hangs: boolean; readonly writes: number };
+  /** A store for one process. It can fail, hang until `hangs` is set to false, or lose the responses to writes. */
+  store(): LeaseStore & { fails: Error | null; hangs: boolean; losesResponses: boolean; readonly writes: number };
   /** Writes the Lease from outside; null: deletes it. */
   put(record: LeaseRecord | null): void;
 }
@@ -26,9 +26,17 @@ export function testLease(): TestLease {
     put,
     store() {
       let writes = 0;
+      let hanging: PromiseWithResolvers<void> | null = null;
       const own = {
         fails: null as Error | null,
-        hangs: false,
+        get hangs() {
+          return hanging !== null;
+        },
+        set hangs(does: boolean) {
+          hanging?.resolve();
+          hanging = does ? Promise.withResolvers() : null;
+        },
+        losesResponses: false,
         get writes() {
           return writes;
         },
@@ -43,14 +51,15 @@ export function testLease(): TestLease {
           await answer(signal);
           if (before?.version !== lease?.version) throw new Conflict("changed", "another writer was first");
           writes++;
-          return put({ holder, duration, transitions }) as VersionedLease;
+          const written = put({ holder, duration, transitions }) as VersionedLease;
+          if (own.losesResponses) await rejectOnAbort(new Promise(() => {}), signal);
+          return written;
         },
         async close() {},
       };
       async function answer(signal?: AbortSignal): Promise<void> {
         if (own.fails) throw own.fails;
-        if (own.hangs)
-          await new Promise((_resolve, reject) => signal?.addEventListener("abort", () => reject(signal.reason)));
+        if (hanging) await rejectOnAbort(hanging.promise, signal);
       }
       return own;
     },

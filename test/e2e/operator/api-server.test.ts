@@ -153,6 +153,21 @@ test("an operator that is stopped while no API server answers releases its Lease
     },
   }));
 
+test("an operator that is stopped while the API server takes 2.5 s per response releases its Lease", async () => {
+  const { api, operator, plane } = scene;
+  await waitFor(async () => (await operator.status()).term !== null, { what: "the operator to lead", timeout: 20_000 });
+  api.spoil(() => ({ delay: 2500 }));
+  try {
+    operator.process.signal("SIGTERM");
+    assert.deepEqual(await operator.process.ended(), { code: 0, signal: null });
+    const holder = ["get", "lease", "sluice-operator", "-o", "jsonpath={.spec.holderIdentity}"];
+    assert.equal(await plane.kubectl(holder), "", operator.process.tail(10));
+  } finally {
+    api.spoil(null);
+    await operator.start();
+  }
+});
+
 for (const [what, leave, comeBack] of [
   ["is stopped", () => scene.api.leave(), () => scene.api.comeBack()],
   [
