@@ -1,23 +1,51 @@
 /** The plugins that come with Sluice. */
 import type { PluginDefinition } from "@sluice/plugin-sdk";
+import { acl } from "./acl/index.ts";
+import { basicAuth } from "./basic-auth/index.ts";
 import { botDetection } from "./bot-detection/index.ts";
 import { correlationId } from "./correlation-id/index.ts";
 import { cors } from "./cors/index.ts";
+import { datadog } from "./datadog/index.ts";
+import { fileLog } from "./file-log/index.ts";
+import { hmacAuth } from "./hmac-auth/index.ts";
+import { httpLog } from "./http-log/index.ts";
 import { ipRestriction } from "./ip-restriction/index.ts";
+import { jwt } from "./jwt/index.ts";
 import { keyAuth } from "./key-auth/index.ts";
+import { loggly } from "./loggly/index.ts";
 import { prometheus } from "./prometheus/index.ts";
 import { rateLimiting } from "./rate-limiting/index.ts";
+import { redirect } from "./redirect/index.ts";
+import { requestSizeLimiting } from "./request-size-limiting/index.ts";
 import { requestTermination } from "./request-termination/index.ts";
 import { requestTransformer } from "./request-transformer/index.ts";
+import { responseTransformer } from "./response-transformer/index.ts";
+import { statsd } from "./statsd/index.ts";
+import { tcpLog } from "./tcp-log/index.ts";
+import { udpLog } from "./udp-log/index.ts";
 
 export const builtInPlugins: readonly PluginDefinition[] = [
+  acl,
+  basicAuth,
   botDetection,
   correlationId,
   cors,
+  datadog,
+  fileLog,
+  hmacAuth,
+  httpLog,
   ipRestriction,
+  jwt,
   keyAuth,
+  loggly,
   prometheus,
   rateLimiting,
+  redirect,
+  requestSizeLimiting,
   requestTermination,
   requestTransformer,
+  responseTransformer,
+  statsd,
+  tcpLog,
+  udpLog,
 ];

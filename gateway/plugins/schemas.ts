@@ -1,25 +1,53 @@
 /** The facts and schemas of the plugins that come with Sluice. Their code is not loaded. */
 import type { Static } from "@sluice/plugin-sdk";
+import { aclFacts } from "./acl/schema.ts";
+import { basicAuthFacts } from "./basic-auth/schema.ts";
 import { botDetectionFacts } from "./bot-detection/schema.ts";
 import { correlationIdFacts } from "./correlation-id/schema.ts";
 import { corsFacts } from "./cors/schema.ts";
+import { datadogFacts } from "./datadog/schema.ts";
+import { fileLogFacts } from "./file-log/schema.ts";
+import { hmacAuthFacts } from "./hmac-auth/schema.ts";
+import { httpLogFacts } from "./http-log/schema.ts";
 import { ipRestrictionFacts } from "./ip-restriction/schema.ts";
+import { jwtFacts } from "./jwt/schema.ts";
 import { keyAuthFacts } from "./key-auth/schema.ts";
+import { logglyFacts } from "./loggly/schema.ts";
 import { prometheusFacts } from "./prometheus/schema.ts";
 import { rateLimitingFacts } from "./rate-limiting/schema.ts";
+import { redirectFacts } from "./redirect/schema.ts";
+import { requestSizeLimitingFacts } from "./request-size-limiting/schema.ts";
 import { requestTerminationFacts } from "./request-termination/schema.ts";
 import { requestTransformerFacts } from "./request-transformer/schema.ts";
+import { responseTransformerFacts } from "./response-transformer/schema.ts";
+import { statsdFacts } from "./statsd/schema.ts";
+import { tcpLogFacts } from "./tcp-log/schema.ts";
+import { udpLogFacts } from "./udp-log/schema.ts";
 
 export const builtInFacts = [
+  aclFacts,
+  basicAuthFacts,
   botDetectionFacts,
   correlationIdFacts,
   corsFacts,
+  datadogFacts,
+  fileLogFacts,
+  hmacAuthFacts,
+  httpLogFacts,
   ipRestrictionFacts,
+  jwtFacts,
   keyAuthFacts,
+  logglyFacts,
   prometheusFacts,
   rateLimitingFacts,
+  redirectFacts,
+  requestSizeLimitingFacts,
   requestTerminationFacts,
   requestTransformerFacts,
+  responseTransformerFacts,
+  statsdFacts,
+  tcpLogFacts,
+  udpLogFacts,
 ] as const;
 
 export type PluginName = (typeof builtInFacts)[number]["name"];

@@ -41,6 +41,10 @@ const commands: Readonly<Record<string, Listed>> = {
     summary: "checks, converts, imports and exports declarative files",
     load: async () => (await import("./commands/config/index.ts")).configCommand,
   },
+  plugin: {
+    summary: "writes the package of a new plugin",
+    load: async () => (await import("./commands/plugin/index.ts")).pluginCommand,
+  },
 };
 
 const usage = `usage: sluice COMMAND

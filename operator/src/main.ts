@@ -7,7 +7,7 @@ import {
   createDirectoryClient,
   createDirectoryStateBackend,
 } from "@sluice/crds";
-import { listSettings, readArguments, readSettings } from "@sluice/model";
+import { listSettings, loadPlugins, readArguments, readSettings, SettingsError } from "@sluice/model";
 import { pino } from "pino";
 import { Registry } from "prom-client";
 import manifest from "../package.json" with { type: "json" };
@@ -17,10 +17,11 @@ import { MANAGER, startOperator } from "./operator.ts";
 import { privateSecretsOf, savedStateName } from "./private-secrets.ts";
 import { loadPushCredentials } from "./publish/push-credentials.ts";
 import { type OperatorSettings, operatorSettings } from "./settings.ts";
-import { portInUse, SettingsError, startErrorMessage } from "./start-checks.ts";
+import { portInUse, startErrorMessage } from "./start-checks.ts";
 import type { WebhookOptions } from "./webhook/webhook.ts";
 
 async function run(settings: OperatorSettings): Promise<void> {
+  await registerPlugins(settings);
   const log = pino({ name: "sluice-operator", level: settings.logLevel });
   const registry = new Registry();
   const client = settings.directory
@@ -66,6 +67,14 @@ async function run(settings: OperatorSettings): Promise<void> {
         process.exitCode = 1;
       });
     });
+}
+
+/** @throws SettingsError with the faults of all configured plugins. */
+async function registerPlugins({ plugins }: OperatorSettings): Promise<void> {
+  const { violations } = await loadPlugins(plugins, { part: "schema", from: process.cwd() });
+  if (!violations) return;
+  const { variable } = operatorSettings.plugins;
+  throw new SettingsError(violations.map(({ message }) => `${variable}: ${message}`).join("\n"));
 }
 
 type WebhookParts = Pick<WebhookOptions, "client" | "secretNamespace" | "isOwn" | "log" | "registry">;

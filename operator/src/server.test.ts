@@ -14,6 +14,7 @@ const publisher: Publisher = {
   hash: () => "abc",
   acknowledgement: () => acknowledgement,
   acknowledgedRevision: () => 7,
+  missingPlugins: () => new Map(),
   nodes: () => [
     {
       address: "http://a",

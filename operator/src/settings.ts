@@ -27,6 +27,15 @@ export const operatorSettings = defineSettings({
       "list in a Route, or everything in the file. Does not apply to writes of the admin API, or to a file that is " +
       "renamed into place some milliseconds after it was written.",
   },
+  plugins: {
+    variable: "SLUICE_PLUGINS",
+    kind: "list",
+    default: [],
+    description:
+      "Plugins in addition to those that come with Sluice: folders, such as ./my-plugin, and installed packages, such " +
+      "as @acme/sluice-plugin-x. Relative paths and packages are resolved from the working directory. The operator " +
+      "loads only their schemas. Give the nodes the same value.",
+  },
   namespaces: {
     variable: "SLUICE_NAMESPACES",
     kind: "list",

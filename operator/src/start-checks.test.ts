@@ -1,9 +1,9 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { KubeconfigError } from "@sluice/crds";
-import { PemError, readSettings } from "@sluice/model";
+import { PemError, readSettings, SettingsError } from "@sluice/model";
 import { type OperatorSettings, operatorSettings } from "./settings.ts";
-import { leaseTiming, ownObjectName, SettingsError, startErrorMessage } from "./start-checks.ts";
+import { leaseTiming, ownObjectName, startErrorMessage } from "./start-checks.ts";
 
 function settingsOf(env: Readonly<Record<string, string>>): OperatorSettings {
   const { value, violations } = readSettings(operatorSettings, env);

@@ -1,12 +1,7 @@
 /** Checks at start-up, and their errors as messages for users. */
 import { KubeconfigError, type LeaseTiming } from "@sluice/crds";
-import { DEFAULT_CLASS, PemError } from "@sluice/model";
+import { DEFAULT_CLASS, PemError, SettingsError } from "@sluice/model";
 import { type OperatorSettings, operatorSettings } from "./settings.ts";
-
-/** An error at start-up that a user corrects by changing settings. */
-export class SettingsError extends Error {
-  override readonly name = "SettingsError";
-}
 
 /**
  * @throws SettingsError when another operator could lead before this one stops, when the duration is not in whole

@@ -10,6 +10,7 @@ import type { RoutableRequest, Runtime } from "../../gateway/src/compile/runtime
 import { createCounters } from "../../gateway/src/counters/create-counters.ts";
 import { createMetrics } from "../../gateway/src/metrics/metrics.ts";
 import { connectBehind } from "../../gateway/src/outbound/connect.ts";
+import { datagramsBehind } from "../../gateway/src/outbound/datagrams.ts";
 import { createGuard } from "../../gateway/src/outbound/guard.ts";
 import type { BenchReport } from "./report.ts";
 import { median } from "./rounds.ts";
@@ -141,11 +142,19 @@ interface Swaps {
 
 export async function benchSwap({ routes: sizes, changes }: Swaps): Promise<BenchReport> {
   const metrics = createMetrics({ compat: false, nodeId: "bench", version: "0" });
-  const connect = connectBehind(createGuard({ allowedUpstreams: [], ownListeners: [] }));
+  const guard = createGuard({ allowedUpstreams: [], ownListeners: [] });
+  const connect = connectBehind(guard);
   const counters = createCounters({ warn: () => {}, connect });
   const tools = {
     plugins: new Map(builtInPlugins.map((plugin) => [plugin.name, plugin])),
-    services: { counters, metrics, now: Date.now },
+    services: {
+      counters,
+      metrics,
+      now: Date.now,
+      connect,
+      datagrams: datagramsBehind(guard),
+      log: { info() {}, warn() {}, error() {} },
+    },
   };
   const rows: Record<string, string | number>[] = Object.keys(kinds).map((kind) => ({ "us per change": kind }));
   const worst: number[] = [];

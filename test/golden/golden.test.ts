@@ -50,9 +50,16 @@ if (process.argv.includes("--write")) {
         .map((encoded) => Buffer.from(encoded, "base64").toString("utf8").trim())
         .filter((value) => value !== "");
       const { document, conditions } = outcomeOf(resources);
-      // Nodes need private keys of certificates, passwords of plugins, and headers for upstreams, so the document may
-      // contain these.
-      const { plugins = [], certificates: _, services = [], ...rest } = document;
+      // Nodes need private keys of certificates, shared secrets, passwords of plugins, and headers for upstreams, so the
+      // document may contain these.
+      const {
+        plugins = [],
+        certificates: _certificates,
+        jwt_secrets: _tokens,
+        hmacauth_credentials: _signatures,
+        services = [],
+        ...rest
+      } = document;
       const reasons = plugins.map((plugin) => (plugin as { _sluice?: object })._sluice);
       const others = services.map((service) => ({ ...Object(service), upstream_headers: null }));
       const said = JSON.stringify([rest, others, reasons, conditions]);

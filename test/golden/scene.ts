@@ -1,7 +1,7 @@
 /** Reads a golden file's resources, translates them with the operator's code, and prints the outcome readably. */
 import { X509Certificate } from "node:crypto";
 import { type Kind, kindOf, type Resource, resourceKey } from "@sluice/crds";
-import { type Collection, collections, type Document, entityNameOf, snapshotToDocument } from "@sluice/model";
+import { type Collection, collections, type Document, entities, entityNameOf, snapshotToDocument } from "@sluice/model";
 import { parseAllDocuments, stringify } from "yaml";
 import { createBatches, type HeldBack, withHeldBack } from "../../operator/src/document/batches.ts";
 import { buildSnapshot, emptyBuild, type SnapshotBuild } from "../../operator/src/document/build-snapshot.ts";
@@ -121,7 +121,9 @@ export function printOutcome(resources: readonly Resource[], input: string): str
 function titleOf(collection: Collection, { owner, entity }: Item, names: ReadonlyMap<string, string>): string {
   const resource = `${owner.kind} ${owner.namespace}/${owner.name}`;
   if (collection === "targets" || collection === "snis") return `${resource} ${entityNameOf(collection, entity)}`;
-  if (collection !== "keyauth_credentials") return resource;
+  const { credential } = entities[collection];
+  if (credential === undefined) return resource;
+  if (collection !== "keyauth_credentials") return `${resource} ${credential.list} ${entityNameOf(collection, entity)}`;
   const taken = new Set(names.values());
   let number = 0;
   while (taken.has(`${resource} key ${number}`)) number++;
@@ -131,7 +133,7 @@ function titleOf(collection: Collection, { owner, entity }: Item, names: Readonl
 /** Replaces PEM texts by descriptions. */
 function readable(entity: Members): Members {
   const members = Object.entries(entity).map(([name, value]): [string, unknown] => {
-    if (typeof value !== "string" || !value.startsWith("-----BEGIN")) return [name, value];
+    if (typeof value !== "string" || !/^-----BEGIN (?!PUBLIC)/.test(value)) return [name, value];
     return [
       name,
       value.includes("PRIVATE KEY") ? "[redacted]" : `certificate of ${new X509Certificate(value).subject}`,

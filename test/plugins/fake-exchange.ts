@@ -4,21 +4,26 @@ import type { Consumer, PluginConfigs, PluginName, Route, Service, SnapshotCrede
 import type {
   ClientConnection,
   Exchange,
+  ExchangeCredentials,
   HeaderEdit,
   HeaderEditGroup,
   HeaderEdits,
   HeaderName,
+  LogValue,
   PluginContext,
   PluginDefinition,
   PluginPhases,
   PluginScope,
-  PluginServices,
   Timings,
 } from "@sluice/plugin-sdk";
 import { builtInPlugins } from "@sluice/plugins";
 import { consumerNamed, routeNamed, serviceNamed } from "../../gateway/src/compile/testing-entities.ts";
 import { ThreadCounters } from "../../gateway/src/counters/thread-counters.ts";
 import { createMetrics } from "../../gateway/src/metrics/metrics.ts";
+import { connectBehind } from "../../gateway/src/outbound/connect.ts";
+import { datagramsBehind } from "../../gateway/src/outbound/datagrams.ts";
+import { createGuard } from "../../gateway/src/outbound/guard.ts";
+import { InstanceContext, type NodeServices } from "../../gateway/src/plugin-services/instance-context.ts";
 
 /** Applies header edits to the given headers. Header names may be in any case. */
 export class RecordedHeaders implements HeaderEdits {
@@ -78,6 +83,12 @@ export class RecordedHeaders implements HeaderEdits {
 export interface FakeRequest {
   readonly method?: string;
   readonly path?: string;
+  /** Default: the path. */
+  readonly sentPath?: string;
+  /** Default: `sentPath` and the query. */
+  readonly sentTarget?: string;
+  /** Default: 1.1. */
+  readonly httpVersion?: string;
   readonly query?: string;
   readonly headers?: Readonly<Record<string, string | readonly string[]>>;
   readonly body?: string | Buffer;
@@ -86,11 +97,20 @@ export interface FakeRequest {
   readonly connection?: ClientConnection;
 }
 
+export type FakeCredentials = {
+  readonly [Name in keyof ExchangeCredentials]?: Readonly<Record<string, ExchangeCredentials[Name]>>;
+};
+
 export interface FakeExchangeOptions extends FakeRequest {
   /** Headers of the upstream's response. */
   readonly responseHeaders?: Readonly<Record<string, string>>;
   /** Keys that open the route, with their credentials. */
-  readonly keys?: Readonly<Record<string, SnapshotCredential>>;
+  readonly keys?: Readonly<Record<string, SnapshotCredential<"keyauth_credentials">>>;
+  /** Other credentials by their collection and the value by which requests name them. */
+  readonly credentials?: FakeCredentials;
+  readonly authenticatedGroups?: readonly string[];
+  /** Groups by the id of their consumer. */
+  readonly groups?: Readonly<Record<string, readonly string[]>>;
   readonly consumers?: readonly Consumer[];
   readonly consumer?: Consumer | null;
   readonly credential?: SnapshotCredential | null;
@@ -102,6 +122,8 @@ export interface FakeExchangeOptions extends FakeRequest {
   readonly timings?: Timings;
   readonly bytesIn?: number;
   readonly bytesOut?: number;
+  /** The text of the log record. */
+  readonly logRecord?: string;
 }
 
 export interface FakeExchange extends Exchange {
@@ -109,6 +131,7 @@ export interface FakeExchange extends Exchange {
   readonly responseHeaders: RecordedHeaders;
   readonly removedQuery: readonly string[];
   readonly replacedBody: Buffer | null;
+  readonly logFields: ReadonlyMap<string, LogValue>;
 }
 
 const known = { created_at: 1_700_000_000, updated_at: 1_700_000_000, tags: null };
@@ -129,7 +152,7 @@ export const fakeConsumer = (members: Partial<Consumer> = {}): Consumer => ({
 export const fakeCredential = (
   consumer: Consumer,
   id = "44444444-4444-4444-8444-444444444444",
-): SnapshotCredential => ({
+): SnapshotCredential<"keyauth_credentials"> => ({
   ...known,
   id,
   consumer: { id: consumer.id },
@@ -166,18 +189,36 @@ export function pluginInstance<Name extends PluginName>(
 export const pluginsWithPhases = (phases: PluginDefinition["phases"]): ReadonlyMap<string, PluginDefinition> =>
   new Map(builtInPlugins.map((plugin) => [plugin.name, { ...plugin, phases }]));
 
-export const fakeServices = (members: Partial<PluginServices> = {}): PluginServices => ({
-  counters: new ThreadCounters(),
-  metrics: createMetrics({ compat: false, nodeId: "node-1", version: "0.0.0" }),
-  now: () => 1_700_000_000_000,
-  ...members,
-});
+export interface FakeServicesOptions extends Partial<NodeServices> {
+  /** PEM certificates of authorities that connections trust. */
+  readonly authorities?: readonly string[];
+}
 
-export const fakeContext = (members: Partial<PluginContext> = {}): PluginContext => ({
-  scope: fakeScope(),
-  ...fakeServices(),
-  ...members,
-});
+/** Connections may go to this machine. Log lines are discarded. */
+export function fakeServices({ authorities = [], ...members }: FakeServicesOptions = {}): NodeServices {
+  const guard = createGuard({ allowedUpstreams: ["127.0.0.0/8", "::1"], ownListeners: [] });
+  return {
+    counters: new ThreadCounters(),
+    metrics: createMetrics({ compat: false, nodeId: "node-1", version: "0.0.0" }),
+    now: () => 1_700_000_000_000,
+    connect: connectBehind(guard, authorities),
+    datagrams: datagramsBehind(guard),
+    log: { info() {}, warn() {}, error() {} },
+    ...members,
+  };
+}
+
+export interface FakeContextOptions extends FakeServicesOptions {
+  /** Name of the plugin. */
+  readonly plugin?: string;
+  readonly scope?: PluginScope;
+}
+
+export const fakeContext = ({
+  plugin = "fake",
+  scope = fakeScope(),
+  ...members
+}: FakeContextOptions = {}): InstanceContext => new InstanceContext(plugin, scope, fakeServices(members));
 
 export function fakeExchange(options: FakeExchangeOptions = {}): FakeExchange {
   const headers = new Map(
@@ -185,15 +226,21 @@ export function fakeExchange(options: FakeExchangeOptions = {}): FakeExchange {
   );
   const byHash = new Map(Object.entries(options.keys ?? {}).map(([key, value]) => [hash("sha256", key), value]));
   const body = Buffer.from(options.body ?? "");
+  const sentPath = options.sentPath ?? options.path ?? "/users";
   const removedQuery: string[] = [];
+  const logFields = new Map<string, LogValue>();
   let replacedBody: Buffer | null = null;
   const upstreamHeaders = new RecordedHeaders();
+  const responseHeaders = new RecordedHeaders(options.responseHeaders);
   return {
     id: "0123456789abcdef",
     request: {
       method: options.method ?? "GET",
       path: options.path ?? "/users",
       query: options.query ?? "",
+      sentPath,
+      sentTarget: options.sentTarget ?? `${sentPath}${options.query ?? ""}`,
+      httpVersion: options.httpVersion ?? "1.1",
       scheme: "http",
       host: "localhost:8000",
       clientAddress: options.clientAddress ?? "192.0.2.1",
@@ -210,22 +257,33 @@ export function fakeExchange(options: FakeExchangeOptions = {}): FakeExchange {
     pathCaptures: options.pathCaptures ?? null,
     shared: new Map(),
     identities: {
-      credential: (keyHash) => byHash.get(keyHash),
+      credential<Name extends keyof ExchangeCredentials>(collection: Name, value: string) {
+        const others: FakeCredentials = options.credentials ?? {};
+        const list: Readonly<Record<string, object>> = others[collection] ?? {};
+        const other = Object.hasOwn(list, value) ? list[value] : undefined;
+        const found = collection === "keyauth_credentials" ? byHash.get(value) : other;
+        return found as ExchangeCredentials[Name] | undefined;
+      },
+      groups: (consumerId) => options.groups?.[consumerId]?.map((group) => ({ group })) ?? [],
       consumer: (wanted) => options.consumers?.find(({ id, username }) => id === wanted || username === wanted),
     },
     consumer: options.consumer ?? null,
     credential: options.credential ?? null,
+    authenticatedGroups: options.authenticatedGroups ?? null,
     anonymous: false,
     upstreamHeaders,
     upstreamHeaderValues: (name) => upstreamHeaders.valuesOver(name, headers.get(name) ?? []),
     upstreamMethod: options.method ?? "GET",
     upstreamPath: null,
     upstreamQuery: options.query ?? "",
-    responseHeaders: new RecordedHeaders(options.responseHeaders),
+    responseHeaders,
+    responseHeaderValues: (name) => responseHeaders.valuesOver(name, []),
     removeQuery: (names) => void removedQuery.push(...names),
     replaceBody: (replacement) => {
       replacedBody = replacement;
     },
+    limitBody: (limit, refusal) =>
+      Number(headers.get("content-length")?.[0] ?? body.length) > limit ? refusal : undefined,
     removedQuery,
     get replacedBody() {
       return replacedBody;
@@ -235,6 +293,9 @@ export function fakeExchange(options: FakeExchangeOptions = {}): FakeExchange {
     source: options.source ?? "service",
     bytesIn: options.bytesIn ?? 0,
     bytesOut: options.bytesOut ?? 0,
+    setLogField: (name, value) => void logFields.set(name, value),
+    logFields,
+    logRecord: () => options.logRecord ?? "{}",
   };
 }
 

@@ -22,6 +22,13 @@ export const filledBotDetection = filled("bot-detection", {});
 
 /** The members that a plugin's config needs, by plugin name; the other plugins need none. */
 export const neededConfigs: Readonly<Record<string, object>> = {
+  acl: { allow: ["users"] },
+  "file-log": { path: "/tmp/requests.log" },
+  "http-log": { http_endpoint: "http://logs.test/" },
   "ip-restriction": { allow: ["10.0.0.0/8"] },
+  loggly: { key: "token" },
   "rate-limiting": { minute: 5 },
+  redirect: { location: "https://example.com" },
+  "tcp-log": { host: "logs.test", port: 514 },
+  "udp-log": { host: "logs.test", port: 514 },
 };

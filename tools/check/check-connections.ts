@@ -37,6 +37,8 @@ const nodes = "its destinations are the status listeners of nodes, which configu
 /** Files that may open connections without the guard, and the reasons. A folder ends in a slash. */
 const exceptions: Readonly<Record<string, string>> = {
   [door]: "it is the one place that opens connections, behind the guard",
+  "src/outbound/datagrams.ts": "it sends datagrams, behind the guard",
+  "src/outbound/http-client.ts": `its requests use connections from ${door}`,
   "src/proxy/upstream/probe.ts": `its requests use connections from ${door}`,
   "src/proxy/reply-from/undici-pools.ts": `undici gets its connections from ${door}`,
   "src/proxy/http2/upstream/upstream-sessions.ts": `its sessions use connections from ${door}`,
@@ -44,6 +46,7 @@ const exceptions: Readonly<Record<string, string>> = {
   "src/proxy/sockets/accepted-socket.ts": "it wraps connections that were accepted",
   "src/proxy/observability/tracing/tracing.ts": settings,
   "src/database/": settings,
+  "src/plugin-harness/": "it connects to the proxy that it has started, in tests of plugins",
   "src/stores/resources/operator-client.ts": settings,
   "src/admin/entities/target-health.ts": nodes,
   "src/admin/information/node-metrics.ts": nodes,

@@ -34,9 +34,11 @@ export { DependencyIndex, isFewChanges } from "./translate/incremental/dependenc
 export * from "./translate/incremental/resource-lookups.ts";
 export * from "./translate/incremental/tracked-translation.ts";
 export { createTranslationCache, type TranslationCache } from "./translate/incremental/translation-cache.ts";
+export { type ChildList, childLists } from "./translate/kind-tables.ts";
 export { credentialSecret, isManaged, MANAGED_BY } from "./translate/secrets.ts";
 export { CHILD_TIMES, timedVersionOf } from "./translate/timestamps.ts";
 export { certificateSecret } from "./translate/tls-secrets.ts";
+export { type Children, writeChild } from "./translate/to-resource/kind-members.ts";
 export { kindOfCollection, type ResourceCollection, toResource } from "./translate/to-resource/to-resource.ts";
 export type { ResourceLocation } from "./translate/to-resource/write-references.ts";
 export * from "./translate/translate.ts";

@@ -34,9 +34,12 @@ export interface PluginExtras {
 }
 
 export interface CredentialExtras {
-  /** SHA-256 of the key in hex. A pushed document has this and never a key. */
+  /**
+   * SHA-256 in hex of a secret by which requests name their credential: the key of key-auth. A pushed document contains
+   * this hash and never the secret.
+   */
   readonly key_hash?: string;
-  /** The namespaces whose routes the key opens; absent means all. */
+  /** The namespaces for whose routes the credential is valid; absent means all. */
   readonly namespaces?: readonly string[];
 }
 

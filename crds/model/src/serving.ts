@@ -6,12 +6,19 @@
 export { compileRegex, LruCache } from "@sluice/plugin-sdk";
 export { describeViolation, describeWarnings } from "./document/describe.ts";
 export { type DividedText, divideText } from "./document/text/items.ts";
-export { hasExpired } from "./entities/credential.ts";
-export { collections, entityNameOf } from "./entities/index.ts";
+export { hasExpired } from "./entities/credentials/key-auth.ts";
+export { collections, credentialCollections, entities, entityNameOf, isSecretLookup } from "./entities/index.ts";
 export type * from "./index.ts";
 export { normalizePath } from "./matching/path.ts";
 export * from "./pem-files.ts";
-export { mayProtect, pluginNamed } from "./plugins/index.ts";
+export {
+  importPlugins,
+  type LoadedPlugin,
+  loadedSchemas,
+  loadPlugins,
+  registerSchemas,
+} from "./plugins/external/index.ts";
+export { mayProtect, pluginNamed, pluginSetHash } from "./plugins/index.ts";
 export * from "./settings/index.ts";
 export { adoptChange, adoptEdit } from "./snapshot/adopt.ts";
 export { BucketMap, byHash, byId, differences } from "./snapshot/bucket-map.ts";

@@ -1,17 +1,18 @@
 /** The snapshot: a validated, frozen, indexed document with a content hash. */
 import type { CredentialExtras, PluginExtras, RouteExtras, ServiceEndpoint } from "./document.ts";
-import type { Credential, Entities, Plugin, Route } from "./entities/index.ts";
+import type { CredentialCollection, Entities, Plugin, Route } from "./entities/index.ts";
 
 export type SnapshotRoute = Route & { readonly _sluice?: RouteExtras };
 export type SnapshotPlugin = Plugin & { readonly _sluice?: PluginExtras };
-/** A credential as a node stores it: with the hash of its key instead of the key. */
-export type SnapshotCredential = Credential & { readonly _sluice: CredentialExtras & { readonly key_hash: string } };
+/** A credential as a node stores it: keys of key-auth and passwords of basic-auth are replaced by their hashes. */
+export type SnapshotCredential<Name extends CredentialCollection = CredentialCollection> = Entities[Name] & {
+  readonly _sluice?: CredentialExtras;
+};
 
-interface SnapshotEntities extends Omit<Entities, "routes" | "plugins" | "keyauth_credentials"> {
+type SnapshotEntities = Omit<Entities, "routes" | "plugins" | CredentialCollection> & {
   readonly routes: SnapshotRoute;
   readonly plugins: SnapshotPlugin;
-  readonly keyauth_credentials: SnapshotCredential;
-}
+} & { readonly [Name in CredentialCollection]: SnapshotCredential<Name> };
 
 /** The entities of each collection by id. */
 type EntityMaps = { readonly [Name in keyof Entities]: ReadonlyMap<string, SnapshotEntities[Name]> };

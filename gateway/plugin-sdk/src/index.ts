@@ -1,15 +1,27 @@
 /** `@sluice/plugin-sdk`: everything that a plugin may use. */
+export * from "./delivery/datagram-queue.ts";
+export * from "./delivery/delivery-queue.ts";
+export * from "./delivery/lua-fields.ts";
+export * from "./delivery/queue-settings.ts";
+export * from "./delivery/statsd.ts";
+export * from "./delivery/stream-sender.ts";
+export type * from "./exchange/body-filter.ts";
 export * from "./exchange/entities.ts";
 export * from "./exchange/exchange.ts";
 export * from "./exchange/header-edits.ts";
 export * from "./exchange/header-name.ts";
 export * from "./exchange/header-value.ts";
+export * from "./exchange/latencies.ts";
 export * from "./exchange/unexpected-error.ts";
+export * from "./exchange/workspace.ts";
+export * from "./middleware/middleware.ts";
 export * from "./plugin.ts";
 export * from "./schema/member.ts";
 export * from "./schema/node.ts";
 export * from "./schema/rules.ts";
 export * from "./services/counters.ts";
+export type * from "./services/instance.ts";
+export type * from "./services/network.ts";
 export * from "./services/services.ts";
 export {
   MAX_RENDERED,
@@ -19,10 +31,17 @@ export {
   type TemplateValue,
 } from "./templates/expression.ts";
 export * from "./templates/template.ts";
+export * from "./tools/authentication.ts";
+export * from "./tools/challenge.ts";
+export * from "./tools/config-entries.ts";
+export * from "./tools/configured-header.ts";
 export * from "./tools/identify.ts";
 export * from "./tools/json-members.ts";
+export * from "./tools/json-object.ts";
 export * from "./tools/lru-cache.ts";
 export * from "./tools/multipart.ts";
+export * from "./tools/pairs.ts";
 export * from "./tools/regex.ts";
 export * from "./tools/string-cache.ts";
+export { sdkVersion } from "./version.ts";
 export type * from "./violation.ts";

@@ -1,7 +1,10 @@
 /** The definition of a plugin: its schema, and the phases of an exchange in which it acts. */
+import type { BodyFilter } from "./exchange/body-filter.ts";
 import type { DirectResponse, Exchange } from "./exchange/exchange.ts";
 import type { RecordSchema, Static } from "./schema/member.ts";
 import type { RecordMembers } from "./schema/rules.ts";
+import type { CounterMetric, CounterMetricOptions, PluginLog, PluginTimers } from "./services/instance.ts";
+import type { PluginNetwork } from "./services/network.ts";
 import type { PluginServices } from "./services/services.ts";
 import type { Violation } from "./violation.ts";
 
@@ -11,7 +14,7 @@ export interface PluginFacts<Schema extends RecordSchema = RecordSchema, Name ex
   readonly name: Name;
   /** The plugin's own version, such as "1.0.0". */
   readonly version: string;
-  /** Order of execution, the highest first. Plugins that Kong has too have the same priority as there. */
+  /** Order of execution, the highest first. Plugins that Kong has too have the same priority as in Kong. */
   readonly priority: number;
   /** Whether the plugin protects its targets: if it is invalid, its routes answer 503 instead of staying open. */
   readonly protects: boolean;
@@ -24,6 +27,11 @@ export interface PluginFacts<Schema extends RecordSchema = RecordSchema, Name ex
    * Checks between members. It gets the config with defaults, even if members are invalid. Paths start at the config.
    */
   check?(config: RecordMembers): readonly Violation[];
+  /**
+   * Names of query parameters, headers and cookies that may hold credentials: their values are hidden in the access log
+   * and in log records. Default: none.
+   */
+  secretParameters?(config: RecordMembers): readonly string[];
   /** The checks of `check` in Kong's schema language, for `GET /schemas/plugins/{name}`. Names begin with `config.`. */
   readonly kongChecks?: readonly KongCheck[];
 }
@@ -45,6 +53,14 @@ export interface PluginScope {
 /** The scope of an instance, and the services that it may use. */
 export interface PluginContext extends PluginServices {
   readonly scope: PluginScope;
+  readonly log: PluginLog;
+  readonly timers: PluginTimers;
+  readonly network: PluginNetwork;
+  /**
+   * A metric of the plugin. Instances that give the same name share it. It keeps at most 1000 series; the least
+   * recently used ones are dropped.
+   */
+  counterMetric(options: CounterMetricOptions): CounterMetric;
 }
 
 /** The phases of an exchange in which an instance acts. It implements only those that it needs. */
@@ -53,13 +69,33 @@ export interface PluginPhases {
   access?(exchange: Exchange): DirectResponse | undefined | Promise<DirectResponse | undefined>;
   /** Runs when the response's status is known and its head has not been sent, also for the gateway's own responses. */
   responseHeaders?(exchange: Exchange): void;
+  /**
+   * Runs after `responseHeaders` of all plugins, also for the gateway's own responses. Returns a filter for the body of
+   * this response; null: the body stays as it is. The filters of several plugins run in order of priority.
+   *
+   * Does not run for a response that cannot have a body (204, 304), for gRPC or for an upgraded connection. The filter
+   * of an upstream's response to HEAD is not called; Content-Length is removed. If this method or the filter throws,
+   * the response is replaced by one with status 500, or aborted if its head has been sent.
+   */
+  responseBody?(exchange: Exchange): BodyFilter | null;
   /** Runs at the end of every exchange, also if the gateway itself created the response. */
   log?(exchange: Exchange): void;
+  /**
+   * Called once when the instance becomes active: before its first exchange, which does not wait for a promise. An
+   * instance that a new configuration does not change keeps running.
+   */
+  start?(): void | Promise<void>;
+  /**
+   * Called once after the last exchange that uses the instance, and when the node ends. A promise is awaited for a few
+   * seconds; then the instance's timers and connections end.
+   */
+  stop?(): void | Promise<void>;
 }
 
 export interface PluginDefinition<Schema extends RecordSchema = RecordSchema> extends PluginFacts<Schema> {
   /**
    * Creates an instance from its complete config. Called once for each configured instance, and again when it changes.
+   * It must not open connections or start timers: these belong to `start` and later phases.
    */
   phases(config: Static<Schema>, context: PluginContext): PluginPhases;
 }

@@ -2,12 +2,14 @@
 import {
   boundaryOf,
   type ExchangeRequest,
+  isEncoded,
   jsonMembers,
   multipartParts,
+  pairValues,
   withoutMembers,
+  withoutPairs,
   withoutParts,
 } from "@sluice/plugin-sdk";
-import { pairValues, withoutPairs } from "./pairs.ts";
 
 /**
  * Maximum bytes of a body that is searched for a key: it is buffered before the client is authenticated. Kong reads 8
@@ -62,13 +64,9 @@ const parsers: Readonly<Record<string, (body: Buffer, contentType: string) => Bo
   "multipart/form-data": multipartMembers,
 };
 
-/** An encoded body (gzip and others, RFC 9110 8.4) is not decoded, and its bytes are not text. */
-const isEncoded = (request: ExchangeRequest): boolean =>
-  (request.header("content-encoding") ?? "").split(",").some((coding) => !/^\s*(identity)?\s*$/i.test(coding));
-
 /** Null for a body of another content type, an encoded one, one that cannot be parsed, or one longer than MAX_BODY. */
 export async function readMembers(request: ExchangeRequest): Promise<BodyMembers | null> {
-  if (isEncoded(request)) return null;
+  if (isEncoded(request.headerValues("content-encoding"))) return null;
   const contentType = request.header("content-type") ?? "";
   const mediaType = (contentType.split(";", 1)[0] ?? "").trim().toLowerCase();
   const parse = Object.hasOwn(parsers, mediaType) ? parsers[mediaType] : undefined;

@@ -1,8 +1,7 @@
 /** Finds the key of a request: for each name the header, then the query, then the body, as in Kong. */
 
-import { type Exchange, lowerCase } from "@sluice/plugin-sdk";
+import { dashed, type Exchange, headerValuesOf, pairValues } from "@sluice/plugin-sdk";
 import type { BodyMembers } from "./body.ts";
-import { pairValues } from "./pairs.ts";
 import type { KeyAuthConfig } from "./schema.ts";
 
 export type FoundKey =
@@ -17,14 +16,6 @@ const NONE: readonly unknown[] = [];
 
 const queryOf = ({ request }: Exchange) => request.query.slice(1);
 
-/** The name with dashes: Kong tries it if there is no header `api_key` (OpenResty, ngx.req.get_headers). */
-const dashed = (name: string) => name.replaceAll("_", "-");
-
-function headerValues({ request }: Exchange, name: string): readonly string[] {
-  const values = request.headerValues(lowerCase(name));
-  return values.length > 0 || !name.includes("_") ? values : request.headerValues(lowerCase(dashed(name)));
-}
-
 /** A list or an object in JSON counts as more than one key, like a repeated name. */
 const isNested = (value: unknown) => typeof value === "object" && value !== null;
 
@@ -38,7 +29,7 @@ export function findKey(
   members: BodyMembers | null | undefined,
 ): FoundKey | undefined {
   for (const name of config.key_names) {
-    let values: readonly unknown[] = config.key_in_header ? headerValues(exchange, name) : NONE;
+    let values: readonly unknown[] = config.key_in_header ? headerValuesOf(exchange.request, name) : NONE;
     const isHeader = values.length > 0;
     if (values.length === 0 && config.key_in_query) values = pairValues(queryOf(exchange), name);
     if (values.length === 0 && config.key_in_body) {
@@ -53,7 +44,7 @@ export function findKey(
 }
 
 /**
- * Removes keys from the forwarded request: every name, in every place where it may be searched.
+ * Removes keys from the forwarded request: every configured name from the headers, the query and the body.
  *
  * @param body Members of the body; null when it has none, or is not searched for keys
  */

@@ -33,5 +33,6 @@ export const keyAuthFacts = definePluginFacts({
   priority: 1250,
   protects: true,
   refuses: ["consumer"],
+  secretParameters: ({ key_names }) => (Array.isArray(key_names) ? key_names.map(String) : []),
   schema,
 });

@@ -1,11 +1,15 @@
 /** Changes of a body: a JSON object, a form or a multipart form. */
 import {
+  appendToMember,
   boundaryOf,
   byteString,
-  jsonMembers,
+  jsonObjectOf,
+  jsonOf,
   multipartParts,
+  type RawJsonObject,
   type TemplateScope,
   textOfBytes,
+  textOfJsonObject,
 } from "@sluice/plugin-sdk";
 import { Pairs } from "./pairs.ts";
 import { type Actions, type NamedMembers, transform } from "./transform.ts";
@@ -66,7 +70,7 @@ export function formOf(text: string): Pairs {
   return new Pairs(text);
 }
 
-/** Limits the number of members before they are parsed, because parsing costs far more for each member. */
+/** Limits the number of members before they are parsed, because parsing a member costs far more than counting it. */
 function limitMembers(text: string, delimiter: string): void {
   let count = 0;
   for (let at = text.indexOf(delimiter); at !== -1; at = text.indexOf(delimiter, at + delimiter.length)) count++;
@@ -74,70 +78,45 @@ function limitMembers(text: string, delimiter: string): void {
 }
 
 function changedJson(body: Buffer, actions: Actions, scope: TemplateScope): Buffer | null {
-  const members = JsonObject.of(body.length === 0 ? "{}" : body.toString("latin1"));
-  if (members === null) return null;
+  const object = jsonObjectOf(body.length === 0 ? "{}" : body.toString("latin1"));
+  if (object === null) return null;
+  const members = new JsonMembers(object);
   transform(members, actions, scope, body.length === 0);
-  return members.changed ? Buffer.from(members.text, "latin1") : null;
+  return members.changed ? Buffer.from(textOfJsonObject(object), "latin1") : null;
 }
 
-/** A value as JSON, one character per byte. */
-const jsonOf = (value: string): string => byteString(JSON.stringify(value));
-
-/** Unchanged values keep their bytes: numbers keep digits that JavaScript would lose. */
-class JsonObject implements NamedMembers {
-  /** Unescaped names, and values as JSON. A map, because `__proto__` is a name like any other. */
-  readonly #members: Map<string, string>;
+class JsonMembers implements NamedMembers {
+  readonly #object: RawJsonObject;
   changed = false;
 
-  private constructor(members: Map<string, string>) {
-    this.#members = members;
+  constructor(object: RawJsonObject) {
+    this.#object = object;
   }
 
-  /** Null when the text is not a JSON object. Of several members with the same name the last one counts. */
-  static of(text: string): JsonObject | null {
-    const members = jsonMembers(text);
-    if (members === null) return null;
-    return new JsonObject(new Map(members.map(({ name, valueStart, end }) => [name, text.slice(valueStart, end)])));
-  }
-
-  /** In Lua, false is like an absent member; null is not. */
+  /** In Kong (Lua), a member that is false counts as absent; one that is null does not. */
   has(name: string): boolean {
-    const value = this.#members.get(name);
+    const value = this.#object.get(name);
     return value !== undefined && value !== "false";
   }
 
   remove(name: string): void {
-    if (this.#members.delete(name)) this.changed = true;
+    if (this.#object.delete(name)) this.changed = true;
   }
 
   rename(name: string, to: string): void {
-    const value = this.#members.get(name) ?? "null";
-    this.#members.delete(name);
-    this.#put(textOfBytes(to), value);
+    const value = this.#object.get(name) ?? "null";
+    this.#object.delete(name);
+    this.#object.set(textOfBytes(to), value);
+    this.changed = true;
   }
 
   set(name: string, value: string): void {
-    this.#put(name, jsonOf(textOfBytes(value)));
-  }
-
-  /** A text or a list keeps its values, and an object stays as it is; any other value is replaced. */
-  append(name: string, value: string): void {
-    const before = this.#members.get(name) ?? "";
-    const added = jsonOf(textOfBytes(value));
-    if (before.startsWith("[")) {
-      const items = before.slice(1, -1).trim();
-      this.#put(name, items === "" ? `[${added}]` : `[${items},${added}]`);
-    } else if (before.startsWith('"')) this.#put(name, `[${before},${added}]`);
-    else if (!before.startsWith("{")) this.#put(name, `[${added}]`);
-  }
-
-  get text(): string {
-    return `{${[...this.#members].map(([name, value]) => `${jsonOf(name)}:${value}`).join(",")}}`;
-  }
-
-  #put(name: string, value: string): void {
-    this.#members.set(name, value);
+    this.#object.set(name, jsonOf(textOfBytes(value)));
     this.changed = true;
+  }
+
+  append(name: string, value: string): void {
+    if (appendToMember(this.#object, name, jsonOf(textOfBytes(value)))) this.changed = true;
   }
 }
 

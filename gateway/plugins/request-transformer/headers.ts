@@ -2,16 +2,17 @@
  * Changes of the headers that are forwarded. They are applied at the end, because templates show the headers as they
  * were before.
  */
-import { type Exchange, type HeaderEdit, lowerCase, setHeaderEdit, type TemplateScope } from "@sluice/plugin-sdk";
+import {
+  connectionHeaders,
+  type Exchange,
+  type HeaderEdit,
+  lowerCase,
+  setHeaderEdit,
+  type TemplateScope,
+} from "@sluice/plugin-sdk";
 import type { Entry } from "./entries.ts";
 import type { RequestTransformerConfig } from "./schema.ts";
 import { type Actions, actionsOf } from "./transform.ts";
-
-/** These delimit messages or belong to a connection, so the proxy itself sends them (RFC 9110 7.6.1, RFC 9112 6). */
-const unchangeable: ReadonlySet<string> = new Set([
-  ...["connection", "content-length", "expect", "http2-settings", "keep-alive", "proxy-connection", "te", "trailer"],
-  ...["transfer-encoding", "upgrade"],
-]);
 
 interface HeaderEntry {
   readonly name: string;
@@ -40,11 +41,12 @@ const trimmed = (value: string): string => value.replace(/^[ \t]+|(?<![ \t])[ \t
 export function headerActionsOf(config: RequestTransformerConfig): HeaderActions | null {
   const actions = actionsOf(config, "headers");
   if (actions === null) return null;
-  const of = (entries: readonly Entry[]) => entries.map(headerEntry).filter(({ lower }) => !unchangeable.has(lower));
+  const of = (entries: readonly Entry[]) =>
+    entries.map(headerEntry).filter(({ lower }) => !connectionHeaders.has(lower));
   const { remove, rename, replace, add, append } = actions;
   return {
     remove: of(remove),
-    rename: of(rename).filter(({ value }) => !unchangeable.has((value(noValues) ?? "").toLowerCase())),
+    rename: of(rename).filter(({ value }) => !connectionHeaders.has((value(noValues) ?? "").toLowerCase())),
     replace: of(replace),
     add: of(add),
     append: of(append),

@@ -4,6 +4,7 @@ import {
   type DirectResponse,
   definePlugin,
   type Exchange,
+  isEncoded,
   lowerCase,
   TemplateError,
   type TemplateScope,
@@ -113,7 +114,7 @@ export const requestTransformer = definePlugin({
         const contentType = headers?.values("content-type").join(", ") ?? before;
         const isMoved = movesForms && bodyTypeOf(before) === "form";
         const isChanged = bodyActions !== null && bodyTypeOf(contentType) !== null;
-        if ((isMoved || isChanged) && !isEncoded(exchange)) {
+        if ((isMoved || isChanged) && !isEncoded(exchange.request.headerValues("content-encoding"))) {
           return withBody(exchange, { scope, headers, contentType, isMoved });
         }
       }
@@ -156,10 +157,6 @@ interface Head {
   /** Whether the body is a form whose members are added to the query. */
   readonly isMoved: boolean;
 }
-
-/** Whether the body has a content coding, so that its bytes are not text (RFC 9110 8.4). */
-const isEncoded = ({ request }: Exchange): boolean =>
-  (request.header("content-encoding") ?? "").split(",").some((coding) => !/^\s*(identity)?\s*$/i.test(coding));
 
 function failed(error: unknown): DirectResponse {
   if (error instanceof TemplateError)

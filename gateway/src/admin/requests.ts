@@ -80,7 +80,7 @@ export interface EntityOperations {
   /** The ETag, from the entity and its shown form. */
   tag(entity: Entity, shown: object): string;
   /** Adjusts a body before it is checked. */
-  prepare(raw: RawMembers, how: PrepareOptions): RawMembers;
+  prepare(raw: RawMembers, how: PrepareOptions): RawMembers | Promise<RawMembers>;
 }
 
 export interface PrepareOptions {

@@ -1,6 +1,7 @@
 /** `sluice admin`: the admin listener without a node. */
 import { startAdmin } from "../admin/index.ts";
 import { adminSettings } from "../settings/admin.ts";
+import { registerConfiguredPlugins } from "../settings/plugins.ts";
 import { version } from "../settings/version.ts";
 import { openStore } from "../stores/open.ts";
 import { defineCommand } from "./command.ts";
@@ -12,6 +13,7 @@ Runs the admin listener: Kong's admin API, over custom resources, a database or 
 `,
   settings: adminSettings,
   async run({ settings, log }) {
+    await registerConfiguredPlugins(settings, "schema");
     const opened = await openStore(settings, log);
     const running = await startAdmin({ settings, opened, log, version });
     log.info({ address: running.address }, "admin is up");

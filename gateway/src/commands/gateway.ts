@@ -1,6 +1,7 @@
 /** `sluice gateway`: starts a node. */
 import { startGateway } from "../node/start-gateway.ts";
 import { gatewaySettings } from "../settings/gateway.ts";
+import { registerConfiguredPlugins } from "../settings/plugins.ts";
 import { defineCommand } from "./command.ts";
 
 export const gatewayCommand = defineCommand({
@@ -10,7 +11,8 @@ Runs a node, which serves clients' requests. The operator, a database or a file 
 `,
   settings: gatewaySettings,
   async run({ settings, log }) {
-    const running = await startGateway({ settings, log });
+    const plugins = await registerConfiguredPlugins(settings, "code");
+    const running = await startGateway({ settings, log, plugins });
     const { proxy, proxyTls, status } = running;
     log.info({ proxy, ...(proxyTls && { proxyTls }), status }, "gateway is up");
     return running;

@@ -1,6 +1,7 @@
 /** `sluice migrations`: the tables of the database, with Kong's subcommands, wording and exit codes. */
 import { createInterface } from "node:readline/promises";
 import type { CommandArguments, GivenArguments } from "@sluice/model/serving";
+import { SettingsError } from "@sluice/model/serving";
 import { type Database, DatabaseFault, DatabaseUnreachable } from "../database/driver.ts";
 import {
   bootstrap,
@@ -14,7 +15,6 @@ import {
 import type { Migration } from "../database/migrations/index.ts";
 import { openDatabase } from "../database/open.ts";
 import type { DatabaseSettings } from "../settings/database.ts";
-import { SettingsError } from "../settings/error.ts";
 import { migrationsSettings } from "../settings/migrations.ts";
 import { defineCommand } from "./command.ts";
 

@@ -1,7 +1,13 @@
 /** Runs a command: reads its settings, opens its log, handles signals and explains failures. */
-import { type Address, type Declarations, listSettings, readArguments, readSettings } from "@sluice/model/serving";
+import {
+  type Address,
+  type Declarations,
+  listSettings,
+  readArguments,
+  readSettings,
+  SettingsError,
+} from "@sluice/model/serving";
 import { pino } from "pino";
-import { SettingsError } from "../settings/error.ts";
 import { version } from "../settings/version.ts";
 import { StoreUnavailable } from "../stores/store.ts";
 import { type Command, CommandError, Misused, type Running } from "./command.ts";

@@ -3,14 +3,13 @@ import { readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { Writable } from "node:stream";
 import { type TestContext, test } from "node:test";
-import { readSettings } from "@sluice/model/serving";
+import { readSettings, SettingsError } from "@sluice/model/serving";
 import { pino } from "pino";
 import { send as ask } from "../../../test/conformance/engine/client.ts";
 import { portOf, startUpstream } from "../../../test/conformance/engine/rig.ts";
 import { temporaryFolder } from "../../../tools/process/index.ts";
 import { withNodeDatabase } from "../../../tools/programs/embedded-database.ts";
 import { databaseSettings } from "../settings/database.ts";
-import { SettingsError } from "../settings/error.ts";
 import { runMigrations } from "./migrations.ts";
 import { startCommand } from "./start.ts";
 

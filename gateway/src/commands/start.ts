@@ -7,6 +7,7 @@ import { type Gateway, startGateway } from "../node/start-gateway.ts";
 import { adminSettings } from "../settings/admin.ts";
 import { defaultsOf } from "../settings/defaults.ts";
 import { gatewaySettings } from "../settings/gateway.ts";
+import { registerConfiguredPlugins } from "../settings/plugins.ts";
 import { type StartSettings, startSettings } from "../settings/start.ts";
 import { version } from "../settings/version.ts";
 import type { NodeStatusSource, Source, SourceLog } from "../sources/source.ts";
@@ -36,12 +37,14 @@ Runs a node and the admin API in one process, over a database or a declarative f
 `,
   settings: startSettings,
   async run({ settings, log }) {
+    const plugins = await registerConfiguredPlugins(settings, "code");
     const shared = await share(settings, log);
     // Settings that only other commands declare keep their defaults; they are not read here.
     const node = { ...defaultsOf(gatewaySettings), ...settings };
     const gateway = await startGateway({
       settings: node,
       log,
+      plugins,
       source: shared.source,
       ...(shared.query && { query: shared.query }),
       ownListeners: [settings.listen],

@@ -1,8 +1,9 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import type { Snapshot } from "@sluice/model";
-import type { PluginContext, PluginPhases, PluginScope, PluginServices } from "@sluice/plugin-sdk";
+import type { Snapshot, SnapshotCredential, SnapshotRoute } from "@sluice/model";
+import type { PluginContext, PluginPhases, PluginScope } from "@sluice/plugin-sdk";
 import { pluginsWithPhases } from "../../../test/plugins/fake-exchange.ts";
+import type { NodeServices } from "../plugin-services/instance-context.ts";
 import { compile } from "./compile.ts";
 import type { Runtime } from "./runtime.ts";
 import { consumerNamed, credentialOf, pluginNamed, routeNamed, serviceNamed, snapshotOf } from "./testing-entities.ts";
@@ -14,7 +15,7 @@ interface Made extends PluginPhases {
 const phases = (_config: unknown, { scope }: PluginContext): Made => ({ scope });
 const plugins = pluginsWithPhases(phases);
 let clock = 0;
-const tools = { plugins, services: { now: () => clock } as PluginServices };
+const tools = { plugins, services: { now: () => clock } as NodeServices };
 
 const service = serviceNamed("s", { host: "up.example", port: 8080 });
 const [first, second] = ["first", "second"].map((name) =>
@@ -42,7 +43,7 @@ test("unchanged upstreams, routes and plugin instances are shared with the previ
   assert.equal(next.upstreams.get(service.id), old.upstreams.get(service.id));
   assert.equal(next.compiledRoute(first.id), old.compiledRoute(first.id));
   assert.notEqual(next.compiledRoute(second.id), old.compiledRoute(second.id));
-  const step = (runtime: Runtime) => runtime.compiledRoute(second.id)?.chains.http.base[0]?.phases;
+  const step = (runtime: Runtime) => runtime.compiledRoute(second.id)?.chains.http.base.steps[0]?.phases;
   assert.equal(step(next), step(old));
   assert.deepEqual([matched(old, "/second"), matched(old, "/moved")], ["second", null]);
   assert.deepEqual([matched(next, "/second"), matched(next, "/moved")], [null, "second"]);
@@ -53,7 +54,8 @@ test("only a changed plugin gets a new instance", () => {
   const old = compile(null, before, tools);
   const changed = pluginNamed("cors", { config: { max_age: 1 } });
   const next = compile(old, with_(before, { plugins: new Map(before.plugins).set(changed.id, changed) }), tools);
-  const instances = (runtime: Runtime) => runtime.compiledRoute(first.id)?.chains.http.base.map((step) => step.phases);
+  const instances = (runtime: Runtime) =>
+    runtime.compiledRoute(first.id)?.chains.http.base.steps.map((step) => step.phases);
   assert.notEqual(instances(next)?.[0], instances(old)?.[0]);
   assert.equal(instances(next)?.[1], instances(old)?.[1]);
 });
@@ -89,22 +91,19 @@ test("compiling a snapshot that holds an unknown plugin throws, and the previous
 
 test("a credential opens routes of its namespaces until it expires; a consumer is found by id and by name", () => {
   const demo = consumerNamed("demo");
-  const hash = (credential: { readonly _sluice: { readonly key_hash: string } }) => credential._sluice.key_hash;
+  const find = (credential: SnapshotCredential, route: SnapshotRoute) =>
+    identities.credential("keyauth_credentials", credential._sluice?.key_hash ?? "", route);
   const [anywhere, scoped] = [credentialOf(demo, "a", { ttl: 10 }), credentialOf(demo, "b", { namespaces: ["team"] })];
   const { identities } = compile(null, snapshotOf({ consumers: [demo], credentials: [anywhere, scoped] }), tools);
   const inTeam = routeNamed("team", { _sluice: { namespace: "team" } });
   // Created at an unknown time in second 0 with a ttl of 10 s: expired when second 11 begins.
   clock = 10_999;
-  assert.equal(identities.credential(hash(anywhere), first), anywhere);
+  assert.equal(find(anywhere, first), anywhere);
   clock = 11_000;
-  assert.equal(identities.credential(hash(anywhere), first), undefined);
-  assert.equal(identities.credential(hash(scoped), inTeam), scoped);
-  assert.equal(identities.credential(hash(scoped), routeNamed("other", { _sluice: { namespace: "o" } })), undefined);
-  assert.equal(
-    identities.credential(hash(scoped), first),
-    undefined,
-    "a route without a namespace belongs to no namespace",
-  );
+  assert.equal(find(anywhere, first), undefined);
+  assert.equal(find(scoped, inTeam), scoped);
+  assert.equal(find(scoped, routeNamed("other", { _sluice: { namespace: "o" } })), undefined);
+  assert.equal(find(scoped, first), undefined, "a route without a namespace belongs to no namespace");
   assert.equal(identities.consumer("demo"), demo);
   assert.equal(identities.consumer(demo.id), demo);
 });

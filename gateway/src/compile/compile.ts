@@ -4,13 +4,14 @@
  */
 import { differences, type Snapshot } from "@sluice/model/serving";
 import type { Balancer } from "../balance/balancer.ts";
+import type { InstanceChanges } from "../plugin-services/plugin-instance.ts";
 import { Balancers, type BalancerTools } from "./balancers.ts";
 import { Certificates } from "./certificates.ts";
 import { CompiledRoutes } from "./compiled-routes.ts";
 import { CompiledIdentities } from "./identities.ts";
 import { PluginTable, type PluginTools } from "./plugin-chains.ts";
 import { Router } from "./router/router.ts";
-import type { CompiledRoute, RoutableRequest, RouteMatch, Runtime } from "./runtime.ts";
+import type { CompiledRoute, ExchangeCount, RoutableRequest, RouteMatch, Runtime } from "./runtime.ts";
 import { CompiledUpstreams } from "./upstream-index.ts";
 
 /** Dependencies that the node provides to compiled objects. */
@@ -31,6 +32,7 @@ class CompiledRuntime implements Runtime {
   readonly certificates: Certificates;
   readonly #balancers: Balancers;
   readonly upstreams: CompiledUpstreams;
+  readonly exchanges: ExchangeCount = { open: 0, onIdle: null };
   readonly #plugins: PluginTable;
   readonly #parts: CompiledRoutes;
   readonly #router: Router;
@@ -67,6 +69,10 @@ class CompiledRuntime implements Runtime {
 
   get balancers(): ReadonlyMap<string, Balancer> {
     return this.#balancers.all;
+  }
+
+  instancesSince(previous: Runtime | null): InstanceChanges {
+    return this.#plugins.changesSince(previous instanceof CompiledRuntime ? previous.#plugins : PluginTable.empty);
   }
 
   compiledRoute(routeId: string): CompiledRoute | null {

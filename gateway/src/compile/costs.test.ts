@@ -2,9 +2,9 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { BucketMap, type Snapshot } from "@sluice/model";
-import type { PluginServices } from "@sluice/plugin-sdk";
 import { pluginsWithPhases } from "../../../test/plugins/fake-exchange.ts";
 import { request, targetOf, upstreamNamed } from "../balance/testing.ts";
+import type { NodeServices } from "../plugin-services/instance-context.ts";
 import { compile } from "./compile.ts";
 import { beginning, type Step, stepped } from "./testing-changes.ts";
 import { consumerNamed, credentialOf, pluginNamed, routeNamed, serviceNamed } from "./testing-entities.ts";
@@ -17,7 +17,7 @@ const phases = () => {
   return {};
 };
 const plugins = pluginsWithPhases(phases);
-const tools = { plugins, services: { now: () => 0 } as PluginServices };
+const tools = { plugins, services: { now: () => 0 } as NodeServices };
 
 const put = (section: Step["section"], value: { readonly id: string }): Step => ({ section, key: value.id, value });
 const pool = upstreamNamed("pool");
@@ -77,7 +77,7 @@ for (const [what, change, plugins] of changes) {
     });
     assert.equal(match?.compiledRoute.route.name, "r2");
     assert.equal(match.compiledRoute.upstream?.attempts(request()).next()?.service, service(2).id);
-    assert.ok(match.compiledRoute.chains.http.base.length > 0);
+    assert.ok(match.compiledRoute.chains.http.base.steps.length > 0);
     assert.equal(made, plugins);
   });
 }

@@ -3,9 +3,10 @@ import assert from "node:assert/strict";
 import { hash } from "node:crypto";
 import { test } from "node:test";
 import type { Snapshot } from "@sluice/model";
-import type { PluginContext, PluginPhases, PluginServices } from "@sluice/plugin-sdk";
+import type { PluginContext, PluginPhases } from "@sluice/plugin-sdk";
 import fc from "fast-check";
 import { pluginsWithPhases } from "../../../test/plugins/fake-exchange.ts";
+import type { NodeServices } from "../plugin-services/instance-context.ts";
 import { compile } from "./compile.ts";
 import type { CompiledRoute, PluginChain, RoutableRequest, Runtime, UpstreamTarget } from "./runtime.ts";
 import { beginning, changes, names, stepped } from "./testing-changes.ts";
@@ -19,7 +20,7 @@ const phases = (config: unknown, { scope: { id } }: PluginContext): Made => ({
   made: `${id} ${JSON.stringify(config)}`,
 });
 const plugins = pluginsWithPhases(phases);
-const tools = { plugins, services: { now: () => 0 } as PluginServices };
+const tools = { plugins, services: { now: () => 0 } as NodeServices };
 
 const requests: readonly RoutableRequest[] = ["a.test", "c.test", "b.test:80", ""].flatMap((host) =>
   ["/", "/a", "/a/b/c", "/b"].map((path) => ({
@@ -33,7 +34,8 @@ const requests: readonly RoutableRequest[] = ["a.test", "c.test", "b.test:80", "
 );
 const consumers = names.consumers.map(consumerNamed);
 
-const toldChain = (chain: PluginChain) => chain.map(({ priority, phases }) => `${priority} ${(phases as Made).made}`);
+const toldChain = ({ steps }: PluginChain) =>
+  steps.map(({ priority, phases }) => `${priority} ${(phases as Made).made}`);
 const toldTarget = ({ certificate, ...target }: UpstreamTarget) => ({ ...target, certificate: certificate?.key });
 
 function toldPart({ route, upstream, chains }: CompiledRoute) {
@@ -66,7 +68,9 @@ function told(runtime: Runtime) {
       entries.map(({ member, weight }) => [member.id, member.address, weight]),
     ]),
     credentials: names.keys.flatMap((key) =>
-      [...snapshot.routes.values()].map((route) => identities.credential(hash("sha256", key), route)),
+      [...snapshot.routes.values()].map((route) =>
+        identities.credential("keyauth_credentials", hash("sha256", key), route),
+      ),
     ),
     consumers: names.consumers.map((name) => identities.consumer(name)),
     certificates: ["a.test", "c.test", "other", null].map((name) => certificates.find(name)?.key),

@@ -3,26 +3,43 @@ import {
   BucketMap,
   byId,
   type Consumer,
+  type CredentialCollection,
+  credentialCollections,
   differences,
   emptySnapshot,
+  entities,
   hasExpired,
+  isSecretLookup,
   type Snapshot,
   type SnapshotCredential,
   type SnapshotRoute,
 } from "@sluice/model/serving";
 import { GroupIndex } from "./group-index.ts";
 
+type PerCredential<Value> = Readonly<Record<CredentialCollection, Value>>;
+
 interface Indexes {
-  readonly snapshot: Pick<Snapshot, "consumers" | "keyauth_credentials">;
-  /** By key hash. Several credentials may share a key if they have no namespace in common. */
-  readonly credentials: GroupIndex<SnapshotCredential>;
+  readonly snapshot: Pick<Snapshot, "consumers" | CredentialCollection>;
+  /** By the key of `emptyIndex`. Several credentials may have the same key if they have no namespace in common. */
+  readonly credentials: PerCredential<GroupIndex<SnapshotCredential>>;
   readonly usernames: GroupIndex<Consumer>;
 }
 
+/** An index by the hash of a secret lookup member, by another lookup member, or by the consumer. */
+function emptyIndex(collection: CredentialCollection): GroupIndex<SnapshotCredential> {
+  const lookup = entities[collection].credential?.lookup ?? null;
+  if (lookup === null) return new GroupIndex(({ consumer }) => consumer.id, new BucketMap(byId));
+  // Hashes are hex, so their first digits distribute well.
+  if (isSecretLookup(collection)) return new GroupIndex(({ _sluice }) => _sluice?.key_hash, new BucketMap(byId));
+  return new GroupIndex((credential) => String(credential[lookup as keyof SnapshotCredential]));
+}
+
+const perCredential = <Value>(make: (collection: CredentialCollection) => Value): PerCredential<Value> =>
+  Object.fromEntries(credentialCollections.map((collection) => [collection, make(collection)])) as PerCredential<Value>;
+
 const nothing: Indexes = {
   snapshot: emptySnapshot,
-  // Key hashes are hex, so their first digits distribute well.
-  credentials: new GroupIndex(({ _sluice }) => _sluice.key_hash, new BucketMap(byId)),
+  credentials: perCredential(emptyIndex),
   usernames: new GroupIndex(({ username }) => username ?? undefined),
 };
 
@@ -37,27 +54,44 @@ export class CompiledIdentities {
 
   /** Shares unchanged indexes with the previous version. */
   static of(
-    { consumers, keyauth_credentials }: Snapshot,
+    snapshot: Snapshot,
     { previous, now }: { readonly previous: CompiledIdentities | null; readonly now: () => number },
   ): CompiledIdentities {
-    const { snapshot, credentials, usernames } = previous === null ? nothing : previous.#indexes;
-    if (previous && snapshot.consumers === consumers && snapshot.keyauth_credentials === keyauth_credentials)
-      return previous;
+    const before = previous === null ? nothing : previous.#indexes;
+    const isSame = (collection: "consumers" | CredentialCollection) =>
+      snapshot[collection] === before.snapshot[collection];
+    if (previous && isSame("consumers") && credentialCollections.every(isSame)) return previous;
+    const { consumers } = snapshot;
     return new CompiledIdentities(
       {
-        snapshot: { consumers, keyauth_credentials },
-        credentials: credentials.with(differences(snapshot.keyauth_credentials, keyauth_credentials)),
-        usernames: usernames.with(differences(snapshot.consumers, consumers)),
+        snapshot: { consumers, ...perCredential((collection) => snapshot[collection]) } as Indexes["snapshot"],
+        credentials: perCredential((collection) =>
+          before.credentials[collection].with(
+            differences<SnapshotCredential>(before.snapshot[collection], snapshot[collection]),
+          ),
+        ),
+        usernames: before.usernames.with(differences(before.snapshot.consumers, consumers)),
       },
       now,
     );
   }
 
-  /** The unexpired credential that opens the route and whose key has this SHA-256 (hex). */
-  credential(keyHash: string, route: SnapshotRoute): SnapshotCredential | undefined {
-    return this.#indexes.credentials
-      .of(keyHash)
-      .find((credential) => opens(credential, route) && !hasExpired(credential, this.#now()));
+  /** The unexpired credential that is valid for the route and has this lookup value; for a secret, its SHA-256 (hex). */
+  credential<Name extends CredentialCollection>(
+    collection: Name,
+    value: string,
+    route: SnapshotRoute,
+  ): SnapshotCredential<Name> | undefined {
+    const found = this.#indexes.credentials[collection]
+      .of(value)
+      .find((credential) => isValidFor(credential, route) && !hasExpired(credential, this.#now()));
+    // The index of a collection has its credentials only.
+    return found as SnapshotCredential<Name> | undefined;
+  }
+
+  /** The groups of a consumer. Returns the same list until one of its groups changes. */
+  acls(consumerId: string): readonly SnapshotCredential<"acls">[] {
+    return this.#indexes.credentials.acls.of(consumerId) as readonly SnapshotCredential<"acls">[];
   }
 
   consumer(idOrUsername: string): Consumer | undefined {
@@ -67,8 +101,8 @@ export class CompiledIdentities {
 }
 
 /** A credential without namespaces is valid for every route; otherwise only for routes of its namespaces. */
-function opens(credential: SnapshotCredential, route: SnapshotRoute): boolean {
-  const { namespaces } = credential._sluice;
+function isValidFor({ _sluice }: SnapshotCredential, route: SnapshotRoute): boolean {
+  const namespaces = _sluice?.namespaces;
   const namespace = route._sluice?.namespace;
   return namespaces === undefined || (namespace !== undefined && namespaces.includes(namespace));
 }

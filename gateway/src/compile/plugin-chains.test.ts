@@ -1,8 +1,9 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { differences, type Plugin } from "@sluice/model";
-import type { PluginContext, PluginPhases, PluginScope, PluginServices } from "@sluice/plugin-sdk";
+import type { PluginContext, PluginPhases, PluginScope } from "@sluice/plugin-sdk";
 import { pluginsWithPhases } from "../../../test/plugins/fake-exchange.ts";
+import type { NodeServices } from "../plugin-services/instance-context.ts";
 import { PluginTable, RoutePlugins } from "./plugin-chains.ts";
 import type { PluginChain } from "./runtime.ts";
 import { consumerNamed, idOf, pluginNamed, routeNamed } from "./testing-entities.ts";
@@ -13,7 +14,7 @@ interface Made extends PluginPhases {
 
 const phases = (_config: unknown, { scope }: PluginContext): Made => ({ scope });
 const plugins = pluginsWithPhases(phases);
-const tools = { plugins, services: {} as PluginServices };
+const tools = { plugins, services: {} as NodeServices };
 
 const service = { id: idOf("service s") };
 const demo = consumerNamed("demo");
@@ -39,8 +40,8 @@ const tableOf = (all: readonly Plugin[]) =>
   PluginTable.empty.with(differences(new Map(), new Map(all.map((plugin) => [plugin.id, plugin]))), tools);
 
 /** Plugin names and the scope that won, in order. */
-const told = (chain: PluginChain) =>
-  chain.map(({ priority, phases }) => {
+const told = ({ steps }: PluginChain) =>
+  steps.map(({ priority, phases }) => {
     const { scope } = phases as Made;
     const name = [...plugins.values()].find((facts) => facts.priority === priority)?.name;
     const parts = [scope.routeId && "route", scope.serviceId && "service", scope.consumerId && "consumer"];

@@ -13,15 +13,17 @@ import {
   type SnapshotPlugin,
   type SnapshotRoute,
 } from "@sluice/model/serving";
-import type { PluginDefinition, PluginServices } from "@sluice/plugin-sdk";
+import type { PluginDefinition, PluginPhases } from "@sluice/plugin-sdk";
 import { errorAnswer } from "../exchange/gateway-errors.ts";
+import type { NodeServices } from "../plugin-services/instance-context.ts";
+import { type InstanceChanges, PluginInstance } from "../plugin-services/plugin-instance.ts";
 import { GroupIndex } from "./group-index.ts";
 import type { PluginChain, PluginStep, RouteChains, Scheme } from "./runtime.ts";
 
 export interface PluginTools {
   /** The plugins of the node by name. */
   readonly plugins: ReadonlyMap<string, PluginDefinition>;
-  readonly services: PluginServices;
+  readonly services: NodeServices;
 }
 
 interface LoadedPlugin {
@@ -29,6 +31,8 @@ interface LoadedPlugin {
   /** May be an unknown name if the plugin is marked unavailable. */
   readonly name: string;
   readonly step: PluginStep;
+  /** Null if the plugin is marked unavailable, or its instance could not be created. */
+  readonly instance: PluginInstance | null;
   /** The route, service and consumer that the plugin is attached to. */
   readonly scope: string;
   readonly consumer: string | undefined;
@@ -82,6 +86,15 @@ export class PluginTable {
         ? this.withConsumer
         : { byScope, byConsumer: this.withConsumer.byConsumer.with(changed) };
     return new PluginTable(loaded, this.withoutConsumer.with(changed), withConsumer);
+  }
+
+  /** The instances in which this table differs from a previous one. */
+  changesSince(previous: PluginTable): InstanceChanges {
+    const changed = differences(previous.#loaded, this.#loaded);
+    return {
+      added: changed.flatMap(({ after }) => after?.instance ?? []),
+      removed: changed.flatMap(({ before }) => before?.instance ?? []),
+    };
   }
 }
 
@@ -138,10 +151,10 @@ export class RoutePlugins implements Readonly<Record<Scheme, RouteChains>> {
         if (known?.after === after) return known.chain;
         const own = scopesOf(route, consumer.id).map((scope) => byScope.of(scope));
         const chosen = selectChain(byPrecedence(own, found), protocol);
-        const chain = [
-          ...base.filter((step) => step.priority >= after),
-          ...chosen.filter((step) => step.priority < after),
-        ];
+        const chain = chainOf([
+          ...base.steps.filter((step) => step.priority >= after),
+          ...chosen.steps.filter((step) => step.priority < after),
+        ]);
         if (identified.size >= MAX_CHAINS) identified.clear();
         identified.set(consumer.id, { after, chain });
         return chain;
@@ -192,7 +205,14 @@ function selectChain(found: Scopes<readonly LoadedPlugin[]>, protocol: Protocol)
     for (const { name, step, protocols } of place) {
       if (protocols.includes(protocol) && !chosen.has(name)) chosen.set(name, step);
     }
-  return [...chosen.values()].sort((one, other) => other.priority - one.priority);
+  return chainOf([...chosen.values()].sort((one, other) => other.priority - one.priority));
+}
+
+/** @param steps In descending order of priority */
+export function chainOf(steps: readonly PluginStep[]): PluginChain {
+  const bodySteps = steps.filter(({ phases }) => phases.responseBody !== undefined);
+  const hasLog = steps.some(({ phases }) => phases.log !== undefined);
+  return { steps, bodySteps: bodySteps.length === 0 ? null : bodySteps, hasLog };
 }
 
 function loadPlugin(plugin: SnapshotPlugin, tools: PluginTools): LoadedPlugin {
@@ -200,20 +220,23 @@ function loadPlugin(plugin: SnapshotPlugin, tools: PluginTools): LoadedPlugin {
   return {
     id,
     name: plugin.name,
-    step: stepOf(plugin, tools),
+    ...stepOf(plugin, tools),
     scope: scopeKey(route?.id ?? null, service?.id ?? null, consumer?.id ?? null),
     consumer: consumer?.id,
     protocols,
   };
 }
 
-/** Authentication plugins: they identify the consumer, so they cannot be attached to a consumer. */
+/**
+ * Whether the plugin may identify the consumer: such plugins protect, and cannot be attached to a consumer. A few others,
+ * such as acl, also count.
+ */
 const isIdentifying = ({ protects, refuses = [] }: PluginDefinition): boolean =>
   protects && refuses.includes("consumer");
 
 /**
  * The stand-in for an unknown plugin runs before all others, so that none of them counts or answers a refused request. If
- * it is attached to a consumer, it runs as soon as the consumer is identified.
+ * it is attached to a consumer, it runs after all plugins that may identify the consumer.
  */
 function priorityOfUnknown({ consumer }: SnapshotPlugin, known: PluginTools["plugins"]): number {
   if (consumer === null) return Number.POSITIVE_INFINITY;
@@ -222,14 +245,14 @@ function priorityOfUnknown({ consumer }: SnapshotPlugin, known: PluginTools["plu
 }
 
 /** Snapshots are validated: an unknown name that is not marked unavailable is a bug. */
-function stepOf(plugin: SnapshotPlugin, { plugins, services }: PluginTools): PluginStep {
+function stepOf(plugin: SnapshotPlugin, { plugins, services }: PluginTools): Pick<LoadedPlugin, "step" | "instance"> {
   const unavailable = plugin._sluice?.unavailable;
   const code = plugins.get(plugin.name);
   // The plugin may protect its scope but cannot run, so requests in that scope are refused.
   if (unavailable !== undefined) {
     const priority = code?.priority ?? priorityOfUnknown(plugin, plugins);
     const answer = errorAnswer("closed", unavailable);
-    return { priority, phases: { access: () => answer } };
+    return { step: { priority, phases: { access: () => answer } }, instance: null };
   }
   if (code === undefined) throw new Error(`a snapshot holds the unknown plugin ${plugin.name}`);
   const scope = {
@@ -238,5 +261,20 @@ function stepOf(plugin: SnapshotPlugin, { plugins, services }: PluginTools): Plu
     routeId: plugin.route?.id ?? null,
     consumerId: plugin.consumer?.id ?? null,
   };
-  return { priority: code.priority, phases: code.phases(plugin.config, { scope, ...services }) };
+  const instance = instanceOf(plugin, () => new PluginInstance(code, { config: plugin.config, scope, services }));
+  return { step: { priority: code.priority, phases: instance.phases }, instance: instance.running };
+}
+
+/** An instance that cannot be created must neither leave its scope open nor keep the other changes from being served. */
+function instanceOf(
+  { id, name }: SnapshotPlugin,
+  create: () => PluginInstance,
+): { readonly phases: PluginPhases; readonly running: PluginInstance | null } {
+  try {
+    const running = create();
+    return { phases: running.phases, running };
+  } catch (error) {
+    const answer = errorAnswer("closed", `plugin ${name} (${id}) cannot be created: ${error}`);
+    return { phases: { access: () => answer }, running: null };
+  }
 }

@@ -4,6 +4,7 @@ import type { HeaderEdit, PluginPhases } from "@sluice/plugin-sdk";
 import type { Balancer } from "../balance/balancer.ts";
 import type { BalancingRequest } from "../balance/hash-source.ts";
 import type { TargetAttempts } from "../balance/target-attempts.ts";
+import type { InstanceChanges } from "../plugin-services/plugin-instance.ts";
 import type { Certificates } from "./certificates.ts";
 import type { CompiledIdentities } from "./identities.ts";
 
@@ -88,7 +89,13 @@ export interface PluginStep {
 }
 
 /** Plugins that run for a request, high priority first. */
-export type PluginChain = readonly PluginStep[];
+export interface PluginChain {
+  readonly steps: readonly PluginStep[];
+  /** The steps with the phase `responseBody`; null: none, so bodies of responses pass without a further check. */
+  readonly bodySteps: readonly PluginStep[] | null;
+  /** Whether a step has the phase `log`, so that the head of the response is kept. */
+  readonly hasLog: boolean;
+}
 
 export interface RouteChains {
   /** While no consumer is known, and for consumers without plugins of their own. */
@@ -108,6 +115,13 @@ export interface CompiledRoute {
   readonly chains: Readonly<Record<Scheme, RouteChains>>;
 }
 
+/** The exchanges under way that use a runtime. */
+export interface ExchangeCount {
+  open: number;
+  /** Called when the last exchange ends. Null while the runtime is the current one. */
+  onIdle: (() => void) | null;
+}
+
 export interface Runtime {
   readonly snapshot: Snapshot;
   readonly identities: CompiledIdentities;
@@ -116,6 +130,9 @@ export interface Runtime {
   readonly upstreams: UpstreamIndex;
   /** Of upstream entities, by id. */
   readonly balancers: ReadonlyMap<string, Balancer>;
+  readonly exchanges: ExchangeCount;
+  /** The plugin instances in which this runtime differs from a previous one; null: from none. */
+  instancesSince(previous: Runtime | null): InstanceChanges;
   /** The compiled route; null: there is no such route, or its service is disabled. */
   compiledRoute(routeId: string): CompiledRoute | null;
   /** The route of a request by Kong's rules; null: none matches. */

@@ -98,8 +98,8 @@ export const consumerNamed = (username: string): Consumer => ({
 export const credentialOf = (
   consumer: Consumer,
   key: string,
-  members: Partial<SnapshotCredential> & { readonly namespaces?: readonly string[] } = {},
-): SnapshotCredential => {
+  members: Partial<SnapshotCredential<"keyauth_credentials">> & { readonly namespaces?: readonly string[] } = {},
+): SnapshotCredential<"keyauth_credentials"> => {
   const { namespaces, ...rest } = members;
   return {
     id: idOf(`credential ${key} ${namespaces}`),
@@ -132,7 +132,7 @@ export function snapshotOf(content: {
   readonly routes?: readonly SnapshotRoute[];
   readonly plugins?: readonly Plugin[];
   readonly consumers?: readonly Consumer[];
-  readonly credentials?: readonly SnapshotCredential[];
+  readonly credentials?: readonly SnapshotCredential<"keyauth_credentials">[];
   readonly endpoints?: Snapshot["endpoints"];
 }): Snapshot {
   const byId = <Item extends { readonly id: string }>(items: readonly Item[] = []) =>
@@ -148,6 +148,10 @@ export function snapshotOf(content: {
     plugins: byId(content.plugins),
     consumers: byId(content.consumers),
     keyauth_credentials: byId(content.credentials),
+    jwt_secrets: byId(),
+    basicauth_credentials: byId(),
+    hmacauth_credentials: byId(),
+    acls: byId(),
     endpoints: content.endpoints ?? new Map(),
   };
 }

@@ -40,7 +40,7 @@ test("an invalid rate limit answers 503 in its whole scope, and a valid rate lim
       headerValues: () => [],
     });
     assert.ok(match);
-    const [step] = match.compiledRoute.chains.http.base;
+    const [step] = match.compiledRoute.chains.http.base.steps;
     return step?.phases.access?.(fakeExchange());
   };
   assert.deepEqual(await answerOf("/closed"), { ...CLOSED, reason: "no minute" });
@@ -92,7 +92,7 @@ for (const [what, attached, closed] of scopes)
         plugins: [
           { id: id(4), name: "key-auth" },
           { id: id(5), name: "rate-limiting", config: { minute: 5 } },
-          { id: id(7), name: "jwt", ...attached, _sluice: { unavailable: "jwt is not there" } },
+          { id: id(7), name: "oauth2", ...attached, _sluice: { unavailable: "oauth2 is not there" } },
         ],
       },
       remove: {},
@@ -108,16 +108,16 @@ for (const [what, attached, closed] of scopes)
     ] as const) {
       const isClosed = (step: PluginStep | undefined) =>
         JSON.stringify(step?.phases.access?.(fakeExchange()) ?? null) ===
-        JSON.stringify({ ...CLOSED, reason: "jwt is not there" });
-      if (isClosed(chains?.base[0])) found.push([path, "anonymous"]);
+        JSON.stringify({ ...CLOSED, reason: "oauth2 is not there" });
+      if (isClosed(chains?.base.steps[0])) found.push([path, "anonymous"]);
       else
         for (const [who, consumer] of [
           ["demo", demo],
           ["stranger", consumerNamed("stranger")],
         ] as const) {
-          const chain = chains?.identified(consumer, AFTER) ?? [];
+          const steps = chains?.identified(consumer, AFTER).steps ?? [];
           // Steps that ran before stay in the chain, so key-auth precedes the closed step.
-          if (isClosed(chain[1])) found.push([path, who]);
+          if (isClosed(steps[1])) found.push([path, who]);
         }
     }
     assert.deepEqual(found, closed);

@@ -1,4 +1,5 @@
 /** Migrates the tables of a database to this version, in the two phases of Kong's migrations. */
+import { collections } from "@sluice/model";
 import type { Database, DatabaseConnection } from "./driver.ts";
 import { migrations as all, type Migration } from "./migrations/index.ts";
 
@@ -92,10 +93,7 @@ export const reset = (database: Database): Promise<boolean> =>
     return true;
   });
 
-const TABLES = [
-  ...["certificates", "snis", "upstreams", "targets", "services", "routes", "consumers", "keyauth_credentials"],
-  ...["plugins", "revision", "changes", "nodes", "counters", "migrations"],
-];
+const TABLES = [...collections, ...["revision", "changes", "nodes", "counters", "migrations"]];
 const FUNCTIONS = [
   ...["take_revision", "log_change", "log_truncate", "dependents", "write_one", "write_all", "take_counters"],
 ];

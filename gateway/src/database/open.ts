@@ -1,7 +1,7 @@
 /** Opens the database that the settings name. */
 import { readFile } from "node:fs/promises";
+import { SettingsError } from "@sluice/model/serving";
 import { type DatabaseSettings, databaseSettings as names } from "../settings/database.ts";
-import { SettingsError } from "../settings/error.ts";
 import { NEEDS_BOOTSTRAP } from "./describe-error.ts";
 import { type Database, DatabaseUnreachable } from "./driver.ts";
 import { openEmbedded } from "./embedded/embedded.ts";

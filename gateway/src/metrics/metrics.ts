@@ -1,6 +1,6 @@
 /** The metrics of a node, in Prometheus text format. One instance per node; nothing is global. */
 
-import type { RequestMetrics } from "@sluice/plugin-sdk";
+import type { CounterMetric, CounterMetricOptions, RequestMetrics } from "@sluice/plugin-sdk";
 import type { TargetHealthSample } from "../balance/health-report.ts";
 import { Recorder } from "./recorder.ts";
 import { ReadTable, type Sample, Table } from "./table.ts";
@@ -68,6 +68,8 @@ export interface GatewayMetrics extends RequestMetrics {
   /** Counts a request that was answered before a route matched; the reason is from a fixed set. */
   countUnrouted(reason: string): void;
   read(readings: Partial<MetricReadings>): void;
+  /** A counter of a plugin. Calls with the same plugin and the same name in `options` count in the same metric. */
+  pluginCounter(plugin: string, options: CounterMetricOptions): CounterMetric;
   readonly counted: readonly Table[];
   /** All metrics: the request metrics, and those of the node as a whole. See slices.ts. */
   readonly tables: readonly Table[];
@@ -96,6 +98,9 @@ const kongNames: Readonly<Record<string, string>> = {
 };
 
 const kongName = (name: string): string => kongNames[name] ?? name.replace("sluice_", "kong_");
+
+/** Maximum number of series of one metric of a plugin: its labels may come from requests. */
+const MAX_PLUGIN_SERIES = 1000;
 
 const HEALTH_STATES = ["healthchecks_off", "healthy", "unhealthy"] as const;
 
@@ -159,6 +164,8 @@ export function createMetrics({ compat, nodeId, version, maxSeries = 50_000 }: G
     ["reason"],
   );
   const counted = [...Object.values(requests), unrouted];
+
+  const ofPlugins = new Map<string, Table>();
 
   const ofNode = [
     new ReadTable(
@@ -233,7 +240,21 @@ export function createMetrics({ compat, nodeId, version, maxSeries = 50_000 }: G
     read(readings) {
       now = { ...now, ...readings };
     },
-    counted,
-    tables: [...counted, ...ofNode],
+    pluginCounter(plugin, { name, help, labelNames }) {
+      const fullName = nameOf(`sluice_${plugin.replaceAll("-", "_")}_${name}`);
+      let table = ofPlugins.get(fullName);
+      if (table === undefined) {
+        table = new Table({ type: "counter", name: fullName, help, labelNames, bounds: null }, MAX_PLUGIN_SERIES);
+        ofPlugins.set(fullName, table);
+      }
+      const counts = table;
+      return { add: (amount, labels) => counts.increase(counts.of(labels), amount) };
+    },
+    get counted() {
+      return [...counted, ...ofPlugins.values()];
+    },
+    get tables() {
+      return [...counted, ...ofPlugins.values(), ...ofNode];
+    },
   };
 }

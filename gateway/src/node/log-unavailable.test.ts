@@ -17,28 +17,28 @@ function logged(before: Snapshot, now: Snapshot): readonly string[] {
 
 test("routes and plugins that begin to answer 503 are logged with their reason, once for each reason", () => {
   const route = { id: id(1), name: "r", paths: ["/"], ...closed("no service") };
-  const jwt = { id: id(2), name: "jwt", ...closed("not enabled") };
-  const off = { id: id(3), name: "acl", enabled: false, ...closed("not enabled") };
-  const first = documentOf([route], [jwt, off]);
+  const oauth2 = { id: id(2), name: "oauth2", ...closed("not enabled") };
+  const off = { id: id(3), name: "acme", enabled: false, ...closed("not enabled") };
+  const first = documentOf([route], [oauth2, off]);
   assert.deepEqual(logged(emptySnapshot, first), [
     `{"route":"${id(1)}","name":"r"} answers 503: no service`,
-    `{"plugin":"${id(2)}","name":"jwt"} answers 503: not enabled`,
+    `{"plugin":"${id(2)}","name":"oauth2"} answers 503: not enabled`,
   ]);
-  assert.deepEqual(logged(first, documentOf([{ ...route, tags: ["t"] }], [jwt, off])), []);
+  assert.deepEqual(logged(first, documentOf([{ ...route, tags: ["t"] }], [oauth2, off])), []);
   assert.deepEqual(
     logged(
       first,
       documentOf(
         [],
         [
-          { ...jwt, ...closed("another reason") },
+          { ...oauth2, ...closed("another reason") },
           { ...off, enabled: true },
         ],
       ),
     ),
     [
-      `{"plugin":"${id(2)}","name":"jwt"} answers 503: another reason`,
-      `{"plugin":"${id(3)}","name":"acl"} answers 503: not enabled`,
+      `{"plugin":"${id(2)}","name":"oauth2"} answers 503: another reason`,
+      `{"plugin":"${id(3)}","name":"acme"} answers 503: not enabled`,
     ],
   );
 });

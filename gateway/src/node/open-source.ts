@@ -1,8 +1,7 @@
 /** Opens the source of documents that the settings select. */
-import { PemError, readPemFiles } from "@sluice/model/serving";
+import { PemError, readPemFiles, SettingsError } from "@sluice/model/serving";
 import type { Logger } from "pino";
 import type { DatabaseQuery } from "../counters/database-counters.ts";
-import { SettingsError } from "../settings/error.ts";
 import { type GatewaySettings, gatewaySettings as names } from "../settings/gateway.ts";
 import type { NodeStatusSource, Source } from "../sources/source.ts";
 

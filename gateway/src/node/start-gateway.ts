@@ -1,7 +1,7 @@
 /** Assembles a node: source -> intake -> workers (compile, proxy), health checks, and the status listener. */
 import { randomUUID } from "node:crypto";
 import { availableParallelism } from "node:os";
-import { emptySnapshot, type NodeReport, type Snapshot } from "@sluice/model/serving";
+import { emptySnapshot, type LoadedPlugin, type NodeReport, type Snapshot } from "@sluice/model/serving";
 import type { Counters } from "@sluice/plugin-sdk";
 import type { Logger } from "pino";
 import { ActiveHealthChecks } from "../balance/active-checks.ts";
@@ -25,12 +25,15 @@ import { mergeMetrics } from "../workers/merge-metrics.ts";
 import type { StartWorkersOptions, WorkersReport } from "../workers/workers.ts";
 import { CertificateExpiries } from "./certificate-expiries.ts";
 import { logUnavailable } from "./log-unavailable.ts";
+import { MissingPlugins } from "./missing-plugins.ts";
 import { openSource } from "./open-source.ts";
 import { workerPlan } from "./worker-plan.ts";
 
 export interface GatewayOptions {
   readonly settings: GatewaySettings;
   readonly log: Logger;
+  /** Registered plugins that do not come with Sluice. Default: none. */
+  readonly plugins?: readonly LoadedPlugin[];
   /** The source of documents. Default: chosen by the settings. */
   readonly source?: (node: NodeStatusSource) => Source;
   /**
@@ -73,7 +76,7 @@ export async function startGateway({ settings, log, ...given }: GatewayOptions):
   const count =
     settings.workers === "auto" ? Math.min(availableParallelism(), names.workers.maximum) : settings.workers;
   const workersOptions: StartWorkersOptions = {
-    plan: await workerPlan(settings, own, { node, workers: count }),
+    plan: await workerPlan(settings, own, { node, workers: count, plugins: given.plugins ?? [] }),
     log,
     metrics,
     metricsOptions,
@@ -95,6 +98,7 @@ export async function startGateway({ settings, log, ...given }: GatewayOptions):
     onRefused: (check) => log.warn(check, "a target cannot be checked: the node refuses to connect to its address"),
   });
   const expiries = new CertificateExpiries();
+  const missing = new MissingPlugins();
   let served: Snapshot = emptySnapshot;
   /** Unix seconds of the last accepted document. */
   let succeeded: number | null = null;
@@ -102,12 +106,14 @@ export async function startGateway({ settings, log, ...given }: GatewayOptions):
     node,
     version,
     statusPort: () => status.address.port,
+    missingPlugins: () => missing.names,
     async serve(snapshot: Snapshot) {
       await workers.serve(snapshot);
       logUnavailable(log, served, snapshot);
       served = snapshot;
       watch.follow(workers.balancers());
       expiries.follow(snapshot);
+      missing.follow(snapshot);
     },
     onUpdate({ hash, revision }) {
       succeeded = Date.now() / 1000;

@@ -1,16 +1,23 @@
 /** The worker's options that follow from the settings, as plain data. */
-import { readAuthorities } from "@sluice/model/serving";
+import { type LoadedPlugin, readAuthorities, SettingsError } from "@sluice/model/serving";
 import { type ListenAddress, proxySettingsOf } from "../proxy/settings.ts";
-import { SettingsError } from "../settings/error.ts";
 import { type GatewaySettings, gatewaySettings as names } from "../settings/gateway.ts";
 import { accessLogFile, tracesUrl } from "../settings/observers.ts";
 import { version } from "../settings/version.ts";
 import type { ObserversPlan, WorkerPlan } from "../workers/worker.ts";
 
+interface WorkerPlanFacts {
+  /** Id of the node. */
+  readonly node: string;
+  /** Number of workers. */
+  readonly workers: number;
+  readonly plugins: readonly LoadedPlugin[];
+}
+
 export async function workerPlan(
   settings: GatewaySettings,
   ownListeners: readonly ListenAddress[],
-  { node, workers }: { readonly node: string; readonly workers: number },
+  { node, workers, plugins }: WorkerPlanFacts,
 ): Promise<WorkerPlan> {
   return {
     engine: settings.engine,
@@ -24,6 +31,7 @@ export async function workerPlan(
       clientMemory: Math.floor(settings.clientMemory / workers),
       ownListeners,
     },
+    plugins: plugins.map(({ files }) => files.code),
     authorities: await readAuthoritiesOf(settings),
   };
 }

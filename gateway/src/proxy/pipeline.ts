@@ -17,11 +17,13 @@ import { IncomingRequest, type RequestHead } from "./exchange/request.ts";
 import { escapePath } from "./exchange/request-target.ts";
 import { createTrustedProxies } from "./exchange/trusted-proxies.ts";
 import { upstreamPath } from "./exchange/upstream-path.ts";
-import { clientHeaders, type RawHeaders } from "./headers/client-headers.ts";
+import { clientHeaders } from "./headers/client-headers.ts";
 import { type HeaderStyle, headerStyle } from "./headers/header-names.ts";
+import type { RawHeaders, ResponseHead } from "./headers/raw-headers.ts";
 import { upstreamHeaders } from "./headers/upstream-headers.ts";
 import { LogLimiter } from "./observability/log-limiter.ts";
 import type { RequestObserver } from "./observability/observer.ts";
+import { BodyTooLongError, filteredBody } from "./response/body-filters.ts";
 import { createGatewayResponse, type GatewayResponse } from "./response/gateway-response.ts";
 
 /** A request that matched no route does not become an exchange: plugins do not see it. */
@@ -88,6 +90,7 @@ export class Pipeline {
     }
     const observer = this.#observer;
     const exchange = new LiveExchange({ request, runtime, match, traffic, started, observer });
+    runtime.exchanges.open++;
     if (observer !== null) observer.opened?.(exchange);
     return { exchange };
   }
@@ -107,11 +110,13 @@ export class Pipeline {
     const { request } = exchange;
     const response = finalResponse(typeof answer === "string" ? gatewayErrors[answer] : answer);
     if (response.reason !== undefined) this.#tellReason(exchange, response.status, response.reason);
+    exchange.restoreResponseEdits();
     exchange.source = "gateway";
-    this.#respond(exchange, response.status);
     const { started } = exchange.timings;
     const own = createGatewayResponse(response, { style: this.style, id: exchange.id, request, started });
-    return { ...own, headers: exchange.applyResponseEdits(own.headers) };
+    if (exchange.chain.bodySteps !== null) return this.#filtered(exchange, own);
+    this.#respond(exchange, own);
+    return this.#sent(exchange, { ...own, headers: exchange.applyResponseEdits(own.headers) });
   }
 
   /** Headers for the upstream as a flat list: name, value, name, value. The engine adds connection headers. */
@@ -120,37 +125,49 @@ export class Pipeline {
   }
 
   /** Runs the response phase, once the head of the upstream's response has arrived. */
-  respond(exchange: LiveExchange, status: number): void {
+  respond(exchange: LiveExchange, head: ResponseHead): void {
+    const { status } = head;
     exchange.timings.answered = performance.now();
     exchange.source = "service";
     if (exchange.lacksBody && status !== 204 && status !== 304) exchange.responseHeaders.set("Content-Length", "0");
-    this.#respond(exchange, status);
+    this.#respond(exchange, head);
   }
 
-  /** Runs `respond` and returns the client's response headers as a flat list. */
-  clientHeaders(exchange: LiveExchange, status: number, raw: RawHeaders): readonly string[] {
-    this.respond(exchange, status);
-    return clientHeaders(exchange, raw, this.style);
+  /** Returns the response that replaces one whose body filter failed. The filters do not run for it. */
+  filterFailed(exchange: LiveExchange, error: unknown): DirectResponse | GatewayErrorName {
+    exchange.chain = { ...exchange.chain, bodySteps: null };
+    if (error instanceof BodyTooLongError) return errorAnswer("badUpstream", error.message);
+    this.#logFailure(exchange, error);
+    return "unexpected";
+  }
+
+  /** Returns the client's response headers as a flat list. */
+  clientHeaders(exchange: LiveExchange, raw: RawHeaders): readonly string[] {
+    const headers = clientHeaders(exchange, raw, this.style);
+    if (exchange.chain.hasLog) exchange.sentHead = headers;
+    return headers;
   }
 
   /** Ends the exchange, whether it succeeded or failed. */
   finish(exchange: LiveExchange): void {
     if (exchange.timings.ended !== undefined) return;
     exchange.timings.ended = performance.now();
-    for (const { phases } of exchange.chain) {
+    for (const { phases } of exchange.chain.steps) {
       try {
         phases.log?.(exchange);
       } catch (error) {
-        this.#failed(exchange, error);
+        this.#logFailure(exchange, error);
       }
     }
     if (this.#observer !== null) this.#observer.finished?.(exchange);
+    const { exchanges } = exchange.runtime;
+    if (--exchanges.open === 0 && exchanges.onIdle !== null) exchanges.onIdle();
   }
 
   #runFrom(first: number, exchange: LiveExchange): AccessResult | Promise<AccessResult> {
     try {
-      for (let at = first; at < exchange.chain.length; at++) {
-        const step = exchange.chain[at];
+      for (let at = first; at < exchange.chain.steps.length; at++) {
+        const step = exchange.chain.steps[at];
         if (step?.phases.access === undefined) continue;
         const known = exchange.consumer;
         const answer = step.phases.access(exchange);
@@ -206,13 +223,17 @@ export class Pipeline {
   #failed(exchange: LiveExchange, error: unknown): AccessResult {
     // Not logged: any client could flood the log with this error.
     if (error instanceof BodyLostError) return { answer: "clientGone" };
+    this.#logFailure(exchange, error);
+    return { answer: "unexpected" };
+  }
+
+  #logFailure(exchange: LiveExchange, error: unknown): void {
     const { id, route } = exchange;
     const unlogged = this.#lines.allow(`${route.id} ${error}`);
     if (unlogged !== null) {
       const details = { err: error, requestId: id, route: route.name ?? route.id, ...(unlogged > 0 && { unlogged }) };
       this.#log.error(details, "a plugin failed");
     }
-    return { answer: "unexpected" };
   }
 
   /** Logs the reason of a response. Clients do not receive it, because it shows how the gateway is configured. */
@@ -224,14 +245,36 @@ export class Pipeline {
   }
 
   /** Runs the response phase. In this phase a plugin's bug is only logged; the request continues. */
-  #respond(exchange: LiveExchange, status: number): void {
-    exchange.status = status;
-    for (const { phases } of exchange.chain) {
+  #respond(exchange: LiveExchange, head: ResponseHead): void {
+    exchange.status = head.status;
+    exchange.responseHead = head;
+    for (const { phases } of exchange.chain.steps) {
       try {
         phases.responseHeaders?.(exchange);
       } catch (error) {
-        this.#failed(exchange, error);
+        this.#logFailure(exchange, error);
       }
+    }
+    // The head is valid only during the call, because its memory is used again.
+    exchange.responseHead = null;
+  }
+
+  /** Keeps the headers of one of the gateway's own responses for the log phase. */
+  #sent(exchange: LiveExchange, response: GatewayResponse): GatewayResponse {
+    if (exchange.chain.hasLog) exchange.sentHead = response.headers;
+    return response;
+  }
+
+  /** Runs the response phase and the body filters for one of the gateway's own responses. */
+  #filtered(exchange: LiveExchange, own: GatewayResponse): GatewayResponse {
+    exchange.saveResponseEdits();
+    this.#respond(exchange, own);
+    exchange.responseHead = own;
+    try {
+      const body = filteredBody(exchange, own);
+      return this.#sent(exchange, { status: own.status, headers: exchange.applyResponseEdits(own.headers), body });
+    } catch (error) {
+      return this.answer(exchange, this.filterFailed(exchange, error));
     }
   }
 

@@ -4,6 +4,7 @@ import { accessSettings } from "./access.ts";
 import { databaseSettings } from "./database.ts";
 import { fileSettings } from "./file.ts";
 import { allowedUpstreams, compat, logLevel } from "./gateway.ts";
+import { plugins } from "./plugins.ts";
 
 export const adminSettings = defineSettings({
   listen: {
@@ -66,6 +67,7 @@ export const adminSettings = defineSettings({
     default: 5000,
     description: "Time for which a write waits for the nodes before the response says `pending`.",
   },
+  plugins,
   allowedUpstreams,
   compat,
   logLevel,

@@ -4,7 +4,7 @@ import { adminSettings } from "./admin.ts";
 import { databaseSettings } from "./database.ts";
 import { logLevel } from "./gateway.ts";
 
-const { store, directory, homeNamespace, class: resourceClass, file, fileWritable } = adminSettings;
+const { store, directory, homeNamespace, class: resourceClass, file, fileWritable, plugins } = adminSettings;
 
 export const configSettings = defineSettings({
   store,
@@ -13,6 +13,7 @@ export const configSettings = defineSettings({
   class: resourceClass,
   file,
   fileWritable,
+  plugins,
   ...databaseSettings,
   logLevel: { ...logLevel, default: "warn" },
 });

@@ -3,6 +3,7 @@ import { defineSettings, type SettingsOf } from "@sluice/model/serving";
 import { databaseSettings } from "./database.ts";
 import { fileSettings } from "./file.ts";
 import { observerSettings } from "./observers.ts";
+import { plugins } from "./plugins.ts";
 
 export const logLevel = {
   variable: "SLUICE_LOG_LEVEL",
@@ -276,6 +277,7 @@ export const gatewaySettings = defineSettings({
       "one that is not a trusted proxy is used, without its port. If an entry is not an address, the proxy that " +
       "sent it is taken as the client.",
   },
+  plugins,
   allowedUpstreams,
   trustedCertificates: {
     variable: "SLUICE_TRUSTED_CERTIFICATES",
@@ -283,7 +285,7 @@ export const gatewaySettings = defineSettings({
     default: null,
     description:
       "PEM file of certificate authorities that are trusted in addition to Node's own. Applies to connections of " +
-      "plugins that verify certificates (to a Redis with `ssl_verify`), not to upstreams. Read at the start. " +
+      "plugins that verify certificates (to log servers, and to a Redis with `ssl_verify`), not to upstreams. Read at the start. " +
       "Corresponds to Kong's `lua_ssl_trusted_certificate`.",
   },
   ...observerSettings,

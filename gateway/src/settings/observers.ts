@@ -1,6 +1,5 @@
 /** Start-up settings of the access log and of tracing. */
-import { defineSettings, type SettingsOf } from "@sluice/model/serving";
-import { SettingsError } from "./error.ts";
+import { defineSettings, SettingsError, type SettingsOf } from "@sluice/model/serving";
 
 export const observerSettings = defineSettings({
   accessLog: {
@@ -17,7 +16,7 @@ export const observerSettings = defineSettings({
     default: false,
     description:
       "Whether the access log includes query strings. The log never contains the values of parameters from which " +
-      "a key-auth plugin reads keys.",
+      "a plugin reads keys or tokens.",
   },
   tracing: {
     variable: "SLUICE_TRACING",

@@ -1,6 +1,6 @@
 /** Applies updates to a node: the next snapshot is validated, compiled and swapped in, or rejected with all violations. */
 import { setImmediate as nextTurn } from "node:timers/promises";
-import { type Checked, emptySnapshot, type NodeReport, type Snapshot } from "@sluice/model/serving";
+import { type Checked, emptySnapshot, type NodeReport, pluginSetHash, type Snapshot } from "@sluice/model/serving";
 import type { SnapshotSink } from "./source.ts";
 
 export interface IntakeOptions {
@@ -8,26 +8,35 @@ export interface IntakeOptions {
   readonly version: string;
   /** Port of the status listener; read for every report of the state. */
   readonly statusPort?: () => number;
+  /** Names of plugins that the served snapshot uses and the node does not have. Default: none. */
+  readonly missingPlugins?: () => readonly string[];
   /** Resolves when every worker serves the snapshot. On failure the previous snapshot stays active. */
   readonly serve: (snapshot: Snapshot) => void | Promise<void>;
   /** Called with the new state after every applied update. */
   readonly onUpdate?: (state: NodeReport) => void;
 }
 
-export function createIntake({ node, version, statusPort, serve, onUpdate }: IntakeOptions): SnapshotSink {
+export function createIntake(options: IntakeOptions): SnapshotSink {
+  const { node, version, statusPort, missingPlugins = () => [], serve, onUpdate } = options;
+  const pluginSet = pluginSetHash();
   /** Null before the first document; a delivered empty document is not null. */
   let snapshot: Snapshot | null = null;
   let revision = 0;
   /** Serialises updates, so that each starts from the result of the previous one. */
   let turn: Promise<unknown> = Promise.resolve();
 
-  const state = (): NodeReport => ({
-    node,
-    hash: snapshot?.hash ?? null,
-    revision,
-    version,
-    ...(statusPort && { statusPort: statusPort() }),
-  });
+  function state(): NodeReport {
+    const missing = missingPlugins();
+    return {
+      node,
+      hash: snapshot?.hash ?? null,
+      revision,
+      version,
+      pluginSet,
+      ...(missing.length > 0 && { missingPlugins: missing }),
+      ...(statusPort && { statusPort: statusPort() }),
+    };
+  }
 
   /** Every step runs in its own turn of the event loop, so that a node of one worker serves requests in between. */
   async function applyUpdate(newRevision: number, next: (previous: Snapshot) => Checked<Snapshot>) {

@@ -167,7 +167,7 @@ type References = Readonly<Record<string, { readonly id: string } | null>>;
  * document leaves out is derived from the name, but the store may hold the entity under a different id, such as a
  * random one from its creation.
  */
-function adoptIds(before: EntityLists, after: EntityLists): EntityLists {
+export function adoptIds(before: EntityLists, after: EntityLists): EntityLists {
   const renamed = new Map<string, string>();
   const adopted = collections.map((collection) => {
     const held: readonly Entity[] = before[collection] ?? [];

@@ -45,6 +45,7 @@ export async function startTestPool(
       listenTls: null,
       settings: { ...defaultProxySettings, version: "1", allowedUpstreams: ["127.0.0.0/8"], ...settings },
       observers: { accessLog: file === undefined ? null : { file, query: false }, tracing: null },
+      plugins: [],
       authorities: [],
     },
     // Output that threads write themselves goes to standard output; the log lines under test do not come from there.

@@ -4,7 +4,7 @@
  * reports the health signals that it observes to the control thread, which sends health changes to all workers.
  */
 import { createServer } from "node:net";
-import { changeBetween, emptySnapshot, type Snapshot } from "@sluice/model/serving";
+import { changeBetween, emptySnapshot, SettingsError, type Snapshot } from "@sluice/model/serving";
 import type { HealthUpdate } from "../balance/balancer.ts";
 import { healthy } from "../balance/health.ts";
 import { Balancers } from "../compile/balancers.ts";
@@ -13,7 +13,6 @@ import type { Connections } from "../metrics/metrics.ts";
 import { type MetricsPart, partsOf, Sum } from "../metrics/slices.ts";
 import { mergeRefused } from "../outbound/refused-destinations.ts";
 import type { ListenAddress } from "../proxy/settings.ts";
-import { SettingsError } from "../settings/error.ts";
 import { gatewaySettings as names } from "../settings/gateway.ts";
 import {
   type ConnectionLimitsMemory,

@@ -5,6 +5,7 @@ import type { Snapshot } from "@sluice/model";
 import type { Counters } from "@sluice/plugin-sdk";
 import type { HealthUpdate } from "../balance/balancer.ts";
 import type { MetricsPart } from "../metrics/slices.ts";
+import { instanceLimits } from "../plugin-services/plugin-instance.ts";
 import type {
   ControlFunctions,
   ListenAddresses,
@@ -25,6 +26,8 @@ export interface WorkerThreadOptions {
 
 /** Milliseconds that a thread may take to report; after that its last report is used. */
 const REPORT_TIMEOUT = 1000;
+/** Milliseconds that a thread has after the deadline of its requests, to stop its plugin instances. */
+const CLOSE_TIMEOUT = instanceLimits.stop + 1000;
 
 /**
  * Megabytes of a thread's young generation. V8 divides it in three, so the semi-spaces have 8 MB, as in the first line
@@ -133,7 +136,7 @@ export class WorkerThread {
 
   /** Drains; a thread that does not end soon after the deadline is terminated. */
   async close({ deadline }: { readonly deadline: number }): Promise<void> {
-    await inTime(this.#calls.call("close", deadline), deadline + REPORT_TIMEOUT);
+    await inTime(this.#calls.call("close", deadline), deadline + CLOSE_TIMEOUT);
     await this.terminate();
   }
 

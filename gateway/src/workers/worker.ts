@@ -1,20 +1,22 @@
 /**
  * A worker: snapshot -> compile -> runtime -> proxy. The same code runs in the control thread and in a worker thread.
  */
-import { emptySnapshot, type Snapshot } from "@sluice/model/serving";
-import type { PluginServices } from "@sluice/plugin-sdk";
+import { emptySnapshot, importPlugins, type Snapshot } from "@sluice/model/serving";
 import { builtInPlugins } from "@sluice/plugins";
 import type { BalancerTools } from "../compile/balancers.ts";
 import { compile } from "../compile/compile.ts";
 import type { Runtime } from "../compile/runtime.ts";
-import type { GatewayMetrics } from "../metrics/metrics.ts";
+import { connectBehind } from "../outbound/connect.ts";
+import { datagramsBehind } from "../outbound/datagrams.ts";
 import type { Guard } from "../outbound/guard.ts";
+import type { NodeServices, ServicesLog } from "../plugin-services/instance-context.ts";
 import type { CreateProxy, ProxyListener, ProxyLog } from "../proxy/engine.ts";
 import type { AccessLogPlan } from "../proxy/observability/access-log/access-log.ts";
 import { combineObservers, type RequestObserver } from "../proxy/observability/observer.ts";
 import type { TracingPlan } from "../proxy/observability/tracing/tracing.ts";
 import type { ListenAddress, ProxySettings } from "../proxy/settings.ts";
 import type { ConnectionSlots } from "../shared-memory/connection-limits.ts";
+import { PluginLifecycle } from "./plugin-lifecycle.ts";
 
 /** The access log and tracing; null: off. */
 export interface ObserversPlan {
@@ -30,6 +32,8 @@ export interface WorkerPlan {
   readonly listenTls: ListenAddress | null;
   readonly settings: ProxySettings;
   readonly observers: ObserversPlan;
+  /** URLs of the code of plugins that do not come with Sluice. */
+  readonly plugins: readonly string[];
   /** PEM certificates of authorities that plugin connections trust in addition to those of Node. */
   readonly authorities: readonly string[];
 }
@@ -42,8 +46,8 @@ export interface WorkerOptions extends BalancerTools {
   readonly guard: Guard;
   /** The connection slots shared by the node; absent: this worker has all of them. */
   readonly connectionSlots?: ConnectionSlots;
-  readonly log: ProxyLog;
-  readonly services: PluginServices & { readonly metrics: GatewayMetrics };
+  readonly log: ServicesLog;
+  readonly services: Pick<NodeServices, "counters" | "metrics" | "now">;
   /** Served from the start. */
   readonly snapshot?: Snapshot;
 }
@@ -65,7 +69,7 @@ const engines: Readonly<Record<WorkerPlan["engine"], () => Promise<CreateProxy>>
   "reply-from": async () => (await import("../proxy/reply-from/listener.ts")).createReplyFromProxy,
 };
 
-/** Rejects when an address cannot be listened on, or when the access log cannot be opened. */
+/** Rejects when an address cannot be listened on, the access log cannot be opened, or a plugin cannot be imported. */
 export async function startWorker(options: WorkerOptions): Promise<RunningWorker> {
   const {
     plan,
@@ -78,9 +82,22 @@ export async function startWorker(options: WorkerOptions): Promise<RunningWorker
     onHealthTransition,
     onHealthUpdate,
   } = options;
-  const plugins = new Map(builtInPlugins.map((plugin) => [plugin.name, plugin]));
-  const tools = { plugins, services, onHealthTransition, onHealthUpdate };
+  const available = [...builtInPlugins, ...(await importPlugins(plan.plugins))];
+  const plugins = new Map(available.map((plugin) => [plugin.name, plugin]));
+  const tools = {
+    plugins,
+    services: {
+      ...services,
+      connect: connectBehind(guard, plan.authorities),
+      datagrams: datagramsBehind(guard),
+      log,
+    },
+    onHealthTransition,
+    onHealthUpdate,
+  };
+  const instances = new PluginLifecycle();
   let runtime = compile(null, snapshot, tools);
+  instances.replaced(null, runtime);
   const observer = await openObservers(plan.observers, { snapshot: () => runtime.snapshot, log });
   const createProxy = await engines[plan.engine]();
   const proxy = await createProxy({
@@ -101,11 +118,14 @@ export async function startWorker(options: WorkerOptions): Promise<RunningWorker
     reopenLogs: () => observer?.reopen?.(),
     async close(options) {
       await proxy.close(options);
+      await instances.close(runtime);
       await observer?.close();
     },
     // One assignment: requests in flight keep the runtime that they began with.
     swap(next) {
-      runtime = compile(runtime, next, tools);
+      const previous = runtime;
+      runtime = compile(previous, next, tools);
+      instances.replaced(previous, runtime);
     },
   };
 }

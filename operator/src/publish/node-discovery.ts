@@ -1,7 +1,7 @@
 /** Finds the nodes through the EndpointSlices of a headless Service, updated one slice at a time. */
 import { endpointsOf, namespacedName, type Resource } from "@sluice/crds";
+import { SettingsError } from "@sluice/model";
 import { type OperatorSettings, operatorSettings } from "../settings.ts";
-import { SettingsError } from "../start-checks.ts";
 import { createEndpointSliceIndex } from "../translate/references/endpoint-slice-index.ts";
 
 export interface NodeService {

@@ -10,7 +10,7 @@ const read = async (...texts: readonly string[]) => parseNodeState(await readNod
 
 test("a node's state is read however it is chunked", async () => {
   assert.deepEqual(await read('{"node":"a","hash":null,', '"revision":0,"version":"1"}'), state);
-  const more = { ...state, hash: "h", revision: 3, term: 2, statusPort: 8007 };
+  const more = { ...state, hash: "h", revision: 3, term: 2, pluginSet: "p", missingPlugins: ["x"], statusPort: 8007 };
   assert.deepEqual(parseNodeState({ ...more, other: "member" }), more);
 });
 
@@ -31,6 +31,9 @@ const others: readonly (readonly [what: string, ...texts: readonly string[]])[] 
     { term: 0.5 },
     { version: null },
     { statusPort: 70_000 },
+    { pluginSet: 1 },
+    { missingPlugins: "x" },
+    { missingPlugins: [1] },
   ].map((wrong) => [`with ${JSON.stringify(wrong)}`, JSON.stringify({ ...state, ...wrong })] as const),
 ];
 for (const [what, ...texts] of others)

@@ -33,17 +33,28 @@ const isString = (value: unknown): value is string => typeof value === "string";
 
 /** @throws Error when the response is not the state of a node. */
 export function parseNodeState(answer: Members): NodeReport {
-  const { node, hash, revision, term, version, statusPort } = answer;
+  const { node, hash, revision, term, version, pluginSet, missingPlugins, statusPort } = answer;
   const isState =
     isString(node) &&
     (hash === null || isString(hash)) &&
     isCount(revision) &&
     (term === undefined || isCount(term)) &&
     isString(version) &&
+    (pluginSet === undefined || isString(pluginSet)) &&
+    (missingPlugins === undefined || (Array.isArray(missingPlugins) && missingPlugins.every(isString))) &&
     (statusPort === undefined || (isCount(statusPort) && statusPort <= 65_535));
   if (!isState)
     throw new Error(`the response is not from a node: ${JSON.stringify(answer).slice(0, MAX_QUOTED_CHARACTERS)}`);
-  return { node, hash, revision, version, ...(term !== undefined && { term }), ...(statusPort && { statusPort }) };
+  return {
+    node,
+    hash,
+    revision,
+    version,
+    ...(term !== undefined && { term }),
+    ...(pluginSet !== undefined && { pluginSet }),
+    ...(missingPlugins !== undefined && { missingPlugins }),
+    ...(statusPort && { statusPort }),
+  };
 }
 
 /** Members that are missing or invalid are left out. */

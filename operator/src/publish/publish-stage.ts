@@ -1,4 +1,5 @@
 /** Third stage: publishes documents to the nodes while this operator leads, and saves the acknowledged state. */
+import { pluginSetHash } from "@sluice/model";
 import type { Logger } from "pino";
 import type { TranslatedDocument, TranslateStage } from "../document/translate-stage.ts";
 import { createEmitter, type Output } from "../emitter.ts";
@@ -26,7 +27,10 @@ export interface PublishStage {
    * nodes, or the term has changed.
    */
   readonly progress: Output<PublishedDocument | null>;
-  readonly publisher: Pick<Publisher, "revision" | "hash" | "acknowledgement" | "acknowledgedRevision" | "nodes">;
+  readonly publisher: Pick<
+    Publisher,
+    "revision" | "hash" | "acknowledgement" | "acknowledgedRevision" | "missingPlugins" | "nodes"
+  >;
   readonly gauges: Pick<OperatorGauges, "revision" | "savedAt" | "nodes">;
   /** Stops pushing, and saves the last acknowledged state. */
   close(): Promise<void>;
@@ -51,12 +55,19 @@ export interface PublishStageOptions {
 export function createPublishStage(options: PublishStageOptions): PublishStage {
   const { watch, translate, leadership, gate, store, lastValid, settings, connector, metrics, log } = options;
   const progress = createEmitter<PublishedDocument | null>();
+  const ownPlugins = pluginSetHash();
   const publisher = createPublisher({
     connect: connector.connect,
     term: gate.term,
     onHigherTerm: leadership.observeTerm,
     onChange: () => reportProgress(null),
     onPush: metrics.pushed,
+    onPluginSet(address, pluginSet) {
+      if (pluginSet === ownPlugins) return;
+      const message =
+        "a node's plugins differ from the operator's in name, version or schema: give both the same SLUICE_PLUGINS";
+      log.warn({ node: address }, message);
+    },
   });
   const saver = createStateSaver({
     store,

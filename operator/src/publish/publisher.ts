@@ -32,6 +32,8 @@ export interface PublisherOptions extends Pick<NodeLoopOptions, "onPush" | "retr
   readonly onHigherTerm: (term: number) => void;
   /** Called when a node's acknowledgement, error or silence, the list of nodes, or the term has changed. */
   readonly onChange: () => void;
+  /** Called with a node's `pluginSetHash` when the node is a new process, or answers again after a failure. */
+  readonly onPluginSet?: (address: string, pluginSet: string) => void;
   /** Milliseconds between polls of a node. Default: 500, and more with dozens of nodes. */
   readonly pollInterval?: number;
 }
@@ -60,6 +62,11 @@ export function createPublisher(options: PublisherOptions) {
   /** The random factor spreads the polls. */
   const pollDelay = () =>
     pollInterval ?? Math.max(MIN_POLL_INTERVAL, ((nodes.size * 1000) / MAX_POLLS_PER_SECOND) * (0.5 + Math.random()));
+  const missingIn = ({ state }: NodeStatus) => state?.missingPlugins?.join() ?? "";
+  function reportPluginSet({ state: before }: NodeStatus, { address, state }: NodeStatus): void {
+    if (state?.pluginSet !== undefined && (state.node !== before?.node || state.pluginSet !== before.pluginSet))
+      options.onPluginSet?.(address, state.pluginSet);
+  }
   const revisionOf = ({ state }: NodeStatus) => (state?.hash ? (history.byHash(state.hash)?.revision ?? 0) : 0);
 
   /**
@@ -114,7 +121,11 @@ export function createPublisher(options: PublisherOptions) {
         node.status = status;
         if (before.unansweredSince !== status.unansweredSince) watchSilence(node);
         detectHigherTerm(node);
-        const same = before.state?.hash === status.state?.hash && before.lastError === status.lastError;
+        reportPluginSet(before, status);
+        const same =
+          before.state?.hash === status.state?.hash &&
+          before.lastError === status.lastError &&
+          missingIn(before) === missingIn(status);
         if (same && node.isSilent === isSilent(status)) return;
         node.isSilent = isSilent(status);
         onChange();
@@ -187,6 +198,14 @@ export function createPublisher(options: PublisherOptions) {
       const statuses = [...nodes.values()].map(({ status }) => status);
       const answering = statuses.filter((status) => !isSilent(status)).map(revisionOf);
       return answering.length === 0 ? 0 : Math.min(...answering);
+    },
+    /** By the name of a plugin that the document uses: addresses of answering nodes that do not have the plugin. */
+    missingPlugins(): ReadonlyMap<string, readonly string[]> {
+      const missing = [...nodes.values()].flatMap(({ status }) =>
+        isSilent(status) ? [] : (status.state?.missingPlugins ?? []).map((name) => [name, status.address] as const),
+      );
+      const byName = Map.groupBy(missing, ([name]) => name);
+      return new Map([...byName].map(([name, found]) => [name, found.map(([, address]) => address)]));
     },
     nodes: () => [...nodes.values()].map(({ status }) => status),
     async close() {

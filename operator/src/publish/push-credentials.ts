@@ -1,10 +1,9 @@
 /** How the operator authenticates to the nodes, according to the settings, and how the credentials are rotated. */
 import { once } from "node:events";
-import { followPemFiles, type PemFiles, readPemFiles } from "@sluice/model";
+import { followPemFiles, type PemFiles, readPemFiles, SettingsError } from "@sluice/model";
 import type { Logger } from "pino";
 import type { CertificateRotationOptions } from "../certificates/push-certificate-rotation.ts";
 import { operatorSettings as names, type OperatorSettings } from "../settings.ts";
-import { SettingsError } from "../start-checks.ts";
 import type { NodeCredentials, NodeTls } from "./node-client.ts";
 
 type Rotation = "client" | "authorityNamespace" | "manager" | "leads" | "recordEvent" | "signal";

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { Condition, Resource } from "@sluice/crds";
-import { conditionsOf, hasConditions, type Problem } from "./conditions.ts";
+import { conditionsOf, hasConditions, type Problem, type ProgrammedState } from "./conditions.ts";
 
 const resource = (conditions?: readonly Condition[]): Resource => ({
   apiVersion: "sluice.dev/v1alpha1",
@@ -14,12 +14,21 @@ const missing: Problem = { condition: "ResolvedRefs", reason: "ServiceNotFound",
 const done = { programmed: true, message: "" };
 const pending = { programmed: false, message: "Waiting for the nodes a." };
 
-const shown = (problems: readonly Problem[], progress: typeof done) =>
+const lacking = { ...done, missing: "The nodes a do not have the plugin words." };
+
+const shown = (problems: readonly Problem[], progress: ProgrammedState) =>
   conditionsOf(resource(), problems, progress).map(({ status, reason }) => `${status} ${reason}`);
 
-const cases: readonly (readonly [string, readonly Problem[], typeof done, readonly string[]])[] = [
+const cases: readonly (readonly [string, readonly Problem[], ProgrammedState, readonly string[]])[] = [
   ["that every ready node serves", [], done, ["True Accepted", "True ResolvedRefs", "True Programmed"]],
   ["that not every ready node serves yet", [], pending, ["True Accepted", "True ResolvedRefs", "Unknown Pending"]],
+  ["whose plugin some nodes lack", [], lacking, ["True Accepted", "True ResolvedRefs", "False PluginMissing"]],
+  [
+    "that is invalid and whose plugin some nodes lack",
+    [invalid],
+    lacking,
+    ["False Invalid", "True ResolvedRefs", "False Invalid"],
+  ],
   ["that is invalid", [invalid], done, ["False Invalid", "True ResolvedRefs", "False Invalid"]],
   ["with a missing reference", [missing], done, ["True Accepted", "False ServiceNotFound", "False ServiceNotFound"]],
   [

@@ -26,7 +26,12 @@ export interface ProgrammedState {
   readonly programmed: boolean;
   /** When not programmed: the reason, as a sentence. */
   readonly message: string;
+  /** Set for a Plugin that some nodes cannot run: a sentence that names these nodes, which answer 503 in its scope. */
+  readonly missing?: string | undefined;
 }
+
+/** The reason of `Programmed=False` for a Plugin that some nodes cannot run. */
+export const PLUGIN_MISSING = "PluginMissing";
 
 const truths: Readonly<Record<ConditionType, { readonly reason: string; readonly message: string }>> = {
   Accepted: { reason: "Accepted", message: "The resource is valid." },
@@ -46,6 +51,8 @@ function programmed(problems: readonly Problem[], progress: ProgrammedState): Om
     const { reason, message, outcome } = obstacle;
     return { type: "Programmed", status: "False", reason, message: outcome ? `${message}; ${outcome}` : message };
   }
+  if (progress.missing !== undefined)
+    return { type: "Programmed", status: "False", reason: PLUGIN_MISSING, message: progress.missing };
   if (progress.programmed)
     return { type: "Programmed", status: "True", reason: "Programmed", message: "Every ready node serves it." };
   return { type: "Programmed", status: "Unknown", reason: "Pending", message: progress.message };

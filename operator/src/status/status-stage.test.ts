@@ -38,6 +38,7 @@ function scene(t: TestContext) {
         revision: () => documents.length,
         hash: () => documents.at(-1)?.built.snapshot.hash ?? null,
         acknowledgedRevision: () => state.acknowledged,
+        missingPlugins: () => new Map(),
         acknowledgement: (revision) => ({
           programmed: state.acknowledged >= revision,
           acknowledged: [],

@@ -11,11 +11,11 @@ import type { OperatorSettings } from "../settings.ts";
 import { readsAllNamespaces } from "../start-checks.ts";
 import type { Owner, Translation } from "../translate/translation.ts";
 import type { WatchStage } from "../watch/watch-stage.ts";
-import type { Problem } from "./conditions.ts";
+import { PLUGIN_MISSING, type Problem } from "./conditions.ts";
 import type { EventRecorder } from "./event-recorder.ts";
 import { createProgrammedTracker } from "./programmed-tracker.ts";
 import { createProgrammedWaiters, type ProgrammedWaiters } from "./programmed-waiters.ts";
-import { createStatusSync } from "./status-sync.ts";
+import { createStatusSync, missingPluginMessage } from "./status-sync.ts";
 import { createStatusWriter, PARALLEL_STATUS_WRITES } from "./status-writer.ts";
 import { createUnservedClasses } from "./unserved-classes.ts";
 
@@ -56,6 +56,8 @@ export function createStatusStage(options: StatusStageOptions): StatusStage {
   const { publisher } = publish;
   /** The content of the last published document. */
   let content: Content = { problems: new BucketMap<readonly Problem[]>(byHash), owners: new BucketMap<Owner>(byHash) };
+  /** The result of `publisher.missingPlugins` at the last sync. */
+  let lacking: ReadonlyMap<string, readonly string[]> = new Map();
   let closed = false;
   let statusTimer: NodeJS.Timeout | undefined;
   let syncTurn: NodeJS.Immediate | undefined;
@@ -166,6 +168,20 @@ export function createStatusStage(options: StatusStageOptions): StatusStage {
     }
   }
 
+  /** Marks Plugins as dirty if the set of nodes without their plugin has changed. */
+  function recheckMissingPlugins(): void {
+    const missing = publisher.missingPlugins();
+    const names = [...new Set([...missing.keys(), ...lacking.keys()])].filter(
+      (name) => missing.get(name)?.join() !== lacking.get(name)?.join(),
+    );
+    lacking = missing;
+    if (names.length === 0) return;
+    for (const [key, { kind, namespace, name }] of content.owners) {
+      const { spec } = (kind === "Plugin" && clusterState.Plugin.get(namespacedName(namespace, name))) || {};
+      if (names.includes(String(spec?.plugin))) statusSync.markDirty(key);
+    }
+  }
+
   /** Syncs soon: several changes within one turn of the event loop share a sync. */
   function scheduleSync(): void {
     if (!closed) syncTurn ??= setImmediate(sync);
@@ -175,6 +191,7 @@ export function createStatusStage(options: StatusStageOptions): StatusStage {
     clearImmediate(syncTurn);
     syncTurn = undefined;
     if (closed) return;
+    recheckMissingPlugins();
     waiters.resolveReady();
     syncQueued();
   }
@@ -198,7 +215,10 @@ export function createStatusStage(options: StatusStageOptions): StatusStage {
 
   function problemsOf(kind: Kind, namespace: string, name: string): WaitResponse["problems"] {
     const own = content.problems.get(refKey({ kind, namespace, name })) ?? [];
-    return own.map(({ reason, message }) => ({ kind, namespace, name, reason, message }));
+    const resource = kind === "Plugin" ? clusterState.Plugin.get(namespacedName(namespace, name)) : undefined;
+    const missing = resource && missingPluginMessage(resource, lacking);
+    const all = [...own, ...(missing === undefined ? [] : [{ reason: PLUGIN_MISSING, message: missing }])];
+    return all.map(({ reason, message }) => ({ kind, namespace, name, reason, message }));
   }
 
   return {

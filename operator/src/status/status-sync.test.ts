@@ -5,7 +5,19 @@ import { testClusterState } from "../translate/testing-cluster-state.ts";
 import type { Owner } from "../translate/translation.ts";
 import type { Problem } from "./conditions.ts";
 import { createProgrammedTracker } from "./programmed-tracker.ts";
-import { createStatusSync } from "./status-sync.ts";
+import { createStatusSync, missingPluginMessage } from "./status-sync.ts";
+
+test("the condition of an enabled Plugin names at most ten of the nodes that do not have its plugin", () => {
+  const lacking = new Map([["words", Array.from({ length: 12 }, (_, at) => `http://n${at}`)]]);
+  const told = (kind: string, spec: object) => missingPluginMessage({ kind, spec: { ...spec } }, lacking);
+  assert.match(
+    told("Plugin", { plugin: "words" }) ?? "",
+    /^Nodes without the plugin words answer requests in its scope with 503: http:\/\/n0, .*http:\/\/n9 and 2 more\. Give/,
+  );
+  assert.equal(told("Plugin", { plugin: "words", enabled: false }), undefined);
+  assert.equal(told("Plugin", { plugin: "cors" }), undefined);
+  assert.equal(told("Route", { plugin: "words" }), undefined);
+});
 
 const problem: Problem = { condition: "Accepted", reason: "Invalid", message: "wrong" };
 
@@ -22,6 +34,7 @@ function scene() {
     publisher: {
       revision: () => 1,
       acknowledgedRevision: () => nodes.acknowledged,
+      missingPlugins: () => new Map(),
       acknowledgement: () => ({ ...nodes, programmed: false, acknowledged: [] }),
     },
     writer: {

@@ -10,7 +10,7 @@ import { PARALLEL_STATUS_WRITES, type StatusWriter } from "./status-writer.ts";
 export interface StatusSyncOptions {
   readonly clusterState: Pick<ClusterState, Owner["kind"]>;
   readonly programmed: ProgrammedTracker;
-  readonly publisher: Pick<Publisher, "acknowledgement" | "acknowledgedRevision" | "revision">;
+  readonly publisher: Pick<Publisher, "acknowledgement" | "acknowledgedRevision" | "missingPlugins" | "revision">;
   readonly writer: Pick<StatusWriter, "ensure" | "pendingCount">;
   /** Whether nothing has changed for a moment. Default: always true. */
   readonly isIdle?: () => boolean;
@@ -22,6 +22,28 @@ const MAX_PER_SYNC = 300;
 export const PENDING_GRACE_FOR_MANY = 10_000;
 
 const MAX_NAMED_NODES = 10;
+
+const namesOf = (nodes: readonly string[]): string => {
+  const more = nodes.length > MAX_NAMED_NODES ? ` and ${nodes.length - MAX_NAMED_NODES} more` : "";
+  return `${nodes.slice(0, MAX_NAMED_NODES).join(", ")}${more}`;
+};
+
+/**
+ * The message of the condition of an enabled Plugin whose plugin some nodes do not have. Undefined for other resources.
+ *
+ * @param lacking The addresses of these nodes by the plugin's name
+ */
+export function missingPluginMessage(
+  { kind, spec }: Pick<Resource, "kind" | "spec">,
+  lacking: ReadonlyMap<string, readonly string[]>,
+): string | undefined {
+  const nodes = kind === "Plugin" && spec?.enabled !== false ? lacking.get(String(spec?.plugin)) : undefined;
+  if (nodes === undefined) return undefined;
+  return (
+    `Nodes without the plugin ${spec?.plugin} answer requests in its scope with 503: ${namesOf(nodes)}. Give them the ` +
+    "same SLUICE_PLUGINS as the operator."
+  );
+}
 
 export function createStatusSync(options: StatusSyncOptions) {
   const { clusterState, programmed, publisher, writer, isIdle = () => true, now = () => performance.now() } = options;
@@ -45,8 +67,7 @@ export function createStatusSync(options: StatusSyncOptions) {
     const { lagging, silent } = publisher.acknowledgement(publisher.revision());
     const late = [...lagging, ...silent];
     if (late.length === 0) return "Waiting for a node to be ready.";
-    const more = late.length > MAX_NAMED_NODES ? ` and ${late.length - MAX_NAMED_NODES} more` : "";
-    return `Waiting for the nodes ${late.slice(0, MAX_NAMED_NODES).join(", ")}${more}.`;
+    return `Waiting for the nodes ${namesOf(late)}.`;
   }
 
   function settle(key: string): void {
@@ -103,6 +124,7 @@ export function createStatusSync(options: StatusSyncOptions) {
       acknowledged = reached;
       if (due.single.size + due.many.size === 0) return { tooEarly: withheld.size > 0, hasMore: false };
       const message = pendingMessage();
+      const lacking = publisher.missingPlugins();
       const ensureConditions = (key: string, owner: Owner, resource: Resource): void => {
         const own = problems.get(key) ?? [];
         const progress = programmed.progress(key, acknowledged, message);
@@ -114,7 +136,8 @@ export function createStatusSync(options: StatusSyncOptions) {
           return;
         }
         withheld.delete(key);
-        const conditions = conditionsOf(resource, own, progress ?? { programmed: false, message });
+        const missing = missingPluginMessage(resource, lacking);
+        const conditions = conditionsOf(resource, own, { ...(progress ?? { programmed: false, message }), missing });
         if (writer.ensure(owner, resource, conditions) && (progress?.programmed || own.length > 0)) settle(key);
       };
       let left = MAX_PER_SYNC;

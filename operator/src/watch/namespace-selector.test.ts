@@ -1,8 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { readSettings } from "@sluice/model";
+import { readSettings, SettingsError } from "@sluice/model";
 import { operatorSettings } from "../settings.ts";
-import { SettingsError } from "../start-checks.ts";
 import { namespaceSelectorOf } from "./watch-stage.ts";
 
 function selected(env: Readonly<Record<string, string>>) {

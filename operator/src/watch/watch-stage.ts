@@ -7,12 +7,11 @@ import {
   type ResourceClient,
   trackClasses,
 } from "@sluice/crds";
-import { resourceKinds } from "@sluice/model";
+import { resourceKinds, SettingsError } from "@sluice/model";
 import type { Logger } from "pino";
 import { createEmitter, type Output } from "../emitter.ts";
 import type { OperatorGauges } from "../metrics.ts";
 import { type OperatorSettings, operatorSettings } from "../settings.ts";
-import { SettingsError } from "../start-checks.ts";
 import { type ClusterState, type WatchedKind, watchedKinds } from "./cluster-state.ts";
 
 export interface ChangedResource {

@@ -115,6 +115,25 @@ test("a missing required member of config is refused although Secrets provide ot
   assert.match(status?.message ?? "", /redis/);
 });
 
+test("a plugin that the operator does not have causes a warning, and other errors of its resource cause a refusal", () => {
+  const consequence = "Until the operator has this plugin, requests in its scope are answered with 503";
+  const table: readonly (readonly [spec: object, told: Partial<AdmissionResponse>])[] = [
+    [{ plugin: "oauth2" }, { allowed: true, warnings: [`spec.plugin: plugin 'oauth2' not enabled. ${consequence}`] }],
+    [
+      { plugin: "key-atuh", config: { any: 1 } },
+      {
+        allowed: true,
+        warnings: [`spec.plugin: plugin 'key-atuh' not enabled, did you mean key-auth? ${consequence}`],
+      },
+    ],
+    [
+      { plugin: "oauth2", enabled: "no" },
+      { allowed: false, status: { code: 422, message: "spec.enabled: expected a boolean" } },
+    ],
+  ];
+  for (const [spec, told] of table) assert.deepEqual(ask(resource("Plugin", spec)), { uid, ...told });
+});
+
 test("a member without effect causes a warning, except for a refused resource", () => {
   const spec = { ...paths, regexPriority: 1, requestBuffering: true };
   assert.deepEqual(ask(resource("Route", spec)).warnings, [

@@ -4,7 +4,7 @@
  * and reported in conditions.
  */
 import { type Path, type Resource, sluiceKindOf, type TranslationLookups, translate } from "@sluice/crds";
-import { kinds } from "@sluice/model";
+import { kinds, PLUGIN_NAME, pluginNamed, pluginNames, suggestionFor } from "@sluice/model";
 import { ineffectiveMembers } from "./ineffective-members.ts";
 import { sizeViolation } from "./size-limits.ts";
 
@@ -17,8 +17,8 @@ const allReferencesResolve: TranslationLookups = {
 };
 
 /**
- * Returns why the resource would not be served, in the model's words, and one sentence for each member that would be
- * stored without effect.
+ * Returns the violations because of which the resource would not be served, and warnings: one sentence for each member
+ * that would be stored without effect, and one for a plugin that the operator does not have.
  *
  * @throws TypeError for a resource that is not a custom resource of Sluice.
  */
@@ -30,7 +30,23 @@ export function validateResource(resource: Resource, homeNamespace: string) {
   const violations = translate(resource, { homeNamespace, audience: "nodes", ...allReferencesResolve })
     .flatMap((translated) => translated.violations)
     .filter(({ condition, path }) => condition === "Accepted" && !later.some((place) => pathsOverlap(place, path)));
-  return { violations, warnings: violations.length > 0 ? [] : ineffectiveMembers(resource) };
+  const unknown = unknownPlugin(resource);
+  // A plugin may be installed after its resources are stored. Until then a condition reports that it is missing.
+  const refused = unknown === undefined ? violations : violations.filter(({ path }) => path[1] !== "plugin");
+  if (refused.length > 0) return { violations: refused, warnings: [] };
+  return { violations: [], warnings: [...(unknown ?? []), ...ineffectiveMembers(resource)] };
+}
+
+/** The warning for a plugin that the operator does not have; undefined for other resources. */
+function unknownPlugin({ kind, spec }: Resource): readonly string[] | undefined {
+  const name = spec?.plugin;
+  if (kind !== "Plugin" || typeof name !== "string" || !PLUGIN_NAME.test(name)) return undefined;
+  if (pluginNamed(name) !== undefined) return undefined;
+  const suggestion = suggestionFor(name, pluginNames());
+  return [
+    `spec.plugin: plugin '${name}' not enabled${suggestion || "."} Until the operator has this plugin, requests in its ` +
+      "scope are answered with 503",
+  ];
 }
 
 /**

@@ -31,6 +31,10 @@ export const fixture: readonly (readonly [path: string, body: object])[] = [
 export const lists = [
   "/plugins",
   "/key-auths",
+  "/jwts",
+  "/basic-auths",
+  "/hmac-auths",
+  "/acls",
   "/consumers",
   "/routes",
   "/services",

@@ -6,6 +6,7 @@ import { certificates } from "./rows/certificates.ts";
 import { changing } from "./rows/changing.ts";
 import { conditions } from "./rows/conditions.ts";
 import { creating } from "./rows/creating.ts";
+import { credentials, entries, groups, secondConsumer } from "./rows/credentials.ts";
 import { foreign } from "./rows/foreign.ts";
 import { forms } from "./rows/forms.ts";
 import { information } from "./rows/information.ts";
@@ -34,6 +35,10 @@ export const tables: readonly Table[] = [
   certificates,
   upstreams,
   upstreamHeaders,
+  credentials,
+  entries,
+  secondConsumer,
+  groups,
   plugins,
   planning,
   batches,

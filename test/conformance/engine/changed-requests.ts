@@ -134,7 +134,7 @@ export function changedRequestSuite(engine: Engine): void {
         rename: { headers: ["X-Old:X-New"] },
         replace: { uri: "/v2/$(uri_captures.id)", headers: ["Host:b.test"] },
         add: {
-          headers: ["X-User:$(headers['x-consumer-username'] or 'nobody')"],
+          headers: ["X-User:$(headers['x-consumer-username'] or 'guest')"],
           querystring: ["agent:$(headers.x_agent)"],
           body: ["id:$(uri_captures.id)"],
         },
@@ -163,7 +163,7 @@ export function changedRequestSuite(engine: Engine): void {
         assert.deepEqual([method, url, rest.body], ["PUT", "/v2/7?b=%2F&agent=a%20b", '{"n":1.0,"id":"7"}']);
         const { host, "content-length": length, "x-removed": removed, "x-old": old, "x-new": named } = headers;
         assert.deepEqual([host, length, removed, old, named], ["b.test", "18", undefined, undefined, "1, 2"]);
-        assert.equal(headers["x-user"], "nobody");
+        assert.equal(headers["x-user"], "guest");
         assert.equal(headers["x-consumer-username"], undefined);
       }
     });

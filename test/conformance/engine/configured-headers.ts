@@ -128,7 +128,7 @@ const rows: readonly Row[] = [
         ...filledKeyAuth,
         key_names: ["X-Api-Key", "Api_Token"],
         hide_credentials: true,
-        anonymous: "nobody",
+        anonymous: "guest",
       });
       // The request continues even if the plugin refuses it, because the headers at the upstream are compared.
       return {

@@ -28,6 +28,7 @@ const echo: RigOptions["upstream"] = (request, response) => {
 /** Headers that upstreams trust because the gateway sets or removes them. */
 const vouched = [
   ...["X-Consumer-ID", "X-Consumer-Username", "X-Consumer-Tags", "X-Credential-Identifier", "X-Anonymous-Consumer"],
+  "X-Authenticated-Groups",
   ...["X-Forwarded-For", "X-Forwarded-Proto", "X-Forwarded-Host", "X-Forwarded-Port", "X-Forwarded-Path"],
   ...["X-Forwarded-Prefix", "X-Real-IP", "X-Sluice-Request-Id", "Proxy-Connection", "X-Gateway-Secret"],
 ];
@@ -214,9 +215,10 @@ export function headerSuite(engine: Engine): void {
           X_Consumer_Username: "admin",
           "X-Credential-Identifier": "1",
           "X-Anonymous-Consumer": "true",
+          "X-Authenticated-Groups": "admins",
         },
       });
-      assert.deepEqual(pick(seen, /consumer|credential/), {});
+      assert.deepEqual(pick(seen, /consumer|credential|authenticated/), {});
     });
 
     for (const separator of "!#$%&'*+.^_`|~") {

@@ -3,8 +3,8 @@
 import { createServer, type RequestListener, type Server } from "node:http";
 import type { AddressInfo, Server as NetServer, Socket } from "node:net";
 import type { TestContext } from "node:test";
-import type { Service, ServiceEndpoint, SnapshotRoute } from "@sluice/model";
-import type { PluginFacts, PluginPhases, PluginServices } from "@sluice/plugin-sdk";
+import type { CredentialCollection, Service, ServiceEndpoint, Snapshot, SnapshotRoute } from "@sluice/model";
+import type { PluginFacts, PluginPhases } from "@sluice/plugin-sdk";
 import { builtInFacts } from "@sluice/plugins/schemas";
 import { ActiveHealthChecks } from "../../../gateway/src/balance/active-checks.ts";
 import type { Balancer } from "../../../gateway/src/balance/balancer.ts";
@@ -19,6 +19,7 @@ import {
 } from "../../../gateway/src/compile/testing-entities.ts";
 import { connectBehind } from "../../../gateway/src/outbound/connect.ts";
 import { createGuard } from "../../../gateway/src/outbound/guard.ts";
+import type { NodeServices } from "../../../gateway/src/plugin-services/instance-context.ts";
 import type { CreateProxy, ProxyListener } from "../../../gateway/src/proxy/engine.ts";
 import { defaultProxySettings, type ProxySettings } from "../../../gateway/src/proxy/settings.ts";
 import { createProbe } from "../../../gateway/src/proxy/upstream/probe.ts";
@@ -42,6 +43,8 @@ export interface RigOptions {
   /** Certificates by server name; with them the rig also listens with TLS. */
   readonly certificates?: Readonly<Record<string, KeyPair>>;
   readonly settings?: Partial<ProxySettings>;
+  /** Consumers and their credentials. */
+  readonly identities?: Partial<Pick<Snapshot, "consumers" | CredentialCollection>>;
   /** Stand-ins for the plugins with these names; each applies globally. */
   readonly plugins?: Readonly<Record<string, PluginPhases>>;
 }
@@ -67,7 +70,7 @@ export interface Rig {
 }
 
 /** The plugins' services: only the clock, which `compile` needs; the stand-ins use no services. */
-const services = { now: Date.now } as PluginServices;
+const services = { now: Date.now } as NodeServices;
 
 /** Starts a rig; all of it is stopped when the test ends. */
 export async function startRig(test: TestContext, engine: Engine, options: RigOptions = {}): Promise<Rig> {
@@ -123,12 +126,15 @@ export async function startRig(test: TestContext, engine: Engine, options: RigOp
   };
 }
 
-function contentOf({ service, route, endpoints, pool, plugins, certificates = {} }: RigOptions, port: number) {
+function contentOf(
+  { service, route, endpoints, pool, identities, plugins, certificates = {} }: RigOptions,
+  port: number,
+): Snapshot {
   const target = serviceNamed("upstream", { port, ...(pool && { host: "pool" }), ...service });
   const balanced = pool && upstreamNamed("pool", pool.upstream);
   const addresses = Object.entries(pool?.targets ?? {});
   const pairs = Object.entries(certificates).map(([name, pair]) => certificateNamed(name, pair));
-  return snapshotOf({
+  const snapshot = snapshotOf({
     certificates: pairs.map(({ certificate }) => certificate),
     snis: pairs.map(({ sni }) => sni),
     ...(balanced && {
@@ -140,6 +146,7 @@ function contentOf({ service, route, endpoints, pool, plugins, certificates = {}
     plugins: Object.keys(plugins ?? {}).map((name) => pluginNamed(name)),
     ...(endpoints && { endpoints: new Map([[target.id, endpoints]]) }),
   });
+  return { ...snapshot, ...identities };
 }
 
 async function upstreamPort(test: TestContext, upstream: number | RequestListener): Promise<number> {

@@ -132,13 +132,13 @@ export function describeDatabaseSource(name: string, keep: () => Promise<Databas
         // A plugin as the admin listener of a newer version would write it.
         const keyAuth = checkEntity("plugins", { name: "key-auth" }).value ?? assert.fail();
         const newer = { ...keyAuth, config: { ...keyAuth.config, identity: "x" } };
-        const jwt = { ...keyAuth, id: randomUUID(), name: "jwt", config: {} };
+        const oauth2 = { ...keyAuth, id: randomUUID(), name: "oauth2", config: {} };
         const begun = await write({ op: "create", collection: "plugins", entity: newer }, create("users"));
         assert.equal(begun?.programmed, true);
         assert.deepEqual(told(), [["key-auth", "plugin key-auth: config.identity: unknown field"]]);
         await write({ op: "remove", collection: "plugins", by: { id: newer.id } });
-        await write({ op: "create", collection: "plugins", entity: jwt });
-        assert.match(`${told()[0]?.[1]}`, /plugin 'jwt' not enabled/);
+        await write({ op: "create", collection: "plugins", entity: oauth2 });
+        assert.match(`${told()[0]?.[1]}`, /plugin 'oauth2' not enabled/);
         assert.equal(node?.served.at(-1)?.services.size, 1);
         const late = await startNode("c:3");
         assert.equal(late.state().hash, node?.state().hash, "a node that starts later reads the same");

@@ -136,9 +136,9 @@ test("a document of a newer operator is served, and requests that it protects in
     assert.deepEqual(await push(2, newer), [["key-auth", ["k"]]], "the previous version protects the same requests");
     assert.deepEqual(await push(3), []);
     assert.deepEqual(await push(4, newer), [["key-auth", "plugin key-auth: config.identity: unknown field"]]);
-    const [[name, reason] = []] = await push(5, { id: id(3), name: "jwt", route: { id: id(1) } });
-    assert.equal(name, "jwt");
-    assert.match(`${reason}`, /^plugin jwt: name: plugin 'jwt' not enabled: /);
+    const [[name, reason] = []] = await push(5, { id: id(3), name: "oauth2", route: { id: id(1) } });
+    assert.equal(name, "oauth2");
+    assert.match(`${reason}`, /^plugin oauth2: name: plugin 'oauth2' not enabled: /);
     const base = ((await (await send(source, "GET", undefined)).json()) as { hash: string }).hash;
     const change = { put: { plugins: [{ ...newer, id: id(4) }] }, remove: { plugins: [id(3)] } };
     assert.equal((await send(source, "PATCH", { revision: 6, base, change })).status, 200);

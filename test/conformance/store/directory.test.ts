@@ -7,8 +7,8 @@ import { createDirectoryClient } from "@sluice/crds";
 import { type Store, StoreUnavailable } from "../../../gateway/src/stores/store.ts";
 import { temporaryFolder } from "../../../tools/process/index.ts";
 import { describeCrashes, type Trouble, troubled } from "./crashes.ts";
-import { credential, route, service } from "./entities.ts";
-import { create, createOpener, isRemoved, type Opener, quiet, remove } from "./resource-store.ts";
+import { credential, entity, route, service } from "./entities.ts";
+import { create, createOpener, isRemoved, type Opener, quiet, remove, replace } from "./resource-store.ts";
 import { describeStore } from "./suite.ts";
 
 interface DirectoryHolder extends Opener {
@@ -177,6 +177,58 @@ describe("a store in a directory with files of users", () => {
       },
       {
         "bob.yaml": `${head("Consumer", "bob")}spec:\n  username: bob\n  keyAuth:\n${"    - { secretRef: { name: a, key: key } }\n".repeat(64)}`,
+      },
+    ));
+
+  test("removes both entries of a group that a user gave twice", () =>
+    using(
+      async (store) => {
+        const [staff] = (await store.list("acls", { size: 10 })).entities;
+        assert.equal(staff?.group, "staff");
+        assert.equal(isRemoved(await remove(store, "acls", { id: staff.id })), true);
+        assert.deepEqual((await store.list("acls", { size: 10 })).entities, []);
+        const bob = await store.find("consumers", { member: "username", value: "bob" });
+        assert.equal((await create(store, "acls", entity("acls", { consumer: bob, group: "staff" }))).fault, undefined);
+        assert.equal((await store.list("acls", { size: 10 })).entities.length, 1);
+      },
+      { "bob.yaml": `${head("Consumer", "bob")}spec: { username: bob, acls: [{ group: staff }, { group: staff }] }\n` },
+    ));
+
+  test("refuses to add a consumer to the group of its invalid entry, and allows it for other consumers", () =>
+    using(
+      async (store) => {
+        const [bob, eve] = await Promise.all(
+          ["bob", "eve"].map((value) => store.find("consumers", { member: "username", value })),
+        );
+        const staff = (owner: object | null | undefined) =>
+          create(store, "acls", entity("acls", { id: randomUUID(), consumer: owner, group: "staff" }));
+        assert.equal((await staff(bob)).fault?.kind, "unique");
+        assert.equal((await staff(eve)).fault, undefined);
+      },
+      {
+        "bob.yaml": `${head("Consumer", "bob")}spec: { username: bob, acls: [{ group: staff, tags: 1 }] }\n`,
+        "eve.yaml": `${head("Consumer", "eve")}spec: { username: eve }\n`,
+      },
+    ));
+
+  test("changes a credential although a younger one in another namespace has the same user name", () =>
+    using(
+      async (store) => {
+        const ann = await store.find("basicauth_credentials", { member: "username", value: "ann" });
+        assert.ok(ann);
+        const tagged = { ...ann, tags: ["x"] };
+        assert.equal((await replace(store, "basicauth_credentials", tagged)).fault, undefined);
+        assert.deepEqual((await store.find("basicauth_credentials", { id: ann.id }))?.tags, ["x"]);
+      },
+      {
+        "a.yaml": `${head("Consumer", "ann")}spec:\n  username: ann\n  basicAuth: [{ username: ann, secretRef: { name: ann, key: p } }]\n`,
+        "b.yaml": `${head("Consumer", "eve", "shop")}spec:\n  username: eve\n  basicAuth: [{ username: ann, secretRef: { name: eve, key: p } }]\n`,
+        "c.yaml": ["ann", "eve"]
+          .map(
+            (name) =>
+              `apiVersion: v1\nkind: Secret\nmetadata: { name: ${name}, namespace: ${name === "ann" ? "default" : "shop"}, labels: { sluice.dev/credential: basic-auth } }\nstringData: { p: x }\n`,
+          )
+          .join("---\n"),
       },
     ));
 

@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { type TestContext, test } from "node:test";
 import { waitFor } from "../../../tools/process/index.ts";
 import { allAnswered, answeredByUsers, eachSeenOnce, type Loaded, wordsOf } from "./chart-load.ts";
-import { minutes, proxy, type Scene } from "./chart-scene.ts";
+import { minutes, namespace, proxy, type Scene } from "./chart-scene.ts";
 import { release } from "./helm.ts";
 import { keptAtATime } from "./load.ts";
 
@@ -40,6 +40,7 @@ async function undisturbed(
   let queries: Loaded;
   let recorded: Loaded | undefined;
   let followed: Awaited<ReturnType<NonNullable<typeof endFollowers>>> | undefined;
+  const operators = await followOperators(scene);
   try {
     await make(async () => {
       endRecorded = await callers.load({ url: recording, headers: {}, every: 40 });
@@ -48,6 +49,7 @@ async function undisturbed(
   } finally {
     [queries, recorded] = await Promise.all([endQueries(), endRecorded?.()]);
     followed = await endFollowers?.();
+    await operators.stop();
   }
   assert.ok(recorded && followed, "no subscriber ran");
   const { written, failures, followers } = followed;
@@ -58,12 +60,9 @@ async function undisturbed(
     `${written} users created; ${followers.length} followers reconnected ${sum((one) => one.ends.length)} times, ` +
       `caught up on ${sum((one) => one.caughtUp)} users and missed ${sum((one) => one.missed)}`,
   );
-  const meanwhile = await scene.kubectl("logs", `deployment/${release}-operator`, "--tail=5", "--timestamps");
-  for (const load of [queries, recorded])
-    allAnswered(load, {
-      connectionsEnded: nodesLess * keptAtATime,
-      meanwhile: `the operator's last log lines:\n${meanwhile}`,
-    });
+  const started = await scene.kubectl("logs", `deployment/${release}-operator`, "--tail=5", "--timestamps");
+  const meanwhile = `the log of the operator before the change:\n${operators.output()}\nand of the one after it:\n${started}`;
+  for (const load of [queries, recorded]) allAnswered(load, { connectionsEnded: nodesLess * keptAtATime, meanwhile });
   eachSeenOnce(recorded, recorded.seen);
   assert.deepEqual(failures, []);
   assert.equal(followers.length, 16);
@@ -74,6 +73,13 @@ async function undisturbed(
       JSON.stringify(one),
     );
   return { cameAgain: followers.map(({ ends }) => ends.length), queries };
+}
+
+/** Follows the logs of the operators that run now: after their pods are removed, kubectl cannot read these logs. */
+async function followOperators({ cluster }: Scene) {
+  const selector = "app.kubernetes.io/component=operator";
+  const args = ["--namespace", namespace, "logs", "--selector", selector, "--follow", "--prefix", "--tail=3"];
+  return cluster.start("kubectl", args, { name: "kubectl logs", ready: /"msg"/ });
 }
 
 /** Addresses of the nodes that answer new connections. */

@@ -1,5 +1,5 @@
 /** Members of kinds that are translated alike, in both directions. */
-import type { Collection, ResourceKind } from "@sluice/model";
+import { type Collection, credentialCollections, entities, type ResourceKind } from "@sluice/model";
 
 /** Kinds whose `spec.name` is the entity's name. The others have a different naming member or none. */
 export const namedKinds: ReadonlySet<ResourceKind> = new Set(["Upstream", "Service", "Route"]);
@@ -27,14 +27,21 @@ export const singleReferences: { readonly [Name in ResourceKind]?: SingleReferen
  * A list in a spec whose entries are entities of their own, and the member of these entities that refers to their
  * parent.
  */
-interface ChildList {
+export interface ChildList {
   readonly list: string;
   readonly collection: Collection;
   readonly parent: string;
 }
 
-export const childLists: Readonly<Partial<Record<ResourceKind, ChildList>>> = {
-  Certificate: { list: "snis", collection: "snis", parent: "certificate" },
-  Upstream: { list: "targets", collection: "targets", parent: "upstream" },
-  Consumer: { list: "keyAuth", collection: "keyauth_credentials", parent: "consumer" },
+export const childLists: Readonly<Record<ResourceKind, readonly ChildList[]>> = {
+  Certificate: [{ list: "snis", collection: "snis", parent: "certificate" }],
+  Upstream: [{ list: "targets", collection: "targets", parent: "upstream" }],
+  Consumer: credentialCollections.map((collection) => ({
+    list: entities[collection].credential?.list ?? collection,
+    collection,
+    parent: "consumer",
+  })),
+  Service: [],
+  Route: [],
+  Plugin: [],
 };

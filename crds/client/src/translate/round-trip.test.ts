@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { type CheckedEntity, type Collection, checkEntity, type Entities } from "@sluice/model";
+import { type CheckedEntity, type Collection, checkEntity, credentialCollections, type Entities } from "@sluice/model";
 import fc from "fast-check";
 import type { Resource } from "../resource.ts";
 import { credentialSecret } from "./secrets.ts";
@@ -77,19 +77,21 @@ for (const collection of ["upstreams", "services", "routes", "plugins", "consume
   });
 }
 
-test("a credential is read from its consumer and its Secret with key, id, tags, ttl and time", () => {
-  const consumer = { username: "demo", id: CONSUMER };
-  const { value } = checkEntity("consumers", consumer);
-  assert.ok(value);
-  fc.assert(
-    fc.property(filled("keyauth_credentials"), (entity) => {
-      const { secret, entry } = credentialSecret(entity, { namespace: "home" });
-      const resource = stored("consumers", value, { ...writing, keyAuth: [entry] });
-      assert.deepEqual(translate(resource, reading([secret]))[1]?.entity, entity);
-    }),
-    { numRuns: 60 },
-  );
-});
+for (const collection of credentialCollections) {
+  test(`an entity of ${collection} is read from its Consumer, and from its Secret if it has one, with all members, id and time`, () => {
+    const { value } = checkEntity("consumers", { username: "demo", id: CONSUMER });
+    assert.ok(value);
+    fc.assert(
+      fc.property(filled(collection), (entity) => {
+        const made = credentialSecret(collection, entity, { namespace: "home" });
+        const secretRefs = new Map(made && [[entity.id, made.secretRef]]);
+        const resource = stored("consumers", value, { ...writing, children: { [collection]: [entity] }, secretRefs });
+        assert.deepEqual(translate(resource, reading(made ? [made.secret] : []))[1]?.entity, entity);
+      }),
+      { numRuns: 60 },
+    );
+  });
+}
 
 test("targets are read from their upstream as they were written, with ids and times, and remain if a write omits the targets", () => {
   fc.assert(
@@ -98,12 +100,12 @@ test("targets are read from their upstream as they were written, with ids and ti
       fc.uniqueArray(filled("targets"), { maxLength: 5, selector: ({ target }) => target }),
       (entity, given) => {
         const upstream = { ...entity, id: UPSTREAM };
-        const resource = stored("upstreams", upstream, { ...writing, targets: given });
+        const resource = stored("upstreams", upstream, { ...writing, children: { targets: given } });
         const read = (from: Resource) => translate(from, reading()).map((item) => item.entity);
         assert.deepEqual(read(resource), [upstream, ...given]);
         const renamed = { ...upstream, name: "renamed" };
         assert.deepEqual(read(stored("upstreams", renamed, { ...writing, previous: resource })), [renamed, ...given]);
-        const emptied = stored("upstreams", upstream, { ...writing, previous: resource, targets: [] });
+        const emptied = stored("upstreams", upstream, { ...writing, previous: resource, children: { targets: [] } });
         assert.deepEqual(read(emptied), [upstream]);
       },
     ),
@@ -119,7 +121,7 @@ test("a certificate is read with its SNIs from its resource and its Secret", () 
       (entity, snis) => {
         const certificate = { ...entity, id: CERTIFICATE };
         const { secret, secretRef } = certificateSecret(certificate, { namespace: "home" });
-        const resource = stored("certificates", certificate, { ...writing, snis, secretRef });
+        const resource = stored("certificates", certificate, { ...writing, children: { snis }, secretRef });
         const read = (from: Resource) => translate(from, reading([secret])).map((item) => item.entity);
         assert.deepEqual(read(resource), [certificate, ...snis]);
         assert.doesNotMatch(JSON.stringify(resource), /BEGIN/);

@@ -1,6 +1,13 @@
-/** Keys and passwords in core Secrets: reading them for a translation, and creating one for a key. */
+/** Keys and passwords in core Secrets: reads them for a translation, and creates the Secret of a credential. */
 import { createHash } from "node:crypto";
-import { CREDENTIAL_LABEL, type Credential, type KeyAuthEntry, type SecretRef } from "@sluice/model";
+import {
+  CREDENTIAL_LABEL,
+  type CredentialCollection,
+  type Entities,
+  entities,
+  entitySecrets,
+  type SecretRef,
+} from "@sluice/model";
 import type { Resource } from "../resource.ts";
 import { crossNamespaceViolation, type ReferenceOrigin } from "./resolve-reference.ts";
 import { CREATED_AT } from "./timestamps.ts";
@@ -34,7 +41,10 @@ export function readSecret(
   const value = entryOf(secret, key);
   if (value === undefined) return fault("key", `the Secret ${name} has no entry ${key} in its data`);
   if (value === "") return fault("key", `the entry ${key} of the Secret ${name} is empty`);
-  if (/[\r\n]$/.test(value)) return fault("key", `the entry ${key} of the Secret ${name} ends in a line break`);
+  // Files often end in a line break that is not part of the secret. A Secret that the admin API wrote has exactly the
+  // value that a client sent.
+  if (/[\r\n]$/.test(value) && !isManaged(secret))
+    return fault("key", `the entry ${key} of the Secret ${name} ends in a line break`);
   return { value, secret };
 }
 
@@ -58,22 +68,21 @@ export const isManaged = ({ metadata }: Pick<Resource, "metadata">): boolean =>
 /** The hash by which nodes know a key. */
 export const hashKey = (key: string): string => createHash("sha256").update(key, "utf8").digest("hex");
 
-/** The entry's name in Secrets created here. */
-const KEY = "key";
-
 /**
- * A Secret for a credential's key, and the entry of `spec.keyAuth` that refers to it. The name is derived from the id,
- * so that writing the same credential again writes the same Secret.
- *
- * @throws TypeError when the credential has no key.
+ * The Secret that contains the key, secret or password of a credential, and the reference to this Secret. Its name is
+ * derived from the id, so that writing the same credential again writes the same Secret. Null for a credential without
+ * a key, secret or password, such as a group.
  */
-export function credentialSecret(
-  credential: Credential,
+export function credentialSecret<Name extends CredentialCollection>(
+  collection: Name,
+  credential: Entities[Name],
   { namespace }: { readonly namespace: string },
-): { readonly secret: Resource; readonly entry: KeyAuthEntry } {
-  const { id, key, tags, ttl, created_at } = credential;
-  if (key === null) throw new TypeError("the credential has no key to store in a Secret");
-  const name = `key-auth-${id}`;
+): { readonly secret: Resource; readonly secretRef: SecretRef } | null {
+  const [member = ""] = entitySecrets[collection];
+  const value: unknown = Reflect.get(credential, member);
+  if (typeof value !== "string") return null;
+  const plugin = entities[collection].credential?.segments.nested ?? collection;
+  const name = `${plugin}-${credential.id}`;
   return {
     secret: {
       apiVersion: "v1",
@@ -81,12 +90,12 @@ export function credentialSecret(
       metadata: {
         name,
         namespace,
-        labels: { [CREDENTIAL_LABEL]: "key-auth" },
-        annotations: { [CREATED_AT]: `${created_at}` },
+        labels: { [CREDENTIAL_LABEL]: plugin },
+        annotations: { [CREATED_AT]: `${credential.created_at}` },
       },
       type: "Opaque",
-      data: { [KEY]: Buffer.from(key, "utf8").toString("base64") },
+      data: { [member]: Buffer.from(value, "utf8").toString("base64") },
     },
-    entry: { id, ...(tags !== null && { tags }), ...(ttl !== null && { ttl }), secretRef: { name, key: KEY } },
+    secretRef: { name, key: member },
   };
 }

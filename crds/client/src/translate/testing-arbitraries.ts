@@ -125,4 +125,19 @@ export const arbitraries: { readonly [Name in Collection]: fc.Arbitrary<object> 
     key: fc.string({ minLength: 1, maxLength: 40, unit: "grapheme-ascii" }),
     ttl: maybe(fc.integer({ min: 0, max: 1000 })),
   }),
+  jwt_secrets: fc.record({
+    ...common,
+    consumer: fc.constant({ id: CONSUMER }),
+    key: name,
+    secret: word,
+    algorithm: fc.constantFrom("HS256", "HS512"),
+  }),
+  basicauth_credentials: fc.record({
+    ...common,
+    consumer: fc.constant({ id: CONSUMER }),
+    username: name,
+    password: word,
+  }),
+  hmacauth_credentials: fc.record({ ...common, consumer: fc.constant({ id: CONSUMER }), username: name, secret: word }),
+  acls: fc.record({ ...common, consumer: fc.constant({ id: CONSUMER }), group: name }),
 };

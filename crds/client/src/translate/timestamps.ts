@@ -27,17 +27,23 @@ export function childTimes(annotation: string | undefined): Times {
   }
 }
 
-interface Timed {
-  readonly id: string;
+interface ParentTimes {
   readonly created_at: number;
   readonly updated_at: number;
 }
 
+interface ChildEntity {
+  readonly id: string;
+  readonly created_at: number;
+  /** Credentials have none. */
+  readonly updated_at?: number;
+}
+
 /** The annotation for a parent's children; undefined when all have the parent's times. */
-export function writeChildTimes(parent: Omit<Timed, "id">, children: readonly Timed[]): string | undefined {
-  const own = children.filter(
-    ({ created_at, updated_at }) => created_at !== parent.created_at || updated_at !== parent.updated_at,
-  );
+export function writeChildTimes(parent: ParentTimes, children: readonly ChildEntity[]): string | undefined {
+  const own = children
+    .map(({ id, created_at, updated_at = parent.updated_at }) => ({ id, created_at, updated_at }))
+    .filter(({ created_at, updated_at }) => created_at !== parent.created_at || updated_at !== parent.updated_at);
   if (own.length === 0) return undefined;
   return JSON.stringify(Object.fromEntries(own.map((child) => [child.id, [child.created_at, child.updated_at]])));
 }

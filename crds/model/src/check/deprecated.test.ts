@@ -98,7 +98,7 @@ test("withDeprecated shows every deprecated member in addition to its replacemen
 test("withDeprecated changes neither configs of plugins without deprecated members nor configs without filled-in defaults", () => {
   for (const [plugin, config] of [
     ["cors", { origins: null }],
-    ["jwt", { redis: { host: "a" } }],
+    ["oauth2", { redis: { host: "a" } }],
     ["rate-limiting", {}],
   ] as const)
     assert.equal(withDeprecated(plugin, config), config);

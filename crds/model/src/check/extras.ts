@@ -2,14 +2,13 @@
 
 import { array, isRecord, type SchemaNode, text, type Violation, withoutUnset } from "@sluice/plugin-sdk";
 import type { CredentialExtras, PluginExtras, RouteExtras } from "../document.ts";
-import type { Collection } from "../entities/index.ts";
+import { type Collection, type CredentialCollection, credentialCollections } from "../entities/index.ts";
 import { validate } from "./validate.ts";
 
 /** The members allowed under an entity's `_sluice`; other collections have none. */
-export interface Extras {
+export interface Extras extends Readonly<Record<CredentialCollection, CredentialExtras>> {
   readonly routes: RouteExtras;
   readonly plugins: PluginExtras;
-  readonly keyauth_credentials: CredentialExtras;
 }
 
 const reason = text({ description: "Why requests are answered 503.", maxLength: 1024 });
@@ -22,16 +21,18 @@ const optional = (properties: Readonly<Record<string, SchemaNode>>): SchemaNode 
   properties,
 });
 
+const credential = optional({
+  key_hash: text({ description: "SHA-256 of the secret.", rule: "sha256" }),
+  namespaces: array(namespace, {
+    description: "The namespaces for whose routes the credential is valid; absent means all.",
+    maxItems: 1024,
+  }),
+});
+
 const schemas: { readonly [Name in Collection]?: SchemaNode } = {
   routes: optional({ namespace, unavailable: reason }),
   plugins: optional({ unavailable: reason }),
-  keyauth_credentials: optional({
-    key_hash: text({ description: "SHA-256 of the key.", rule: "sha256" }),
-    namespaces: array(namespace, {
-      description: "The namespaces whose routes the key opens; absent means all.",
-      maxItems: 1024,
-    }),
-  }),
+  ...Object.fromEntries(credentialCollections.map((collection) => [collection, credential])),
 };
 
 export interface CheckedExtras {

@@ -235,7 +235,11 @@ test("a plugin that is marked as unavailable may be unknown to this version", ()
 
 /** Plugins that a newer version may have written, and why this version answers 503 for them (null: it refuses them). */
 const newer: readonly (readonly [what: string, plugin: object, reason: RegExp | null])[] = [
-  ["an unknown plugin", { name: "jwt", config: { a: 1 } }, /^plugin jwt: name: plugin 'jwt' not enabled: Sluice has /],
+  [
+    "an unknown plugin",
+    { name: "oauth2", config: { a: 1 } },
+    /^plugin oauth2: name: plugin 'oauth2' not enabled: Sluice has /,
+  ],
   ["an unknown member of a config", { name: "key-auth", config: { identity: "x" } }, /config\.identity: unknown field/],
   ["an unknown value in a config", { name: "rate-limiting", config: { minute: 1, policy: "new" } }, /config\.policy: /],
   [
@@ -246,7 +250,7 @@ const newer: readonly (readonly [what: string, plugin: object, reason: RegExp | 
   ["a config that is not a record", { name: "key-auth", config: [] }, /config: expected a record/],
   ["an unknown member of the plugin", { name: "key-auth", group: { id: UUID } }, /^plugin key-auth: group: unknown/],
   ["an unknown member of a plugin that does not protect", { name: "cors", config: { a: 1 } }, null],
-  ["an invalid reference", { name: "jwt", service: "users" }, null],
+  ["an invalid reference", { name: "oauth2", service: "users" }, null],
   ["a plugin without a name", { config: {} }, null],
 ];
 for (const [what, plugin, reason] of newer)

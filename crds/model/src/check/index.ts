@@ -8,7 +8,7 @@ import {
   type SchemaNode,
   type Violation,
 } from "@sluice/plugin-sdk";
-import { type Collection, type Entities, entities } from "../entities/index.ts";
+import { type Collection, type Entities, entities, isSecretLookup } from "../entities/index.ts";
 import { derivedIdOf } from "../ids.ts";
 import { pluginNamed } from "../plugins/index.ts";
 import { closedPlugin } from "./close-plugin.ts";
@@ -77,7 +77,7 @@ export function checkEntity<Name extends Collection>(
     ...filled.unknown,
     ...validate(schema, withId).filter((violation) => !isUnknownPlugin(violation, extras, entity)),
     ...(config?.violations ?? []),
-    ...(collection === "keyauth_credentials" ? checkKey(entity, extras) : []),
+    ...(isSecretLookup(collection) ? checkSecret(collection, { entity, extras }) : []),
   ];
   if (violations.length > 0) {
     const mayClose = closePlugins && collection === "plugins" && extras?.unavailable === undefined;
@@ -117,13 +117,22 @@ export function checkConfig(
 function validateConfig({ schema, check }: PluginFacts, value: unknown): readonly Violation[] {
   const violations = [...validate(schema, value)];
   const told = new Set(violations.map(({ path }) => JSON.stringify(path)));
-  for (const violation of isRecord(value) ? (check?.(value) ?? []) : []) {
+  for (const violation of isRecord(value) ? runCheck(check, value) : []) {
     const place = JSON.stringify(violation.path);
     if (told.has(place) && violation.path.at(-1) !== "@entity") continue;
     told.add(place);
     violations.push(violation);
   }
   return violations;
+}
+
+/** A check that throws is a bug of the plugin. It must not end the process, so the config counts as invalid. */
+function runCheck(check: PluginFacts["check"], config: Members): readonly Violation[] {
+  try {
+    return [...(check?.(config) ?? [])];
+  } catch (error) {
+    return [{ path: ["@entity"], message: `the plugin's check failed: ${error}` }];
+  }
 }
 
 const NO_CLUSTER: Violation = {
@@ -157,10 +166,17 @@ function checkPluginConfig(plugin: unknown, { extras, database }: PluginOptions)
 const isUnknownPlugin = ({ path, message }: Violation, extras: CheckedExtras["extras"], { name }: Members): boolean =>
   extras?.unavailable !== undefined && path.length === 1 && path[0] === "name" && message === pluginName(String(name));
 
-const checkKey = (credential: Members, extras: CheckedExtras["extras"]): readonly Violation[] =>
-  credential.key === null && extras?.key_hash === undefined
-    ? [{ path: ["key"], message: "required field missing" }]
+interface CheckedCredential {
+  readonly entity: Members;
+  readonly extras: CheckedExtras["extras"];
+}
+
+function checkSecret(collection: Collection, { entity, extras }: CheckedCredential): readonly Violation[] {
+  const lookup = entities[collection].credential?.lookup ?? "";
+  return entity[lookup] === null && extras?.key_hash === undefined
+    ? [{ path: [lookup], message: "required field missing" }]
     : [];
+}
 
 /** Credentials have no updated_at. */
 function withTimes(schema: SchemaNode, members: Members, now: number): Members {

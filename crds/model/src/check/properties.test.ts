@@ -99,6 +99,10 @@ const valid: { readonly [Name in Collection]: fc.Arbitrary<Record<string, unknow
   }),
   consumers: fc.record({ username: name, custom_id: optional(name), tags: optional(fc.array(name, { maxLength: 5 })) }),
   keyauth_credentials: fc.record({ key: name, consumer: fc.constant({ id: UUID }), ttl: optional(fc.nat(1000)) }),
+  jwt_secrets: fc.record({ key: name, consumer: fc.constant({ id: UUID }), secret: name }),
+  basicauth_credentials: fc.record({ username: name, password: name, consumer: fc.constant({ id: UUID }) }),
+  hmacauth_credentials: fc.record({ username: name, consumer: fc.constant({ id: UUID }), secret: name }),
+  acls: fc.record({ group: name, consumer: fc.constant({ id: UUID }) }),
   plugins: fc.record({
     name: fc.constant("rate-limiting"),
     instance_name: optional(name),

@@ -1,4 +1,5 @@
 import assert from "node:assert/strict";
+import { createPublicKey } from "node:crypto";
 import { test } from "node:test";
 import { elliptic, first, second } from "../../../../tools/programs/pairs.ts";
 import { withPort } from "./rules/hosts.ts";
@@ -6,6 +7,7 @@ import { textRules } from "./rules.ts";
 
 const UUID = "fd02801f-0957-4a15-a55a-c8d9606f30b5";
 const CERTIFICATE = "invalid certificate: expected certificates in PEM";
+const publicKey = createPublicKey(first.key).export({ type: "spki", format: "pem" }).toString();
 const KEY = "invalid key: expected a private key in PEM, not encrypted";
 const targetName = (value: string) => `Invalid target ('${value}'); not a valid hostname or ip address`;
 const upstreamName = (value: string) => `Invalid name ('${value}'); must be a valid hostname`;
@@ -26,7 +28,7 @@ const characters = (value: string) =>
 const POSITION = "invalid wildcard: must be placed at leftmost or rightmost label";
 const addressOrBlock = (value: string) => `invalid ip or cidr range: '${value}'`;
 const available =
-  "Sluice has bot-detection, correlation-id, cors, ip-restriction, key-auth, prometheus, rate-limiting, request-termination, request-transformer";
+  "Sluice has acl, basic-auth, bot-detection, correlation-id, cors, datadog, file-log, hmac-auth, http-log, ip-restriction, jwt, key-auth, loggly, prometheus, rate-limiting, redirect, request-size-limiting, request-termination, request-transformer, response-transformer, statsd, tcp-log, udp-log";
 const SHOULD_START = "should start with: / (fixed path) or ~/ (regex path)";
 
 /** The message of each rule for each value; undefined: valid. */
@@ -148,6 +150,13 @@ const cases: Readonly<Record<string, readonly (readonly [value: string, sentence
     [elliptic.key, undefined],
     [first.cert, KEY],
     ["secret", KEY],
+  ],
+  "public-key": [
+    [publicKey, undefined],
+    [first.cert, undefined],
+    ["-----BEGIN PUBLIC KEY-----\nno key\n-----END PUBLIC KEY-----", "invalid key"],
+    [first.key, "invalid key"],
+    ["secret", "invalid key"],
   ],
   "route-host": [
     ["example.com", undefined],
@@ -277,7 +286,7 @@ const cases: Readonly<Record<string, readonly (readonly [value: string, sentence
   ],
   "plugin-name": [
     ["key-auth", undefined],
-    ["jwt", `plugin 'jwt' not enabled: ${available}; remove this plugin or use one of these`],
+    ["oauth2", `plugin 'oauth2' not enabled: ${available}; remove this plugin or use one of these`],
     ["toString", `plugin 'toString' not enabled: ${available}; remove this plugin or use one of these`],
     ["key-atuh", `plugin 'key-atuh' not enabled, did you mean key-auth? ${available}`],
     ["rate_limiting", `plugin 'rate_limiting' not enabled, did you mean rate-limiting? ${available}`],

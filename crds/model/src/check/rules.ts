@@ -2,6 +2,7 @@
 
 import type { RecordRule } from "@sluice/plugin-sdk";
 import { certificateRule, certificateTextRules } from "./rules/certificates.ts";
+import { jwtSecretRule, publicKeyRule } from "./rules/credentials.ts";
 import { consumerRule, endpointRule, pluginName, pluginRule, serviceRule } from "./rules/entities.ts";
 import { hostRules } from "./rules/hosts.ts";
 import { nameRules } from "./rules/names.ts";
@@ -18,6 +19,7 @@ export const textRules: Readonly<Record<string, TextRule>> = {
   ...nameRules,
   ...pathRules,
   ...upstreamHeaderRules,
+  "public-key": publicKeyRule,
   "plugin-name": pluginName,
 };
 
@@ -26,6 +28,7 @@ export const recordRules: Readonly<Record<string, RecordRule>> = {
   certificate: certificateRule,
   consumer: consumerRule,
   endpoint: endpointRule,
+  "jwt-secret": jwtSecretRule,
   plugin: pluginRule,
   route: routeRule,
   service: serviceRule,

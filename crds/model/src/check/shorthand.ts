@@ -64,5 +64,11 @@ function portOf(port: string, protocol: string): number | string {
   return /^\d+$/.test(port) ? Number(port) : port;
 }
 
-export const expandConfig = ({ schema, expand }: PluginFacts, config: Members): ReplacedMembers =>
-  replaceDeprecated(schema, expand?.(config) ?? config);
+export function expandConfig({ schema, expand }: PluginFacts, config: Members): ReplacedMembers {
+  try {
+    return replaceDeprecated(schema, expand?.(config) ?? config);
+  } catch (error) {
+    // A bug of the plugin. It must not end the process, so the config counts as invalid.
+    return { members: config, violations: [{ path: ["@entity"], message: `the plugin's expansion failed: ${error}` }] };
+  }
+}

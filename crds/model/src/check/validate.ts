@@ -30,6 +30,14 @@ const ajv = new Ajv({ allErrors: true, verbose: true })
   .removeKeyword("pattern")
   // As in Kong, duplicates in a set are removed (fillDefaults) and are not a violation.
   .removeKeyword("uniqueItems")
+  // Ajv's own keyword would refuse null as the value of a nullable member.
+  .removeKeyword("enum")
+  .addKeyword({
+    keyword: "enum",
+    schemaType: "array",
+    type: ["string", "number"],
+    validate: (words: readonly unknown[], value: unknown) => words.includes(value),
+  })
   // Keywords that other code reads.
   .addVocabulary(["reference", "onDelete", "secret", "deprecatedMembers", "uniqueItems"])
   .addVocabulary(["pattern", "own", "open", "cel", "listMapKeys"]);

@@ -37,15 +37,15 @@ const taken: readonly (readonly [what: string, text: string, warnings: readonly 
   ],
   [
     "empty collections of entities that Sluice does not have",
-    "acls: []\nvaults:\nkeys: {}\nservices: []\n",
-    ["acls", "vaults", "keys"].map(
+    "partials: []\nvaults:\nkeys: {}\nservices: []\n",
+    ["partials", "vaults", "keys"].map(
       (name, index) => `kong.yml:${index + 2}:1: ${name}: ignored: Sluice has no '${name}' yet, and none are given`,
     ),
   ],
   [
     "empty collections in an entity",
-    "consumers:\n- username: c\n  acls: []\n  basicauth_credentials: []\n  groups: []\n",
-    ["acls", "basicauth_credentials", "groups"].map(
+    "consumers:\n- username: c\n  sessions: []\n  oauth2_credentials: []\n  groups: []\n",
+    ["sessions", "oauth2_credentials", "groups"].map(
       (name, index) =>
         `kong.yml:${index + 4}:3: consumers[0].${name}: ignored: Sluice has no '${name}' yet, and none are given`,
     ),
@@ -74,9 +74,9 @@ for (const [what, text, warnings] of taken) {
 const refused: readonly (readonly [what: string, text: string, faults: readonly string[]])[] = [
   [
     "entities that Sluice does not have",
-    "acls:\n- {consumer: c, group: g}\npartials: [{name: x}]\n",
+    "vaults:\n- {name: env, prefix: e}\npartials: [{name: x}]\n",
     [
-      "kong.yml:2:1: acls: not supported: Sluice has no 'acls' yet",
+      "kong.yml:2:1: vaults: not supported: Sluice has no 'vaults' yet",
       "kong.yml:4:1: partials: not supported: Sluice has no 'partials' yet",
     ],
   ],

@@ -6,7 +6,8 @@ import { created_at, idFrom, tags, updated_at } from "./shared.ts";
 const MAX_PEM = 65_536;
 
 const chain = (description: string) => text({ description, rule: "certificate-chain", maxLength: MAX_PEM });
-const privateKey = (description: string) => text({ description, rule: "private-key", maxLength: MAX_PEM });
+const privateKey = (description: string) =>
+  text({ description, rule: "private-key", maxLength: MAX_PEM, secret: true });
 
 export const certificateSchema = record(
   {

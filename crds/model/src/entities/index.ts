@@ -2,13 +2,29 @@
 import type { RecordSchema, Static } from "@sluice/plugin-sdk";
 import { type Certificate, certificateSchema } from "./certificate.ts";
 import { type Consumer, consumerSchema } from "./consumer.ts";
-import { type Credential, credentialSchema } from "./credential.ts";
+import { type Acl, aclSchema } from "./credentials/acl.ts";
+import { type BasicAuthCredential, basicAuthSchema } from "./credentials/basic-auth.ts";
+import { type HmacAuthCredential, hmacAuthSchema } from "./credentials/hmac-auth.ts";
+import { type JwtSecret, jwtSchema } from "./credentials/jwt.ts";
+import { type KeyAuthCredential, keyAuthSchema } from "./credentials/key-auth.ts";
 import { type Plugin, pluginEntitySchema } from "./plugin.ts";
 import { type Route, routeSchema } from "./route.ts";
 import { type Service, serviceSchema, type UpstreamHeader } from "./service.ts";
 import { type Sni, sniSchema } from "./sni.ts";
 import { type Target, targetSchema } from "./target.ts";
 import { type Upstream, upstreamSchema } from "./upstream.ts";
+
+/** Facts about an entity by which a plugin identifies or groups consumers. Its schema has the reference `consumer`. */
+export interface CredentialFacts {
+  /** The member by which requests find the credential; null: it is found by its consumer. */
+  readonly lookup: string | null;
+  /** Members that the admin API generates when they are unset. */
+  readonly generated: readonly string[];
+  /** The list of these credentials in the spec of a custom resource Consumer. */
+  readonly list: string;
+  /** Segments of the admin API's URLs, as in Kong: `/key-auths` and `/consumers/{consumer}/key-auth`. */
+  readonly segments: { readonly top: string; readonly nested: string };
+}
 
 /** Facts about an entity that its JSON schema does not express. */
 export interface EntityFacts {
@@ -21,8 +37,9 @@ export interface EntityFacts {
   readonly unique: readonly string[];
   /** Members that are unique in combination, unset ones included. */
   readonly uniqueTogether?: readonly string[];
-  /** The reference to the parent within which the key is unique; the admin API then has only the parent's list. */
+  /** The reference to the parent within which the key is unique. */
   readonly within?: string;
+  readonly credential?: CredentialFacts;
 }
 
 /** Parents come before children, so that references can be resolved in this order. */
@@ -41,7 +58,58 @@ const table = {
   services: { schema: serviceSchema, singular: "service", key: "name", unique: ["name"] },
   routes: { schema: routeSchema, singular: "route", key: "name", unique: ["name"] },
   consumers: { schema: consumerSchema, singular: "consumer", key: "username", unique: ["username", "custom_id"] },
-  keyauth_credentials: { schema: credentialSchema, singular: "keyauth_credential", key: "key", unique: ["key"] },
+  keyauth_credentials: {
+    schema: keyAuthSchema,
+    singular: "keyauth_credential",
+    key: "key",
+    unique: ["key"],
+    credential: {
+      lookup: "key",
+      generated: ["key"],
+      list: "keyAuth",
+      segments: { top: "key-auths", nested: "key-auth" },
+    },
+  },
+  jwt_secrets: {
+    schema: jwtSchema,
+    singular: "jwt_secret",
+    key: "key",
+    unique: ["key"],
+    credential: { lookup: "key", generated: ["key", "secret"], list: "jwt", segments: { top: "jwts", nested: "jwt" } },
+  },
+  basicauth_credentials: {
+    schema: basicAuthSchema,
+    singular: "basicauth_credential",
+    key: "username",
+    unique: ["username"],
+    credential: {
+      lookup: "username",
+      generated: [],
+      list: "basicAuth",
+      segments: { top: "basic-auths", nested: "basic-auth" },
+    },
+  },
+  hmacauth_credentials: {
+    schema: hmacAuthSchema,
+    singular: "hmacauth_credential",
+    key: "username",
+    unique: ["username"],
+    credential: {
+      lookup: "username",
+      generated: ["secret"],
+      list: "hmacAuth",
+      segments: { top: "hmac-auths", nested: "hmac-auth" },
+    },
+  },
+  acls: {
+    schema: aclSchema,
+    singular: "acl",
+    key: "group",
+    unique: [],
+    uniqueTogether: ["consumer", "group"],
+    within: "consumer",
+    credential: { lookup: null, generated: [], list: "acls", segments: { top: "acls", nested: "acls" } },
+  },
   plugins: {
     schema: pluginEntitySchema,
     singular: "plugin",
@@ -60,11 +128,29 @@ export const entities: Readonly<Record<Collection, EntityFacts>> = table;
 
 export const collections = Object.keys(entities) as readonly Collection[];
 
+/** The collections of credentials. */
+export type CredentialCollection = {
+  [Name in Collection]: (typeof table)[Name] extends { readonly credential: CredentialFacts } ? Name : never;
+}[Collection];
+
+export const credentialCollections = collections.filter(
+  (collection): collection is CredentialCollection => entities[collection].credential !== undefined,
+);
+
 /** A value for each collection. */
 export type PerCollection<Value> = Readonly<Record<Collection, Value>>;
 /** Evaluated in the order of the collections: parents before children. */
 export const perCollection = <Value>(make: (collection: Collection) => Value): PerCollection<Value> =>
   Object.fromEntries(collections.map((collection) => [collection, make(collection)])) as Record<Collection, Value>;
+
+/** The names of the members that are secret. In Kubernetes their values are in Secrets. */
+export const entitySecrets = perCollection((collection): readonly string[] =>
+  Object.entries(entities[collection].schema.properties).flatMap(([name, { secret }]) => (secret ? [name] : [])),
+);
+
+/** Whether requests name the credential by its secret, as in key-auth. Nodes store only the SHA-256 of this secret. */
+export const isSecretLookup = (collection: Collection): boolean =>
+  entitySecrets[collection].includes(entities[collection].credential?.lookup ?? "");
 
 /** The name of an entity in URLs and ids; undefined if it has none. */
 export function entityNameOf(collection: Collection, members: object): string | undefined {
@@ -103,4 +189,19 @@ export const nestedLists = perCollection((parent): readonly NestedList[] =>
   ),
 );
 
-export type { Certificate, Consumer, Credential, Plugin, Route, Service, Sni, Target, Upstream, UpstreamHeader };
+export type {
+  Acl,
+  BasicAuthCredential,
+  Certificate,
+  Consumer,
+  HmacAuthCredential,
+  JwtSecret,
+  KeyAuthCredential,
+  Plugin,
+  Route,
+  Service,
+  Sni,
+  Target,
+  Upstream,
+  UpstreamHeader,
+};

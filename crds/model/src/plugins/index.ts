@@ -1,18 +1,47 @@
-/** The plugins that this version knows: those that come with Sluice. */
+/** The plugins that this process knows: those that come with Sluice, and registered ones. */
+import { hash } from "node:crypto";
 import type { PluginFacts, SchemaNode } from "@sluice/plugin-sdk";
 import { builtInFacts } from "@sluice/plugins/schemas";
 import { type Collection, entities } from "../entities/index.ts";
+import { canonicalJson } from "../ids.ts";
 
 const known = new Map<string, PluginFacts>(builtInFacts.map((facts) => [facts.name, facts]));
 
-/** Undefined for a plugin that this version does not have. */
+/** The form of a plugin's name. The API server checks only this form, because it does not know which plugins exist. */
+export const PLUGIN_NAME = /^[a-z0-9]+(-[a-z0-9]+)*$/;
+export const PLUGIN_NAME_LENGTH = 64;
+
+/**
+ * Adds plugins to those that come with Sluice. Must be called before the process validates any entity: entities of a
+ * plugin that is not yet registered are refused or answer 503.
+ *
+ * @throws TypeError when a plugin of the same name is known already.
+ */
+export function registerPlugins(plugins: readonly PluginFacts[]): void {
+  for (const facts of plugins) {
+    if (known.has(facts.name)) throw new TypeError(`there are two plugins with the name ${facts.name}`);
+    known.set(facts.name, facts);
+  }
+}
+
+/** Undefined for a plugin that this process does not have. */
 export const pluginNamed = (name: unknown): PluginFacts | undefined =>
   typeof name === "string" ? known.get(name) : undefined;
 
-/** In the order of `builtInFacts`. */
+/** In the order of `builtInFacts`; registered plugins come last. */
 export const pluginNames = (): readonly string[] => [...known.keys()];
 
-/** The schema of an entity; a plugin's includes the schema of its config, if this version has the plugin. */
+/**
+ * SHA-256 of the names, versions and schemas of the registered plugins, in hex. Those that come with Sluice differ
+ * between its versions and do not count.
+ */
+export function pluginSetHash(): string {
+  const registered = [...known.values()].slice(builtInFacts.length);
+  const facts = registered.map(({ name, version, schema }) => ({ name, version, schema }));
+  return hash("sha256", canonicalJson(facts.sort((one, other) => (one.name < other.name ? -1 : 1))));
+}
+
+/** The schema of an entity; a plugin's includes the schema of its config, if this process has the plugin. */
 export function entitySchemaOf(collection: Collection, entity: object): SchemaNode {
   const { schema } = entities[collection];
   const { name } = entity as { readonly name?: unknown };

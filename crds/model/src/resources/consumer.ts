@@ -1,30 +1,127 @@
-/** The custom resource Consumer. Its keys are in Secrets, never in the resource. */
-import type { Consumer, Credential } from "../entities/index.ts";
+/** The custom resource Consumer. The secrets of its credentials are in Secrets, never in the resource. */
+import {
+  type Acl,
+  type BasicAuthCredential,
+  type Consumer,
+  type CredentialCollection,
+  credentialCollections,
+  entities,
+  entitySecrets,
+  type HmacAuthCredential,
+  type JwtSecret,
+  type KeyAuthCredential,
+} from "../entities/index.ts";
 import { type Derived, type KindFacts, type SpecNode, specOf } from "./kind.ts";
 import { type CommonSpec, common, entityId, type SecretRef, secretRef, stateColumns } from "./shared.ts";
 
-/** A key of the consumer, without the key's value. */
-export interface KeyAuthEntry extends Derived<Credential, "consumer" | "key"> {
+/** A credential in a spec, with a reference to its secret instead of the secret. */
+export interface CredentialEntry {
+  readonly id?: string;
+  readonly secretRef?: SecretRef;
+}
+
+export interface KeyAuthEntry extends Derived<KeyAuthCredential, "consumer" | "key"> {
   readonly secretRef: SecretRef;
 }
 
-export type ConsumerSpec = CommonSpec & Derived<Consumer> & { readonly keyAuth?: readonly KeyAuthEntry[] };
+export interface JwtEntry extends Derived<JwtSecret, "consumer" | "secret"> {
+  readonly key: string;
+  readonly secretRef?: SecretRef;
+}
 
-const keyAuth: SpecNode = {
-  type: "array",
-  description: "The consumer's API keys for the plugin key-auth.",
-  maxItems: 64,
-  items: specOf("keyauth_credentials", {
-    description: "One key.",
-    omit: ["consumer", "key"],
-    add: {
-      id: entityId("The credential's UUID. Derived from the consumer and secretRef if unset."),
-      secretRef: secretRef("The key"),
-    },
-    refine: { ttl: { description: "Lifetime of the key in seconds, from the creation of its Secret." } },
+export interface BasicAuthEntry extends Derived<BasicAuthCredential, "consumer" | "password"> {
+  readonly username: string;
+  readonly secretRef: SecretRef;
+}
+
+export interface HmacAuthEntry extends Derived<HmacAuthCredential, "consumer" | "secret"> {
+  readonly username: string;
+  readonly secretRef: SecretRef;
+}
+
+export interface AclEntry extends Derived<Acl, "consumer"> {
+  readonly group: string;
+}
+
+export type ConsumerSpec = CommonSpec &
+  Derived<Consumer> & {
+    readonly keyAuth?: readonly KeyAuthEntry[];
+    readonly jwt?: readonly JwtEntry[];
+    readonly basicAuth?: readonly BasicAuthEntry[];
+    readonly hmacAuth?: readonly HmacAuthEntry[];
+    readonly acls?: readonly AclEntry[];
+  };
+
+interface ListFacts {
+  readonly description: string;
+  readonly entry: string;
+  /** Description of the entry's id. */
+  readonly id: string;
+  readonly required: readonly string[];
+  readonly refine?: Readonly<Record<string, SpecNode>>;
+}
+
+const lists: Readonly<Record<CredentialCollection, ListFacts>> = {
+  keyauth_credentials: {
+    description: "The consumer's API keys for the plugin key-auth.",
+    entry: "One key.",
+    id: "The credential's UUID. Derived from the consumer and secretRef if unset.",
     required: ["secretRef"],
-  }),
+    refine: { ttl: { description: "Lifetime of the key in seconds, from the creation of its Secret." } },
+  },
+  jwt_secrets: {
+    description: "The keys that verify the consumer's tokens for the plugin jwt.",
+    entry: "One key. HS256, HS384 and HS512 need secretRef, the other algorithms need rsaPublicKey.",
+    id: "The credential's UUID. Derived from the consumer and key if unset.",
+    required: ["key"],
+    refine: { key: { description: "The value of the claim that names the credential, `iss` by default." } },
+  },
+  basicauth_credentials: {
+    description: "The consumer's user names and passwords for the plugin basic-auth.",
+    entry: "One user name.",
+    id: "The credential's UUID. Derived from the consumer and username if unset.",
+    required: ["username", "secretRef"],
+  },
+  hmacauth_credentials: {
+    description: "The secrets with which the consumer signs requests for the plugin hmac-auth.",
+    entry: "One user name.",
+    id: "The credential's UUID. Derived from the consumer and username if unset.",
+    required: ["username", "secretRef"],
+  },
+  acls: {
+    description: "The consumer's groups for the plugin acl.",
+    entry: "One group.",
+    id: "The entry's UUID. Derived from the consumer and group if unset.",
+    required: ["group"],
+  },
 };
+
+const secretNames: Readonly<Record<string, string>> = {
+  key: "The key",
+  secret: "The secret",
+  password: "The password",
+};
+
+function listNode(collection: CredentialCollection): SpecNode {
+  const { description, entry, id, required, refine = {} } = lists[collection];
+  const secrets = entitySecrets[collection];
+  const [secret] = secrets;
+  return {
+    type: "array",
+    description,
+    maxItems: 64,
+    items: specOf(collection, {
+      description: entry,
+      omit: ["consumer", ...secrets],
+      add: {
+        id: entityId(id),
+        ...(secret !== undefined && { secretRef: secretRef(secretNames[secret] ?? `The ${secret}`) }),
+      },
+      refine,
+      required,
+    }),
+  };
+}
 
 export const consumerKind: KindFacts = {
   collection: "consumers",
@@ -35,7 +132,12 @@ export const consumerKind: KindFacts = {
         "Name from which the id is derived; unique across namespaces. Default: username, else metadata.name in " +
           "Sluice's home namespace, <namespace>.<metadata.name> elsewhere.",
       ),
-      keyAuth,
+      ...Object.fromEntries(
+        credentialCollections.map((collection) => [
+          entities[collection].credential?.list ?? collection,
+          listNode(collection),
+        ]),
+      ),
     },
     cel: [{ rule: "has(self.username) || has(self.customId)", message: "set username, customId or both" }],
   }),

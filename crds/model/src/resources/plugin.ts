@@ -3,6 +3,7 @@
 import type { PluginFacts } from "@sluice/plugin-sdk";
 import { builtInFacts } from "@sluice/plugins/schemas";
 import type { Plugin } from "../entities/index.ts";
+import { PLUGIN_NAME, PLUGIN_NAME_LENGTH } from "../plugins/index.ts";
 import { type Derived, type KindFacts, specOf } from "./kind.ts";
 import {
   type CommonSpec,
@@ -65,7 +66,15 @@ export const pluginKind: KindFacts = {
         "Name from which the id is derived; unique across namespaces. Default: instanceName, else metadata.name " +
           "in Sluice's home namespace, <namespace>.<metadata.name> elsewhere.",
       ),
-      plugin: { type: "string", description: "Name of the plugin.", enum: builtInFacts.map(({ name }) => name) },
+      plugin: {
+        type: "string",
+        description:
+          "Name of the plugin. While the operator does not know a plugin of this name, the resource is not accepted, " +
+          "and requests in its scope are answered with 503.",
+        minLength: 1,
+        maxLength: PLUGIN_NAME_LENGTH,
+        pattern: PLUGIN_NAME.source,
+      },
       targetRefs: {
         type: "array",
         description:

@@ -18,11 +18,19 @@ const elsewhere: Readonly<Record<string, readonly string[]>> = {
   consumers: ["created_at", "updated_at"],
   plugins: ["created_at", "updated_at", "name", "service", "route", "consumer"],
   keyauth_credentials: ["created_at", "consumer", "key"],
+  jwt_secrets: ["created_at", "consumer", "secret"],
+  basicauth_credentials: ["created_at", "consumer", "password"],
+  hmacauth_credentials: ["created_at", "consumer", "secret"],
+  acls: ["created_at", "consumer"],
 };
 
 /** Entities that are nested in the resource of their parent. */
 const inside: Readonly<Record<string, SpecNode | undefined>> = {
   keyauth_credentials: kinds.Consumer.spec.properties?.keyAuth?.items,
+  jwt_secrets: kinds.Consumer.spec.properties?.jwt?.items,
+  basicauth_credentials: kinds.Consumer.spec.properties?.basicAuth?.items,
+  hmacauth_credentials: kinds.Consumer.spec.properties?.hmacAuth?.items,
+  acls: kinds.Consumer.spec.properties?.acls?.items,
   targets: kinds.Upstream.spec.properties?.targets?.items,
   snis: kinds.Certificate.spec.properties?.snis?.items,
 };

@@ -4,6 +4,11 @@ import type { Declaration, Declarations, SettingsOf } from "./declaration.ts";
 import { findUnknownVariables } from "./environment.ts";
 import { settingKindOf } from "./setting-kinds.ts";
 
+/** A problem with the settings, or with what they select, that the user must fix; the message says what to change. */
+export class SettingsError extends Error {
+  override readonly name = "SettingsError";
+}
+
 /**
  * Returns all violations together; the path of each is the name of its variable. An empty variable counts as unset. A
  * variable that begins with `SLUICE_`, and that neither a Sluice program reads nor Kubernetes sets, is a violation,

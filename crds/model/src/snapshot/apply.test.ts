@@ -92,6 +92,16 @@ for (const [what, before, after, fares] of replaced)
     assert.deepEqual(plugin?._sluice?.unavailable === undefined ? plugin?.config.key_names : ["closed"], fares);
   });
 
+test("a plugin that the process does not have counts in the hash of the snapshot in its pushed form", () => {
+  const put = (config: object) => {
+    const change = { put: { plugins: [{ id: guard, name: "words", config }] }, remove: {} };
+    return applyChange(emptySnapshot, change, CLOSE).value ?? assert.fail();
+  };
+  const [one, same, other] = [put({ word: "a" }), put({ word: "a" }), put({ word: "b" })];
+  assert.deepEqual(one.plugins.get(guard)?.config, {});
+  assert.deepEqual([one.hash === same.hash, one.hash === other.hash], [true, false]);
+});
+
 test("applyChange returns the snapshot itself when nothing changes", () => {
   const changes: readonly Partial<Change>[] = [
     {},
@@ -186,7 +196,7 @@ test("two credentials may have the same key only in disjoint sets of namespaces"
 const clash = (what: string) => `uniqueness violation: ${what} already declared`;
 const missing = (member: string, id: string, to: string) =>
   `${member}: invalid reference '${member.split(".")[1]}: ${id}' (no such entry in '${to}')`;
-const nobody = "11111111-2222-4333-8444-555555555555";
+const guest = "11111111-2222-4333-8444-555555555555";
 
 const refused: readonly [string, Partial<Change>, readonly string[]][] = [
   [
@@ -202,23 +212,23 @@ const refused: readonly [string, Partial<Change>, readonly string[]][] = [
     "references to missing entities",
     {
       put: {
-        routes: [{ name: "y", paths: ["/"], service: { id: nobody } }],
-        plugins: [{ name: "prometheus", service: { id: nobody }, consumer: { id: nobody } }],
-        keyauth_credentials: [{ key: "x", consumer: { id: nobody } }],
+        routes: [{ name: "y", paths: ["/"], service: { id: guest } }],
+        plugins: [{ name: "prometheus", service: { id: guest }, consumer: { id: guest } }],
+        keyauth_credentials: [{ key: "x", consumer: { id: guest } }],
       },
-      endpoints: { [nobody]: [] },
+      endpoints: { [guest]: [] },
     },
     [
-      missing("routes[0].service", nobody, "services"),
-      missing("keyauth_credentials[0].consumer", nobody, "consumers"),
-      missing("plugins[0].service", nobody, "services"),
-      missing("plugins[0].consumer", nobody, "consumers"),
-      `_sluice.endpoints.${nobody}: invalid reference 'endpoints: ${nobody}' (no such entry in 'services')`,
+      missing("routes[0].service", guest, "services"),
+      missing("keyauth_credentials[0].consumer", guest, "consumers"),
+      missing("plugins[0].service", guest, "services"),
+      missing("plugins[0].consumer", guest, "consumers"),
+      `_sluice.endpoints.${guest}: invalid reference 'endpoints: ${guest}' (no such entry in 'services')`,
     ],
   ],
   [
     "an invalid parent, without a further error for its children",
-    { put: { services: [{ id: nobody }], routes: [{ paths: ["/"], service: { id: nobody } }] } },
+    { put: { services: [{ id: guest }], routes: [{ paths: ["/"], service: { id: guest } }] } },
     ["services[0].host: required field missing"],
   ],
   [
@@ -238,9 +248,9 @@ const refused: readonly [string, Partial<Change>, readonly string[]][] = [
     "a name, a key and a plugin's scope that are taken",
     {
       put: {
-        services: [{ id: nobody, name: "s", host: "h" }],
-        keyauth_credentials: [{ id: nobody, key: "k", consumer: { id: consumer } }],
-        plugins: [{ id: nobody, name: "key-auth", route: { id: route } }],
+        services: [{ id: guest, name: "s", host: "h" }],
+        keyauth_credentials: [{ id: guest, key: "k", consumer: { id: consumer } }],
+        plugins: [{ id: guest, name: "key-auth", route: { id: route } }],
       },
     },
     [
@@ -254,12 +264,12 @@ const refused: readonly [string, Partial<Change>, readonly string[]][] = [
     {
       put: {
         services: [
-          { id: nobody, host: "a" },
-          { id: nobody, host: "b" },
+          { id: guest, host: "a" },
+          { id: guest, host: "b" },
         ],
       },
     },
-    [`services[1]: ${clash(`'services' entity with primary key set to '${nobody}'`)}`],
+    [`services[1]: ${clash(`'services' entity with primary key set to '${guest}'`)}`],
   ],
   [
     "invalid addresses",

@@ -10,9 +10,10 @@ import { type CheckOptions, checkEntity } from "../check/index.ts";
 import type { Change, Document } from "../document.ts";
 import { type Collection, collections, perCollection } from "../entities/index.ts";
 import { canonicalJson } from "../ids.ts";
+import { pluginNamed } from "../plugins/index.ts";
 import type { Snapshot } from "../snapshot.ts";
 import { combineChange } from "./combine-change.ts";
-import { digestOf } from "./compact.ts";
+import { adoptDigest, digestOf } from "./compact.ts";
 import { checkEndpoints } from "./constraints/endpoints.ts";
 import type { Removals } from "./constraints/integrity.ts";
 import { duplicateIdMessage } from "./constraints/uniqueness.ts";
@@ -105,6 +106,7 @@ function checkItems(collection: Collection, { items, held, options }: Items) {
       continue;
     }
     const entity = toStoredEntity(collection, checked.value);
+    if (isMissingHere(collection, raw, entity)) adoptDigest(entity, raw as object);
     const before = held.get(entity.id);
     const twin = puts.get(entity.id);
     if (twin !== undefined) violations.push({ path, message: duplicateIdMessage(collection, entity, twin.entity) });
@@ -123,6 +125,10 @@ const same = (collection: Collection, before: StoredEntity | undefined, now: Sto
  */
 const keepsPrevious = (raw: unknown, before: StoredEntity, now: StoredEntity): boolean =>
   isClosedHere(raw, now) && protectsAlike(before, now);
+
+/** Whether the check closed the plugin because this process does not have a plugin of that name. */
+const isMissingHere = (collection: Collection, raw: unknown, entity: StoredEntity): boolean =>
+  collection === "plugins" && isClosedHere(raw, entity) && pluginNamed(entity.name) === undefined;
 
 const unavailable = ({ _sluice }: Readonly<Record<string, unknown>>): unknown => Object(_sluice).unavailable;
 

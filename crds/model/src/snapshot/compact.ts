@@ -20,6 +20,15 @@ export const compact = (section: Section, value: object): object =>
 
 const digests = new WeakMap<object, string>();
 
+/**
+ * Uses the digest of the pushed form for an entity whose plugin this process does not have. The process does not know
+ * the plugin's defaults and answers 503 in the entity's scope, but its snapshot must have the same hash as the document
+ * that the operator published.
+ */
+export function adoptDigest(stored: object, pushed: object): void {
+  digests.set(stored, hash("sha256", canonicalJson(pushed)));
+}
+
 /** SHA-256 of the compact value's canonical JSON, in hex. Cached per object, which must therefore be frozen. */
 export function digestOf(section: Section, value: object): string {
   let digest = digests.get(value);

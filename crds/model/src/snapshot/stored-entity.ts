@@ -1,7 +1,8 @@
-/** Entities as a snapshot stores them: frozen, and credentials with the hash of their key instead of the key. */
+/** Entities as a snapshot stores them: frozen, with hashes instead of keys of key-auth and passwords of basic-auth. */
 import { hash } from "node:crypto";
 import type { Violation } from "@sluice/plugin-sdk";
-import type { Collection } from "../entities/index.ts";
+import { documentPassword } from "../entities/credentials/basic-auth.ts";
+import { type Collection, entities, isSecretLookup } from "../entities/index.ts";
 
 /** Any entity of a snapshot, as a record of its members. */
 export type StoredEntity = Readonly<Record<string, unknown>> & { readonly id: string };
@@ -14,14 +15,22 @@ export interface EntityPut {
 
 export function toStoredEntity(collection: Collection, { _sluice: extras, ...entity }: StoredEntity): StoredEntity {
   const held = Object.keys(extras ?? {}).length === 0 ? entity : { ...entity, _sluice: extras };
-  return freezeDeep(collection === "keyauth_credentials" ? hashKey(held) : held);
+  if (isSecretLookup(collection)) return freezeDeep(hashSecret(collection, held));
+  return freezeDeep(collection === "basicauth_credentials" ? hashPassword(held) : held);
 }
 
-/** Nodes get the SHA-256 of keys, never keys. */
-function hashKey(credential: StoredEntity): StoredEntity {
-  if (typeof credential.key !== "string") return credential;
+/** Of a secret by which requests name their credential, nodes get the SHA-256 and never the secret. */
+function hashSecret(collection: Collection, credential: StoredEntity): StoredEntity {
+  const lookup = entities[collection].credential?.lookup ?? "";
+  const secret = credential[lookup];
+  if (typeof secret !== "string") return credential;
   const extras = credential._sluice as object | undefined;
-  return { ...credential, key: null, _sluice: { ...extras, key_hash: hash("sha256", credential.key) } };
+  return { ...credential, [lookup]: null, _sluice: { ...extras, key_hash: hash("sha256", secret) } };
+}
+
+function hashPassword(credential: StoredEntity): StoredEntity {
+  const password = documentPassword(referencedId(credential, "consumer") ?? "", String(credential.password));
+  return { ...credential, password };
 }
 
 export const referencedId = (entity: object, member: string): string | undefined =>

@@ -9,8 +9,21 @@ export interface ExchangeConsumer {
 
 export interface ExchangeCredential {
   readonly id: string;
-  /** The owner. */
+  /** The consumer that owns the credential. */
   readonly consumer: { readonly id: string };
+}
+
+/** The credentials of each collection. Of API keys and passwords, which requests contain, nodes store only hashes. */
+export interface ExchangeCredentials {
+  readonly keyauth_credentials: ExchangeCredential;
+  readonly jwt_secrets: ExchangeCredential & {
+    readonly key: string;
+    readonly secret: string | null;
+    readonly rsa_public_key: string | null;
+    readonly algorithm: string;
+  };
+  readonly basicauth_credentials: ExchangeCredential & { readonly username: string; readonly password: string };
+  readonly hmacauth_credentials: ExchangeCredential & { readonly username: string; readonly secret: string };
 }
 
 export interface ExchangeRoute {

@@ -4,7 +4,13 @@
  * It does not depend on the HTTP engine. For a request from an engine, the pipeline creates an exchange and determines
  * the action (answer or forward). The engine performs the action, and reports the head and the end of the response.
  */
-import type { ExchangeConsumer, ExchangeCredential, ExchangeRoute, ExchangeService } from "./entities.ts";
+import type {
+  ExchangeConsumer,
+  ExchangeCredential,
+  ExchangeCredentials,
+  ExchangeRoute,
+  ExchangeService,
+} from "./entities.ts";
 import type { HeaderName } from "./header-name.ts";
 
 /** The connection on which the client sent the request: the same object for all requests of one connection. */
@@ -24,6 +30,15 @@ export interface ExchangeRequest {
   readonly path: string;
   /** The query as the client sent it, with bytes above ASCII encoded, and with its `?`; "" when there is none. */
   readonly query: string;
+  /** The path as the client sent it, with bytes above ASCII encoded. No query. */
+  readonly sentPath: string;
+  /**
+   * Path and query as the client sent them. Bytes above ASCII are characters of Latin-1; if the target is not in origin
+   * form (RFC 9112 section 3.2.1), they are encoded.
+   */
+  readonly sentTarget: string;
+  /** `1.0`, `1.1` or `2`. */
+  readonly httpVersion: string;
   readonly scheme: "http" | "https";
   /** Host as the client sent it, in lower case, with the port if one was sent. */
   readonly host: string;
@@ -89,14 +104,26 @@ export interface DirectResponse {
   readonly message?: string;
   /** Sent unchanged. */
   readonly body?: string;
+  /** Sent as JSON. gRPC clients get it as the message of the status. */
+  readonly json?: Readonly<Record<string, unknown>>;
   /** Reason for the node's log. It names parts of the configuration, which clients must not see. */
   readonly reason?: string;
 }
 
 /** Lookups in the exchange's runtime: plugin instances outlive runtimes, so they must not hold one. */
 export interface Identities {
-  /** The unexpired credential whose key has this SHA-256 (hex), if it grants access to the exchange's route. */
-  credential(keyHash: string): ExchangeCredential | undefined;
+  /**
+   * The unexpired credential that is valid for the exchange's route.
+   *
+   * @param value The key of jwt_secrets, the user name of basicauth_credentials and hmacauth_credentials; for
+   * keyauth_credentials the SHA-256 of the key in hex.
+   */
+  credential<Name extends keyof ExchangeCredentials>(
+    collection: Name,
+    value: string,
+  ): ExchangeCredentials[Name] | undefined;
+  /** The consumer's groups, for the plugin acl. The same list until the groups change. */
+  groups(consumerId: string): readonly { readonly group: string }[];
   consumer(idOrUsername: string): ExchangeConsumer | undefined;
 }
 
@@ -109,6 +136,9 @@ export interface Timings {
   answered?: number;
   ended?: number;
 }
+
+/** A JSON value. */
+export type LogValue = string | number | boolean | null | readonly LogValue[] | { readonly [name: string]: LogValue };
 
 export interface Exchange {
   readonly id: string;
@@ -124,6 +154,8 @@ export interface Exchange {
   /** Set by authentication. */
   consumer: ExchangeConsumer | null;
   credential: ExchangeCredential | null;
+  /** Groups that an authentication plugin found outside Sluice, such as in a directory. Null: none has set any. */
+  authenticatedGroups: readonly string[] | null;
   /** True when the consumer is the anonymous one, for requests without credentials. */
   anonymous: boolean;
   /** Edits of the request's headers for the upstream. */
@@ -132,9 +164,15 @@ export interface Exchange {
   readonly responseHeaders: HeaderEdits;
   /**
    * The values of a header as the upstream would receive them after the edits so far. Identity headers
-   * (`X-Consumer-*` and others) that the client sent are not forwarded and have no values here.
+   * (`X-Consumer-*` and others) that the client sent are not forwarded, so their values are left out.
    */
   upstreamHeaderValues(name: Lowercase<string>): readonly string[];
+  /**
+   * The values of a header of the response after the edits so far, without those headers that the gateway itself adds at
+   * the end. The headers of the response are known in the phases `responseHeaders` and `responseBody` and to body
+   * filters; at other times the result may contain only values that plugins have set.
+   */
+  responseHeaderValues(name: Lowercase<string>): readonly string[];
   /** The method that is sent to the upstream. Initially the client's. */
   upstreamMethod: string;
   /**
@@ -152,6 +190,12 @@ export interface Exchange {
    * one, unless it asks for an upgrade of the protocol.
    */
   replaceBody(body: Buffer): void;
+  /**
+   * Limits the length of the client's body, which still streams. Returns `refusal` if the body is already known to be
+   * longer. Otherwise `refusal` is sent as soon as the body turns out to be longer, and the request to the upstream is
+   * cancelled; if a response has begun by then, it is broken off.
+   */
+  limitBody(limit: number, refusal: DirectResponse): DirectResponse | undefined;
   readonly timings: Timings;
   /** Status of the response; 0 until known, 499 if the client disconnected before a response. */
   readonly status: number;
@@ -159,4 +203,11 @@ export interface Exchange {
   readonly source: "service" | "gateway";
   readonly bytesIn: number;
   readonly bytesOut: number;
+  /** Sets a member of the log record. Dots in the name separate nested members; null removes the member. */
+  setLogField(name: string, value: LogValue): void;
+  /**
+   * The record of the exchange as JSON in the format of Kong's log plugins. To be called only in the log phase.
+   * Authorization headers and API keys are redacted. The first call builds the record.
+   */
+  logRecord(): string;
 }

@@ -48,6 +48,16 @@ export class HeaderEditList implements HeaderEdits {
   #lengths = 0;
   #insists = false;
 
+  /** A new list with the same edits. */
+  copy(): HeaderEditList {
+    const copy = new HeaderEditList();
+    copy.#edits = [...this.#edits];
+    copy.#group = this.#group;
+    copy.#lengths = this.#lengths;
+    copy.#insists = this.#insists;
+    return copy;
+  }
+
   set(name: string | HeaderName, value: string): void {
     this.apply(setHeaderEdit(name, value));
   }

@@ -1,4 +1,4 @@
-/** Converts text from the configuration to a header value. */
+/** Values of headers: writing those of the configuration, and reading Content-Encoding. */
 
 /** Bytes that RFC 9110 5.5 forbids in a header value. */
 const forbidden = (byte: number) => (byte < 0x20 && byte !== 0x09) || byte === 0x7f;
@@ -14,3 +14,7 @@ export function headerValue(text: string): string {
   }
   return value;
 }
+
+/** Whether values of Content-Encoding name a coding, so that the bytes of the body are not text (RFC 9110 8.4). */
+export const isEncoded = (contentEncodings: readonly string[]): boolean =>
+  contentEncodings.some((codings) => codings.split(",").some((coding) => !/^\s*(identity)?\s*$/i.test(coding)));

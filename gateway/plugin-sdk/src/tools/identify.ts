@@ -1,4 +1,4 @@
-/** Sets the consumer of an exchange, and the identity headers to the upstream. */
+/** Sets the consumer of an exchange, and the identity headers for the upstream. */
 
 import type { ExchangeConsumer, ExchangeCredential } from "../exchange/entities.ts";
 import type { Exchange, HeaderEdit, HeaderEditGroup } from "../exchange/exchange.ts";
@@ -9,6 +9,8 @@ export interface AuthenticatedIdentity {
   readonly consumer: ExchangeConsumer;
   /** Null for the anonymous consumer. */
   readonly credential: ExchangeCredential | null;
+  /** The value of X-Credential-Identifier: always the same for one credential. Default: the credential's id. */
+  readonly identifier?: string;
 }
 
 /** A header without a value is removed: the client may have sent it. */
@@ -44,11 +46,11 @@ function consumerEdits(consumer: ExchangeConsumer): readonly HeaderEdit[] {
   return edits;
 }
 
-function groupOf({ consumer, credential }: AuthenticatedIdentity): HeaderEditGroup {
+function groupOf({ consumer, credential, identifier }: AuthenticatedIdentity): HeaderEditGroup {
   if (credential === null) return editGroup([...consumerEdits(consumer), ...ofNobody]);
   let made = ofCredentials.get(credential);
   if (made?.consumer !== consumer) {
-    const own = [edit(CREDENTIAL, credential.id), removeHeaderEdit(ANONYMOUS)];
+    const own = [edit(CREDENTIAL, identifier ?? credential.id), removeHeaderEdit(ANONYMOUS)];
     made = { consumer, group: editGroup([...consumerEdits(consumer), ...own]) };
     ofCredentials.set(credential, made);
   }

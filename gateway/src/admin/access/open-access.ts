@@ -2,9 +2,9 @@
 import { readFile } from "node:fs/promises";
 import { createSecureContext } from "node:tls";
 import type { ClusterAuthorizer, Log } from "@sluice/crds";
+import { SettingsError } from "@sluice/model/serving";
 import type { AccessSettings } from "../../settings/access.ts";
 import { type AdminSettings, adminSettings as names } from "../../settings/admin.ts";
-import { SettingsError } from "../../settings/error.ts";
 import { type Authorizer, createAuthorizer } from "./authorizer.ts";
 import { isLoopbackHost } from "./browser-guard.ts";
 

@@ -7,17 +7,37 @@
  * to. So creating a resource that may refer to others requires permission in all namespaces, too.
  */
 import type { ResourceAttributes } from "@sluice/crds";
-import { type Collection, references } from "@sluice/model";
+import {
+  type Collection,
+  type CredentialCollection,
+  credentialCollections,
+  entitySecrets,
+  type PerCollection,
+  references,
+} from "@sluice/model";
 import { type AdminEndpoint, endpoints } from "../entities/endpoints.ts";
 import { unsupportedRoutes } from "../information/unsupported-endpoints.ts";
 
 type Verb = ResourceAttributes["verb"];
 
-/**
- * The custom resource of each collection; `secret`: a part is in a Secret; `inside`: the entity is a part of the
- * resource.
- */
-const storage: Readonly<Record<Collection, { readonly in: string; readonly secret?: true; readonly inside?: true }>> = {
+interface EntityStorage {
+  /** The custom resource, in the plural. */
+  readonly in: string;
+  /** Whether a part of the entity is in a Secret. */
+  readonly secret?: true;
+  /** Whether the entity is a part of the resource. */
+  readonly inside?: true;
+}
+
+const credentialStorage = Object.fromEntries(
+  credentialCollections.map((collection) => [
+    collection,
+    { in: "consumers", inside: true, ...(entitySecrets[collection].length > 0 && { secret: true }) },
+  ]),
+) as Readonly<Record<CredentialCollection, EntityStorage>>;
+
+/** Where custom resources contain the entities of each collection. */
+const storage: PerCollection<EntityStorage> = {
   certificates: { in: "certificates", secret: true },
   snis: { in: "certificates", inside: true },
   upstreams: { in: "upstreams" },
@@ -25,7 +45,7 @@ const storage: Readonly<Record<Collection, { readonly in: string; readonly secre
   services: { in: "services" },
   routes: { in: "routes" },
   consumers: { in: "consumers" },
-  keyauth_credentials: { in: "consumers", secret: true, inside: true },
+  ...credentialStorage,
   plugins: { in: "plugins" },
 };
 

@@ -2,6 +2,7 @@
  * GET and POST /config with a declarative file: the whole configuration as one document, as in Kong without a database.
  */
 import assert from "node:assert/strict";
+import { hash } from "node:crypto";
 import { after, before, describe, test } from "node:test";
 import { deriveId, readYaml } from "@sluice/model";
 import { type RequestOptions, startAdminRig } from "../testing.ts";
@@ -82,9 +83,9 @@ describe("a document for a read-only file", () => {
     });
   }
 
-  const duplicates = `{"_format_version": "3.0", "acls": [], "services": [],\n "services": [{"name": "last", "host": "a"}]}`;
-  const twice = "2:2: services: duplicate key: this value replaces the one at 1:40, which is ignored";
-  const empty = "acls: ignored: Sluice has no 'acls' yet, and none are given";
+  const duplicates = `{"_format_version": "3.0", "vaults": [], "services": [],\n "services": [{"name": "last", "host": "a"}]}`;
+  const twice = "2:2: services: duplicate key: this value replaces the one at 1:42, which is ignored";
+  const empty = "vaults: ignored: Sluice has no 'vaults' yet, and none are given";
   const warned: readonly (readonly [string, RequestOptions, string])[] = [
     ["YAML", { bytes: Buffer.from(duplicates), headers: [["Content-Type", "text/yaml"]] }, `${twice}; 1:28: ${empty}`],
     ["text in JSON", { json: { config: duplicates } }, `${twice}; 1:28: ${empty}`],
@@ -275,6 +276,54 @@ describe("a document for a read-only file", () => {
     const { body: after } = await rig.ask("GET", "/status");
     assert.notEqual((after as { configuration_hash: string }).configuration_hash, before);
     assert.equal((await push()).status, 304);
+  });
+});
+
+describe("passwords of basic-auth", () => {
+  const ann = { username: "ann", basicauth_credentials: [{ username: "ann", password: "open sesame" }] };
+  const hashed = `$sha256$${hash("sha256", `${deriveId("consumers", "ann")}open sesame`)}`;
+  const posted = { json: { _format_version: "3.0", consumers: [ann] } };
+  let rig: FileRig;
+  before(async () => {
+    rig = await startFileRig(
+      `_format_version: "3.0"
+consumers:
+  - username: ann
+    basicauth_credentials:
+      - username: ann
+        password: open sesame
+`,
+      { SLUICE_FILE_WRITABLE: "true" },
+    );
+  });
+  after(() => rig.close());
+
+  for (const path of ["/basic-auths/ann", "/basic-auths", "/consumers/ann/basic-auth", "/config"]) {
+    test(`are shown as hashes by GET ${path} if the file has them as plain text`, async () => {
+      const { body } = await rig.ask("GET", path);
+      assert.ok(JSON.stringify(body).includes(hashed), JSON.stringify(body));
+      assert.doesNotMatch(JSON.stringify(body), /sesame/);
+    });
+  }
+
+  test("stay as they are in the file if a document has the same ones, as plain text or as the hashes shown", async () => {
+    const { config } = (await rig.ask("GET", "/config")).body as { config: string };
+    const text = rig.text();
+    assert.equal((await rig.ask("POST", "/config?check_hash=1", posted)).status, 304);
+    assert.equal((await rig.ask("POST", "/config?check_hash=1", { json: { config } })).status, 304);
+    assert.equal((await rig.ask("PATCH", "/basic-auths/ann", { json: { password: hashed } })).status, 200);
+    assert.equal(rig.text(), text);
+  });
+
+  test("of a new document are stored and shown as hashes, and do not change if the document is loaded again", async () => {
+    assert.equal((await rig.ask("POST", "/config", { json: { _format_version: "3.0" } })).status, 201);
+    const { status, body } = await rig.ask("POST", "/config", posted);
+    assert.equal(status, 201, JSON.stringify(body));
+    for (const shown of [JSON.stringify(body), rig.text()]) {
+      assert.ok(shown.includes(hashed), shown);
+      assert.doesNotMatch(shown, /sesame/);
+    }
+    assert.equal((await rig.ask("POST", "/config?check_hash=1", posted)).status, 304);
   });
 });
 

@@ -14,12 +14,15 @@ import {
   collections,
   declarativeViolation,
   describeWarnings,
+  documentPassword,
+  type Entities,
   type Entity,
   renderDocument,
   type Violation,
 } from "@sluice/model";
 import type { AdminSettings } from "../../settings/admin.ts";
-import { writesBetween } from "../../stores/difference.ts";
+import { adoptIds, writesBetween } from "../../stores/difference.ts";
+import { withHashedPasswords, withPasswordsAs } from "../../stores/passwords.ts";
 import { type EntityLists, entitiesOf, readAll } from "../../stores/read-all.ts";
 import type { Store, WriteFault } from "../../stores/store.ts";
 import type { AdminContext } from "../context.ts";
@@ -67,7 +70,7 @@ export function configRoutes(config: ConfigOptions): readonly AdminRoute[] {
 
   const GET = async (): Promise<AdminResponse> => {
     if (settings.store === "database") throw withDatabase();
-    return { status: 200, body: { config: renderDocument({ _format_version: "3.0", ...(await readAll(store)) }) } };
+    return { status: 200, body: { config: renderDocument({ _format_version: "3.0", ...(await readShown(store)) }) } };
   };
   return [{ url: "/config", handlers: { GET, POST: post } }];
 }
@@ -94,7 +97,7 @@ async function load(
   const { steps, effects, programmed } = await replaceAll(store, after, { plan: false });
   if (steps.length === 0 && checkHash) return { status: 304 };
   const headers = await warnings(effects.flat());
-  return { status: 201, headers, body: byId(await readAll(store)), ...(programmed && { programmed }) };
+  return { status: 201, headers, body: byId(await readShown(store)), ...(programmed && { programmed }) };
 }
 
 /**
@@ -105,7 +108,9 @@ const replaceAll = (store: Store, after: EntityLists, { plan }: { readonly plan:
   performWrites(
     store,
     async () => {
-      const writes = writesBetween(await readAll(store), after, { now: timestampFor("services") });
+      const before = await readAll(store);
+      const hashed = await withHashedPasswords(before, adoptIds(before, after), hashOfDocument);
+      const writes = writesBetween(before, hashed, { now: timestampFor("services") });
       return writes.map((write) => ({
         writes: [write],
         attempt: { verb: write.op === "replace" ? "update" : write.op, collection: write.collection, by: undefined },
@@ -114,6 +119,16 @@ const replaceAll = (store: Store, after: EntityLists, { plan }: { readonly plan:
     },
     { plan, force: false, whole: !plan },
   );
+
+/**
+ * A fast hash, as in Kong without a database: Kong's ingress controller reads the passwords as plain text from Secrets,
+ * and sends all of them at each change.
+ */
+const hashOfDocument = ({ consumer, password }: Entities["basicauth_credentials"]): string =>
+  documentPassword(consumer.id, password);
+
+/** The entities as the admin API shows them. */
+const readShown = async (store: Store): Promise<EntityLists> => withPasswordsAs(documentPassword, await readAll(store));
 
 /** A timeout does not stop the load: a write that may have been done cannot be revoked. */
 function withTimeout(timeout: number, loaded: Promise<AdminResponse>): Promise<AdminResponse> {

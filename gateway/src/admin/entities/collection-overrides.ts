@@ -2,15 +2,22 @@
 import { randomInt, randomUUID } from "node:crypto";
 import {
   type Collection,
-  type Credential,
+  type CredentialCollection,
+  credentialCollections,
+  documentPassword,
+  type Entities,
   type Entity,
+  entities,
+  isConsumerBound,
   type Plugin,
   type Service,
+  type Violation,
   withDeprecated,
 } from "@sluice/model";
+import { passwordToStore, scryptPassword } from "../../stores/passwords.ts";
 import { unstorableReason } from "../../stores/unstorable-text.ts";
 import type { RawMembers } from "../http/decode-body.ts";
-import { badRequest } from "../http/errors.ts";
+import { badRequest, invalidEntity } from "../http/errors.ts";
 import type { EntityOperations, PrepareOptions } from "../requests.ts";
 import { certificates } from "./certificates.ts";
 import { presentAll } from "./operations.ts";
@@ -23,24 +30,65 @@ const randomKey = (): string => Array.from({ length: KEY_LENGTH }, () => ALPHABE
 
 const now = (): number => Math.floor(Date.now() / 1000);
 
-/** Credentials: a missing key is generated, and `ttl` is counted from now. */
-const credentials = (): Partial<EntityOperations> => ({
-  prepare: (raw, how) => withLife(how.isPartial ? raw : withKey(raw, how), how.before),
+/** Credentials: missing keys and secrets are generated, and `ttl` is counted from now. */
+const credentials = (collection: CredentialCollection): Partial<EntityOperations> => ({
+  prepare: (raw, how) => withLife(how.isPartial ? raw : withGenerated(collection, raw, how), how.before),
 
   /** Shows `ttl` as the remaining seconds; leaves it out for a key that does not expire. */
   async present(entity) {
-    const { ttl, ...members } = entity as Credential;
+    if (!("ttl" in entity)) return { ...entity };
+    const { ttl, ...members } = entity;
     if (ttl === null) return members;
     return { ...members, ttl: Math.max(0, members.created_at + ttl - now()) };
   },
 });
 
 /** The id is never derived from the key: ids appear in headers and logs. */
-const withKey = (raw: RawMembers, { before }: PrepareOptions): RawMembers => ({
-  ...raw,
-  key: raw.key ?? randomKey(),
-  id: raw.id ?? before?.id ?? randomUUID(),
-});
+function withGenerated(collection: CredentialCollection, raw: RawMembers, { before }: PrepareOptions): RawMembers {
+  const generated = entities[collection].credential?.generated ?? [];
+  const secrets = generated.filter((member) => (raw[member] ?? null) === null).map((member) => [member, randomKey()]);
+  return { ...raw, ...Object.fromEntries(secrets), id: raw.id ?? before?.id ?? randomUUID() };
+}
+
+type BasicAuthCredential = Entities["basicauth_credentials"];
+
+/** Passwords are stored as hashes. As in Kong, responses contain the hash. */
+function basicAuthCredentials(derived: EntityOperations): Partial<EntityOperations> {
+  const general = { ...derived, ...credentials("basicauth_credentials") };
+  return {
+    ...general,
+    async prepare(raw, how) {
+      const { password } = raw;
+      const prepared = await general.prepare(raw, how);
+      if (typeof password !== "string" || password === "") return prepared;
+      const before = how.before as BasicAuthCredential | null;
+      const write = { given: password, before, keepsConsumer: false, hash: scryptPassword };
+      return { ...prepared, password: await passwordToStore(write) };
+    },
+
+    async present(entity, store) {
+      const { consumer, password } = entity as BasicAuthCredential;
+      return { ...(await general.present(entity, store)), password: documentPassword(consumer.id, password) };
+    },
+
+    /** Refuses another consumer without a new password if the stored hash is valid only for the present consumer. */
+    async change(call) {
+      const before = (await resolveUrl(call)).entity as BasicAuthCredential | null;
+      const prepared = await derived.change(call);
+      const [write] = prepared.writes;
+      const after = (write?.op === "replace" ? write.entity : null) as BasicAuthCredential | null;
+      const isMoved = before?.consumer.id !== after?.consumer.id && before?.password === after?.password;
+      if (isMoved && isConsumerBound(after?.password ?? "")) throw invalidEntity([NEEDS_PASSWORD]);
+      return prepared;
+    },
+  };
+}
+
+/** Kong's message. */
+const NEEDS_PASSWORD: Violation = {
+  path: ["@entity"],
+  message: "all or none of these fields must be set: 'password', 'consumer.id'",
+};
 
 /** Clients count `ttl` from now; entities count it from their creation. */
 function withLife(raw: RawMembers, before: Entity | null): RawMembers {
@@ -77,8 +125,8 @@ const plugins = (): Partial<EntityOperations> => ({
  * unchanged. Null and [] remove the headers.
  */
 const services = ({ prepare }: EntityOperations): Partial<EntityOperations> => ({
-  prepare(raw, how) {
-    const prepared = prepare(raw, how);
+  async prepare(raw, how) {
+    const prepared = await prepare(raw, how);
     const before = how.before as Service | null;
     if (how.isPartial || !before || Object.hasOwn(prepared, "upstream_headers")) return prepared;
     return { ...prepared, upstream_headers: before.upstream_headers };
@@ -101,7 +149,8 @@ export const collectionOverrides: Partial<
 > = {
   certificates,
   consumers,
-  keyauth_credentials: credentials,
+  ...Object.fromEntries(credentialCollections.map((collection) => [collection, () => credentials(collection)])),
+  basicauth_credentials: basicAuthCredentials,
   plugins,
   services,
   targets,

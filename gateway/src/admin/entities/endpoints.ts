@@ -21,11 +21,6 @@ export interface ReferenceEndpoint {
   readonly holder: { readonly collection: Collection; readonly member: string };
 }
 
-/** Collections whose URL segment differs from the name. */
-const segments: Partial<Record<Collection, { readonly top: string; readonly nested: string }>> = {
-  keyauth_credentials: { top: "key-auths", nested: "key-auth" },
-};
-
 /**
  * Collections for which Kong has no URLs of references: the certificate of a server name is found as
  * `/certificates/:entity`, where `:entity` is the server name.
@@ -33,17 +28,17 @@ const segments: Partial<Record<Collection, { readonly top: string; readonly nest
 const withoutForeign: ReadonlySet<Collection> = new Set(["snis"]);
 
 export const endpoints: readonly AdminEndpoint[] = collections.flatMap((collection): readonly AdminEndpoint[] => {
-  const top = `/${segments[collection]?.top ?? collection}`;
+  const top = `/${entities[collection].credential?.segments.top ?? collection}`;
   const nested = nestedLists[collection].flatMap(({ child, member }): readonly AdminEndpoint[] => {
-    const url = `${top}/:entity/${segments[child]?.nested ?? child}`;
+    const url = `${top}/:entity/${entities[child].credential?.segments.nested ?? child}`;
     const parent = { collection, member };
     return [
       { kind: "list", url, collection: child, parent },
       { kind: "one", url: `${url}/:child`, collection: child, parent },
     ];
   });
-  // Names are only unique within a parent: there is no lookup by name alone.
-  if (entities[collection].within !== undefined) return nested;
+  // As in Kong, targets are found below their upstream only.
+  if (collection === "targets") return nested;
   const foreign = references[collection].map(
     ({ member, to }): ReferenceEndpoint => ({
       kind: "foreign",

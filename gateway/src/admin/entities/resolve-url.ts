@@ -74,7 +74,10 @@ async function resolveEntityUrl(call: EntityRequest, { collection }: EntityEndpo
   const { store, params } = call;
   const parent = await resolveParent(call);
   const lookup = await lookupForSegment(store, collection, (parent ? params.child : params.entity) ?? "");
-  const within = parent && entities[collection].within === parent.member && !("id" in lookup) ? { within: parent } : {};
+  const isNameWithin = entities[collection].within !== undefined && !("id" in lookup);
+  // A name that is unique only within a parent finds nothing without the parent.
+  if (isNameWithin && parent === undefined) throw notFound();
+  const within = isNameWithin && parent ? { within: parent } : {};
   const by = { ...lookup, ...within };
   const entity: Entity | null = await store.find(collection, by);
   const says = {

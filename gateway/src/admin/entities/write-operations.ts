@@ -13,7 +13,7 @@ import { lookupForSegment, resolveParent, resolveUrl, type UrlTarget } from "./r
 export async function createEntity(operations: EntityOperations, call: EntityRequest): Promise<PreparedWrite> {
   const { collection } = call.endpoint;
   const parent = await resolveParent(call);
-  const raw = operations.prepare(call.body(), { before: null, isPartial: false });
+  const raw = await operations.prepare(call.body(), { before: null, isPartial: false });
   const owned = { ...raw, ...(parent && { [parent.member]: { id: parent.id } }), ...updatedAtNow(collection) };
   const given = await resolveReferences(owned, call);
   const entity = await withFreeId(call, given, checkedEntity(call, given));
@@ -35,7 +35,7 @@ export async function upsertEntity(operations: EntityOperations, call: EntityReq
   const place = await resolveUrl(call);
   const before = place.entity;
   await requirePreconditions(conditions, () => before && tagOf(operations, call, before));
-  const raw = operations.prepare(call.body(), { before, isPartial: false });
+  const raw = await operations.prepare(call.body(), { before, isPartial: false });
   const says = { ...raw, ...place.members, ...updatedAtNow(collection) };
   const named = before ? { ...says, id: before.id, created_at: raw.created_at ?? before.created_at } : says;
   const given = await resolveReferences(named, call);
@@ -91,7 +91,7 @@ export async function changeEntity(operations: EntityOperations, call: EntityReq
   if (!before || place.hasOtherParent) throw notFound();
   await requirePreconditions(call.preconditions, () => tagOf(operations, call, before));
   const plugin = collection === "plugins" && "name" in before ? (before.name ?? undefined) : undefined;
-  const raw = operations.prepare(call.body(plugin === undefined ? {} : { plugin }), { before, isPartial: true });
+  const raw = await operations.prepare(call.body(plugin === undefined ? {} : { plugin }), { before, isPartial: true });
   const named = await resolveReferences(raw, call);
   const merged = { ...mergeEntity(collection, before, named), id: before.id, ...updatedAtNow(collection) };
   const entity = checkedEntity(call, merged);

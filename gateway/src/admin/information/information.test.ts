@@ -19,6 +19,7 @@ const ids = {
   key: "22222222-2222-4222-8222-222222222222",
   target: "33333333-3333-4333-8333-333333333333",
   certificate: "44444444-4444-4444-8444-444444444444",
+  acl: "55555555-5555-4555-8555-555555555555",
 };
 
 /** One entity of each kind, with every reference that it may have. */
@@ -27,7 +28,16 @@ const everything = JSON.stringify({
   certificates: [{ id: ids.certificate, ...pair, snis: [{ name: "base.example" }] }],
   services: [{ name: "base", url: "https://base.example", client_certificate: ids.certificate }],
   routes: [{ name: "base", paths: ["/base"], service: "base" }],
-  consumers: [{ username: "base", keyauth_credentials: [{ id: ids.key, key: "a-key" }] }],
+  consumers: [
+    {
+      username: "base",
+      keyauth_credentials: [{ id: ids.key, key: "a-key" }],
+      jwt_secrets: [{ key: "issuer", secret: "s" }],
+      basicauth_credentials: [{ username: "ann", password: "s" }],
+      hmacauth_credentials: [{ username: "ann", secret: "s" }],
+      acls: [{ id: ids.acl, group: "admins" }],
+    },
+  ],
   plugins: [
     { id: ids.plugin, name: "rate-limiting", config: { minute: 5 }, service: "base", route: "base", consumer: "base" },
   ],
@@ -51,6 +61,13 @@ const filling: Readonly<Record<string, string>> = {
   plugins: ids.plugin,
   "key-auths": ids.key,
   "key-auth": ids.key,
+  jwts: "issuer",
+  jwt: "issuer",
+  "basic-auths": "ann",
+  "basic-auth": "ann",
+  "hmac-auths": "ann",
+  "hmac-auth": "ann",
+  acls: ids.acl,
   targets: ids.target,
   address: "10.0.0.1:80",
   tag: "blue",
@@ -119,10 +136,9 @@ describe("the information of the admin listener", () => {
   test("does not list URLs of features that only Kong has", async () => {
     const { data } = (await told("/endpoints")) as unknown as { data: string[] };
     for (const url of [
-      "/acls",
       "/vaults",
       "/consumer_groups",
-      "/consumers/{consumers}/jwt",
+      "/consumers/{consumers}/oauth2",
       "/routes/{routes}/filter-chains",
     ])
       assert.ok(!data.includes(url), url);

@@ -28,7 +28,10 @@ async function detailsOf({ node, version, settings, store, address, proxies }: A
     timers: { running: 0, pending: 0 },
     plugins: {
       available_on_server: Object.fromEntries(
-        pluginNames().map((name) => [name, { version, priority: pluginNamed(name)?.priority }]),
+        pluginNames().map((name) => {
+          const { version, priority } = pluginNamed(name) ?? {};
+          return [name, { version, priority }];
+        }),
       ),
       enabled_in_cluster: await pluginsInUse(store),
     },

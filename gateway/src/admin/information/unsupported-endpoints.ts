@@ -9,12 +9,8 @@ import { HttpError } from "../http/errors.ts";
 /** By the first segment of their URLs: the feature that is missing. */
 const top: Readonly<Record<string, string>> = {
   ca_certificates: "CA certificates: upstreams are verified with those that the gateway's machine trusts",
-  "hmac-auths": "the plugin hmac-auth",
-  jwts: "the plugin jwt",
-  "basic-auths": "the plugin basic-auth",
   oauth2: "the plugin oauth2",
   oauth2_tokens: "the plugin oauth2",
-  acls: "the plugin acl",
   "mtls-auths": "the plugin mtls-auth",
   consumer_groups: "consumer groups",
   vaults: "vaults: config takes secrets from Kubernetes Secrets",
@@ -30,11 +26,7 @@ const top: Readonly<Record<string, string>> = {
 
 /** Below a supported collection. */
 const nested: readonly (readonly [parent: string, segment: string, what: string])[] = [
-  ["consumers", "hmac-auth", "the plugin hmac-auth"],
-  ["consumers", "jwt", "the plugin jwt"],
-  ["consumers", "basic-auth", "the plugin basic-auth"],
   ["consumers", "oauth2", "the plugin oauth2"],
-  ["consumers", "acls", "the plugin acl"],
   ["consumers", "mtls-auth", "the plugin mtls-auth"],
   ["consumers", "consumer_groups", "consumer groups"],
   ["services", "filter-chains", "WebAssembly filters"],

@@ -1,5 +1,13 @@
 /** Finds the members that differ between two versions of an entity. */
-import { type Collection, canonicalJson, entities, pluginNamed, type SchemaNode } from "@sluice/model";
+import {
+  type Collection,
+  canonicalJson,
+  entities,
+  entitySecrets,
+  type PerCollection,
+  pluginNamed,
+  type SchemaNode,
+} from "@sluice/model";
 
 export interface MemberChange {
   /** Members of nested records are separated by dots: `config.minute`. */
@@ -14,9 +22,8 @@ type Members = Readonly<Record<string, unknown>>;
 const derivedMembers: ReadonlySet<string> = new Set(["updated_at", "_sluice"]);
 
 const SECRET = "[redacted]";
-const secrets: { readonly [Name in Collection]?: readonly string[] } = {
-  keyauth_credentials: ["key"],
-  certificates: ["key", "key_alt"],
+const secrets: PerCollection<readonly string[]> = {
+  ...entitySecrets,
   plugins: ["config.redis.password"],
   services: ["upstream_headers"],
 };
@@ -25,7 +32,7 @@ const secrets: { readonly [Name in Collection]?: readonly string[] } = {
 export const changesBetween = (collection: Collection, before: object, after: object): readonly MemberChange[] =>
   difference(before as Members, after as Members, "")
     .filter(({ member }) => !derivedMembers.has(member))
-    .map((change) => (secrets[collection]?.includes(change.member) ? redact(change) : change));
+    .map((change) => (secrets[collection].includes(change.member) ? redact(change) : change));
 
 /** A secret is shown as set or unset, without its value. */
 const redact = ({ member, before, after }: MemberChange): MemberChange => ({

@@ -82,12 +82,19 @@ describe("a plan", () => {
         instance_name: "limit",
         config: { minute: 1, policy: "redis", redis: { host: "r", password } },
       });
-    const before = { keyauth_credentials: [key("secret-one")], plugins: [limit("secret-two")] };
-    const after = { keyauth_credentials: [key("secret-three")], plugins: [limit("secret-four")] };
+    const named = { username: "bob", consumer: { id: bob.id } };
+    const secretsOf = (word: string) => ({
+      keyauth_credentials: [key(`secret-${word}-1`)],
+      jwt_secrets: [made("jwt_secrets", { key: "bob", secret: `secret-${word}-2`, consumer: { id: bob.id } })],
+      basicauth_credentials: [made("basicauth_credentials", { ...named, password: `secret-${word}-3` })],
+      hmacauth_credentials: [made("hmacauth_credentials", { ...named, secret: `secret-${word}-4` })],
+      plugins: [limit(`secret-${word}-5`)],
+    });
+    const [before, after] = [secretsOf("one"), secretsOf("two")];
     for await (const plan of [planBetween(before, after), planBetween({}, after), planBetween(before, {})]) {
       assert.doesNotMatch(JSON.stringify(plan), /secret-/);
     }
-    assert.equal((await planBetween(before, after)).changed.length, 2);
+    assert.equal((await planBetween(before, after)).changed.length, 5);
   });
 });
 

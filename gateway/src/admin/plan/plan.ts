@@ -8,7 +8,7 @@
  * | deleted | entities, with dependents that are removed too |
  * | requests | sample requests that a different route or service would answer |
  */
-import { type Collection, type Entity, entityNameOf, type Route, type Service } from "@sluice/model";
+import { type Collection, type Entity, entityNameOf, isSecretLookup, type Route, type Service } from "@sluice/model";
 import { readPages } from "../../stores/read-all.ts";
 import type { Effect } from "../../stores/store.ts";
 import type { EntityReader } from "../requests.ts";
@@ -60,7 +60,7 @@ function combineEffects(effects: readonly Effect[]): readonly EntityPair[] {
 const named = (collection: Collection, entity: Entity): EntityLabel => ({
   collection,
   id: entity.id,
-  name: collection === "keyauth_credentials" ? null : (entityNameOf(collection, entity) ?? null),
+  name: isSecretLookup(collection) ? null : (entityNameOf(collection, entity) ?? null),
 });
 
 /** The differences; an entity that is written unchanged is left out. */

@@ -13,13 +13,13 @@ export interface KongSchema {
 const made: ReadonlySet<string> = new Set(["id", "created_at", "updated_at"]);
 
 export function entitySchema(collection: Collection): KongSchema {
-  const { schema, unique } = entities[collection];
+  const { schema, unique, credential } = entities[collection];
   const { properties } = schema;
   return {
     fields: Object.entries(properties).map(([name, member]) => ({
       [name]: {
         ...(isOpen(member) ? { type: "record", abstract: true, required: true } : fieldOf(member)),
-        ...((made.has(name) || isKey(collection, name)) && { auto: true }),
+        ...((made.has(name) || credential?.generated.includes(name)) && { auto: true }),
         ...(name.endsWith("_at") && { timestamp: true }),
         ...(unique.includes(name) && { unique: true }),
       },
@@ -47,8 +47,6 @@ export function kongPluginSchema(plugin: string): KongSchema | null {
     entity_checks: kongChecks,
   };
 }
-
-const isKey = (collection: Collection, name: string): boolean => collection === "keyauth_credentials" && name === "key";
 
 /** Whether the form of the member depends on another member, as that of a plugin's config does. */
 const isOpen = ({ type, properties, additionalProperties }: SchemaNode): boolean =>

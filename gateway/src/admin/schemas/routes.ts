@@ -44,13 +44,13 @@ function showPlugin(name: string): AdminResponse {
 }
 
 /** Checks like a POST, but without the store: a reference by name is as valid as one by id. */
-function validate(
+async function validate(
   collection: Collection,
   { headers, bytes }: AdminRequest,
   { database = false }: Pick<Store, "database">,
-): AdminResponse {
+): Promise<AdminResponse> {
   const body = decodeBody({ contentType: headers["content-type"], bytes }, collection);
-  const { snis, ...rest } = operations[collection].prepare(body, { before: null, isPartial: false });
+  const { snis, ...rest } = await operations[collection].prepare(body, { before: null, isPartial: false });
   const given = collection === "certificates" ? rest : { ...rest, ...(snis !== undefined && { snis }) };
   const { violations } = checkEntity(collection, withIds(collection, given), {
     now: timestampFor(collection),

@@ -1,9 +1,10 @@
 import assert from "node:assert/strict";
 import { execFileSync } from "node:child_process";
+import { hash } from "node:crypto";
 import { mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { type TestContext, test } from "node:test";
-import { loadText, readArguments, readSettings } from "@sluice/model";
+import { deriveId, loadText, readArguments, readSettings } from "@sluice/model";
 import { pino } from "pino";
 import { temporaryFolder } from "../../../../tools/process/index.ts";
 import { CommandError, Misused } from "../command.ts";
@@ -134,12 +135,12 @@ test("parse reports every error with its position", async (context) => {
 });
 
 test("parse reports members without effect", async (context) => {
-  const { config } = desk(context, { "a.yml": `acls: []\n${kong}_workspace: default\n_workspace: other\n` });
+  const { config } = desk(context, { "a.yml": `vaults: []\n${kong}_workspace: default\n_workspace: other\n` });
   const end = kong.split("\n").length;
   assert.equal(
     await config("parse a.yml"),
     [
-      "warning: a.yml:1:1: acls: ignored: Sluice has no 'acls' yet, and none are given",
+      "warning: a.yml:1:1: vaults: ignored: Sluice has no 'vaults' yet, and none are given",
       `warning: a.yml:${end + 2}:1: _workspace: duplicate key: this value replaces the one at ${end + 1}:1, which is ignored`,
       `warning: a.yml:${end + 2}:1: _workspace: ignored: it tells decK which workspace to use, and Sluice has only one`,
       "parse successful\n",
@@ -186,11 +187,11 @@ test("import creates and changes entities, prints their number, and deletes noth
   const env = { SLUICE_STORE: "file", SLUICE_FILE: path("store.yml"), SLUICE_FILE_WRITABLE: "on" };
   const counts = (lines: readonly string[]) => `import successful\n${lines.map((line) => `  ${line}\n`).join("")}`;
   const created = [
-    "services             ",
-    "routes               ",
-    "consumers            ",
-    "keyauth_credentials  ",
-    "plugins              ",
+    "services              ",
+    "routes                ",
+    "consumers             ",
+    "keyauth_credentials   ",
+    "plugins               ",
   ];
   assert.equal(
     await config("import a.yml", env),
@@ -199,7 +200,7 @@ test("import creates and changes entities, prints their number, and deletes noth
   assert.equal(
     await config("db_import b.yml", env),
     counts([
-      "upstreams            1 created, 0 changed, 0 unchanged",
+      "upstreams             1 created, 0 changed, 0 unchanged",
       ...created.map((name) =>
         name.startsWith("routes")
           ? `${name}0 created, 1 changed, 0 unchanged`
@@ -207,12 +208,51 @@ test("import creates and changes entities, prints their number, and deletes noth
       ),
     ]),
   );
-  assert.match(await config("import a.yml", env), /routes {15}0 created, 1 changed/);
+  assert.match(await config("import a.yml", env), /routes {16}0 created, 1 changed/);
   assert.equal(await config("db_export c.yml", env), "c.yml is written\n");
   assert.equal(statSync(path("c.yml")).mode & 0o777, 0o600);
   assert.match(read("c.yml"), /upstreams:\n {2}- name: up\n/);
   assert.equal(await config("export -", env), read("c.yml"));
   assert.equal(loadText(read("c.yml")).value?.snapshot.hash, loadText(read("store.yml")).value?.snapshot.hash);
+});
+
+const withPasswords = `_format_version: "3.0"
+consumers:
+  - username: ann
+    basicauth_credentials:
+      - username: ann
+        password: open sesame
+      - username: imported
+        password: 0123456789abcdef0123456789abcdef01234567
+`;
+
+test("import stores hashes of passwords, and a repeated import changes nothing", async (context) => {
+  const { config, path, read } = desk(context, {
+    "a.yml": withPasswords,
+    "b.yml": withPasswords.replace("open sesame", "another"),
+    "store.yml": '_format_version: "3.0"\n',
+  });
+  const env = { SLUICE_STORE: "file", SLUICE_FILE: path("store.yml"), SLUICE_FILE_WRITABLE: "on" };
+  assert.match(await config("import a.yml", env), /basicauth_credentials 2 created/);
+  const stored = read("store.yml");
+  assert.match(stored, /username: ann\n +password: \$scrypt\$/);
+  assert.match(stored, /password: "?0123456789abcdef0123456789abcdef01234567/);
+  assert.doesNotMatch(stored, /sesame/);
+  assert.match(await config("import a.yml", env), /basicauth_credentials 0 created, 0 changed, 2 unchanged/);
+  assert.equal(read("store.yml"), stored);
+  assert.match(await config("import b.yml", env), /basicauth_credentials 0 created, 1 changed, 1 unchanged/);
+});
+
+test("export writes plain passwords as Kong stores them, and its import into the same store changes nothing", async (context) => {
+  const { config, path, read } = desk(context, { "store.yml": withPasswords });
+  const env = { SLUICE_STORE: "file", SLUICE_FILE: path("store.yml"), SLUICE_FILE_WRITABLE: "on" };
+  await config("export out.yml", env);
+  const hashed = hash("sha1", `open sesame${deriveId("consumers", "ann")}`);
+  assert.match(read("out.yml"), /^_transform: false$/m);
+  assert.match(read("out.yml"), new RegExp(`password: "?${hashed}`));
+  assert.doesNotMatch(read("out.yml"), /sesame/);
+  assert.match(await config("import out.yml", env), /basicauth_credentials 0 created, 0 changed, 2 unchanged/);
+  assert.equal(read("store.yml"), withPasswords);
 });
 
 test("import into a folder of resources removes the marks of its batch from them before it ends", async (context) => {

@@ -1,8 +1,9 @@
 /** `sluice config import` and `export`: copy entities between a declarative file and a store. */
 import { collections, describeViolation, entities, entityNameOf, type LoadedText } from "@sluice/model";
-import { writesBetween } from "../../stores/difference.ts";
+import { adoptIds, writesBetween } from "../../stores/difference.ts";
 import { declarativeText } from "../../stores/file/export.ts";
 import { openStore } from "../../stores/open.ts";
+import { scryptPassword, withHashedPasswords } from "../../stores/passwords.ts";
 import { entitiesOf, readAll } from "../../stores/read-all.ts";
 import type { Write, WriteFault } from "../../stores/store.ts";
 import { CommandError } from "../command.ts";
@@ -19,7 +20,10 @@ export const importFile: ConfigSubcommand = async ({ given, settings, log, print
   const opened = await openStore(storeSettings(settings), log);
   try {
     const before = await readAll(opened.store);
-    const writes = writesBetween(before, wanted, { now: Math.floor(Date.now() / 1000), keep: true });
+    const hashed = await withHashedPasswords(before, adoptIds(before, wanted), ({ password }) =>
+      scryptPassword(password),
+    );
+    const writes = writesBetween(before, hashed, { now: Math.floor(Date.now() / 1000), keep: true });
     if (writes.length > 0) {
       const outcome = await opened.store.write(writes);
       if (outcome.fault) throw refusal(file, { loaded, fault: outcome.fault, write: writes[outcome.index] });
@@ -30,13 +34,16 @@ export const importFile: ConfigSubcommand = async ({ given, settings, log, print
   }
 };
 
+/** Number of characters of the longest name of a collection and a space. */
+const WIDTH = Math.max(...collections.map((collection) => collection.length)) + 1;
+
 function report(writes: readonly Write[], given: (collection: Write["collection"]) => number): string {
   const lines = collections.flatMap((collection) => {
     const count = (op: Write["op"]) => writes.filter((one) => one.op === op && one.collection === collection).length;
     const [created, changed] = [count("create"), count("replace")];
     const unchanged = given(collection) - created - changed;
     if (given(collection) === 0) return [];
-    return [`  ${collection.padEnd(21)}${created} created, ${changed} changed, ${unchanged} unchanged\n`];
+    return [`  ${collection.padEnd(WIDTH)}${created} created, ${changed} changed, ${unchanged} unchanged\n`];
   });
   return `import successful\n${lines.join("")}`;
 }

@@ -1,6 +1,7 @@
 /** `sluice config`: subcommands for declarative files. */
 import type { CommandArguments } from "@sluice/model/serving";
 import { configSettings } from "../../settings/config.ts";
+import { registerConfiguredPlugins } from "../../settings/plugins.ts";
 import { defineCommand } from "../command.ts";
 import { exportFile, importFile } from "./import-export.ts";
 import { init } from "./init.ts";
@@ -80,6 +81,7 @@ export const configCommand = defineCommand({
   settings: configSettings,
   ends: true,
   async run(call) {
+    await registerConfiguredPlugins(call.settings, "schema");
     const [given = ""] = call.given.subcommands;
     await subcommands[nameOf(given)]?.run(call);
     return undefined;

@@ -1,6 +1,9 @@
 /** Translates entities to custom resources, with their keys and certificates in Secrets. Pure. */
 import {
+  type ChildList,
+  type Children,
   certificateSecret,
+  childLists,
   credentialSecret,
   kindOfCollection,
   type Resource,
@@ -11,10 +14,14 @@ import {
 import {
   type Collection,
   collections,
+  credentialCollections,
   type Entities,
   type Entity,
   kinds,
+  type ResourceKind,
   readSpec,
+  referencedId,
+  type SecretRef,
   type Violation,
 } from "@sluice/model";
 import type { EntityLists } from "../../stores/read-all.ts";
@@ -36,11 +43,7 @@ export function toResources(lists: EntityLists, { namespace, class: ofClass }: R
   const resources: Resource[] = [];
   const faults: EntityFaults[] = [];
   const places = new Map<string, ResourceLocation>();
-  const [keys, targets, snis] = [
-    byParent(lists.keyauth_credentials, ({ consumer }) => consumer),
-    byParent(lists.targets, ({ upstream }) => upstream),
-    byParent(lists.snis, ({ certificate }) => certificate),
-  ];
+  const childrenOf = groupChildren(lists);
 
   function make<Name extends ResourceCollection>(collection: Name, entity: Entities[Name], own: object): void {
     const kind = kindOfCollection(collection);
@@ -63,15 +66,24 @@ export function toResources(lists: EntityLists, { namespace, class: ofClass }: R
   for (const certificate of lists.certificates ?? []) {
     const { secret, secretRef } = certificateSecret(certificate, { namespace });
     resources.push(secret);
-    make("certificates", certificate, { secretRef, snis: snis.get(certificate.id) ?? [] });
+    make("certificates", certificate, { secretRef, children: childrenOf("Certificate", certificate.id) });
   }
   for (const consumer of lists.consumers ?? []) {
-    const secrets = (keys.get(consumer.id) ?? []).map((key) => credentialSecret(key, { namespace }));
-    resources.push(...secrets.map(({ secret }) => secret));
-    make("consumers", consumer, { keyAuth: secrets.map(({ entry }) => entry) });
+    const children = childrenOf("Consumer", consumer.id);
+    const secretRefs = new Map<string, SecretRef>();
+    for (const collection of credentialCollections) {
+      for (const credential of children[collection] ?? []) {
+        const made = credentialSecret(collection, credential as never, { namespace });
+        if (made === null) continue;
+        resources.push(made.secret);
+        secretRefs.set(credential.id, made.secretRef);
+      }
+    }
+    make("consumers", consumer, { children, secretRefs });
   }
-  for (const upstream of lists.upstreams ?? [])
-    make("upstreams", upstream, { targets: targets.get(upstream.id) ?? [] });
+  for (const upstream of lists.upstreams ?? []) {
+    make("upstreams", upstream, { children: childrenOf("Upstream", upstream.id) });
+  }
   for (const collection of collections) {
     if (collection !== "services" && collection !== "routes" && collection !== "plugins") continue;
     for (const entity of lists[collection] ?? []) make(collection, entity as never, {});
@@ -92,9 +104,17 @@ function withoutTimes(resource: Resource): Resource {
   return { ...resource, metadata };
 }
 
-function byParent<Child>(
-  children: readonly Child[] = [],
-  parentOf: (child: Child) => { readonly id: string } | null,
-): ReadonlyMap<string, readonly Child[]> {
-  return Map.groupBy(children, (child) => parentOf(child)?.id ?? "");
+/** Returns a function that finds the entities that are entries in the lists of a resource. */
+function groupChildren(lists: EntityLists): (kind: ResourceKind, parentId: string) => Children {
+  const groups = new Map<string, Entity[]>();
+  const keyOf = ({ collection, parent }: ChildList, id: string) => `${collection} ${parent} ${id}`;
+  for (const list of Object.values(childLists).flat()) {
+    for (const child of lists[list.collection] ?? []) {
+      groups.getOrInsertComputed(keyOf(list, referencedId(child, list.parent) ?? ""), () => []).push(child);
+    }
+  }
+  return (kind, parentId) =>
+    Object.fromEntries(
+      childLists[kind].map((list) => [list.collection, groups.get(keyOf(list, parentId)) ?? []]),
+    ) as Children;
 }

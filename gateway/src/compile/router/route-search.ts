@@ -1,6 +1,6 @@
 /** The mutable state of one route lookup. */
 import type { SnapshotRoute } from "@sluice/model";
-import type { CompiledRoute, RoutableRequest } from "../runtime.ts";
+import type { CompiledRoute, PluginChain, RoutableRequest, RouteChains } from "../runtime.ts";
 import type { HostKeyVisitor } from "./host-pattern.ts";
 import type { HostTable } from "./host-table.ts";
 import { type ItemsVisitor, visitPrefixes } from "./radix.ts";
@@ -11,7 +11,8 @@ export interface CompiledRouteSource {
   get(route: SnapshotRoute): CompiledRoute | null;
 }
 
-const noChains = { base: [], identified: () => [] };
+const noPlugins: PluginChain = { steps: [], bodySteps: null, hasLog: false };
+const noChains: RouteChains = { base: noPlugins, identified: () => noPlugins };
 
 /** For lookups of the winning route only: every route takes requests and has no upstream or plugins. */
 export const everyRouteServed: CompiledRouteSource = {

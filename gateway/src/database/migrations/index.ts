@@ -3,6 +3,7 @@ import { baseChanges } from "./base-changes.ts";
 import { baseCounters } from "./base-counters.ts";
 import { baseTables } from "./base-tables.ts";
 import { baseWrite, writeAllFunction } from "./base-write.ts";
+import { credentialTables } from "./credential-tables.ts";
 
 /**
  * One schema migration. Never change a merged one: it does not run again in databases that have its name in the table
@@ -32,4 +33,5 @@ export const migrations: readonly Migration[] = [
     name: "002_key_end",
     up: writeAllFunction("create or replace", "created_at + ttl <= extract(epoch from clock_timestamp()) - 1"),
   },
+  { name: "003_credentials", up: credentialTables },
 ];

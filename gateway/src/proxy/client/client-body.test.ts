@@ -47,3 +47,36 @@ test("a client body holds no data after it was dropped or replaced", () => {
   assert.equal(body.wanted, true);
   assert.equal(body.whole?.toString(), "other");
 });
+
+test("a client body that exceeded a plugin's limit is read further for a plugin with a higher limit", async () => {
+  const body = new ClientBody(null, () => {});
+  const first = body.read(2);
+  body.take(ByteView.of(Buffer.from("abc")));
+  assert.equal(await first, null);
+  const second = body.read(5);
+  body.take(ByteView.of(Buffer.from("de")));
+  body.end("");
+  assert.equal((await second)?.toString(), "abcde");
+  assert.equal(await body.read(4), null);
+});
+
+test("a client body that exceeded a plugin's limit is forwarded as a whole", async () => {
+  const body = new ClientBody(null, () => {});
+  const read = body.read(2);
+  body.take(ByteView.of(Buffer.from("abc")));
+  assert.equal(await read, null);
+  const upstream = sink();
+  body.forwardTo(upstream);
+  body.take(ByteView.of(Buffer.from("de")));
+  body.end("");
+  assert.deepEqual(upstream.got, ["abc", "de", "end"]);
+});
+
+test("a client body that ended after it exceeded a lower limit is returned for a higher limit", async () => {
+  const body = new ClientBody(null, () => {});
+  const first = body.read(2);
+  body.take(ByteView.of(Buffer.from("abc")));
+  body.end("");
+  assert.equal(await first, null);
+  assert.equal((await body.read(5))?.toString(), "abc");
+});

@@ -45,6 +45,10 @@ export class ClientBody {
   #whole: Buffer | null = null;
   #sink: BodySink | null = null;
   #reader: PromiseWithResolvers<void> | null = null;
+  /** Bytes received from the client. */
+  #received = 0;
+  #maximum = Number.MAX_SAFE_INTEGER;
+  #onTooLong: (() => void) | null = null;
 
   /** @param declared Bytes by Content-Length; null without that header. */
   constructor(declared: number | null, onWanted: () => void) {
@@ -77,15 +81,30 @@ export class ClientBody {
   }
 
   /**
-   * Returns the complete body; null if it is longer than `limit` bytes, or if an earlier call found it longer than its
-   * own limit. The body is still forwarded. Rejects with BodyLostError if the client disconnects.
+   * Returns the complete body; null if it is longer than `limit` bytes. The body is still forwarded. Rejects with
+   * BodyLostError if the client disconnects, or if the body exceeds the maximum that was set by `limit()`.
    */
   async read(limit: number): Promise<Buffer | null> {
     if (this.#whole === null) {
-      if ((this.#declared ?? 0) > limit || this.#seen.length > 0) return null;
-      await this.#gather(limit);
+      // An earlier plugin with a lower limit may have read a part of the body already.
+      if ((this.#declared ?? 0) > limit || this.#seenLength > limit) return null;
+      if (this.#ended) this.#whole = this.#takeSeen();
+      else await this.#gather(limit);
     }
     return this.#whole !== null && this.#whole.length <= limit ? this.#whole : null;
+  }
+
+  /**
+   * Sets the maximum length of the client's body. Returns false if the body is already known to be longer. Otherwise
+   * `onTooLong` is called when more bytes than that arrive; from then on nothing is forwarded.
+   */
+  limit(maximum: number, onTooLong: () => void): boolean {
+    if ((this.#declared ?? this.#received) > maximum) return false;
+    if (maximum < this.#maximum) {
+      this.#maximum = maximum;
+      this.#onTooLong = onTooLong;
+    }
+    return true;
   }
 
   /** Sets the bytes to forward instead of the client's body. The rest of the client's body is discarded. */
@@ -132,9 +151,11 @@ export class ClientBody {
   }
 
   take(view: ByteView): void {
-    if (this.#use === "forwarded") this.#give(view);
+    this.#received += view.length;
+    if (this.#received > this.#maximum) this.#exceed();
+    else if (this.#use === "forwarded") this.#give(view);
     else if (this.#use === "gathered") this.#keep(view.keep());
-    else if (this.#use !== "dropped") this.#seen.push(view.keep());
+    else if (this.#use !== "dropped") this.#push(view.keep());
   }
 
   /** Called when all pieces of one read have been passed to `take`. */
@@ -146,8 +167,7 @@ export class ClientBody {
     this.#ended = true;
     this.#trailers = trailers;
     if (this.#use === "gathered") {
-      this.#whole = Buffer.concat(this.#seen);
-      this.#seen = [];
+      this.#whole = this.#takeSeen();
       this.#reader?.resolve();
     }
     this.#sink?.finish(trailers);
@@ -160,14 +180,33 @@ export class ClientBody {
     this.#reader?.reject(new BodyLostError());
   }
 
+  #exceed(): void {
+    const onTooLong = this.#onTooLong;
+    if (onTooLong === null) return;
+    this.#onTooLong = null;
+    this.lose();
+    onTooLong();
+  }
+
   #give(view: ByteView): void {
     this.#begun = true;
     this.#sink?.take(view);
   }
 
-  #keep(piece: Buffer): void {
+  #push(piece: Buffer): void {
     this.#seen.push(piece);
     this.#seenLength += piece.length;
+  }
+
+  #takeSeen(): Buffer {
+    const seen = Buffer.concat(this.#seen);
+    this.#seen = [];
+    this.#seenLength = 0;
+    return seen;
+  }
+
+  #keep(piece: Buffer): void {
+    this.#push(piece);
     if (this.#seenLength <= this.#limit) return;
     this.#use = "held";
     this.#reader?.resolve();

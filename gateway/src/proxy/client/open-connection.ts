@@ -16,6 +16,8 @@ export interface ConnectionPeer {
   readonly serverName: string | null;
   /** Such as TLSv1.3; null without TLS. */
   readonly tlsVersion: string | null;
+  /** OpenSSL's name of the cipher; null without TLS. */
+  readonly tlsCipher: string | null;
 }
 
 export const peerAddressOf = ({ remoteAddress }: Pick<Socket, "remoteAddress">): string =>
@@ -27,11 +29,15 @@ export function peerOf(socket: Socket): ConnectionPeer {
     localAddress: canonicalAddress(socket.localAddress ?? ""),
     port: socket.localPort ?? 0,
   };
-  if (!(socket instanceof TLSSocket)) return { ...address, scheme: "http", serverName: null, tlsVersion: null };
+  if (!(socket instanceof TLSSocket)) {
+    return { ...address, scheme: "http", serverName: null, tlsVersion: null, tlsCipher: null };
+  }
   // False when the client sent no SNI; Node's types declare `servername` for server sockets only as `any`.
   const { servername } = socket as { readonly servername?: string | false };
   const tlsVersion = socket.getProtocol();
-  return { ...address, scheme: "https", serverName: servername ? servername.toLowerCase() : null, tlsVersion };
+  const tlsCipher = socket.getCipher()?.name ?? null;
+  const serverName = servername ? servername.toLowerCase() : null;
+  return { ...address, scheme: "https", serverName, tlsVersion, tlsCipher };
 }
 
 /** A client connection as its listener controls it. */

@@ -8,7 +8,7 @@ import type { ProxyLog } from "../engine.ts";
 import type { AccessResult, Pipeline } from "../pipeline.ts";
 import type { GatewayResponse } from "../response/gateway-response.ts";
 import { errorCodeOf } from "../upstream/failure.ts";
-import type { ForwardPlan, LiveExchange } from "./live-exchange.ts";
+import type { ForwardPlan, LiveExchange, ResponseSender } from "./live-exchange.ts";
 
 /** State shared by all exchanges of a listener. */
 export interface EngineExchangeContext {
@@ -30,7 +30,9 @@ const NOT_MODIFIED = 304;
 /** nginx's status for a client that disconnected before its response. It is logged and counted, but never sent. */
 const CLIENT_CLOSED = 499;
 
-export abstract class EngineExchange<Context extends EngineExchangeContext, UpstreamCall extends Call> {
+export abstract class EngineExchange<Context extends EngineExchangeContext, UpstreamCall extends Call>
+  implements ResponseSender
+{
   protected readonly context: Context;
   protected readonly exchange: LiveExchange;
   protected call: UpstreamCall | null = null;
@@ -41,6 +43,7 @@ export abstract class EngineExchange<Context extends EngineExchangeContext, Upst
   constructor(context: Context, exchange: LiveExchange) {
     this.context = context;
     this.exchange = exchange;
+    exchange.sender = this;
   }
 
   protected abstract callTo(forward: ForwardPlan): UpstreamCall;
@@ -76,12 +79,12 @@ export abstract class EngineExchange<Context extends EngineExchangeContext, Upst
     this.context.pipeline.finish(this.exchange);
   }
 
-  /** Called when the client's body is malformed or does not arrive. */
-  reject(fault: GatewayErrorName): void {
+  /** Called when the client's body is malformed, too long, or does not arrive. */
+  reject(answer: DirectResponse | GatewayErrorName): void {
     if (this.#isOver) return;
     this.call?.abort();
-    if (this.hasBegun) this.breakOff(fault);
-    else this.#answer(fault);
+    if (this.hasBegun) this.breakOff("the body of the request was rejected");
+    else this.#answer(answer);
   }
 
   /** Called when the client accepts data again. */
@@ -92,6 +95,15 @@ export abstract class EngineExchange<Context extends EngineExchangeContext, Upst
   failed(fault: GatewayErrorName, error: Error | null): void {
     this.#reportFailure(error, "failed");
     this.#answer(fault);
+  }
+
+  /** Called when a body filter failed: replaces the response, or aborts it if its head has been sent. */
+  filterFailed(error: unknown): void {
+    if (this.#isOver) return;
+    this.call?.abort();
+    const answer = this.context.pipeline.filterFailed(this.exchange, error);
+    if (this.hasBegun) this.breakOff("a plugin failed");
+    else this.#answer(answer);
   }
 
   broken(error: Error): void {
@@ -131,7 +143,8 @@ export abstract class EngineExchange<Context extends EngineExchangeContext, Upst
   }
 
   #apply(outcome: AccessResult): void {
-    if (this.#isOver) return;
+    // While a plugin waited, the client may have disconnected, or its body may have been rejected.
+    if (this.#isOver || this.hasBegun) return;
     if (outcome.forward === undefined) {
       this.#answer(outcome.answer);
       return;

@@ -2,11 +2,13 @@
 import { randomFillSync } from "node:crypto";
 import type { Consumer, Service, SnapshotCredential, SnapshotRoute } from "@sluice/model";
 import {
+  type DirectResponse,
   type Exchange,
   foldedName,
   HeaderEditList,
   type HeaderEdits,
   type Identities,
+  type LogValue,
   type Timings,
 } from "@sluice/plugin-sdk";
 import type {
@@ -18,8 +20,11 @@ import type {
   ServiceUpstream,
   UpstreamTarget,
 } from "../../compile/runtime.ts";
+import type { GatewayErrorName } from "../../exchange/gateway-errors.ts";
 import { ClientBody } from "../client/client-body.ts";
 import { isIdentityName } from "../headers/header-names.ts";
+import { type ResponseHead, rawHeaderValues } from "../headers/raw-headers.ts";
+import { type LoggedTry, logRecordOf } from "../observability/log-record.ts";
 import type { IncomingRequest } from "./request.ts";
 
 /** Bytes read and written for the exchange so far, counted by the engine. */
@@ -44,6 +49,12 @@ export interface AttemptObserver {
   failed?(exchange: LiveExchange, error: Error): void;
 }
 
+/** Sends the response of an exchange. */
+export interface ResponseSender {
+  /** Sends this response instead of the upstream's, or aborts a response whose head has been sent. */
+  reject(answer: DirectResponse | GatewayErrorName): void;
+}
+
 export class LiveExchange implements Exchange {
   readonly id = newRequestId();
   readonly request: IncomingRequest;
@@ -58,6 +69,7 @@ export class LiveExchange implements Exchange {
   chain: PluginChain;
   consumer: Consumer | null = null;
   credential: SnapshotCredential | null = null;
+  authenticatedGroups: readonly string[] | null = null;
   anonymous = false;
   status = 0;
   source: "service" | "gateway" = "gateway";
@@ -69,15 +81,30 @@ export class LiveExchange implements Exchange {
   /** Target of the last attempt; null before the first one, and when no target was left. */
   target: UpstreamTarget | null = null;
   tries = 0;
+  /** Path and query of the last attempt; null before the first one. */
+  forwardedTarget: string | null = null;
+  /** The head that was sent to the client, if a plugin logs the exchange: its text, or a flat list of headers. */
+  sentHead: string | readonly string[] | null = null;
   /** Id of the exchange's trace; null until it has been determined. */
   traceId: string | null = null;
   /** Null: no access log and no tracing. */
   readonly observer: AttemptObserver | null;
+  /** Set by the engine before the plugins run. */
+  sender: ResponseSender | null = null;
   readonly #traffic: TrafficCounters;
   #upstreamEdits: HeaderEditList | null = null;
   #responseEdits: HeaderEditList | null = null;
+  /** Edits before the response phase, while the response may still be replaced. Undefined: not saved. */
+  #savedEdits: HeaderEditList | null | undefined;
+  /** Head of the response; null while its headers cannot be read. */
+  responseHead: ResponseHead | null = null;
   #removedQuery: Set<string> | null = null;
   #shared: Map<string, string | boolean> | null = null;
+  /** Null until an attempt has failed. */
+  #failedTries: LoggedTry[] | null = null;
+  #logFields: Map<string, LogValue> | null = null;
+  /** Cached text; null until a plugin asks for it, and after a change of a field. */
+  #logRecord: string | null = null;
   upstreamPath: string | null = null;
   /** Null: the client's. */
   #upstreamMethod: string | null = null;
@@ -124,7 +151,8 @@ export class LiveExchange implements Exchange {
   get identities(): Identities {
     const { identities } = this.runtime;
     return {
-      credential: (keyHash) => identities.credential(keyHash, this.compiledRoute.route),
+      credential: (collection, value) => identities.credential(collection, value, this.compiledRoute.route),
+      groups: (consumerId) => identities.acls(consumerId),
       consumer: (idOrUsername) => identities.consumer(idOrUsername),
     };
   }
@@ -151,9 +179,43 @@ export class LiveExchange implements Exchange {
   beginTry(target: UpstreamTarget | null, forward: ForwardPlan): void {
     this.timings.forwarded = performance.now();
     this.target = target;
+    this.forwardedTarget = forward.path;
     if (target === null) return;
     this.tries++;
     if (this.observer !== null) this.observer.tried?.(this, forward);
+  }
+
+  /** Called when the attempt has failed before a response arrived. */
+  failTry(): void {
+    if (this.target === null) return;
+    this.#failedTries ??= [];
+    this.#failedTries.push(this.#lastTry(this.target, true));
+  }
+
+  get loggedTries(): readonly LoggedTry[] {
+    const failed = this.#failedTries ?? [];
+    return this.target === null || failed.length >= this.tries
+      ? failed
+      : [...failed, this.#lastTry(this.target, false)];
+  }
+
+  #lastTry({ host, port }: UpstreamTarget, failed: boolean): LoggedTry {
+    return { started: this.timings.forwarded ?? this.timings.started, host, port, failed };
+  }
+
+  get logFields(): ReadonlyMap<string, LogValue> | null {
+    return this.#logFields;
+  }
+
+  setLogField(name: string, value: LogValue): void {
+    this.#logFields ??= new Map();
+    this.#logFields.set(name, value);
+    this.#logRecord = null;
+  }
+
+  logRecord(): string {
+    this.#logRecord ??= logRecordOf(this);
+    return this.#logRecord;
   }
 
   upstreamHeaderValues(name: Lowercase<string>): readonly string[] {
@@ -161,6 +223,15 @@ export class LiveExchange implements Exchange {
     const edit = edits?.editOf(name);
     const isHidden = edits?.replaces(name) === true || isIdentityName(foldedName(name));
     const sent = isHidden ? [] : this.request.headerValues(name);
+    return edit === undefined ? sent : [...sent, ...edit.values];
+  }
+
+  responseHeaderValues(name: Lowercase<string>): readonly string[] {
+    const edits = this.#responseEdits;
+    const { responseHead } = this;
+    const isHidden = responseHead === null || edits?.replaces(name) === true;
+    const sent = isHidden ? [] : rawHeaderValues(responseHead.headers, name);
+    const edit = edits?.editOf(name);
     return edit === undefined ? sent : [...sent, ...edit.values];
   }
 
@@ -199,6 +270,11 @@ export class LiveExchange implements Exchange {
     for (const name of names) this.#removedQuery.add(name);
   }
 
+  limitBody(limit: number, refusal: DirectResponse): DirectResponse | undefined {
+    const isWithin = this.body === null || this.body.limit(limit, () => this.sender?.reject(refusal));
+    return isWithin ? undefined : refusal;
+  }
+
   replaceBody(body: Buffer): void {
     if (this.body === null) {
       // The head of an upgrade request has no length, so bytes of a body would be read as data of the tunnel.
@@ -207,6 +283,18 @@ export class LiveExchange implements Exchange {
       this.body.end("");
     }
     this.body.replace(body);
+  }
+
+  /** Called before the response phase of a response that may be replaced by another one. */
+  saveResponseEdits(): void {
+    this.#savedEdits = this.#responseEdits?.copy() ?? null;
+  }
+
+  /** Called when another response replaces the current one: its edits do not apply. */
+  restoreResponseEdits(): void {
+    if (this.#savedEdits === undefined) return;
+    this.#responseEdits = this.#savedEdits;
+    this.#savedEdits = undefined;
   }
 
   /** Null without edits by plugins. */

@@ -72,6 +72,19 @@ export class IncomingRequest implements ExchangeRequest, RoutableRequest {
     this.takesTrailers = head.header("te")?.toLowerCase().includes("trailers") === true;
   }
 
+  get sentPath(): string {
+    return this.target.sentPath;
+  }
+
+  get sentTarget(): string {
+    const { target } = this.head;
+    return target.startsWith("/") ? target : `${this.sentPath}${this.query}`;
+  }
+
+  get httpVersion(): string {
+    return this.head.httpVersion;
+  }
+
   get rawHeaders(): readonly string[] {
     return this.head.rawHeaders;
   }

@@ -3,9 +3,7 @@
 import { CachedLineHeaderName } from "@sluice/plugin-sdk";
 import type { LiveExchange } from "../exchange/live-exchange.ts";
 import { connectionNames, HeaderList, type HeaderSink, type HeaderStyle, hopByHop } from "./header-names.ts";
-
-/** Flat list: name, value, name, value. Bytes are Latin-1, as Node's parsers return them. */
-export type RawHeaders = readonly (Buffer | string)[];
+import { headerText, type RawHeaders } from "./raw-headers.ts";
 
 /** A 204 has no Content-Length (RFC 9110 section 8.6). */
 const NO_CONTENT = 204;
@@ -19,9 +17,9 @@ export function clientHeaders(exchange: LiveExchange, raw: RawHeaders, style: He
   const trailers = exchange.request.takesTrailers;
   let listed: ReadonlySet<string> | null = null;
   for (let at = 0; at < raw.length; at += 2) {
-    const name = text(raw[at]);
+    const name = headerText(raw[at]);
     const lower = name.toLowerCase();
-    const value = text(raw[at + 1]);
+    const value = headerText(raw[at + 1]);
     if (lower === "connection") listed = connectionNames(value);
     else if (lower === "via") hops.push(value);
     else if (lower === "content-length" && exchange.status === NO_CONTENT) continue;
@@ -56,9 +54,6 @@ export function addGatewayClientHeaders(
 
 /** Rounded down, as in Kong. */
 export const formatMilliseconds = (duration: number): string => String(Math.max(0, Math.floor(duration)));
-
-const text = (value: Buffer | string | undefined): string =>
-  typeof value === "string" ? value : (value?.toString("latin1") ?? "");
 
 const without = (headers: readonly string[], listed: ReadonlySet<string>): readonly string[] => {
   const kept: string[] = [];

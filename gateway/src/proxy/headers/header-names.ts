@@ -42,7 +42,10 @@ function gatewayHeaderNames(naming: ProxySettings["naming"]): GatewayHeaderNames
 
 /** Whether a folded name is that of a header that identifies the consumer to the upstream. */
 export const isIdentityName = (folded: string): boolean =>
-  folded.startsWith("x-consumer-") || folded.startsWith("x-credential-") || folded === "x-anonymous-consumer";
+  folded.startsWith("x-consumer-") ||
+  folded.startsWith("x-credential-") ||
+  folded === "x-anonymous-consumer" ||
+  folded === "x-authenticated-groups";
 
 /** Hop-by-hop headers (RFC 9110 section 7.6.1, and others that clients use as such). */
 export const hopByHop: ReadonlySet<string> = new Set([

@@ -1,8 +1,10 @@
 /** One exchange with an HTTP/1.1 client: writes the response to its connection. */
 import type { Socket } from "node:net";
+import type { DirectResponse } from "@sluice/plugin-sdk";
 import type { GatewayErrorName } from "../../exchange/gateway-errors.ts";
 import { EngineExchange, type EngineExchangeContext } from "../exchange/engine-exchange.ts";
 import type { ForwardPlan, LiveExchange } from "../exchange/live-exchange.ts";
+import { type BodyFraming, FilteredResponse } from "../response/filtered-response.ts";
 import type { GatewayResponse } from "../response/gateway-response.ts";
 import { ByteView } from "../sockets/byte-view.ts";
 import type { WriteQueue } from "../sockets/write-queue.ts";
@@ -64,9 +66,9 @@ export class Http1Exchange extends EngineExchange<Http1ExchangeContext, Http1Cal
   }
 
   /** Also closes the connection, because later bytes on it cannot be framed. */
-  override reject(fault: GatewayErrorName): void {
+  override reject(answer: DirectResponse | GatewayErrorName): void {
     this.#last = true;
-    super.reject(fault);
+    super.reject(answer);
   }
 
   interim(head: ResponseHeadParser): void {
@@ -76,19 +78,31 @@ export class Http1Exchange extends EngineExchange<Http1ExchangeContext, Http1Cal
   }
 
   head(head: ResponseHeadParser): void {
-    const { pipeline, responseHeads } = this.context;
-    const { status, bodyKind } = head;
-    pipeline.respond(this.exchange, status);
-    const unsized = !this.isBodiless(status) && (bodyKind === CHUNKED_BODY || bodyKind === UNTIL_CLOSE);
+    this.respond(head);
+    this.sendHead(head);
+  }
+
+  respond(head: ResponseHeadParser): boolean {
+    this.context.pipeline.respond(this.exchange, head);
+    return true;
+  }
+
+  copyOf(head: ResponseHeadParser): ResponseHeadParser {
+    return head.copy();
+  }
+
+  sendHead(head: ResponseHeadParser, framing: BodyFraming = framingOf(head)): void {
+    const { responseHeads } = this.context;
+    const unsized = framing === "unsized" && !this.isBodiless(head.status);
     const isNewest = this.exchange.request.head.httpVersion === "1.1";
     this.hasBegun = true;
     this.#chunked = unsized && isNewest;
     this.#settleLast(unsized && !isNewest);
     const trailers = this.#chunked && this.exchange.request.takesTrailers;
     const connection = this.#connection();
-    this.#client.out.text(
-      responseHeads.response(this.exchange, { head, connection, chunked: this.#chunked, trailers }),
-    );
+    const text = responseHeads.response(this.exchange, { head, connection, chunked: this.#chunked, trailers });
+    if (this.exchange.chain.hasLog) this.exchange.sentHead = text;
+    this.#client.out.text(text);
   }
 
   data(view: ByteView): void {
@@ -120,11 +134,13 @@ export class Http1Exchange extends EngineExchange<Http1ExchangeContext, Http1Cal
 
   upgraded(head: ResponseHeadParser, socket: Socket, first: Buffer): void {
     const { pipeline, responseHeads } = this.context;
-    pipeline.respond(this.exchange, head.status);
+    pipeline.respond(this.exchange, head);
     const protocol = headerOf(head.fields, "upgrade") ?? "";
     const connection: Framing = `Connection: Upgrade\r\nUpgrade: ${protocol}\r\n`;
     const { out } = this.#client;
-    out.text(responseHeads.response(this.exchange, { head, connection, chunked: false, trailers: false }));
+    const text = responseHeads.response(this.exchange, { head, connection, chunked: false, trailers: false });
+    if (this.exchange.chain.hasLog) this.exchange.sentHead = text;
+    out.text(text);
     if (first.length > 0) out.bytes(ByteView.of(first));
     out.flush();
     this.handOver();
@@ -141,7 +157,8 @@ export class Http1Exchange extends EngineExchange<Http1ExchangeContext, Http1Cal
   protected override callTo(forward: ForwardPlan): Http1Call {
     const { exchange } = this;
     const { pool, upstreamHeads } = this.context;
-    return new Http1Call({ exchange, forward, protocol: this.#protocol, pool, upstreamHeads, listener: this });
+    const listener = exchange.chain.bodySteps === null ? this : new FilteredResponse(exchange, this);
+    return new Http1Call({ exchange, forward, protocol: this.#protocol, pool, upstreamHeads, listener });
   }
 
   protected override writeOwn(response: GatewayResponse): void {
@@ -169,3 +186,6 @@ export class Http1Exchange extends EngineExchange<Http1ExchangeContext, Http1Cal
     return this.#last ? "Connection: close\r\n" : "Connection: keep-alive\r\n";
   }
 }
+
+const framingOf = ({ bodyKind }: ResponseHeadParser): BodyFraming =>
+  bodyKind === CHUNKED_BODY || bodyKind === UNTIL_CLOSE ? "unsized" : "sized";

@@ -80,7 +80,7 @@ export function gatewayResponseText(
   let text = statusLine(status, "");
   for (let at = 0; at < headers.length; at += 2) text += `\r\n${headers[at]}: ${headers[at + 1]}`;
   text += `\r\n${dateLine()}${connection}\r\n`;
-  return bodiless ? text : text + Buffer.from(body, "utf8").toString("latin1");
+  return bodiless ? text : text + Buffer.from(body).toString("latin1");
 }
 
 let dateSecond = 0;

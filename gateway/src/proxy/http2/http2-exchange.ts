@@ -3,9 +3,11 @@ import { EngineExchange, type EngineExchangeContext } from "../exchange/engine-e
 import type { ForwardPlan, LiveExchange } from "../exchange/live-exchange.ts";
 import { grpcStatusOf, isGrpc, isGrpcService } from "../exchange/protocols.ts";
 import { FieldSection, passedFields } from "../http1/parse/fields.ts";
+import { ResponseHeadParser } from "../http1/parse/response-head.ts";
 import { Http1Call, type Http1CallListener } from "../http1/upstream/http1-call.ts";
 import type { UpstreamHeads } from "../http1/upstream/upstream-head.ts";
 import type { UpstreamPool } from "../http1/upstream/upstream-pool.ts";
+import { type BodyFraming, FilteredResponse } from "../response/filtered-response.ts";
 import type { GatewayResponse } from "../response/gateway-response.ts";
 import type { ByteView } from "../sockets/byte-view.ts";
 import type { StreamWriter } from "./stream-writer.ts";
@@ -55,19 +57,34 @@ export class Http2Exchange
     if (status !== 100) this.#writer.interim(status, headers);
   }
 
-  head({ status, headers, isBodiless, mayTrail }: UpstreamHead): void {
-    if (this.isOver) return;
+  head(head: UpstreamHead): void {
+    if (this.respond(head)) this.sendHead(head);
+  }
+
+  respond(head: UpstreamHead): boolean {
+    if (this.isOver) return false;
+    const { status } = head;
     if (status > LAST_STATUS) {
       this.call?.abort();
       this.failed("badUpstream", new RangeError(`the status ${status} cannot be sent over HTTP/2`));
-      return;
+      return false;
     }
+    this.context.pipeline.respond(this.exchange, head);
+    return true;
+  }
+
+  copyOf(head: UpstreamHead): UpstreamHead {
+    return head instanceof ResponseHeadParser ? head.copy() : head;
+  }
+
+  sendHead({ status, headers, isBodiless, mayTrail }: UpstreamHead, framing: BodyFraming | null = null): void {
     this.hasBegun = true;
     if (this.#isGrpc) this.exchange.grpcStatus = grpcStatusOf(headers);
-    const fields = this.context.pipeline.clientHeaders(this.exchange, status, headers);
+    const fields = this.context.pipeline.clientHeaders(this.exchange, headers);
     try {
       this.#writer.head(status, fields, {
-        ended: isBodiless || this.isBodiless(status),
+        // A filter may add a body to a response without one.
+        ended: (isBodiless && framing === null) || this.isBodiless(status),
         trailers: mayTrail && (this.#isGrpc || this.exchange.request.takesTrailers),
       });
     } catch (error) {
@@ -94,11 +111,12 @@ export class Http2Exchange
   protected override callTo(forward: ForwardPlan): Http1Call | StreamCall {
     const { pipeline, sessions, pool, upstreamHeads } = this.context;
     const { exchange } = this;
+    const listener = exchange.chain.bodySteps === null ? this : new FilteredResponse(exchange, this);
     if (this.#isGrpc || isGrpcService(forward.upstream.service)) {
       exchange.upstreamVersion = "2";
-      return new StreamCall({ exchange, forward, pipeline, sessions, listener: this });
+      return new StreamCall({ exchange, forward, pipeline, sessions, listener });
     }
-    return new Http1Call({ exchange, forward, protocol: null, pool, upstreamHeads, listener: this });
+    return new Http1Call({ exchange, forward, protocol: null, pool, upstreamHeads, listener });
   }
 
   protected override writeOwn(response: GatewayResponse): void {

@@ -11,6 +11,7 @@ const peer = {
   serverName: "a.example",
   localAddress: "127.0.0.1",
   tlsVersion: "TLSv1.3",
+  tlsCipher: "TLS_AES_256_GCM_SHA384",
 } as const;
 const pseudo = { ":method": "GET", ":scheme": "https", ":authority": "a.example", ":path": "/b?c" };
 

@@ -110,12 +110,12 @@ export class StreamWriter {
    * stream, with the transport's status 200.
    */
   own({ status, headers, body }: GatewayResponse, method: string): void {
-    if (headers.includes("grpc-status") && body === "") {
+    if (headers.includes("grpc-status") && body.length === 0) {
       this.head(OK, withoutLength(headers), { ended: true, trailers: false });
     } else {
-      const bodiless = method === "HEAD" || body === "";
+      const bodiless = method === "HEAD" || body.length === 0;
       this.head(status, headers, { ended: bodiless, trailers: false });
-      if (!bodiless) this.data(Buffer.from(body, "utf8"));
+      if (!bodiless) this.data(Buffer.from(body));
     }
     this.end(null);
   }

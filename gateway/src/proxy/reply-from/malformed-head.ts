@@ -2,8 +2,8 @@
 import type { IncomingMessage } from "node:http";
 import type { GatewayErrorName } from "../../exchange/gateway-errors.ts";
 import { HOST } from "../exchange/request.ts";
-import type { RawHeaders } from "../headers/client-headers.ts";
 import { connectionNames } from "../headers/header-names.ts";
+import type { RawHeaders } from "../headers/raw-headers.ts";
 import { defaultHeadLimits } from "../http1/parse/head-parser.ts";
 
 /** As in the http1 engine, except that `keep-alive`, `close` and `upgrade` in a list count too. */

@@ -1,12 +1,14 @@
 /** One exchange with a client of Fastify: writes the response to Node's response object. */
 import type { IncomingMessage, ServerResponse } from "node:http";
+import type { DirectResponse } from "@sluice/plugin-sdk";
 import type { FastifyReply } from "fastify";
 import type { GatewayErrorName } from "../../exchange/gateway-errors.ts";
 import { EngineExchange, type EngineExchangeContext } from "../exchange/engine-exchange.ts";
 import type { ForwardPlan, LiveExchange } from "../exchange/live-exchange.ts";
-import type { RawHeaders } from "../headers/client-headers.ts";
+import type { RawHeaders } from "../headers/raw-headers.ts";
 import { ClientBackpressure } from "../http1/client-backpressure.ts";
 import type { ClientMemory } from "../listener/client-memory.ts";
+import { FilteredResponse } from "../response/filtered-response.ts";
 import type { GatewayResponse } from "../response/gateway-response.ts";
 import type { ByteView } from "../sockets/byte-view.ts";
 import type { MinRateLimits } from "../timers/min-rate-timer.ts";
@@ -98,7 +100,9 @@ export class ReplyFromExchange
 
   protected override callTo(forward: ForwardPlan): UndiciCall {
     const { pipeline, pools } = this.context;
-    return new UndiciCall({ exchange: this.exchange, forward, pipeline, pools, listener: this });
+    const { exchange } = this;
+    const listener = exchange.chain.bodySteps === null ? this : new FilteredResponse(exchange, this);
+    return new UndiciCall({ exchange, forward, pipeline, pools, listener });
   }
 
   protected override startCall(): void {
@@ -112,6 +116,21 @@ export class ReplyFromExchange
   }
 
   head(response: UndiciResponse): void {
+    this.respond(response);
+    this.sendHead(response);
+  }
+
+  respond(response: UndiciResponse): boolean {
+    this.context.pipeline.respond(this.exchange, response);
+    return true;
+  }
+
+  copyOf(response: UndiciResponse): UndiciResponse {
+    return response;
+  }
+
+  /** Node determines the framing from the headers. */
+  sendHead(response: UndiciResponse): void {
     this.#response = response;
     this.#answered?.(null, { statusCode: 200, headers: {}, body: this });
   }
@@ -122,7 +141,7 @@ export class ReplyFromExchange
     const { status, statusText } = this.#response;
     this.hasBegun = true;
     this.#reply.hijack();
-    const headers = this.context.pipeline.clientHeaders(this.exchange, status, this.#response.headers);
+    const headers = this.context.pipeline.clientHeaders(this.exchange, this.#response.headers);
     writeHead(this.#raw, { status, statusText, headers, last: this.context.draining() });
   }
 
@@ -136,8 +155,8 @@ export class ReplyFromExchange
     return false;
   }
 
-  end(trailers: RawHeaders): void {
-    if (trailers.length > 0 && this.exchange.request.takesTrailers) this.#raw.addTrailers(pairs(trailers));
+  end(trailers: RawHeaders | null): void {
+    if (trailers !== null && this.exchange.request.takesTrailers) this.#raw.addTrailers(pairs(trailers));
     this.#raw.end();
     this.exchange.body?.drop();
     // A smaller rest fits into the kernel's buffer, unless the client already reads slowly.
@@ -175,9 +194,9 @@ export class ReplyFromExchange
   }
 
   /** Also closes the connection, because later bytes on it cannot be framed. */
-  override reject(fault: GatewayErrorName): void {
+  override reject(answer: DirectResponse | GatewayErrorName): void {
     this.#isLast = true;
-    super.reject(fault);
+    super.reject(answer);
   }
 
   protected override writeOwn(response: GatewayResponse): void {

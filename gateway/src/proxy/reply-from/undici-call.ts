@@ -2,7 +2,7 @@
 import { Readable } from "node:stream";
 import type { Dispatcher } from "undici";
 import type { UpstreamTarget } from "../../compile/runtime.ts";
-import type { RawHeaders } from "../headers/client-headers.ts";
+import type { RawHeaders } from "../headers/raw-headers.ts";
 import { withTargetHost } from "../headers/upstream-headers.ts";
 import type { Pipeline } from "../pipeline.ts";
 import { ByteView } from "../sockets/byte-view.ts";
@@ -157,7 +157,7 @@ export class UndiciCall extends UpstreamCall<UndiciCallListener> implements Disp
   #end(trailers: RawHeaders): void {
     if (this.isOver) return;
     this.settle();
-    this.listener.end(trailers);
+    this.listener.end(trailers.length === 0 ? null : trailers);
   }
 
   /** undici reports missing bytes of a Content-Length also for responses without a body (RFC 9110 section 8.6). */

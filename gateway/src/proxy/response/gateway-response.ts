@@ -12,7 +12,8 @@ export interface GatewayResponse {
   readonly status: number;
   /** Flat list, with Content-Length unless the status allows no body. */
   readonly headers: readonly string[];
-  readonly body: string;
+  /** Text is sent as UTF-8. */
+  readonly body: string | Buffer;
 }
 
 export interface GatewayResponseOptions {
@@ -32,14 +33,16 @@ export function createGatewayResponse(
   const isBodiless = answer.status === NO_CONTENT || answer.status === NOT_MODIFIED;
   for (const [name, value] of Object.entries(answer.headers ?? {})) headers.push(name, value);
   let body = answer.body ?? "";
-  if (answer.body === undefined && answer.message !== undefined) {
-    const message = { status: answer.status, text: answer.message, requestId: id };
+  const data = answer.json && JSON.stringify(answer.json);
+  const text = data ?? answer.message;
+  if (answer.body === undefined && text !== undefined) {
+    const message = { status: answer.status, text, requestId: id };
     const form = chooseMessageFormat({
-      accept: request?.header("accept"),
+      accept: data === undefined ? request?.header("accept") : json.contentType,
       contentType: request?.header("content-type"),
       transport: answer.transport === true,
     });
-    body = form.render(message);
+    body = form === json && data !== undefined ? data : form.render(message);
     headers.push("Content-Type", form.contentType);
     for (const [name, value] of Object.entries(form.headers?.(message) ?? {})) headers.push(name, value);
   }

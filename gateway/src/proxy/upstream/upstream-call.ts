@@ -203,6 +203,7 @@ export abstract class UpstreamCall<Listener extends Pick<UpstreamCallListener<ne
   #retries(error: Error): boolean {
     const { exchange, forward, body, carrier } = this;
     exchange.observer?.failed?.(exchange, error);
+    exchange.failTry();
     const connected = carrier !== null;
     const fresh = carrier?.isFresh ?? true;
     const signal = failureSignalOf({ error, connected, fresh });

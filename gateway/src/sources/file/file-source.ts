@@ -12,10 +12,10 @@ import {
   describeWarnings,
   hashTreeOf,
   type NodeReport,
+  SettingsError,
   type Snapshot,
   type Violation,
 } from "@sluice/model/serving";
-import { SettingsError } from "../../settings/error.ts";
 import type { SnapshotSink, Source, SourceLog } from "../source.ts";
 import { createFileText } from "./file-text.ts";
 import { findEdit } from "./find-edit.ts";

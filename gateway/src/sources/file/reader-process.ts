@@ -6,6 +6,7 @@
 import { type ChildProcess, fork } from "node:child_process";
 import { extname } from "node:path";
 import type { Checked } from "@sluice/model";
+import { loadedSchemas } from "@sluice/model/serving";
 import type { EditReading, EditRequest, FileReading, ReadRequest } from "./read-file.ts";
 import { ResultAssembler, type ResultChunk } from "./result-chunks.ts";
 
@@ -35,7 +36,8 @@ export function createReaderProcess() {
   let timer: NodeJS.Timeout | undefined;
 
   function start(flags: readonly string[]): ChildProcess {
-    const started = fork(new URL(`./reader-process-main${extname(import.meta.url)}`, import.meta.url), {
+    const main = new URL(`./reader-process-main${extname(import.meta.url)}`, import.meta.url);
+    const started = fork(main, [...loadedSchemas()], {
       execArgv: [...process.execArgv, ...flags],
       serialization: "advanced",
       stdio: ["ignore", "ignore", "inherit", "ipc"],

@@ -57,7 +57,7 @@ async function keepThree(file: string): Promise<void> {
 
 test("a plugin that a newer operator pushed is saved, and answers 503 again after a restart", async () => {
   const file = fresh();
-  const plugins = [{ name: "jwt", config: { a: 1 } }];
+  const plugins = [{ name: "oauth2", config: { a: 1 } }];
   const take = applyChange(one, { put: { plugins }, remove: {} }, { closePlugins: true });
   assert.ok(take.value);
   const keep = createSnapshotJournal({ file, log: quiet });

@@ -1,11 +1,11 @@
 /** Applies the effects of a write to a file's tree. */
-import { type Collection, type Entity, entityNameOf, references } from "@sluice/model";
+import { type Collection, credentialCollections, type Entity, entityNameOf, references } from "@sluice/model";
 import type { Effect } from "../store.ts";
 import { editedItem, idIn, newItem, referenceText } from "./spell.ts";
 import { type FileNode, type FileTree, type Members, type NodeParent, nodeKey, rootNode } from "./tree.ts";
 
 /** Collections whose entities require a parent, and are written inside it. */
-const alwaysNested: ReadonlySet<Collection> = new Set(["snis", "targets", "keyauth_credentials"]);
+const alwaysNested: ReadonlySet<Collection> = new Set(["snis", "targets", ...credentialCollections]);
 
 /** Top-level nodes whose text must be written again. */
 export type TouchedNodes = Set<FileNode>;

@@ -1,5 +1,6 @@
 /** Writes entities as a declarative file, as the file store would write them. */
-import { collections, entityNameOf } from "@sluice/model";
+import { collections, entityNameOf, kongPassword } from "@sluice/model";
+import { withPasswordsAs } from "../passwords.ts";
 import type { EntityLists } from "../read-all.ts";
 import { editTree } from "./edit.ts";
 import { createPrinter } from "./print.ts";
@@ -7,13 +8,15 @@ import { buildFileTree } from "./tree.ts";
 
 /**
  * Format 3.0, children after their parents. Ids that follow from a name are left out. Ids of nameless entities are
- * written, because other software would generate different ones.
+ * written, because other software would generate different ones. Passwords in plain text are written as hashes in the
+ * form of Kong; `_transform: false` declares that passwords are hashed.
  */
 export function declarativeText(lists: EntityLists): string {
   const data = { _format_version: "3.0", _transform: false };
+  const hashed = withPasswordsAs(kongPassword, lists);
   const tree = buildFileTree({ data, document: data, origins: noOrigins });
   const effects = collections.flatMap((collection) =>
-    (lists[collection] ?? []).map((after) => ({ collection, before: null, after, along: [] })),
+    (hashed[collection] ?? []).map((after) => ({ collection, before: null, after, along: [] })),
   );
   const touched = new Set<never>();
   editTree(tree, effects, touched);

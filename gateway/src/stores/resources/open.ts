@@ -7,8 +7,8 @@ import {
   type Log,
   type ResourceClient,
 } from "@sluice/crds";
+import { SettingsError } from "@sluice/model/serving";
 import { type AdminSettings, adminSettings } from "../../settings/admin.ts";
-import { SettingsError } from "../../settings/error.ts";
 import type { Fleet, FleetNode, OpenedStore } from "../store.ts";
 import { createResourceStore } from "./index.ts";
 import { createOperatorClient, type OperatorClient } from "./operator-client.ts";

@@ -1,5 +1,5 @@
 /** Reading entities from tables. */
-import { type Collection, type Credential, type Entities, type Entity, hasExpired } from "@sluice/model";
+import { type Collection, type Entities, type Entity, hasExpired } from "@sluice/model";
 import type { EntityPage, ListOptions, Lookup, TagFilter } from "../store.ts";
 import { claimKey, claimOf } from "./claims.ts";
 import { indexAfter, referenceKey, type Tables } from "./tables.ts";
@@ -15,7 +15,7 @@ export function listFromTables<Name extends Collection>(
   const found: Entity[] = [];
   for (let index = after === undefined ? 0 : indexAfter(ids, after); index < ids.length; index++) {
     const entity = rows.get(ids[index] ?? "");
-    if (!entity || !hasTags(entity, tags) || isExpired(collection, entity, now)) continue;
+    if (!entity || !hasTags(entity, tags) || isExpired(entity, now)) continue;
     if (found.length === size) return { entities: found as Entities[Name][], more: true };
     found.push(entity);
   }
@@ -30,7 +30,7 @@ export function findInTables<Name extends Collection>(
 ): Entities[Name] | null {
   const found =
     "id" in by ? tables.rows[collection].get(by.id) : tables.claims.get(claimKey(collection, claimOf(by)))?.entity;
-  return found && !isExpired(collection, found, now) ? (found as Entities[Name]) : null;
+  return found && !isExpired(found, now) ? (found as Entities[Name]) : null;
 }
 
 function hasTags({ tags: has }: Entity, filter: TagFilter | undefined): boolean {
@@ -39,6 +39,5 @@ function hasTags({ tags: has }: Entity, filter: TagFilter | undefined): boolean 
   return match === "every" ? tags.every((tag) => has?.includes(tag)) : tags.some((tag) => has?.includes(tag));
 }
 
-/** Whether a key counts as removed, though it is still stored: by the same rule as in the nodes. */
-export const isExpired = (collection: Collection, entity: Entity, now: number): boolean =>
-  collection === "keyauth_credentials" && hasExpired(entity as Credential, now);
+/** Whether the entity has expired, by the rule of the nodes: it counts as removed, although it is still stored. */
+export const isExpired = (entity: Entity, now: number): boolean => "ttl" in entity && hasExpired(entity, now);

@@ -71,13 +71,12 @@ const steps: { readonly [Op in Write["op"]]: (draft: TablesDraft, one: Extract<W
 
 /** Removes expired entities that hold the id or a claim of the entity. */
 function dropExpired(draft: TablesDraft, { collection, entity }: PlacedEntity, now: number): readonly PlacedEntity[] {
-  if (collection !== "keyauth_credentials") return [];
   const holders = [
     draft.get(collection, entity.id),
     ...entityClaimKeys(collection, entity).map((key) => draft.claims.get(key)?.entity),
   ];
   return [...new Set(holders)].flatMap((holder) => {
-    if (!holder || !isExpired(collection, holder, now)) return [];
+    if (!holder || !isExpired(holder, now)) return [];
     const placed = { collection, entity: holder };
     draft.drop(placed);
     return [placed];
@@ -102,8 +101,12 @@ function clashOf(draft: TablesDraft, { collection, entity }: PlacedEntity, old?:
   const { id } = entity;
   if (!old && (draft.get(collection, id) || draft.faulty.get(claimKey(collection, { id }))))
     return { kind: "primary-key", id };
+  // A claim that the entity had before this write is not refused, although a write outside of this store may have given
+  // the same claim to another entity.
+  const own = new Set(old ? entityClaimKeys(collection, old) : []);
   const taken = claimsOf(collection, entity).find((claim) => {
     const key = claimKey(collection, claim);
+    if (own.has(key)) return false;
     const holder = draft.claims.get(key);
     // An invalid entity keeps its name: otherwise another entity could take the name, and the two would conflict later.
     return (holder !== undefined && holder.entity.id !== old?.id) || draft.faulty.get(key) !== undefined;

@@ -3,7 +3,7 @@
  * resource keeps a property; the younger gets a problem. The oldest resource of a kind claims first.
  */
 import { refKey } from "@sluice/crds";
-import { type Collection, type CredentialExtras, entities, type Route } from "@sluice/model";
+import { type Collection, type CredentialExtras, entities, isSecretLookup, type Route } from "@sluice/model";
 import type { Owner } from "../translation.ts";
 import { routeMatchesOf } from "./route-matches.ts";
 
@@ -44,6 +44,11 @@ const scopeOf = ({ name, service, route, consumer }: Claimant["entity"]): string
 const targetOf = ({ upstream, target }: Claimant["entity"]): string =>
   `target=${JSON.stringify([idOf(upstream), String(target).toLowerCase()])}`;
 
+const groupOf = ({ consumer, group }: Claimant["entity"]): string => `group=${JSON.stringify([idOf(consumer), group])}`;
+
+/** Whether requests name a credential of the collection by a value. This value is unique within each namespace. */
+const isFoundByValue = (collection: Collection): boolean => typeof entities[collection].credential?.lookup === "string";
+
 /** Cached per entity, which never changes: every full translation claims for every entity. */
 const known = new WeakMap<object, readonly EntityClaim[]>();
 
@@ -56,9 +61,10 @@ function claimsOf({ collection, entity }: Claimant): readonly EntityClaim[] {
   if (before) return before;
   const scope = { key: scopeOf(entity), what: `the plugin ${entity.name} for the same target` };
   const claims = [
-    ...named(collection, entity, collection === "keyauth_credentials" ? [] : entities[collection].unique),
+    ...named(collection, entity, isFoundByValue(collection) ? [] : entities[collection].unique),
     ...(collection === "plugins" ? [scope] : []),
     ...(collection === "targets" ? [{ key: targetOf(entity), what: `the target ${entity.target}` }] : []),
+    ...(collection === "acls" ? [{ key: groupOf(entity), what: `the group ${entity.group}` }] : []),
     { key: `${collection} id=${entity.id}`, what: `the id ${entity.id}` },
   ];
   known.set(entity, claims);
@@ -66,18 +72,20 @@ function claimsOf({ collection, entity }: Claimant): readonly EntityClaim[] {
 }
 
 function credentialClaimOf({ collection, entity }: Claimant): NamespacedClaim | undefined {
-  if (collection !== "keyauth_credentials") return undefined;
-  const { key_hash, namespaces } = entity._sluice as CredentialExtras;
-  return { key: `key=${key_hash}`, what: "this key", namespaces: namespaces ?? null };
+  const lookup = entities[collection].credential?.lookup;
+  if (typeof lookup !== "string") return undefined;
+  const { key_hash, namespaces = null } = (entity._sluice ?? {}) as CredentialExtras;
+  if (isSecretLookup(collection)) return { key: `${collection} ${key_hash}`, what: "this key", namespaces };
+  return { key: `${collection} ${entity[lookup]}`, what: `the ${lookup} ${entity[lookup]}`, namespaces };
 }
 
 const namespacesOverlap = (one: NamespacedClaim["namespaces"], other: NamespacedClaim["namespaces"]): boolean =>
   one === null || other === null || one.some((namespace) => other.includes(namespace));
 
-/** The owner of a key is named only within its namespace: other namespaces must not learn of its Secrets. */
+/** The owner of a credential is named only within its namespace: other namespaces must not learn of its Secrets. */
 function conflictMessage(claim: EntityClaim, holder: Owner, { collection, owner }: Claimant): string {
   if (refKey(holder) === refKey(owner)) return `the resource gives ${claim.what} twice: remove one of the two`;
-  const secret = collection === "keyauth_credentials" && holder.namespace !== owner.namespace;
+  const secret = isFoundByValue(collection) && holder.namespace !== owner.namespace;
   const who = secret
     ? "a Consumer of another namespace"
     : `the older ${holder.kind} ${holder.namespace}/${holder.name}`;

@@ -16,7 +16,7 @@ const unique = (rendered: string, fields: object) => ({
 });
 /** Clients of Kong search the message for `not enabled`. */
 export const notEnabled = (name: string): string =>
-  `plugin '${name}' not enabled: Sluice has bot-detection, correlation-id, cors, ip-restriction, key-auth, prometheus, rate-limiting, request-termination, request-transformer; remove this plugin or use one of these`;
+  `plugin '${name}' not enabled: Sluice has acl, basic-auth, bot-detection, correlation-id, cors, datadog, file-log, hmac-auth, http-log, ip-restriction, jwt, key-auth, loggly, prometheus, rate-limiting, redirect, request-size-limiting, request-termination, request-transformer, response-transformer, statsd, tcp-log, udp-log; remove this plugin or use one of these`;
 const missing = "required field missing";
 
 export const refusals: Table = {
@@ -281,15 +281,15 @@ export const refusals: Table = {
     {
       does: "refuses a reference by an unknown name",
       ask: "POST /routes",
-      form: "paths=/x&service.name=nobody",
+      form: "paths=/x&service.name=guest",
       status: 400,
       body: {
         code: 13,
         name: "foreign keys unresolved",
-        message: `foreign key unresolved (service.name: the foreign key cannot be resolved with '{name="nobody"}' for an existing 'services' entity)`,
+        message: `foreign key unresolved (service.name: the foreign key cannot be resolved with '{name="guest"}' for an existing 'services' entity)`,
         fields: {
           service: {
-            name: `the foreign key cannot be resolved with '{name="nobody"}' for an existing 'services' entity`,
+            name: `the foreign key cannot be resolved with '{name="guest"}' for an existing 'services' entity`,
           },
         },
       },
@@ -310,14 +310,14 @@ export const refusals: Table = {
     },
     {
       does: "is refused below a missing parent",
-      ask: "POST /services/nobody/routes",
+      ask: "POST /services/guest/routes",
       form: "paths=/x",
       status: 404,
       body: { message: "Not found" },
     },
     {
       does: "refuses a key of a missing consumer",
-      ask: "POST /consumers/nobody/key-auth/",
+      ask: "POST /consumers/guest/key-auth/",
       form: "key=k",
       status: 404,
       body: { message: "Not found" },
@@ -335,7 +335,7 @@ export const refusals: Table = {
     },
     {
       does: "is answered 404 if it is a DELETE of a missing nested entity",
-      ask: "DELETE /services/base/routes/nobody",
+      ask: "DELETE /services/base/routes/guest",
       status: 404,
       body: { message: "Not found" },
     },
@@ -346,7 +346,7 @@ export const refusals: Table = {
     },
     {
       does: "is answered 404 if it is a DELETE below a missing parent",
-      ask: "DELETE /consumers/nobody/key-auth/base-key",
+      ask: "DELETE /consumers/guest/key-auth/base-key",
       status: 404,
     },
     {

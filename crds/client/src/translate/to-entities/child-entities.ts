@@ -4,15 +4,20 @@
  */
 import {
   type Collection,
+  type CredentialEntry,
   derivedIdOf,
   deriveId,
-  type KeyAuthEntry,
+  entities,
+  entityNameOf,
+  entitySecrets,
+  isSecretLookup,
   kinds,
   readSpec,
+  type SecretRef,
   uuidV5,
   withPort,
 } from "@sluice/model";
-import { childLists } from "../kind-tables.ts";
+import { type ChildList, childLists } from "../kind-tables.ts";
 import { hashKey, readSecret } from "../secrets.ts";
 import { CHILD_TIMES, childTimes, createdAt } from "../timestamps.ts";
 import type { Path, TranslatedEntity } from "../translation.ts";
@@ -22,6 +27,7 @@ type Members = Readonly<Record<string, unknown>>;
 
 /** An entry of the list; `members` and `own` are as returned by `readSpec`. */
 interface Entry {
+  readonly collection: Collection;
   readonly parentId: string;
   readonly index: number;
   readonly path: Path;
@@ -29,32 +35,34 @@ interface Entry {
   readonly own: Members;
 }
 
-/** Empty when the member is not a list; the parent's violations report that error. */
-export function childEntities(input: TranslatorInput): readonly TranslatedEntity[] {
+/** A member that is not a list has no entities; the parent's violations report it. */
+export const childEntities = (input: TranslatorInput): readonly TranslatedEntity[] =>
+  childLists[input.identity.kind].flatMap((child) => entitiesOf(input, child));
+
+function entitiesOf(input: TranslatorInput, { collection, list, parent }: ChildList): readonly TranslatedEntity[] {
   const { kind, id: parentId } = input.identity;
-  const child = childLists[kind];
-  const given = child && input.resource.spec?.[child.list];
-  if (!child || !Array.isArray(given)) return [];
-  const { collection, list, parent } = child;
+  const given = input.resource.spec?.[list];
+  if (!Array.isArray(given)) return [];
   const node = kinds[kind].spec.properties?.[list]?.items ?? {};
   return given.map((value: unknown, index) => {
     const path = ["spec", list, index];
     const { members, own, violations } = readSpec(node, value);
-    const entry: Entry = { parentId, index, path, members, own };
-    const id = typeof own.id === "string" ? own.id.toLowerCase() : derivedChildId(collection, entry);
+    const entry: Entry = { collection, parentId, index, path, members, own };
+    const id = typeof own.id === "string" ? own.id.toLowerCase() : derivedChildId(entry);
     return entityOf({ collection, id, basePath: path }, [
       {
         members: { ...members, [parent]: { id: parentId } },
         sourcePaths: { [parent]: ["spec"] },
         violations: violations.map((violation) => invalidField([...path, ...violation.path], violation.message)),
       },
-      collection === "keyauth_credentials" ? credentialPart(input, entry) : timesPart(input, { collection, id }),
+      timesPart(input, { collection, id }),
+      ...(entities[collection].credential === undefined ? [] : [credentialPart(input, entry)]),
     ]);
   });
 }
 
-function derivedChildId(collection: Collection, { parentId, index, members, own }: Entry): string {
-  const { target, name } = members;
+function derivedChildId({ collection, parentId, index, members, own }: Entry): string {
+  const { target, name, group } = members;
   switch (collection) {
     case "targets":
       return typeof target === "string"
@@ -62,16 +70,20 @@ function derivedChildId(collection: Collection, { parentId, index, members, own 
         : uuidV5(parentId, `targets/${index}`);
     case "snis":
       return deriveId("snis", typeof name === "string" ? name : `${parentId}/${index}`);
+    case "acls":
+      return derivedIdOf("acls", { consumer: { id: parentId }, group });
     default: {
+      const name = isSecretLookup(collection) ? undefined : entityNameOf(collection, members);
+      if (name !== undefined) return deriveId(collection, `${parentId}/${name}`);
       // Derived from the Secret reference, never from the key: ids appear in headers and logs, and an id that is
       // derived from the key would help to guess it.
-      const { secretRef } = own as Partial<KeyAuthEntry>;
+      const { secretRef } = own as Partial<CredentialEntry>;
       return deriveId(collection, `${parentId}/${secretRef ? placeOf(secretRef) : index}`);
     }
   }
 }
 
-const placeOf = ({ namespace, name, key }: KeyAuthEntry["secretRef"]): string =>
+const placeOf = ({ namespace, name, key }: SecretRef): string =>
   `${namespace === undefined ? "" : `${namespace}/`}${name}/${key}`;
 
 /** The times of the annotation, or else the parent's. Only targets have fractions of seconds. */
@@ -82,32 +94,42 @@ function timesPart(
   const [created_at = times.created_at, updated_at = times.updated_at] =
     childTimes(resource.metadata.annotations?.[CHILD_TIMES])[id] ?? [];
   if (collection === "targets") return { members: { created_at, updated_at } };
-  return {
-    members: { created_at: created_at && Math.trunc(created_at), updated_at: updated_at && Math.trunc(updated_at) },
-  };
-}
-
-function credentialPart({ from, times, options }: TranslatorInput, { own, path }: Entry): EntityPart {
-  const place = [...path, "secretRef"];
-  const { secretRef } = own as Partial<KeyAuthEntry>;
-  const found = secretRef && readSecret(secretRef, { from, path: place }, options);
-  const sourcePaths = { key: place };
-  if (!found || !("value" in found))
-    return { members: { created_at: times.created_at }, sourcePaths, violations: found ? [found] : [] };
-  const created_at = createdAt(found.secret.metadata) ?? times.created_at;
-  return { members: { created_at, ...keyMembers(found.value, from.namespace, options) }, sourcePaths };
+  const created = created_at && Math.trunc(created_at);
+  if (entities[collection].credential !== undefined) return { members: { created_at: created } };
+  return { members: { created_at: created, updated_at: updated_at && Math.trunc(updated_at) } };
 }
 
 /**
- * A key opens routes of its consumer's namespace and of namespaces that grant access. A key of a consumer in the home
- * namespace opens all routes.
+ * The members of a credential that are not in its entry: the namespaces in which it is valid and, from its Secret, the
+ * key, secret or password and the time of creation.
  */
-function keyMembers(
-  key: string,
+function credentialPart({ from, options }: TranslatorInput, { collection, own, path }: Entry): EntityPart {
+  const scope = scopeOf(collection, from.namespace, options);
+  const [member] = entitySecrets[collection];
+  const { secretRef } = own as Partial<CredentialEntry>;
+  if (member === undefined) return { members: scope };
+  const place = [...path, "secretRef"];
+  const sourcePaths = { [member]: place };
+  if (secretRef === undefined) return { members: scope, sourcePaths };
+  const found = readSecret(secretRef, { from, path: place }, options);
+  if (!("value" in found)) return { members: scope, sourcePaths, violations: [found] };
+  const created_at = createdAt(found.secret.metadata);
+  const times = created_at === undefined ? {} : { created_at };
+  const isHidden = isSecretLookup(collection) && options.audience !== "admin";
+  if (!isHidden) return { members: { ...times, [member]: found.value, ...scope }, sourcePaths };
+  return { members: { ...times, _sluice: { key_hash: hashKey(found.value), ...scope._sluice } }, sourcePaths };
+}
+
+/**
+ * A credential is valid for routes of its consumer's namespace and of namespaces that grant access. A credential of a
+ * consumer in the home namespace is valid for all routes.
+ */
+function scopeOf(
+  collection: Collection,
   namespace: string,
   { audience, homeNamespace, namespacesOpenTo }: TranslatorInput["options"],
-): Members {
-  if (audience === "admin") return { key };
-  const scope = namespace === homeNamespace ? {} : { namespaces: [namespace, ...namespacesOpenTo(namespace)] };
-  return { _sluice: { key_hash: hashKey(key), ...scope } };
+): { readonly _sluice?: { readonly namespaces: readonly string[] } } {
+  const isFound = typeof entities[collection].credential?.lookup === "string";
+  if (!isFound || audience === "admin" || namespace === homeNamespace) return {};
+  return { _sluice: { namespaces: [namespace, ...namespacesOpenTo(namespace)] } };
 }

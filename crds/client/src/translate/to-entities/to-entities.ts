@@ -59,11 +59,11 @@ export function toEntities(resource: Resource, options: TranslateOptions): reado
  * of the entity reports better.
  */
 function ownViolations({ identity: { kind }, resource, violations }: TranslatorInput): EntityPart["violations"] {
-  const list = childLists[kind]?.list;
+  const lists: readonly unknown[] = childLists[kind].map(({ list }) => list);
   // The check suggests the intended name of an unknown plugin.
   const isPluginNamed = kind === "Plugin" && typeof resource.spec?.plugin === "string";
   return violations.filter(
-    ({ path }) => !(path.length > 2 && path[1] === list) && !(isPluginNamed && path.join(".") === "spec.plugin"),
+    ({ path }) => !(path.length > 2 && lists.includes(path[1])) && !(isPluginNamed && path.join(".") === "spec.plugin"),
   );
 }
 

@@ -2,12 +2,15 @@
  * Members that only some kinds of resources have: a Plugin's config, and lists whose entries are entities of their own.
  */
 import {
+  type Collection,
   type ConfigFrom,
+  type CredentialEntry,
+  type Entities,
+  type Entity,
   kinds,
   pluginNamed,
+  type ResourceKind,
   type SecretRef,
-  type Sni,
-  type Target,
   type UpstreamHeader,
   type UpstreamHeaderEntry,
   withoutDefaults,
@@ -44,26 +47,53 @@ function memberAt(value: unknown, [step, ...rest]: readonly string[]): unknown {
   return memberAt((value as Members)[step], rest);
 }
 
+/** Entities that are entries of a resource's lists, by their collection. */
+export type Children = { readonly [Name in Collection]?: readonly Entities[Name][] };
+
 /**
- * The list as a member of the spec; omitted when empty. Every entry has its entity's id, so that a renamed entity keeps
- * the id.
+ * The lists of children as members of the spec; empty lists are omitted. Every entry has the id of its entity, so that
+ * the entity keeps its id when it is renamed.
  *
- * @param children All entities of the list; undefined: the list stays unchanged.
+ * @param children All entities of each list to write; the other lists stay unchanged.
+ * @param secretRefs The references to the Secrets of children, by id. Default: those of the previous entries.
  * @param before The previous spec.
  */
 export function writeChildren(
-  kind: "Certificate" | "Upstream",
-  children: readonly (Target | Sni)[] | undefined,
-  before: Members,
+  kind: ResourceKind,
+  {
+    children,
+    secretRefs,
+    before,
+  }: {
+    readonly children: Children;
+    readonly secretRefs: ReadonlyMap<string, SecretRef>;
+    readonly before: Members;
+  },
 ): Members {
-  const list = childLists[kind]?.list ?? "";
-  const given = before[list];
-  const entriesBefore: readonly unknown[] = Array.isArray(given) ? given : [];
-  if (children === undefined) return entriesBefore.length > 0 ? { [list]: entriesBefore } : {};
+  const lists = childLists[kind].map(({ list, collection }): readonly [string, readonly unknown[]] => {
+    const given = before[list];
+    const entriesBefore: readonly unknown[] = Array.isArray(given) ? given : [];
+    const known = new Map(entriesBefore.map((entry) => [Object(entry).id, entry]));
+    const write = (child: Entity) => writeChild({ kind, list }, child, known.get(child.id), secretRefs.get(child.id));
+    return [list, children[collection]?.map(write) ?? entriesBefore];
+  });
+  return Object.fromEntries(lists.filter(([, entries]) => entries.length > 0));
+}
+
+/**
+ * The entry of a child in a list.
+ *
+ * @param before The entry that is replaced; undefined: the entry is new.
+ * @param secretRef Default: that of `before`.
+ */
+export function writeChild(
+  { kind, list }: { readonly kind: ResourceKind; readonly list: string },
+  child: Entity,
+  before: unknown,
+  secretRef: SecretRef | undefined = Object(before).secretRef,
+): CredentialEntry {
   const node = kinds[kind].spec.properties?.[list]?.items ?? {};
-  const known = new Map(entriesBefore.map((entry) => [Object(entry).id, entry]));
-  const entries = children.map((child) => ({ id: child.id, ...writeSpec(node, { ...child }, known.get(child.id)) }));
-  return entries.length > 0 ? { [list]: entries } : {};
+  return { id: child.id, ...writeSpec(node, { ...child }, before), ...(secretRef && { secretRef }) };
 }
 
 /**

@@ -149,7 +149,7 @@ test("an upstream's resource contains its targets with their ids, and an annotat
     entity("targets", { ...member, target: "a:80" }),
     { ...entity("targets", { ...member, target: "b:80", weight: 5 }), created_at: 1.5 },
   ];
-  const { value } = toResource("upstreams", upstream, { ...writing, targets });
+  const { value } = toResource("upstreams", upstream, { ...writing, children: { targets } });
   assert.equal(value?.metadata.name, resourceName("users.internal"));
   assert.deepEqual(value?.spec, {
     name: "users.internal",
@@ -186,15 +186,15 @@ test("services and upstreams refer to their client certificate, which must have 
 
 test("a credential's Secret has the label by which it is found, and the Consumer's entry for it does not contain the key", () => {
   const credential = entity("keyauth_credentials", { id: ROUTE, consumer: { id: CONSUMER }, key: "demo-key", ttl: 5 });
-  const { secret, entry } = credentialSecret(credential, { namespace: "home" });
-  assert.deepEqual(secret.metadata.labels, { "sluice.dev/credential": "key-auth" });
-  assert.equal(Buffer.from(secret.data?.key ?? "", "base64").toString(), "demo-key");
-  assert.deepEqual(entry, { id: ROUTE, ttl: 5, secretRef: { name: secret.metadata.name, key: "key" } });
+  const made = credentialSecret("keyauth_credentials", credential, { namespace: "home" });
+  assert.deepEqual(made?.secret.metadata.labels, { "sluice.dev/credential": "key-auth" });
+  assert.equal(Buffer.from(made.secret.data?.key ?? "", "base64").toString(), "demo-key");
+  assert.deepEqual(made.secretRef, { name: made.secret.metadata.name, key: "key" });
 });
 
-test("credentialSecret throws for a credential without a key", () => {
+test("credentialSecret returns null for a credential without a key", () => {
   const credential = { ...entity("keyauth_credentials", { consumer: { id: CONSUMER }, key: "k" }), key: null };
-  assert.throws(() => credentialSecret(credential, { namespace: "home" }), TypeError);
+  assert.equal(credentialSecret("keyauth_credentials", credential, { namespace: "home" }), null);
 });
 
 test("the time of a resource's last change is the time of the last write that changed more than the status", () => {

@@ -5,36 +5,35 @@ import {
   apiVersion,
   type Checked,
   type Collection,
+  type CredentialCollection,
   checkEntity,
   type Entities,
+  entities,
   entityNameOf,
-  type KeyAuthEntry,
+  entitySecrets,
   kinds,
   type NameRef,
   type ResourceKind,
   resourceKinds,
-  type Sni,
-  type Target,
+  type SecretRef,
   writeSpec,
 } from "@sluice/model";
 import type { Resource } from "../../resource.ts";
 import { namedKinds } from "../kind-tables.ts";
 import { CHILD_TIMES, CREATED_AT, UPDATED_AT, writeChildTimes } from "../timestamps.ts";
-import { pluginMembers, writeChildren, writeHeaders } from "./kind-members.ts";
+import { type Children, pluginMembers, writeChildren, writeHeaders } from "./kind-members.ts";
 import { type WriteReferencesOptions, writeReferences } from "./write-references.ts";
 
 /** Collections with a kind of their own. The others are nested in the resource of their parent. */
-export type ResourceCollection = Exclude<Collection, "keyauth_credentials" | "targets" | "snis">;
+export type ResourceCollection = Exclude<Collection, CredentialCollection | "targets" | "snis">;
 
 export interface ToResourceOptions extends WriteReferencesOptions {
   /** `spec.class` of a new resource. Default unset. */
   readonly class?: string;
-  /** Consumers: the keys, from `credentialSecret`. Default: those of `previous`. */
-  readonly keyAuth?: readonly KeyAuthEntry[];
-  /** Upstreams: all targets. Default: those of `previous`. */
-  readonly targets?: readonly Target[];
-  /** Certificates: all SNIs. Default: those of `previous`. */
-  readonly snis?: readonly Sni[];
+  /** All entities of a list in the spec: targets, SNIs, credentials. Default: the list of `previous`. */
+  readonly children?: Children;
+  /** The Secrets of credentials by their ids, from `credentialSecret`. Default: those of `previous`. */
+  readonly secretRefs?: ReadonlyMap<string, SecretRef>;
   /** Certificates: the Secret, from `certificateSecret`. Default: that of `previous`. */
   readonly secretRef?: NameRef;
 }
@@ -71,6 +70,7 @@ export function toResource<Name extends ResourceCollection>(
     ...(resourceClass !== undefined && { class: resourceClass }),
     ...references.spec,
     ...own[kind](members, { written, before, options }),
+    ...writeChildren(kind, { children: options.children ?? {}, secretRefs: options.secretRefs ?? new Map(), before }),
   };
   return {
     value: {
@@ -93,12 +93,20 @@ export function toResource<Name extends ResourceCollection>(
 /** The annotation with the times of children; without new children, the previous annotation. */
 function childTimesOf(
   entity: Entities[ResourceCollection],
-  { targets, snis, previous }: ToResourceOptions,
+  { children, previous }: ToResourceOptions,
 ): Record<string, string> {
-  const children = targets ?? snis;
-  const times = children ? writeChildTimes(entity, children) : previous?.metadata.annotations?.[CHILD_TIMES];
+  const times = children
+    ? writeChildTimes(entity, timedChildren(children))
+    : previous?.metadata.annotations?.[CHILD_TIMES];
   return times === undefined ? {} : { [CHILD_TIMES]: times };
 }
+
+/** The children except credentials that have a Secret: the Secret has the time of their creation. */
+const timedChildren = (children: Children) =>
+  (Object.entries(children) as [Collection, Children[Collection]][]).flatMap(([collection, list = []]) => {
+    const [secret] = entities[collection].credential === undefined ? [] : entitySecrets[collection];
+    return list.filter((child) => secret === undefined || Reflect.get(child, secret) === null);
+  });
 
 interface Parts {
   readonly written: Members;
@@ -108,22 +116,12 @@ interface Parts {
 
 /** The members of each kind's spec, without name, id, class and references. */
 const own: Readonly<Record<ResourceKind, (entity: Members, parts: Parts) => Members>> = {
-  Certificate: (_, { written, before, options: { snis, secretRef = before.secretRef } }) => ({
-    ...written,
-    secretRef,
-    ...writeChildren("Certificate", snis, before),
-  }),
-  Upstream: (_, { written, before, options: { targets } }) => ({
-    ...written,
-    ...writeChildren("Upstream", targets, before),
-  }),
+  Certificate: (_, { written, before, options: { secretRef = before.secretRef } }) => ({ ...written, secretRef }),
+  Upstream: (_, { written }) => written,
   Service: (entity, parts) => ({ ...keepSource(entity, parts), ...headersOf(entity, parts) }),
   Route: (_, { written }) => written,
   Plugin: (entity, { written, before }) => ({ ...written, ...pluginMembers(entity, before) }),
-  Consumer: (_, { written, before, options }) => {
-    const keyAuth = options.keyAuth ?? before.keyAuth;
-    return { ...written, ...(Array.isArray(keyAuth) && keyAuth.length > 0 && { keyAuth }) };
-  },
+  Consumer: (_, { written }) => written,
 };
 
 const headersOf = ({ upstream_headers }: Members, { before }: Parts): Members =>

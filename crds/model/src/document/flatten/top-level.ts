@@ -8,9 +8,7 @@ export const formatVersions = ["1.1", "2.1", "3.0"] as const;
 
 /** Collections of Kong 3.9, of its bundled plugins and of decK's files that Sluice does not have. */
 export const unsupportedCollections: ReadonlySet<string> = new Set([
-  "acls",
   "acme_storage",
-  "basicauth_credentials",
   "ca_certificates",
   "cloned_plugins",
   "clustering_data_planes",
@@ -21,8 +19,6 @@ export const unsupportedCollections: ReadonlySet<string> = new Set([
   "custom_plugins",
   "filter_chains",
   "groups",
-  "hmacauth_credentials",
-  "jwt_secrets",
   "key_sets",
   "keys",
   "licenses",

@@ -1,5 +1,5 @@
 /** The values of each collection's entities that must be unique. */
-import { entities, perCollection, references } from "../../entities/index.ts";
+import { type Collection, entities, isSecretLookup, perCollection, references } from "../../entities/index.ts";
 import { referencedId, type StoredEntity } from "../stored-entity.ts";
 
 export interface UniqueClaim {
@@ -31,22 +31,25 @@ function sayPlugin(plugin: StoredEntity): string {
   return `name set to '${plugin.name}' for ${scope.length === 0 ? "all requests" : `the same ${scope.join(" and ")}`}`;
 }
 
-/** A key is unique in each namespace whose routes it opens. The key itself is never shown. */
-const keyClaim: UniqueClaim = {
-  claimed: (credential) => extrasOf(credential).key_hash,
-  say: () => "key set to '[redacted]'",
-  overlap: (one, other) => {
-    const [mine, theirs] = [extrasOf(one).namespaces, extrasOf(other).namespaces];
-    return mine === undefined || theirs === undefined || mine.some((namespace) => theirs.includes(namespace));
-  },
-};
+/** A lookup value is unique in each namespace for whose routes the credential is valid. A secret is never shown. */
+function credentialClaim(collection: Collection, lookup: string): UniqueClaim {
+  const isSecret = isSecretLookup(collection);
+  return {
+    claimed: isSecret ? (credential) => extrasOf(credential).key_hash : memberClaim(lookup).claimed,
+    say: isSecret ? () => `${lookup} set to '[redacted]'` : memberClaim(lookup).say,
+    overlap: (one, other) => {
+      const [mine, theirs] = [extrasOf(one).namespaces, extrasOf(other).namespaces];
+      return mine === undefined || theirs === undefined || mine.some((namespace) => theirs.includes(namespace));
+    },
+  };
+}
 
 const extrasOf = (entity: StoredEntity) =>
   (entity._sluice ?? {}) as { key_hash?: string; namespaces?: readonly string[] };
 
 export const uniqueClaims = perCollection((collection): readonly UniqueClaim[] => {
-  const { unique, uniqueTogether } = entities[collection];
-  if (collection === "keyauth_credentials") return [keyClaim];
+  const { unique, uniqueTogether, credential } = entities[collection];
+  if (typeof credential?.lookup === "string") return [credentialClaim(collection, credential.lookup)];
   const claims = unique.map(memberClaim);
   if (uniqueTogether === undefined) return claims;
   const together = togetherClaim(uniqueTogether);

@@ -76,6 +76,7 @@ export const known = {
   vary: 66,
   age: 67,
   expires: 68,
+  "x-authenticated-groups": 69,
 } as const;
 
 export type KnownName = keyof typeof known;

@@ -22,6 +22,8 @@ const NO_CONTENT = 204;
 const NOT_MODIFIED = 304;
 const FIRST_FINAL = 200;
 const FIRST_REDIRECT = 300;
+/** Bytes of the empty line after the fields. */
+const EMPTY_LINE = 2;
 
 /**
  * The client receives a 502 for every fault. An interim response (1xx) has a head of its own: `parse` is called again
@@ -54,6 +56,17 @@ export class ResponseHeadParser extends HeadParser {
   override reset(asked = 0): void {
     this.#asked = asked;
     super.reset();
+  }
+
+  /** A copy of the parsed head that stays valid when the bytes of the original are overwritten. */
+  copy(): ResponseHeadParser {
+    const { bytes, line } = this.fields;
+    const end = line + EMPTY_LINE;
+    const kept = Buffer.from(bytes.subarray(this.start, end));
+    const copy = new ResponseHeadParser();
+    copy.reset(this.#asked);
+    copy.parse(kept, 0, kept.length);
+    return copy;
   }
 
   protected override begin(): void {

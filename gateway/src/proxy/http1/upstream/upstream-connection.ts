@@ -255,7 +255,8 @@ export class UpstreamConnection {
     const size = Math.min(this.#left, end - start);
     this.#left -= size;
     if (size > 0) listener.data(view.part(start, start + size));
-    if (this.#left === 0) this.#ended(listener, null, start + size === end);
+    // The listener may have destroyed the connection.
+    if (this.#left === 0 && this.#listener === listener) this.#ended(listener, null, start + size === end);
   }
 
   #readChunks(listener: Http1ResponseListener, view: ByteView, start: number): void {

@@ -1,31 +1,36 @@
 /** Computes the desired state of a resource after a write. */
 import {
   CHILD_TIMES,
+  type ChildList,
+  type Children,
+  childLists,
   identityOf,
   type Resource,
   type ResourceCollection,
   type ResourceLocation,
   toResource,
+  writeChild,
 } from "@sluice/crds";
 import {
   type Certificate,
-  type Credential,
+  type Collection,
+  type CredentialCollection,
+  type CredentialEntry,
   type Entity,
-  type KeyAuthEntry,
+  entities,
+  entitySecrets,
   kinds,
   type Plugin,
   type ResourceKind,
   readSpec,
-  type Sni,
-  type Target,
   type Violation,
 } from "@sluice/model";
 import type { Tables } from "../../tables/index.ts";
 import type { EntityInResource, ResourceView } from "../view/build-view.ts";
 import type { DesiredFields } from "./field-ownership.ts";
-import { changeEntries, childrenAfter, nestings } from "./nested-entries.ts";
+import { changeEntries, childrenAfter } from "./nested-entries.ts";
 import { configFromOf, splitConfig } from "./plugin-secrets.ts";
-import { certificatePairSecret, keySecret, type SecretPlace } from "./secrets.ts";
+import { addCredentialSecret, certificatePairSecret, type SecretPlace } from "./secrets.ts";
 
 type Members = Readonly<Record<string, unknown>>;
 
@@ -63,30 +68,28 @@ export function desiredResource(options: DesiredResourceOptions): DesiredResourc
   const made = entity && makeResource(options, entity, secretPlace);
   if (made?.violations) return made;
   if (violations.length > 0) return { violations };
-  const nesting = nestings[kind];
-  const entries =
-    nesting &&
-    changeEntries({
+  const lists = childLists[kind].map((list) => {
+    const entries = changeEntries({
       ...options,
-      nesting,
+      list,
       resource: previous,
       parentId: id,
       view,
       next,
       write: (child, before) =>
-        kind === "Consumer"
-          ? keyEntry(view, child as Credential, { ...secretPlace, before })
-          : entryOf(made?.value.spec, nesting.list, child.id),
+        isCredential(list.collection)
+          ? credentialEntry(view, { list, child }, { ...secretPlace, before })
+          : entryOf(made?.value.spec, list.list, child.id),
     });
+    return { list: list.list, entries };
+  });
+  const entries = lists.find((one) => one.entries !== undefined);
   if (violations.length > 0) return { violations };
   const isChanged = !held || (entity !== undefined && entity !== held.entity);
-  const spec = withList(
+  const spec = withLists(
     isChanged && made ? withStableIdentity(made.value, options) : (previous?.spec ?? {}),
-    nesting?.list,
-    {
-      entries,
-      before: previous?.spec,
-    },
+    lists,
+    previous?.spec,
   );
   const faults = readSpec(kinds[kind].spec, spec).violations;
   if (faults.length > 0) {
@@ -109,8 +112,9 @@ export function desiredResource(options: DesiredResourceOptions): DesiredResourc
 
 function makeResource(options: DesiredResourceOptions, entity: Entity, secretPlace: SecretPlace) {
   const { kind, id, held, next, place, homeNamespace, class: ofClass } = options;
-  const nesting = nestings[kind];
-  const children = nesting ? childrenAfter(nesting, id, next) : [];
+  const children = Object.fromEntries(
+    childLists[kind].map((list) => [list.collection, childrenAfter(list, id, next)]),
+  ) as Children;
   const previous = held?.resource;
   const config = kind === "Plugin" ? splitConfig(held, entity as Plugin) : undefined;
   const made = toResource(kinds[kind].collection as ResourceCollection, (config?.plugin ?? entity) as never, {
@@ -118,11 +122,8 @@ function makeResource(options: DesiredResourceOptions, entity: Entity, secretPla
     locate: place,
     ...(previous && { previous }),
     ...(ofClass !== undefined && { class: ofClass }),
-    ...(kind === "Upstream" && { targets: children as readonly Target[] }),
-    ...(kind === "Certificate" && {
-      snis: children as readonly Sni[],
-      ...pairOf(held, entity as Certificate, secretPlace),
-    }),
+    children,
+    ...(kind === "Certificate" && pairOf(held, entity as Certificate, secretPlace)),
   });
   if (made.violations || !config) return made;
   const configFrom = configFromOf({ made: made.value, held }, config, secretPlace);
@@ -139,22 +140,31 @@ function pairOf(held: EntityInResource | undefined, certificate: Certificate, se
   return { secretRef: certificatePairSecret(certificate, secretPlace) };
 }
 
-function keyEntry(
+const isCredential = (collection: Collection): collection is CredentialCollection =>
+  entities[collection].credential !== undefined;
+
+/** The entry of a credential. It refers to the same Secret as before if the credential's secret has not changed. */
+function credentialEntry(
   view: ResourceView,
-  credential: Credential,
+  { list, child }: { readonly list: ChildList; readonly child: Entity },
   { before, ...secretPlace }: SecretPlace & { readonly before: unknown },
-): KeyAuthEntry {
-  const { id, tags, ttl } = credential;
-  const entry = { id, ...(tags !== null && { tags }), ...(ttl !== null && { ttl }) };
-  const old = view.held("keyauth_credentials", id);
-  const known = old && !old.isFaulty ? (old.entity as Credential) : undefined;
-  const isSame = known?.key === credential.key && known.created_at === credential.created_at;
+): CredentialEntry {
+  const collection = list.collection as CredentialCollection;
+  const [member = ""] = entitySecrets[collection];
+  const old = view.held(collection, child.id);
+  const known = old && !old.isFaulty ? old.entity : undefined;
+  const isSame =
+    known !== undefined &&
+    Reflect.get(known, member) === Reflect.get(child, member) &&
+    known.created_at === child.created_at;
+  const place = { kind: "Consumer", list: list.list } as const;
   if (old && isSame && old.resource.metadata.namespace === secretPlace.namespace) {
-    const list = old.resource.spec?.keyAuth as readonly KeyAuthEntry[];
-    const same = (before as KeyAuthEntry | undefined) ?? list[Number(old.base[2])];
-    if (same) return { ...entry, secretRef: same.secretRef };
+    const entries = old.resource.spec?.[list.list] as readonly CredentialEntry[];
+    const same = (before as CredentialEntry | undefined) ?? entries[Number(old.base[2])];
+    if (same) return writeChild(place, child, before, same.secretRef);
   }
-  return { ...entry, secretRef: keySecret(credential, secretPlace) };
+  const { secretRef: _, ...rest } = Object(before) as CredentialEntry;
+  return writeChild(place, child, rest, addCredentialSecret(collection, child as never, secretPlace));
 }
 
 const entryOf = (spec: Resource["spec"], list: string, id: string): unknown => {
@@ -162,15 +172,18 @@ const entryOf = (spec: Resource["spec"], list: string, id: string): unknown => {
   return (Array.isArray(entries) ? entries : []).find((entry) => Object(entry).id === id);
 };
 
-function withList(
+function withLists(
   spec: Members,
-  list: string | undefined,
-  { entries, before }: { readonly entries: readonly unknown[] | undefined; readonly before: Members | undefined },
+  lists: readonly { readonly list: string; readonly entries: readonly unknown[] | undefined }[],
+  before: Members | undefined,
 ): Members {
-  if (list === undefined) return spec;
-  const { [list]: _, ...rest } = spec;
-  const wanted = entries ?? before?.[list];
-  return Array.isArray(wanted) && (wanted.length > 0 || entries === undefined) ? { ...rest, [list]: wanted } : rest;
+  const changed: Record<string, unknown> = { ...spec };
+  for (const { list, entries } of lists) {
+    delete changed[list];
+    const wanted = entries ?? before?.[list];
+    if (Array.isArray(wanted) && (wanted.length > 0 || entries === undefined)) changed[list] = wanted;
+  }
+  return changed;
 }
 
 /**

@@ -17,10 +17,13 @@ import {
   type Certificate,
   type ConfigFrom,
   CREDENTIAL_LABEL,
-  type Credential,
-  type KeyAuthEntry,
+  type CredentialCollection,
+  credentialCollections,
+  type Entities,
+  entities,
   type NameRef,
   type Plugin,
+  type SecretRef,
   type Violation,
 } from "@sluice/model";
 import type { Resources } from "../view/build-view.ts";
@@ -39,9 +42,14 @@ export interface SecretPlace {
   readonly violations: Violation[];
 }
 
-export function keySecret(credential: Credential, place: SecretPlace): KeyAuthEntry["secretRef"] {
-  const { secret, entry } = credentialSecret(credential, place);
-  return { ...entry.secretRef, name: addSecret(secret, place, ["consumer"]) };
+/** Plans the Secret of a credential. Returns the reference to it; undefined when the credential has no secret. */
+export function addCredentialSecret<Name extends CredentialCollection>(
+  collection: Name,
+  credential: Entities[Name],
+  place: SecretPlace,
+): SecretRef | undefined {
+  const made = credentialSecret(collection, credential, place);
+  return made ? { ...made.secretRef, name: addSecret(made.secret, place, ["consumer"]) } : undefined;
 }
 
 export const certificatePairSecret = (certificate: Certificate, place: SecretPlace): NameRef => ({
@@ -92,6 +100,13 @@ function addSecret(
   return name;
 }
 
+/** Lists in specs whose entries refer to Secrets. */
+const LISTS: readonly string[] = [
+  "configFrom",
+  "upstreamHeaders",
+  ...credentialCollections.flatMap((collection) => entities[collection].credential?.list ?? []),
+];
+
 /**
  * Names of a namespace's Secrets that a spec refers to.
  *
@@ -101,9 +116,10 @@ export function secretNames(
   spec: Resource["spec"] = {},
   at: { readonly of: string; readonly own: string },
 ): readonly string[] {
-  const lists = [spec.keyAuth, spec.configFrom, spec.upstreamHeaders].flatMap((list) =>
-    Array.isArray(list) ? list : [],
-  );
+  const lists = LISTS.flatMap((name) => {
+    const list = spec[name];
+    return Array.isArray(list) ? list : [];
+  });
   const refs = [...lists.map((entry) => Object(entry).secretRef), spec.secretRef];
   return refs.flatMap((ref) => {
     const { name, namespace = at.own } = Object(ref) as { readonly name?: unknown; readonly namespace?: unknown };

@@ -190,9 +190,10 @@ export const entityIdKey = ({ collection, entity }: EntityInResource): string =>
 /** The claims that no other entity may have; an invalid entity only claims its id and name. */
 export function claimsIn({ collection, entity, isFaulty }: EntityInResource): readonly string[] {
   if (!isFaulty) return entityClaimKeys(collection, entity);
-  const { key } = entities[collection];
+  const { key, within } = entities[collection];
   const name = entityNameOf(collection, entity);
-  const claims = [{ id: entity.id }, ...(key !== null && name !== undefined ? [{ [key]: name }] : [])];
+  const parent = within === undefined ? {} : { [within]: Reflect.get(entity, within) };
+  const claims = [{ id: entity.id }, ...(key !== null && name !== undefined ? [{ ...parent, [key]: name }] : [])];
   return claims.map((claim) => claimKey(collection, claim));
 }
 

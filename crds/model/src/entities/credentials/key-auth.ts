@@ -1,8 +1,8 @@
-/** A key-auth credential: a secret key of a consumer. */
+/** Credentials of key-auth: the secret keys of consumers. */
 import { integer, nullable, owner, record, type Static, text } from "@sluice/plugin-sdk";
-import { created_at, tags } from "./shared.ts";
+import { created_at, tags } from "../shared.ts";
 
-export const credentialSchema = record(
+export const keyAuthSchema = record(
   {
     id: text({
       description:
@@ -17,6 +17,7 @@ export const credentialSchema = record(
         description: "The secret key. If unset, the admin API generates one (32 letters and digits).",
         minLength: 1,
         maxLength: 512,
+        secret: true,
       }),
     ),
     tags,
@@ -25,7 +26,13 @@ export const credentialSchema = record(
   { description: "A secret key of a consumer." },
 );
 
-export type Credential = Static<typeof credentialSchema>;
+export type KeyAuthCredential = Static<typeof keyAuthSchema>;
+
+interface Expiring {
+  readonly created_at: number;
+  /** Seconds; absent or null: the entity does not expire. */
+  readonly ttl?: number | null;
+}
 
 /**
  * Whether the key's `ttl` has expired. `created_at` is truncated to whole seconds. `ttl` is a minimum: a key may stay
@@ -33,5 +40,5 @@ export type Credential = Static<typeof credentialSchema>;
  *
  * @param now Unix time in milliseconds.
  */
-export const hasExpired = ({ ttl, created_at }: Pick<Credential, "ttl" | "created_at">, now: number): boolean =>
-  ttl !== null && (created_at + ttl + 1) * 1000 <= now;
+export const hasExpired = ({ ttl, created_at }: Expiring, now: number): boolean =>
+  typeof ttl === "number" && (created_at + ttl + 1) * 1000 <= now;

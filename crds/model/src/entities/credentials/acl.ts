@@ -1,0 +1,21 @@
+/** The groups of consumers, which the plugin acl allows or denies. */
+import { owner, record, type Static, text } from "@sluice/plugin-sdk";
+import { created_at, tags } from "../shared.ts";
+
+export const aclSchema = record(
+  {
+    id: text({
+      description:
+        "The entry's UUID. If unset, the admin API draws it at random, and in a declarative file it is derived from " +
+        "the consumer and the group (UUIDv5).",
+      rule: "uuid",
+    }),
+    created_at,
+    consumer: owner("consumers", "The consumer that belongs to the group."),
+    group: text({ description: "The name of the group.", maxLength: 512 }),
+    tags,
+  },
+  { description: "The membership of a consumer in a group." },
+);
+
+export type Acl = Static<typeof aclSchema>;

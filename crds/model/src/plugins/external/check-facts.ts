@@ -1,0 +1,121 @@
+/** Checks the facts that a plugin exports, before they are used. Each fault states the error, and how to correct it. */
+import { isRecord, type SchemaNode } from "@sluice/plugin-sdk";
+import { recordRules, textRules } from "../../check/rules.ts";
+import { suggestionFor } from "../../suggest.ts";
+import { PLUGIN_NAME, PLUGIN_NAME_LENGTH } from "../index.ts";
+
+type Members = Readonly<Record<string, unknown>>;
+
+/** Returns the faults of a plugin's facts. If there are none, the value is a `PluginFacts`. */
+export function factsFaults(facts: Members): string[] {
+  const { name, version, priority, protects, refuses = [], schema, kongChecks } = facts;
+  return [
+    ...(typeof name !== "string" || name.length > PLUGIN_NAME_LENGTH || !PLUGIN_NAME.test(name)
+      ? [
+          `name: expected at most ${PLUGIN_NAME_LENGTH} lower-case letters, digits and single dashes, not ${shown(name)}`,
+        ]
+      : []),
+    ...(typeof version !== "string" || !/^\d+\.\d+\.\d+/.test(version)
+      ? [`version: expected a text such as "1.0.0", not ${shown(version)}`]
+      : []),
+    ...(typeof priority !== "number" || !Number.isFinite(priority)
+      ? [`priority: expected a number, not ${shown(priority)}; plugins run in descending order of priority`]
+      : []),
+    ...(typeof protects !== "boolean"
+      ? [`protects: expected true if the plugin restricts access, else false, not ${shown(protects)}`]
+      : []),
+    ...(Array.isArray(refuses) && refuses.every((target) => targets.has(target))
+      ? []
+      : [`refuses: expected a list of service, route and consumer, not ${shown(refuses)}`]),
+    ...["expand", "check"].flatMap((member) =>
+      facts[member] === undefined || typeof facts[member] === "function" ? [] : [`${member}: expected a function`],
+    ),
+    ...(kongChecks === undefined || Array.isArray(kongChecks) ? [] : ["kongChecks: expected a list"]),
+    ...schemaFaults(schema, "schema", true),
+  ];
+}
+
+const targets: ReadonlySet<unknown> = new Set(["service", "route", "consumer"]);
+
+const shown = (value: unknown): string => (value === undefined ? "undefined" : (JSON.stringify(value) ?? typeof value));
+
+const types: readonly unknown[] = ["string", "integer", "number", "boolean", "array", "object"];
+
+/** The keywords of `SchemaNode`, each with a check of its value. */
+const keywords: Readonly<Record<keyof SchemaNode, (value: unknown) => boolean>> = {
+  type: (value) => types.includes(value),
+  description: (value) => typeof value === "string",
+  default: () => true,
+  nullable: (value) => typeof value === "boolean",
+  enum: Array.isArray,
+  format: (value) => value === "uuid",
+  pattern: (value) => typeof value === "string",
+  minLength: Number.isInteger,
+  maxLength: Number.isInteger,
+  minimum: Number.isFinite,
+  maximum: Number.isFinite,
+  exclusiveMinimum: Number.isFinite,
+  minItems: Number.isInteger,
+  maxItems: Number.isInteger,
+  minProperties: Number.isInteger,
+  maxProperties: Number.isInteger,
+  uniqueItems: (value) => typeof value === "boolean",
+  items: isRecord,
+  properties: isRecord,
+  required: (value) => Array.isArray(value) && value.every((name) => typeof name === "string"),
+  additionalProperties: (value) => typeof value === "boolean" || isRecord(value),
+  reference: () => false,
+  onDelete: () => false,
+  rule: (value) => typeof value === "string",
+  deprecatedMembers: Array.isArray,
+  secret: (value) => value === true,
+};
+
+/** `keyRule` is a keyword of mappings only, which `SchemaNode` leaves to `mapping`. */
+const known: Readonly<Record<string, (value: unknown) => boolean>> = {
+  ...keywords,
+  keyRule: (value) => typeof value === "string" && Object.hasOwn(textRules, value),
+};
+
+function hasType(value: unknown, type: unknown): boolean {
+  if (value === undefined || value === null) return true;
+  if (type === "integer") return Number.isInteger(value);
+  if (type === "array") return Array.isArray(value);
+  return type === "object" ? isRecord(value) : typeof value === type;
+}
+
+/** The limit ends the check of a schema that contains itself; deeper nesting is a mistake anyway. */
+const MAX_DEPTH = 16;
+
+function schemaFaults(schema: unknown, path: string, isConfig = false, depth = 0): readonly string[] {
+  if (!isRecord(schema))
+    return [`${path}: expected a schema, such as record({ ... }) of the SDK, not ${shown(schema)}`];
+  if (depth > MAX_DEPTH) return [`${path}: nested more than ${MAX_DEPTH} levels deep`];
+  const { type, rule, properties, items, additionalProperties } = schema;
+  if (!types.includes(type))
+    return [`${path}: unknown type ${shown(type)}: use the functions of the SDK, such as text()`];
+  if (isConfig && (type !== "object" || !isRecord(properties)))
+    return [`${path}: expected a record({ ... }) with the config's fields`];
+  const rules = type === "object" ? recordRules : textRules;
+  return [
+    ...(hasType(schema.default, type) ? [] : [`${path}.default: ${shown(schema.default)} is not of type ${type}`]),
+    ...Object.entries(schema).flatMap(([keyword, value]) => {
+      const check = Object.hasOwn(known, keyword) ? known[keyword] : undefined;
+      if (check === undefined)
+        return [`${path}: unknown keyword ${keyword}${suggestionFor(keyword, Object.keys(known))}`];
+      return value === undefined || check(value) ? [] : [`${path}.${keyword}: ${shown(value)} is not allowed`];
+    }),
+    ...(typeof rule === "string" && !Object.hasOwn(rules, rule)
+      ? [`${path}.rule: there is no rule ${rule}${suggestionFor(rule, Object.keys(rules))}`]
+      : []),
+    ...(isRecord(properties)
+      ? Object.entries(properties).flatMap(([name, member]) =>
+          schemaFaults(member, `${path}.${name}`, false, depth + 1),
+        )
+      : []),
+    ...(isRecord(items) ? schemaFaults(items, `${path}.items`, false, depth + 1) : []),
+    ...(isRecord(additionalProperties)
+      ? schemaFaults(additionalProperties, `${path}.additionalProperties`, false, depth + 1)
+      : []),
+  ];
+}

@@ -1,0 +1,125 @@
+/** Imports the plugins that a setting names, and checks what their modules export. */
+import { type Checked, isRecord, type PluginFacts, sdkVersion, type Violation } from "@sluice/plugin-sdk";
+import { canonicalJson } from "../../ids.ts";
+import { pluginNames } from "../index.ts";
+import { factsFaults } from "./check-facts.ts";
+import { locatePlugin, type PluginFiles, pathOf, useOwnSdk } from "./locate.ts";
+import { rangeContains } from "./version-range.ts";
+
+export interface LoadedPlugin {
+  readonly facts: PluginFacts;
+  readonly files: PluginFiles;
+}
+
+export interface LoadPluginsOptions {
+  /** `schema`: only the facts are imported, and no code of a phase. `code`: both modules are imported and compared. */
+  readonly part: "schema" | "code";
+  /** Absolute path of the folder from which relative paths and packages are resolved. */
+  readonly from: string;
+}
+
+/** Kong's word for its own plugins in the setting `plugins`. */
+const KONG_BUNDLE = "bundled";
+const ENABLED = "the plugins that come with Sluice are always enabled: remove this entry";
+
+/** Returns all plugins, or the faults of all entries. The path of a violation is the index of its entry. */
+export async function load(
+  entries: readonly string[],
+  { part, from }: LoadPluginsOptions,
+): Promise<Checked<readonly LoadedPlugin[]>> {
+  useOwnSdk();
+  const violations: Violation[] = [];
+  const loaded: LoadedPlugin[] = [];
+  const builtIn = new Set(pluginNames());
+  for (const [index, entry] of entries.entries()) {
+    const located = builtIn.has(entry) || entry === KONG_BUNDLE ? { fault: ENABLED } : locatePlugin(entry, from);
+    const result = located.fault === undefined ? await loadOne(located.files, part) : [located.fault];
+    const faults = "facts" in result ? nameFaults(result, { builtIn, loaded }) : result;
+    violations.push(...faults.map((fault) => ({ path: [index], message: `${entry}: ${fault}` })));
+    if ("facts" in result && faults.length === 0) loaded.push(result);
+  }
+  return violations.length > 0 ? { violations } : { value: loaded };
+}
+
+interface KnownPlugins {
+  readonly builtIn: ReadonlySet<string>;
+  readonly loaded: readonly LoadedPlugin[];
+}
+
+function nameFaults({ facts: { name }, files }: LoadedPlugin, { builtIn, loaded }: KnownPlugins): readonly string[] {
+  const at = pathOf(files.schema);
+  if (builtIn.has(name)) return [`${at}: name: ${name} is a plugin that comes with Sluice: choose another name`];
+  const other = loaded.find(({ facts }) => facts.name === name);
+  if (other === undefined) return [];
+  return [`${at}: name: ${name} is also the name of the plugin ${other.files.entry}: remove one of the two`];
+}
+
+async function loadOne(
+  files: PluginFiles,
+  part: LoadPluginsOptions["part"],
+): Promise<LoadedPlugin | readonly string[]> {
+  const incompatible = sdkFaults(files);
+  if (incompatible.length > 0) return incompatible;
+  const exported = await importDefault(files.schema, "definePluginFacts({ ... })");
+  if (typeof exported === "string") return [exported];
+  const at = pathOf(files.schema);
+  const faults = factsFaults(exported).map((fault) => `${at}: ${fault}`);
+  if ("phases" in exported)
+    faults.push(`${at}: phases: the module of the facts must not have them: export definePluginFacts({ ... }) there`);
+  if (faults.length > 0) return faults;
+  const facts = exported as unknown as PluginFacts;
+  const codeFault = part === "code" ? await codeFaultOf(files, facts) : undefined;
+  return codeFault === undefined ? { facts, files } : [codeFault];
+}
+
+/** Processes that load only the facts must know the same plugin as the nodes. */
+async function codeFaultOf({ code }: PluginFiles, facts: PluginFacts): Promise<string | undefined> {
+  const definition = await importDefault(code, "definePlugin({ ...facts, phases })");
+  if (typeof definition === "string") return definition;
+  const at = pathOf(code);
+  if (typeof definition.phases !== "function")
+    return `${at}: phases: expected a function (config, context) => phases, not ${typeof definition.phases}`;
+  const members = ["name", "version", "priority", "protects", "refuses", "schema"] as const;
+  const differing = members.find(
+    (member) => canonicalJson(definition[member] ?? null) !== canonicalJson(facts[member] ?? null),
+  );
+  return differing === undefined
+    ? undefined
+    : `${at}: ${differing} differs from that of the plugin's facts: write definePlugin({ ...facts, phases })`;
+}
+
+async function importDefault(url: string, expected: string): Promise<Readonly<Record<string, unknown>> | string> {
+  const at = pathOf(url);
+  try {
+    const module: Readonly<Record<string, unknown>> = await import(url);
+    if (isRecord(module.default)) return module.default;
+    return module.default === undefined
+      ? `${at}: there is no default export: write export default ${expected}`
+      : `${at}: the default export is ${Array.isArray(module.default) ? "a list" : typeof module.default}: expected ${expected}`;
+  } catch (error) {
+    return `${at} cannot be imported: ${describeImportError(error)}`;
+  }
+}
+
+/** The message, and the first line of the plugin's own code in the stack. */
+function describeImportError(error: unknown): string {
+  if (!(error instanceof Error)) return `it throws ${String(error)}`;
+  const { code } = error as { readonly code?: unknown };
+  if (code === "ERR_UNSUPPORTED_NODE_MODULES_TYPE_STRIPPING")
+    return "packages in node_modules must contain JavaScript, not TypeScript: build the package before it is packed";
+  const [, place] = /\(?(file:\/\/[^\s)]+:\d+:\d+)\)?/.exec(error.stack ?? "") ?? [];
+  return `${error.name}: ${error.message}${place === undefined ? "" : ` (${pathOf(place)})`}`;
+}
+
+/** A package states the versions of the SDK that it works with as npm's packages do. */
+function sdkFaults({ manifest }: PluginFiles): readonly string[] {
+  if (manifest === null || !isRecord(manifest.content)) return [];
+  const { peerDependencies } = manifest.content;
+  const range = isRecord(peerDependencies) ? peerDependencies["@sluice/plugin-sdk"] : undefined;
+  if (range === undefined) return [];
+  const at = `${manifest.file}: peerDependencies: @sluice/plugin-sdk`;
+  const contained = typeof range === "string" ? rangeContains(range, sdkVersion) : undefined;
+  if (contained === undefined) return [`${at}: ${JSON.stringify(range)} is not a version range such as ^${sdkVersion}`];
+  if (contained) return [];
+  return [`${at} is ${range}, but this is version ${sdkVersion}: install a version of the plugin for ${sdkVersion}`];
+}

@@ -1,0 +1,112 @@
+/** Finds the modules of a plugin that a setting names: a folder, or an installed package. */
+import { readFileSync, statSync } from "node:fs";
+import { findPackageJSON, registerHooks } from "node:module";
+import { join, resolve } from "node:path";
+import { fileURLToPath, pathToFileURL } from "node:url";
+
+export interface PluginFiles {
+  /** The setting's entry: `./my-plugin` or `@acme/sluice-plugin-x`. */
+  readonly entry: string;
+  /** URL of the module that exports the definition with its phases. */
+  readonly code: string;
+  /** URL of the module that exports the facts. */
+  readonly schema: string;
+  /** Null: the folder has no package.json. */
+  readonly manifest: { readonly file: string; readonly content: unknown } | null;
+}
+
+/** The modules, or the reason why they cannot be found and what to change. */
+export type Located = { readonly files: PluginFiles; readonly fault?: undefined } | { readonly fault: string };
+
+/** @param from Absolute path of the folder from which relative paths and packages are resolved. */
+export function locatePlugin(entry: string, from: string): Located {
+  if (/^(\.{1,2}(\/|$)|\/)/.test(entry)) return inFolder(entry, resolve(from, entry));
+  if (/^(@[a-z0-9~-][a-z0-9._~-]*\/)?[a-z0-9~-][a-z0-9._~-]*$/.test(entry)) return inPackage(entry, from);
+  return { fault: "is not a folder or a package: write a path that begins with ./, ../ or /, or a package's name" };
+}
+
+function inFolder(entry: string, folder: string): Located {
+  const kind = kindOf(folder);
+  if (kind === null) return { fault: `there is no folder ${folder}: relative paths start at the working directory` };
+  if (kind === "file") return { fault: `${folder} is a file: name the folder that contains it` };
+  const [code, schema] = ["index", "schema"].map((name) =>
+    [`${name}.ts`, `${name}.js`].map((file) => join(folder, file)).find((file) => kindOf(file) === "file"),
+  );
+  if (schema === undefined)
+    return { fault: `${folder} has no schema.ts or schema.js: export the plugin's facts from there` };
+  if (code === undefined)
+    return { fault: `${folder} has no index.ts or index.js: export the plugin's definition from there` };
+  return found(entry, {
+    code: pathToFileURL(code).href,
+    schema: pathToFileURL(schema).href,
+    manifest: join(folder, "package.json"),
+  });
+}
+
+function inPackage(entry: string, from: string): Located {
+  const base = pathToFileURL(join(from, "index.js")).href;
+  try {
+    const code = resolveFrom(entry, base);
+    return found(entry, { code, schema: resolveFrom(`${entry}/schema`, base), manifest: findPackageJSON(entry, base) });
+  } catch (error) {
+    const { code, message } = error as Error & { readonly code?: string };
+    if (code === "ERR_PACKAGE_PATH_NOT_EXPORTED") {
+      return {
+        fault: `the package does not export "." and "./schema": ${message}; add both to "exports" in its package.json`,
+      };
+    }
+    const hint = kindOf(resolve(from, entry)) === "folder" ? `, or write ./${entry} for the folder` : "";
+    return { fault: `there is no such package in node_modules of ${from} or above: install it there${hint}` };
+  }
+}
+
+function found(
+  entry: string,
+  files: Pick<PluginFiles, "code" | "schema"> & { readonly manifest: string | undefined },
+): Located {
+  const { manifest: file, ...modules } = files;
+  if (file === undefined || kindOf(file) !== "file") return { files: { entry, ...modules, manifest: null } };
+  try {
+    return { files: { entry, ...modules, manifest: { file, content: JSON.parse(readFileSync(file, "utf8")) } } };
+  } catch (error) {
+    return { fault: `${file} cannot be read: ${(error as Error).message}` };
+  }
+}
+
+function kindOf(path: string): "folder" | "file" | null {
+  const stats = statSync(path, { throwIfNoEntry: false });
+  if (stats === undefined) return null;
+  return stats.isDirectory() ? "folder" : "file";
+}
+
+/** The path of a module, for messages. */
+export const pathOf = (url: string): string => (url.startsWith("file:") ? fileURLToPath(url) : url);
+
+const SDK = "@sluice/plugin-sdk";
+/** Prefix of a specifier that is resolved from `base`: `import.meta.resolve` always resolves from its own module. */
+const MARK = "sluice-plugin:";
+let base = "";
+let isHooked = false;
+
+function resolveFrom(specifier: string, parent: string): string {
+  useOwnSdk();
+  base = parent;
+  return import.meta.resolve(MARK + specifier);
+}
+
+/**
+ * Makes every import of the SDK in this thread resolve to the SDK of this process, wherever the importing module is and
+ * whatever it has installed: two copies of the SDK would have different classes and caches. So the folder of a plugin
+ * needs no package.json.
+ */
+export function useOwnSdk(): void {
+  if (isHooked) return;
+  isHooked = true;
+  registerHooks({
+    resolve(specifier, context, next) {
+      if (specifier === SDK) return next(specifier, { ...context, parentURL: import.meta.url });
+      if (specifier.startsWith(MARK)) return next(specifier.slice(MARK.length), { ...context, parentURL: base });
+      return next(specifier, context);
+    },
+  });
+}

@@ -1,0 +1,196 @@
+import type { PluginContext } from "../plugin.ts";
+import type { CounterMetric, PluginTimer } from "../services/instance.ts";
+import { DEFAULT_MAX_BYTES, type QueueSettings } from "./queue-settings.ts";
+
+export interface DeliveryQueueOptions {
+  readonly settings: QueueSettings;
+  readonly context: Pick<PluginContext, "log" | "timers" | "counterMetric">;
+  /** Sends a batch. After a rejection the whole batch is sent again or dropped. */
+  deliver(entries: readonly string[]): Promise<void>;
+}
+
+/** Why an entry was dropped; the label of the metric `dropped_entries_total`. */
+type DropReason = "full" | "too_large" | "undelivered" | "stopped";
+
+interface Waiting {
+  readonly entry: string;
+  readonly bytes: number;
+}
+
+/** Taken entries stay in the list until all are taken, or more than this number and more than half of them. */
+const MIN_TAKEN = 1024;
+
+/**
+ * A queue of entries that are delivered in batches, with retries. Its memory is bounded: above its limits the oldest
+ * entries are dropped, or the new entry if the concurrency is unlimited. The first drop and the first failure are
+ * logged; further ones are not logged until a delivery has succeeded. The owner must call `close` when it stops.
+ */
+export class DeliveryQueue {
+  readonly #settings: QueueSettings;
+  readonly #maxBytes: number;
+  readonly #context: DeliveryQueueOptions["context"];
+  readonly #deliver: DeliveryQueueOptions["deliver"];
+  #waiting: Waiting[] = [];
+  /** Index of the oldest entry that waits. */
+  #front = 0;
+  /** Bytes of the entries that wait, and of those under way if the concurrency is unlimited. */
+  #bytes = 0;
+  /** Deliveries under way if the concurrency is unlimited. */
+  readonly #alone = new Set<Promise<void>>();
+  #coalescing: PluginTimer | null = null;
+  /** The loop that `#begin` has started; null: none is running. */
+  #delivering: Promise<void> | null = null;
+  /** Functions that each end a pause between two attempts. */
+  readonly #pauses = new Set<() => void>();
+  #isClosing = false;
+  #isFailing = false;
+  #droppedSinceDelivery = 0;
+  #dropped: CounterMetric | null = null;
+
+  constructor({ settings, context, deliver }: DeliveryQueueOptions) {
+    this.#settings = settings;
+    this.#maxBytes = settings.max_bytes ?? DEFAULT_MAX_BYTES;
+    this.#context = context;
+    this.#deliver = deliver;
+  }
+
+  add(entry: string): void {
+    const bytes = Buffer.byteLength(entry);
+    if (this.#isClosing) this.#drop(1, "stopped");
+    else if (bytes > this.#maxBytes) this.#drop(1, "too_large");
+    else if (this.#settings.concurrency_limit === -1) this.#deliverAlone({ entry, bytes });
+    else this.#enqueue({ entry, bytes });
+  }
+
+  /** Makes one last attempt for each remaining batch, without delays. Resolves when all are delivered or dropped. */
+  async close(): Promise<void> {
+    this.#isClosing = true;
+    this.#coalescing?.cancel();
+    for (const end of this.#pauses) end();
+    await Promise.all([this.#delivering, ...this.#alone]);
+    await this.#deliverBatches();
+  }
+
+  get #count(): number {
+    return this.#waiting.length - this.#front;
+  }
+
+  #enqueue(added: Waiting): void {
+    while (this.#count >= this.#settings.max_entries || this.#bytes + added.bytes > this.#maxBytes) {
+      this.#take(1);
+      this.#drop(1, "full");
+    }
+    this.#waiting.push(added);
+    this.#bytes += added.bytes;
+    this.#schedule();
+  }
+
+  /** Begins deliveries if none is under way: immediately for a full batch, else after the coalescing delay. */
+  #schedule(): void {
+    if (this.#delivering !== null || this.#count === 0) return;
+    const { max_batch_size: full, max_coalescing_delay: delay } = this.#settings;
+    if (this.#count >= full || delay === 0) this.#begin();
+    else this.#coalescing ??= this.#context.timers.after(delay * 1000, () => this.#begin());
+  }
+
+  #begin(): void {
+    this.#coalescing?.cancel();
+    this.#coalescing = null;
+    if (this.#delivering !== null) return;
+    this.#delivering = this.#deliverBatches().finally(() => {
+      this.#delivering = null;
+      if (!this.#isClosing) this.#schedule();
+    });
+  }
+
+  /** Delivers one batch, then further ones while they are full; all entries when the queue closes. */
+  async #deliverBatches(): Promise<void> {
+    const { max_batch_size: full } = this.#settings;
+    while (this.#count > 0) {
+      await this.#deliverBatch(this.#take(full).map(({ entry }) => entry));
+      if (this.#count < full && !this.#isClosing) return;
+    }
+  }
+
+  #deliverAlone({ entry, bytes }: Waiting): void {
+    if (this.#alone.size >= this.#settings.max_entries || this.#bytes + bytes > this.#maxBytes) {
+      this.#drop(1, "full");
+      return;
+    }
+    this.#bytes += bytes;
+    const delivery = this.#deliverBatch([entry]).finally(() => {
+      this.#alone.delete(delivery);
+      this.#bytes -= bytes;
+    });
+    this.#alone.add(delivery);
+  }
+
+  /** Removes and returns the oldest entries, at most this many. */
+  #take(most: number): Waiting[] {
+    const taken = this.#waiting.slice(this.#front, this.#front + most);
+    this.#front += taken.length;
+    for (const { bytes } of taken) this.#bytes -= bytes;
+    if (this.#front === this.#waiting.length || this.#front > Math.max(MIN_TAKEN, this.#waiting.length / 2)) {
+      this.#waiting = this.#waiting.slice(this.#front);
+      this.#front = 0;
+    }
+    return taken;
+  }
+
+  /** Never rejects. */
+  async #deliverBatch(entries: readonly string[]): Promise<void> {
+    const { max_retry_time, initial_retry_delay, max_retry_delay } = this.#settings;
+    const started = performance.now();
+    for (let retries = 0; ; retries++) {
+      try {
+        await this.#deliver(entries);
+        this.#recover();
+        return;
+      } catch (error) {
+        this.#tellFailure(error);
+      }
+      if (this.#isClosing || performance.now() - started > max_retry_time * 1000) {
+        this.#drop(entries.length, "undelivered");
+        return;
+      }
+      await this.#pause(Math.min(max_retry_delay, initial_retry_delay * 2 ** retries) * 1000);
+    }
+  }
+
+  #pause(milliseconds: number): Promise<void> {
+    return new Promise((resolve) => {
+      const end = () => {
+        this.#pauses.delete(end);
+        timer.cancel();
+        resolve();
+      };
+      const timer = this.#context.timers.after(milliseconds, end);
+      this.#pauses.add(end);
+    });
+  }
+
+  #tellFailure(error: unknown): void {
+    if (this.#isFailing) return;
+    this.#isFailing = true;
+    this.#context.log.warn("entries could not be delivered", {
+      reason: error instanceof Error ? error.message : error,
+    });
+  }
+
+  #recover(): void {
+    if (this.#isFailing) this.#context.log.info("entries are delivered again", { dropped: this.#droppedSinceDelivery });
+    this.#isFailing = false;
+    this.#droppedSinceDelivery = 0;
+  }
+
+  #drop(count: number, reason: DropReason): void {
+    if (this.#droppedSinceDelivery === 0) this.#context.log.error("entries of the queue are dropped", { reason });
+    this.#droppedSinceDelivery += count;
+    this.#dropped ??= this.#context.counterMetric({
+      name: "dropped_entries_total",
+      help: "Entries that were not delivered, by reason",
+      labelNames: ["reason"],
+    });
+    this.#dropped.add(count, [reason]);
+  }
+}

@@ -1,0 +1,29 @@
+/**
+ * A filter of the body of one response, created by the phase `responseBody`.
+ *
+ * A filter sees the bytes as the upstream or the previous filter sent them: a body with Content-Encoding stays encoded,
+ * and a partial response (206) has only its part. The gateway sets Content-Length or Transfer-Encoding; other headers
+ * that describe the body (such as ETag) are left to the plugin.
+ */
+export type BodyFilter = StreamingBodyFilter | BufferingBodyFilter;
+
+/**
+ * Filters the body piece by piece. The head is sent before the first piece, without Content-Length, unless another
+ * filter buffers the body or the gateway itself created the response.
+ */
+export interface StreamingBodyFilter {
+  /** Returns the bytes that replace this piece; an empty buffer removes it. Pieces have arbitrary boundaries. */
+  piece(bytes: Buffer): Buffer;
+  /** Called after the last piece. Returns bytes to add at the end of the body. */
+  end?(): Buffer;
+}
+
+/** Filters the body as a whole. The head is held until `whole` returns, so `whole` may still edit the headers. */
+export interface BufferingBodyFilter {
+  /** Maximum bytes of a body to be buffered. */
+  readonly limit: number;
+  /** A longer body is sent unchanged, or replaced by a response with status 502. */
+  readonly longer: "unchanged" | "refused";
+  /** Returns the bytes that replace the body. Either of the two may be empty. */
+  whole(body: Buffer): Buffer;
+}

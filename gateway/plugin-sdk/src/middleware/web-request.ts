@@ -1,0 +1,60 @@
+/** A client's request as a `Request` of the Fetch API, and the changes of a middleware to it. */
+import type { Exchange, ExchangeRequest } from "../exchange/exchange.ts";
+import { connectionHeaders, lowerCase } from "../exchange/header-name.ts";
+
+/** Headers that the gateway itself writes for the connection to the upstream. */
+const OF_CONNECTION: ReadonlySet<string> = new Set([...connectionHeaders, "host"]);
+
+export class RequestBodyTooLongError extends Error {
+  override readonly name = "RequestBodyTooLongError";
+}
+
+/** Methods that a `Request` refuses (https://fetch.spec.whatwg.org/#forbidden-method). */
+export const FORBIDDEN_METHODS: ReadonlySet<string> = new Set(["CONNECT", "TRACE", "TRACK"]);
+
+/** A request of HTTP/1.0 may have no host, which a `Request` must have. */
+const urlOf = ({ scheme, host, path, query }: ExchangeRequest): string =>
+  `${scheme}://${host || "localhost"}${path}${query}`;
+
+/** The body is read from the client when the middleware reads it. */
+export function webRequest(request: ExchangeRequest, bodyLimit: number): Request {
+  const { method, rawHeaders } = request;
+  const headers = new Headers();
+  for (let at = 0; at + 1 < rawHeaders.length; at += 2) headers.append(rawHeaders[at] ?? "", rawHeaders[at + 1] ?? "");
+  const url = urlOf(request);
+  if (method === "GET" || method === "HEAD") return new Request(url, { method, headers });
+  return new Request(url, { method, headers, body: bodyOf(request, bodyLimit), duplex: "half" });
+}
+
+const bodyOf = (request: ExchangeRequest, limit: number): ReadableStream =>
+  new ReadableStream(
+    {
+      async pull(controller) {
+        const bytes = await request.body(limit);
+        if (bytes === null) throw new RequestBodyTooLongError(`the body has more than ${limit} bytes`);
+        if (bytes.length > 0) controller.enqueue(new Uint8Array(bytes));
+        controller.close();
+      },
+    },
+    // With the default of 1, `pull` would be called before the middleware reads the body.
+    { highWaterMark: 0 },
+  );
+
+/** Applies the differences between the client's request and the one that the middleware forwards. */
+export async function applyRequest(exchange: Exchange, original: Request, changed: Request): Promise<void> {
+  const { request, upstreamHeaders } = exchange;
+  if (changed.method !== request.method) exchange.upstreamMethod = changed.method;
+  const { pathname, search } = new URL(changed.url);
+  const before = new URL(urlOf(request));
+  if (pathname !== before.pathname) exchange.upstreamPath = pathname;
+  if (search !== before.search) exchange.upstreamQuery = search;
+  for (const [name, value] of changed.headers) {
+    if (!OF_CONNECTION.has(name) && value !== request.headerValues(lowerCase(name)).join(", "))
+      upstreamHeaders.set(name, value);
+  }
+  for (const name of new Set(request.rawHeaders.filter((_, at) => at % 2 === 0).map(lowerCase)))
+    if (!OF_CONNECTION.has(name) && !changed.headers.has(name)) upstreamHeaders.remove(name);
+  // Another request without a body also replaces the client's body.
+  if (changed !== original && (changed.body ?? original.body) !== null)
+    exchange.replaceBody(Buffer.from(await changed.arrayBuffer()));
+}

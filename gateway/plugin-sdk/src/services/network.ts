@@ -1,0 +1,69 @@
+/**
+ * Connections of plugins. The node refuses addresses that configuration must not reach, such as those of its own
+ * machine, unless SLUICE_ALLOWED_UPSTREAMS names them. It refuses certificates that it does not trust, unless `verify`
+ * is false.
+ */
+import type { Socket } from "node:net";
+
+export interface HttpRequest {
+  readonly method: string;
+  /** A URL with the scheme http or https, without user information. Redirects are not followed. */
+  readonly url: string;
+  readonly headers?: Readonly<Record<string, string>>;
+  readonly body?: string | Buffer;
+  /** Milliseconds within which the complete response must arrive. */
+  readonly timeout: number;
+  /** Milliseconds that an idle connection is kept. Default: one minute. */
+  readonly keepAlive?: number;
+  /** Maximum bytes of the response's body. Default: 1 MiB. */
+  readonly maxResponse?: number;
+  /** Whether the certificate of an https server is verified. Default: true. */
+  readonly verify?: boolean;
+}
+
+export interface HttpResponse {
+  readonly status: number;
+  /** By lower-case name; several values are joined as in Node's `message.headers`. */
+  readonly headers: Readonly<Record<string, string | readonly string[] | undefined>>;
+  readonly body: Buffer;
+}
+
+/** A client with a pool of connections. */
+export interface HttpClient {
+  /**
+   * Rejects if no complete response arrives, or its body is too long. The error names the server but no path, query,
+   * header or body, which may contain secrets.
+   */
+  send(request: HttpRequest): Promise<HttpResponse>;
+}
+
+export interface Destination {
+  /** Name or address. */
+  readonly host: string;
+  readonly port: number;
+}
+
+export interface StreamDestination extends Destination {
+  /** Absent: without TLS. */
+  readonly tls?: {
+    /** Name for SNI, which the certificate must have. Null: the host. */
+    readonly serverName: string | null;
+    /** Whether the certificate is verified. Default: true. */
+    readonly verify?: boolean;
+  };
+}
+
+/** Sends datagrams to one destination. Its name is resolved again after 30 seconds, for the next datagram. */
+export interface Datagrams {
+  /** Rejects if the name cannot be resolved, the address is refused, the datagram is too long, or too many wait. */
+  send(data: Buffer): Promise<void>;
+  close(): void;
+}
+
+export interface PluginNetwork {
+  readonly http: HttpClient;
+  /** Opens a TCP connection. Returns a connecting socket; a refused address results in an "error" event. */
+  connect(destination: StreamDestination): Socket;
+  /** Opens a UDP socket on first use. */
+  datagrams(destination: Destination): Datagrams;
+}

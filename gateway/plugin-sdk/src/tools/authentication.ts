@@ -1,0 +1,49 @@
+/** What authentication plugins have in common: preflight requests, anonymous consumers, several plugins on a route. */
+import type { DirectResponse, Exchange } from "../exchange/exchange.ts";
+import { unexpectedError } from "../exchange/unexpected-error.ts";
+import type { PluginPhases } from "../plugin.ts";
+import { type AuthenticatedIdentity, applyIdentity } from "./identify.ts";
+
+/** The identity of a request, or the response to a request without valid credentials. */
+export type AuthenticationResult =
+  | { readonly identity: AuthenticatedIdentity; readonly refusal?: undefined }
+  | { readonly refusal: DirectResponse; readonly identity?: undefined };
+
+export interface AuthenticationOptions {
+  /** The plugin's name, for the log. */
+  readonly plugin: string;
+  /** Id or username of the consumer to which requests without valid credentials are attributed; null: refuse them. */
+  readonly anonymous: string | null;
+  /** Whether OPTIONS requests need credentials too. Default: true. */
+  readonly runOnPreflight?: boolean;
+  authenticate(exchange: Exchange): AuthenticationResult | Promise<AuthenticationResult>;
+}
+
+/**
+ * The access phase of an authentication plugin. Of several plugins on a route each one must accept the request, except
+ * that a plugin with an anonymous consumer does not look for credentials once an earlier plugin has accepted some.
+ */
+export function authenticationPhase(options: AuthenticationOptions): NonNullable<PluginPhases["access"]> {
+  const { plugin, anonymous, runOnPreflight = true, authenticate } = options;
+
+  function apply(exchange: Exchange, { identity, refusal }: AuthenticationResult): DirectResponse | undefined {
+    if (identity !== undefined) {
+      applyIdentity(exchange, identity);
+      return undefined;
+    }
+    if (anonymous === null) return refusal;
+    const consumer = exchange.identities.consumer(anonymous);
+    if (consumer === undefined) {
+      return unexpectedError(`${plugin}: the consumer ${anonymous} of \`anonymous\` does not exist`);
+    }
+    applyIdentity(exchange, { consumer, credential: null });
+    return undefined;
+  }
+
+  return (exchange) => {
+    if (!runOnPreflight && exchange.request.method === "OPTIONS") return undefined;
+    if (anonymous !== null && exchange.credential !== null) return undefined;
+    const result = authenticate(exchange);
+    return result instanceof Promise ? result.then((settled) => apply(exchange, settled)) : apply(exchange, result);
+  };
+}

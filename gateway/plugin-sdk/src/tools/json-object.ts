@@ -1,0 +1,35 @@
+/**
+ * JSON objects whose members are changed as text: unchanged values keep their bytes, such as digits of numbers that
+ * JavaScript would lose. Text is Latin-1: one character per byte.
+ */
+import { byteString } from "../templates/template.ts";
+import { jsonMembers } from "./json-members.ts";
+
+/** Unescaped names, and values as JSON. A map, because `__proto__` is a name like any other. */
+export type RawJsonObject = Map<string, string>;
+
+/** Null when the text is not a JSON object. Of several members with the same name the last one counts. */
+export function jsonObjectOf(text: string): RawJsonObject | null {
+  const members = jsonMembers(text);
+  return members && new Map(members.map(({ name, valueStart, end }) => [name, text.slice(valueStart, end)]));
+}
+
+/** A value as JSON. */
+export const jsonOf = (value: string | number | boolean): string => byteString(JSON.stringify(value));
+
+export const textOfJsonObject = (object: RawJsonObject): string =>
+  `{${[...object].map(([name, value]) => `${jsonOf(name)}:${value}`).join(",")}}`;
+
+/**
+ * Appends a value (as JSON) to a member, which becomes a list. A string or the items of a list stay in it, before the
+ * new value; a number, a boolean or null does not. Returns false if the member is an object, which stays as it is.
+ */
+export function appendToMember(object: RawJsonObject, name: string, added: string): boolean {
+  const before = object.get(name) ?? "";
+  if (before.startsWith("{")) return false;
+  if (before.startsWith("[")) {
+    const items = before.slice(1, -1).trim();
+    object.set(name, items === "" ? `[${added}]` : `[${items},${added}]`);
+  } else object.set(name, before.startsWith('"') ? `[${before},${added}]` : `[${added}]`);
+  return true;
+}

@@ -1,0 +1,62 @@
+/** Config of acl: which groups of consumers may send requests. */
+import {
+  array,
+  boolean,
+  definePluginFacts,
+  isEmptyValue,
+  nullable,
+  ofWhole,
+  quoted,
+  type RecordMembers,
+  record,
+  type Static,
+  text,
+  type Violation,
+} from "@sluice/plugin-sdk";
+
+const groups = (description: string) =>
+  nullable(
+    array(text({ description: "The name of a group.", minLength: 0, maxLength: 512 }), { description, maxItems: 1024 }),
+  );
+
+const schema = record(
+  {
+    allow: groups("Groups whose consumers may send requests; all others may not."),
+    deny: groups("Groups whose consumers may not send requests; all others may."),
+    hide_groups_header: boolean({
+      description: "Do not send the consumer's groups to the upstream in X-Consumer-Groups.",
+      default: false,
+    }),
+    always_use_authenticated_groups: boolean({
+      description:
+        "Use the groups that an authentication plugin found, such as those of a directory, also for requests with a " +
+        "consumer. Otherwise they are used only without a consumer, or with an anonymous one.",
+      default: false,
+    }),
+  },
+  { description: "Accepts or refuses requests by the groups of their consumers. Set either `allow` or `deny`." },
+);
+
+export type AclConfig = Static<typeof schema>;
+
+const NAMES = ["allow", "deny"];
+
+function checkLists(config: RecordMembers): readonly Violation[] {
+  const given = NAMES.filter((name) => !isEmptyValue(config[name]));
+  const list = quoted(NAMES.map((name) => `config.${name}`));
+  return [
+    ...(given.length === 1 ? [] : [ofWhole(`exactly one of these fields must be non-empty: ${list}`)]),
+    ...(given.length === 0 ? [ofWhole(`at least one of these fields must be non-empty: ${list}`)] : []),
+  ];
+}
+
+export const aclFacts = definePluginFacts({
+  name: "acl",
+  version: "0.1.0",
+  priority: 950,
+  protects: true,
+  refuses: ["consumer"],
+  check: checkLists,
+  kongChecks: [{ only_one_of: ["config.allow", "config.deny"] }, { at_least_one_of: ["config.allow", "config.deny"] }],
+  schema,
+});

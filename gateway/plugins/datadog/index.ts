@@ -1,0 +1,88 @@
+import {
+  type Datagrams,
+  DeliveryQueue,
+  definePlugin,
+  type Exchange,
+  type Latencies,
+  latenciesOf,
+  statsdText,
+  statText,
+} from "@sluice/plugin-sdk";
+import { type DatadogConfig, datadogFacts } from "./schema.ts";
+
+type Metric = DatadogConfig["metrics"][number];
+
+/** The names under which metrics are sent, if they differ from those in the config. */
+const sentNames: Readonly<Partial<Record<Metric["name"], string>>> = {
+  request_count: "request.count",
+  request_size: "request.size",
+  response_size: "response.size",
+};
+
+/** Null: the exchange has no such value. */
+function measured(name: Metric["name"], exchange: Exchange, latencies: Latencies): number | null {
+  switch (name) {
+    case "request_count":
+      return 1;
+    case "request_size":
+      return exchange.bytesIn;
+    case "response_size":
+      return exchange.bytesOut;
+    case "latency":
+      return latencies.request;
+    case "kong_latency":
+      return latencies.kong;
+    case "upstream_latency":
+      return latencies.proxy < 0 ? null : latencies.proxy;
+  }
+}
+
+/** As in Kong, `_` replaces dots of a service's name and dashes of a consumer's id. */
+function tagsOf({ service, status, consumer }: Exchange, metric: Metric, config: DatadogConfig): string {
+  const { consumer_identifier: by, tags } = metric;
+  const name = service === null ? "" : (service.name ?? service.host).replaceAll(".", "_");
+  const known = consumer === null || by === null ? null : by === "consumer_id" ? consumer.id : consumer[by];
+  return [
+    `${config.service_name_tag}:${statsdText(name)}`,
+    `${config.status_tag}:${status}`,
+    ...(known === null
+      ? []
+      : [`${config.consumer_tag}:${statsdText(by === "consumer_id" ? known.replaceAll("-", "_") : known)}`]),
+    ...(tags ?? []),
+  ].join(",");
+}
+
+function linesOf(exchange: Exchange, config: DatadogConfig): string {
+  const latencies = latenciesOf(exchange.timings);
+  const lines = config.metrics.flatMap((metric) => {
+    const value = measured(metric.name, exchange, latencies);
+    if (value === null) return [];
+    const stat = statText({ value, type: metric.stat_type, sampleRate: metric.sample_rate });
+    return [`${config.prefix}.${sentNames[metric.name] ?? metric.name}${stat}|#${tagsOf(exchange, metric, config)}`];
+  });
+  return lines.join("\n");
+}
+
+export const datadog = definePlugin({
+  ...datadogFacts,
+  phases(config, context) {
+    const { host, port, queue: settings } = config;
+    let datagrams: Datagrams | null = null;
+    const queue = new DeliveryQueue({
+      settings,
+      context,
+      /** One datagram for each metric, as in Kong. */
+      async deliver(entries) {
+        datagrams ??= context.network.datagrams({ host, port });
+        for (const line of entries.flatMap((lines) => lines.split("\n"))) await datagrams.send(Buffer.from(line));
+      },
+    });
+    return {
+      log(exchange) {
+        const lines = linesOf(exchange, config);
+        if (lines !== "") queue.add(lines);
+      },
+      stop: () => queue.close(),
+    };
+  },
+});

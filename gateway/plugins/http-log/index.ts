@@ -1,0 +1,56 @@
+import { DeliveryQueue, definePlugin, headerValue } from "@sluice/plugin-sdk";
+import { type HttpLogConfig, httpLogFacts } from "./schema.ts";
+
+const FIRST_FAILURE = 300;
+
+interface Endpoint {
+  readonly url: string;
+  readonly headers: Readonly<Record<string, string>>;
+}
+
+/** A user name or password that is not percent-encoded correctly is sent as it is. */
+function decoded(text: string): string {
+  try {
+    return decodeURIComponent(text);
+  } catch {
+    return text;
+  }
+}
+
+/** Configured headers do not replace those of the plugin. */
+function endpointOf({ http_endpoint: text, headers, content_type: contentType }: HttpLogConfig): Endpoint {
+  const url = new URL(text);
+  const user = `${decoded(url.username)}:${decoded(url.password)}`;
+  const configured = Object.entries(headers ?? {}).map(([name, value]) => [name, headerValue(value)]);
+  url.username = "";
+  url.password = "";
+  return {
+    url: url.href,
+    headers: {
+      ...Object.fromEntries(configured),
+      ...(user !== ":" && { Authorization: `Basic ${Buffer.from(user).toString("base64")}` }),
+      "Content-Type": contentType,
+    },
+  };
+}
+
+export const httpLog = definePlugin({
+  ...httpLogFacts,
+  phases(config, context) {
+    const { method, timeout, keepalive: keepAlive, queue: settings } = config;
+    const endpoint = endpointOf(config);
+    const queue = new DeliveryQueue({
+      settings,
+      context,
+      async deliver(entries) {
+        const body = settings.max_batch_size === 1 ? entries.join() : `[${entries.join(",")}]`;
+        const { status } = await context.network.http.send({ ...endpoint, method, body, timeout, keepAlive });
+        if (status >= FIRST_FAILURE) throw new Error(`the log server answered with the status ${status}`);
+      },
+    });
+    return {
+      log: (exchange) => queue.add(exchange.logRecord()),
+      stop: () => queue.close(),
+    };
+  },
+});

@@ -1,0 +1,104 @@
+/** Reads and verifies JSON Web Tokens in the compact form (RFC 7515 section 7.1, RFC 7518, RFC 8037). */
+import { constants, createHmac, createPublicKey, type KeyObject, timingSafeEqual, verify } from "node:crypto";
+
+export interface JsonWebToken {
+  readonly header: Readonly<Record<string, unknown>>;
+  readonly claims: Readonly<Record<string, unknown>>;
+  /** The signed text. */
+  readonly signed: string;
+  readonly signature: Buffer;
+}
+
+/** The curve of the key that an algorithm needs, as Node names it. */
+const curves: Readonly<Record<string, string>> = { ES256: "prime256v1", ES384: "secp384r1", ES512: "secp521r1" };
+
+const ALGORITHM = /^(?:(?:HS|RS|ES|PS)(?:256|384|512)|EdDSA)$/;
+
+/** Maximum characters of a token; a longer one is refused before it is decoded. */
+export const MAX_TOKEN = 16_384;
+
+/** The token, or what is wrong with it in Kong's words. */
+export function readToken(text: string): JsonWebToken | string {
+  if (text.length > MAX_TOKEN) return "invalid JSON";
+  const [header64 = "", claims64 = "", ...rest] = text.split(".");
+  const header = recordOf(header64);
+  const claims = recordOf(claims64);
+  if (header === undefined || claims === undefined) return "invalid JSON";
+  if (typeof header.alg !== "string" || !ALGORITHM.test(header.alg)) return "invalid alg";
+  if (rest.length === 0) return "invalid JSON";
+  const signature64 = rest.join(".");
+  if (!BASE64URL.test(signature64)) return "invalid signature";
+  return { header, claims, signed: `${header64}.${claims64}`, signature: Buffer.from(signature64, "base64url") };
+}
+
+const BASE64URL = /^[\w-]*={0,2}$/;
+
+/** The bytes of Base64 text with either alphabet (RFC 4648); null for other text. */
+export const decodeBase64 = (text: string): Buffer | null =>
+  /^[\w+/-]*={0,2}$/.test(text) ? Buffer.from(text, "base64") : null;
+
+/** The JSON object in Base64url text; undefined for other text. */
+function recordOf(text: string): Readonly<Record<string, unknown>> | undefined {
+  if (!BASE64URL.test(text)) return undefined;
+  try {
+    const value: unknown = JSON.parse(Buffer.from(text, "base64url").toString("utf8"));
+    return typeof value === "object" && value !== null && !Array.isArray(value)
+      ? (value as Readonly<Record<string, unknown>>)
+      : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+/** The value of an own member; undefined for null, and for inherited properties such as `constructor`. */
+export const memberOf = (members: Readonly<Record<string, unknown>>, name: string): unknown =>
+  Object.hasOwn(members, name) ? (members[name] ?? undefined) : undefined;
+
+/** Verifies signatures of one algorithm with one key. */
+export type Verify = (token: JsonWebToken) => boolean;
+
+/** For HS256, HS384 and HS512. */
+export function hmacVerifier(algorithm: string, secret: Buffer): Verify {
+  const digest = `sha${algorithm.slice(2)}`;
+  return ({ signed, signature }) => {
+    const expected = createHmac(digest, secret).update(signed).digest();
+    return signature.length === expected.length && timingSafeEqual(signature, expected);
+  };
+}
+
+/** For all other algorithms. Null: the key cannot be read, or is not one for the algorithm. */
+export function publicKeyVerifier(algorithm: string, pem: string): Verify | null {
+  let key: KeyObject;
+  try {
+    key = createPublicKey(pem);
+  } catch {
+    return null;
+  }
+  const type = key.asymmetricKeyType ?? "";
+  if (algorithm === "EdDSA") {
+    return type === "ed25519" || type === "ed448"
+      ? ({ signed, signature }) => isSigned(null, key, signed, signature)
+      : null;
+  }
+  const digest = `sha${algorithm.slice(2)}`;
+  if (algorithm.startsWith("ES")) {
+    if (type !== "ec" || key.asymmetricKeyDetails?.namedCurve !== curves[algorithm]) return null;
+    const options = { key, dsaEncoding: "ieee-p1363" } as const;
+    return ({ signed, signature }) => isSigned(digest, options, signed, signature);
+  }
+  if (type !== "rsa" && !(type === "rsa-pss" && algorithm.startsWith("PS"))) return null;
+  if (algorithm.startsWith("RS")) return ({ signed, signature }) => isSigned(digest, key, signed, signature);
+  const options = {
+    key,
+    padding: constants.RSA_PKCS1_PSS_PADDING,
+    saltLength: constants.RSA_PSS_SALTLEN_AUTO,
+  };
+  return ({ signed, signature }) => isSigned(digest, options, signed, signature);
+}
+
+const isSigned = (
+  digest: string | null,
+  key: Parameters<typeof verify>[2],
+  signed: string,
+  signature: Buffer,
+): boolean => verify(digest, Buffer.from(signed, "latin1"), key, signature);

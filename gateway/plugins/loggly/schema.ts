@@ -1,0 +1,74 @@
+/** Config of loggly: the account at Loggly, and the severities of records. */
+import {
+  choice,
+  decimal,
+  definePluginFacts,
+  integer,
+  luaFields,
+  quoted,
+  type RecordRule,
+  record,
+  refuseLuaFields,
+  type Static,
+  set,
+  text,
+} from "@sluice/plugin-sdk";
+
+/** By descending urgency; the index is the number in RFC 5424 section 6.2.1. */
+export const severities = ["emerg", "alert", "crit", "err", "warning", "notice", "info", "debug"] as const;
+
+const severity = (description: string) => choice(severities.toReversed(), { description, default: "info" });
+
+const schema = record(
+  {
+    host: text({
+      description: "Name or address of the server.",
+      rule: "host",
+      default: "logs-01.loggly.com",
+      maxLength: 253,
+    }),
+    port: integer({ description: "Port of the server.", default: 514, minimum: 0, maximum: 65_535 }),
+    key: text({ description: "The customer token.", secret: true, maxLength: 1024 }),
+    tags: set(text({ description: "A tag.", maxLength: 256 }), {
+      description: "Tags of the records.",
+      default: ["kong"],
+      maxItems: 64,
+    }),
+    log_level: severity("The least urgent severity that is sent."),
+    successful_severity: severity("The severity of responses with a status below 400."),
+    client_errors_severity: severity("The severity of responses with a status from 400 to 499."),
+    server_errors_severity: severity("The severity of responses with a status of 500 or above."),
+    timeout: decimal({ description: "Has no effect: a datagram is not acknowledged.", default: 10_000 }),
+    custom_fields_by_lua: luaFields,
+  },
+  {
+    description:
+      "Sends a record of every request to Loggly as a datagram in the format of RFC 5424, with Kong's JSON. " +
+      "Authorization headers and API keys are redacted.",
+  },
+);
+
+export type LogglyConfig = Static<typeof schema>;
+
+/** Characters that would end or change the structured data (RFC 5424 section 6.3): it contains token and tags. */
+const UNSAFE = /["\]\\\s]/;
+
+const check: RecordRule = (members) => {
+  const { key, tags } = members;
+  const isBad = (value: unknown) => typeof value === "string" && UNSAFE.test(value);
+  const message = `must not contain white space or one of ${quoted(['"', "]", "\\"])}`;
+  return [
+    ...(isBad(key) ? [{ path: ["key"], message }] : []),
+    ...(Array.isArray(tags) ? tags : []).flatMap((tag, at) => (isBad(tag) ? [{ path: ["tags", at], message }] : [])),
+    ...refuseLuaFields(members),
+  ];
+};
+
+export const logglyFacts = definePluginFacts({
+  name: "loggly",
+  version: "0.1.0",
+  priority: 6,
+  protects: false,
+  check,
+  schema,
+});

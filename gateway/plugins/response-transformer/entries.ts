@@ -1,0 +1,18 @@
+/** The check of the entries in the config's lists. */
+import { checkEntries, isEntryHeaderName, namedValueOf, type RecordRule } from "@sluice/plugin-sdk";
+
+/** Kong's messages. Kong checks the names of headers in `rename` only; other invalid names would break the head. */
+function faultIn(entry: string, action: string, list: string): string | undefined {
+  const { name, value } = namedValueOf(entry);
+  if (name === "" || !entry.includes(":")) return `invalid value: ${entry}`;
+  if (list === "json") return undefined;
+  const names = action === "rename" ? [name, value] : [name];
+  return names.filter((each) => !isEntryHeaderName(each)).map((each) => `'${each}' is not a valid header`)[0];
+}
+
+export const checkResponseTransformer: RecordRule = (config) =>
+  ["rename", "replace", "add", "append"].flatMap((action) =>
+    ["json", "headers"].flatMap((list) =>
+      checkEntries(config, [action, list], (entry) => faultIn(entry, action, list)),
+    ),
+  );

@@ -1,0 +1,62 @@
+/** Config of response-transformer: changes of responses before they are sent to the client. */
+import { array, choice, definePluginFacts, record, type Static, text } from "@sluice/plugin-sdk";
+import { checkResponseTransformer } from "./entries.ts";
+
+const MAX_ENTRIES = 128;
+
+const list = (entry: string, description: string) =>
+  array(text({ description: entry, maxLength: 4096 }), { description, default: [], maxItems: MAX_ENTRIES });
+
+const NAME = "A name.";
+const RENAME = "The current name, a colon and the new name.";
+const VALUE = "A name, a colon and a value.";
+
+const lists = (entry: string, what: string) => ({
+  json: list(entry, `${what} in a JSON body. Default: none.`),
+  headers: list(entry, `${what} in the headers. Default: none.`),
+});
+
+const valueLists = (what: string) => ({
+  ...lists(VALUE, what),
+  json_types: array(choice(["boolean", "number", "string"], { description: "A type." }), {
+    description: "Types of the values of `json`, in the same order. A value without a type is a string. Default: none.",
+    default: [],
+    maxItems: MAX_ENTRIES,
+  }),
+});
+
+const schema = record(
+  {
+    remove: record(lists(NAME, "Members to remove"), { description: "Removes members.", default: {} }),
+    rename: record(lists(RENAME, "Members to rename"), {
+      description: "Renames members that exist. A member that has the new name is overwritten.",
+      default: {},
+    }),
+    replace: record(valueLists("Members to replace"), {
+      description: "Replaces the values of members that exist.",
+      default: {},
+    }),
+    add: record(valueLists("Members to add"), { description: "Adds members that do not exist.", default: {} }),
+    append: record(valueLists("Values to append"), {
+      description: "Adds a value to a member, or the member if it does not exist.",
+      default: {},
+    }),
+  },
+  {
+    description:
+      "Changes responses before they are sent to the client, in the order remove, rename, replace, add, append. A JSON " +
+      "body is buffered for this; one that is longer than 8 MiB is replaced by a response with status 502.",
+  },
+);
+
+export type ResponseTransformerConfig = Static<typeof schema>;
+
+export const responseTransformerFacts = definePluginFacts({
+  name: "response-transformer",
+  version: "0.1.0",
+  priority: 800,
+  // An unchanged response could show what the plugin removes.
+  protects: true,
+  schema,
+  check: checkResponseTransformer,
+});

@@ -1,0 +1,137 @@
+/** The metrics of an exchange as lines for a StatsD server. */
+import { hostname } from "node:os";
+import { type Exchange, latenciesOf, type StatType, statsdText, statText, workspace } from "@sluice/plugin-sdk";
+import type { StatsdConfig } from "./schema.ts";
+
+type Metric = StatsdConfig["metrics"][number];
+
+interface Line {
+  readonly name: string;
+  readonly value: number | string;
+  readonly type: StatType;
+  readonly sampleRate: number | null;
+}
+
+/** As in Kong, `_` replaces dots, because dots separate the parts of a metric's name. */
+const undotted = (name: string): string => statsdText(name).replaceAll(".", "_");
+
+const host = undotted(hostname());
+
+/** Null: the exchange has no consumer, or the consumer lacks the configured member. */
+function consumerOf({ consumer }: Exchange, metric: Metric, config: StatsdConfig): string | null {
+  if (consumer === null) return null;
+  const by = metric.consumer_identifier ?? config.consumer_identifier_default;
+  const value = by === "consumer_id" ? consumer.id : consumer[by];
+  return value === null ? null : statsdText(value);
+}
+
+function serviceOf({ service }: Exchange, metric: Metric, config: StatsdConfig): string | null {
+  if (service === null) return null;
+  switch (metric.service_identifier ?? config.service_identifier_default) {
+    case "service_id":
+      return service.id;
+    case "service_name":
+      return service.name;
+    case "service_host":
+      return service.host;
+    case "service_name_or_host":
+      return service.name ?? service.host;
+  }
+}
+
+const workspaceOf = (metric: Metric, config: StatsdConfig): string =>
+  (metric.workspace_identifier ?? config.workspace_identifier_default) === "workspace_id"
+    ? workspace.id
+    : workspace.name;
+
+/** The line of a metric that is not about users or statuses; null: another metric, or the exchange has no value. */
+function measurementOf(exchange: Exchange, { name, stat_type: type, sample_rate: sampleRate }: Metric): Line | null {
+  const { request, kong, proxy } = latenciesOf(exchange.timings);
+  const measurements: Readonly<Partial<Record<Metric["name"], readonly [name: string, value: number]>>> = {
+    request_count: ["request.count", 1],
+    request_size: ["request.size", exchange.bytesIn],
+    response_size: ["response.size", exchange.bytesOut],
+    latency: ["latency", request],
+    kong_latency: ["kong_latency", kong],
+    upstream_latency: ["upstream_latency", proxy],
+  };
+  const [sentName, value = -1] = measurements[name] ?? [];
+  return sentName === undefined || value < 0 ? null : { name: sentName, value, type, sampleRate };
+}
+
+/** The line of a metric without tags; null: the exchange has no such value. */
+function untaggedLine(exchange: Exchange, metric: Metric, config: StatsdConfig): Line | null {
+  const { status, route, service } = exchange;
+  const scope =
+    service === null ? "global.unmatched" : `service.${undotted(serviceOf(exchange, metric, config) ?? "unnamed")}`;
+  const count = (name: string): Line => ({ name, value: 1, type: "counter", sampleRate: metric.sample_rate });
+  const consumer = consumerOf(exchange, metric, config);
+  switch (metric.name) {
+    case "status_count":
+      return count(`${scope}.status.${status}`);
+    case "status_count_per_workspace":
+      return count(`${scope}.workspace.${workspaceOf(metric, config)}.status.${status}`);
+    case "unique_users":
+      return consumer === null
+        ? null
+        : { name: `${scope}.user.uniques`, value: consumer, type: "set", sampleRate: null };
+    case "request_per_user":
+      return consumer === null ? null : count(`${scope}.user.${consumer}.request.count`);
+    case "status_count_per_user":
+      return consumer === null ? null : count(`${scope}.user.${consumer}.status.${status}`);
+    case "status_count_per_user_per_route":
+      return consumer === null ? null : count(`route.${route.id}.user.${consumer}.status.${status}`);
+    default: {
+      const line = measurementOf(exchange, metric);
+      return line && { ...line, name: `${scope}.${line.name}` };
+    }
+  }
+}
+
+/** Names and values of tags. As in Kong, there are none without a service. */
+function tagsOf(exchange: Exchange, metric: Metric, config: StatsdConfig): readonly (readonly [string, string])[] {
+  const service = serviceOf(exchange, metric, config);
+  if (service === null) return [];
+  const { route, status } = exchange;
+  const consumer = consumerOf(exchange, metric, config);
+  return [
+    ["service", statsdText(service)],
+    ["route", statsdText(route.name ?? route.id)],
+    ["workspace", workspaceOf(metric, config)],
+    ...(consumer === null ? [] : [["consumer", consumer] as const]),
+    ["node", host],
+    ["status", String(status)],
+  ];
+}
+
+/** The line of a metric with tags; null: with tags no such metric is sent, or the exchange has no value. */
+function taggedText(exchange: Exchange, metric: Metric, config: StatsdConfig): string | null {
+  const line = measurementOf(exchange, metric);
+  if (line === null) return null;
+  const tags = tagsOf(exchange, metric, config);
+  const name = `${config.prefix}.${line.name}`;
+  const stat = statText(line);
+  if (tags.length === 0) return name + stat;
+  const text = (separator: string) => tags.map((tag) => tag.join(separator)).join(",");
+  switch (config.tag_style) {
+    case "dogstatsd":
+      return `${name}${stat}|#${text(":")}`;
+    case "influxdb":
+      return `${name},${text("=")}${stat}`;
+    case "librato":
+      return `${name}#${text("=")}${stat}`;
+    case "signalfx":
+      return `${name}[${text("=")}]${stat}`;
+    case null:
+      return name + stat;
+  }
+}
+
+export function metricLines(exchange: Exchange, config: StatsdConfig): readonly string[] {
+  if (config.tag_style !== null) return config.metrics.flatMap((metric) => taggedText(exchange, metric, config) ?? []);
+  const prefix = config.hostname_in_prefix ? `${config.prefix}.node.${host}` : config.prefix;
+  return config.metrics.flatMap((metric) => {
+    const line = untaggedLine(exchange, metric, config);
+    return line === null ? [] : [`${prefix}.${line.name}${statText(line)}`];
+  });
+}

@@ -1,0 +1,26 @@
+import { DeliveryQueue, definePlugin, plainQueue, StreamSender } from "@sluice/plugin-sdk";
+import { tcpLogFacts } from "./schema.ts";
+
+export const tcpLog = definePlugin({
+  ...tcpLogFacts,
+  phases({ host, port, tls, tls_sni: serverName, timeout, keepalive: keepAlive }, context) {
+    const sender = new StreamSender({
+      open: () => context.network.connect({ host, port, ...(tls && { tls: { serverName } }) }),
+      isSecure: tls,
+      timeout,
+      keepAlive,
+    });
+    const queue = new DeliveryQueue({
+      settings: plainQueue,
+      context,
+      deliver: (entries) => sender.send(`${entries.join("\n")}\n`),
+    });
+    return {
+      log: (exchange) => queue.add(exchange.logRecord()),
+      async stop() {
+        await queue.close();
+        sender.close();
+      },
+    };
+  },
+});

@@ -1,0 +1,172 @@
+/** Plugins outside this repository, in processes that are started as users start them. */
+import assert from "node:assert/strict";
+import { mkdirSync, writeFileSync } from "node:fs";
+import { createServer } from "node:http";
+import type { AddressInfo } from "node:net";
+import { join } from "node:path";
+import { after, before, describe, type TestContext, test } from "node:test";
+import { root } from "../../../tools/check/source-files.ts";
+import { freePort, type Process, startProcess, temporaryFolder } from "../../../tools/process/index.ts";
+
+const folder = temporaryFolder("external-plugins");
+const upstream = createServer(({ headers }, response) => response.end(`word: ${headers["x-word"] ?? "none"}`));
+before(() => new Promise<void>((resolve) => upstream.listen(0, "127.0.0.1", resolve)));
+after(() => {
+  upstream.close();
+  folder.remove();
+});
+
+function write(name: string, text: string): void {
+  const file = join(folder.path, name);
+  mkdirSync(join(file, ".."), { recursive: true });
+  writeFileSync(file, text);
+}
+
+write(
+  "words/schema.ts",
+  `import { definePluginFacts, record, text } from "@sluice/plugin-sdk";
+  export default definePluginFacts({
+    name: "words",
+    version: "2.1.0",
+    priority: 5,
+    protects: false,
+    schema: record(
+      {
+        word: text({ description: "Sent to the upstream.", default: "hello", maxLength: 8 }),
+        password: text({ description: "A secret.", default: "none", secret: true }),
+      },
+      { description: "Sends a word to the upstream." },
+    ),
+    check: ({ word }) => {
+      if (word === "throw") throw new Error("checked");
+      return word === "bad" ? [{ path: ["word"], message: "is not polite" }] : [];
+    },
+  });`,
+);
+write(
+  "words/index.ts",
+  `import { definePlugin, HeaderName } from "@sluice/plugin-sdk";
+  import facts from "./schema.ts";
+  const header = new HeaderName("X-Word");
+  export default definePlugin({
+    ...facts,
+    phases({ word }) {
+      if (word === "create") throw new Error("not today");
+      return {
+        async access(exchange) {
+          if (word === "access") throw new Error("in access");
+          if (exchange.request.header("x-stop")) return { status: 418, body: word };
+          exchange.upstreamHeaders.set(header, word);
+          return undefined;
+        },
+      };
+    },
+  });`,
+);
+
+const words = ["hello", "access", "create"];
+
+/** A route for each word; `more` adds routes, so that a reader process reads the file. */
+function declarative(more = 0): string {
+  const { port } = upstream.address() as AddressInfo;
+  const routes = [
+    ...words.map((word) => ({ name: word, paths: [`/${word}`], plugins: [{ name: "words", config: { word } }] })),
+    ...Array.from({ length: more }, (_, at) => ({ name: `route-${at}`, paths: [`/route-${at}`] })),
+  ];
+  return JSON.stringify({ _format_version: "3.0", services: [{ name: "up", host: "127.0.0.1", port, routes }] });
+}
+
+const program = join(root, "gateway/src/main.ts");
+
+async function start(context: TestContext, command: string, env: Readonly<Record<string, string>>) {
+  const [proxy, status, admin] = [await freePort(), await freePort(), await freePort()];
+  const process: Process = await startProcess(program, [command], {
+    name: "sluice",
+    ready: /is up"/,
+    cwd: folder.path,
+    env: {
+      SLUICE_SOURCE: "file",
+      SLUICE_STORE: "file",
+      SLUICE_FILE: "sluice.json",
+      SLUICE_PLUGINS: "./words",
+      SLUICE_PROXY_LISTEN: `127.0.0.1:${proxy}`,
+      SLUICE_STATUS_LISTEN: `127.0.0.1:${status}`,
+      SLUICE_ADMIN_LISTEN: `127.0.0.1:${admin}`,
+      SLUICE_ALLOWED_UPSTREAMS: "127.0.0.0/8",
+      ...env,
+    },
+  });
+  context.after(() => process.stop());
+  return { process, proxy: `http://127.0.0.1:${proxy}`, admin: `http://127.0.0.1:${admin}` };
+}
+
+async function get(url: string, headers: Readonly<Record<string, string>> = {}): Promise<readonly [number, string]> {
+  const response = await fetch(url, { headers });
+  return [response.status, await response.text()];
+}
+
+describe("a node with a plugin of SLUICE_PLUGINS", () => {
+  for (const [what, workers, routes] of [
+    ["one worker", "1", 0],
+    ["two worker threads, and a file that is read in another process", "2", 2000],
+  ] as const)
+    test(`runs it with ${what}`, async (context) => {
+      write("sluice.json", declarative(routes));
+      const { proxy, process } = await start(context, "gateway", { SLUICE_WORKERS: workers });
+      assert.deepEqual(await get(`${proxy}/hello`), [200, "word: hello"]);
+      assert.deepEqual(await get(`${proxy}/hello`, { "x-stop": "1" }), [418, "hello"]);
+      const [thrown] = await get(`${proxy}/access`);
+      const [closed] = await get(`${proxy}/create`);
+      assert.deepEqual([thrown, closed], [500, 503]);
+      await process.waitForOutput(/"in access".*a plugin failed/);
+      await process.waitForOutput(/plugin words \([^)]*\) cannot be created: Error: not today/);
+    });
+
+  test("shows it in the admin API, which validates its config", async (context) => {
+    write("sluice.json", declarative());
+    const { admin } = await start(context, "start", { SLUICE_FILE_WRITABLE: "true" });
+    const read = async (path: string) => JSON.parse((await get(`${admin}${path}`))[1]);
+    assert.ok((await read("/plugins/enabled")).enabled_plugins.includes("words"));
+    assert.deepEqual((await read("/")).plugins.available_on_server.words, { version: "2.1.0", priority: 5 });
+    const { fields } = await read("/schemas/plugins/words");
+    assert.partialDeepStrictEqual(fields.at(-1).config.fields[0], { word: { type: "string", default: "hello" } });
+    const post = async (body: object) => {
+      const headers = { "content-type": "application/json" };
+      const response = await fetch(`${admin}/plugins`, { method: "POST", headers, body: JSON.stringify(body) });
+      return [response.status, Object(await response.json()).message ?? null] as const;
+    };
+    const rows: readonly (readonly [config: object, status: number, message: string | null])[] = [
+      [{ word: "long long word" }, 400, "schema violation (config.word: length must be at most 8)"],
+      [{ word: "bad" }, 400, "schema violation (config.word: is not polite)"],
+      [{ word: "throw" }, 400, "schema violation (the plugin's check failed: Error: checked)"],
+      [{ wrod: "hi" }, 400, "schema violation (config.wrod: unknown field)"],
+      [{ word: "hi" }, 201, null],
+    ];
+    for (const [config, ...expected] of rows) assert.deepEqual(await post({ name: "words", config }), expected);
+  });
+});
+
+const run = (args: readonly string[], plugins: string) =>
+  startProcess(program, args, { name: "sluice", cwd: folder.path, env: { SLUICE_PLUGINS: plugins } });
+
+test("sluice config parse knows the plugins of SLUICE_PLUGINS", async () => {
+  write("sluice.json", declarative());
+  const known = await run(["config", "parse", "sluice.json"], "./words");
+  assert.deepEqual([(await known.ended()).code, known.output()], [0, "parse successful\n"]);
+  const unknown = await run(["config", "parse", "sluice.json"], "");
+  assert.equal((await unknown.ended()).code, 1);
+  assert.match(unknown.output(), /plugin 'words' not enabled/);
+});
+
+for (const command of ["gateway", "start", "admin"])
+  test(`sluice ${command} does not start, and prints every fault, if SLUICE_PLUGINS is invalid`, async () => {
+    const process = await run([command], "./nope,cors,none");
+    assert.equal((await process.ended()).code, 1);
+    const [first, second, third] = process.output().split("\n");
+    assert.match(first ?? "", /^sluice: SLUICE_PLUGINS: \.\/nope: there is no folder .*\/nope: relative paths start/);
+    assert.equal(
+      second,
+      "SLUICE_PLUGINS: cors: the plugins that come with Sluice are always enabled: remove this entry",
+    );
+    assert.match(third ?? "", /^SLUICE_PLUGINS: none: there is no such package in node_modules of /);
+  });

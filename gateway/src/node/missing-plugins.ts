@@ -1,0 +1,31 @@
+/** The names of plugins that a node's configuration uses and the node does not have. */
+import { differences, pluginNamed, type Snapshot, type SnapshotPlugin } from "@sluice/model/serving";
+
+/** Follows the served snapshots. The cost of a step depends on the number of changed plugins. */
+export class MissingPlugins {
+  #before: Snapshot["plugins"] = new Map();
+  /** Number of enabled plugins by missing name. */
+  readonly #counts = new Map<string, number>();
+  #names: readonly string[] = [];
+
+  follow({ plugins }: Snapshot): void {
+    for (const { before, after } of differences(this.#before, plugins)) {
+      this.#add(before, -1);
+      this.#add(after, 1);
+    }
+    this.#before = plugins;
+    this.#names = [...this.#counts.keys()].sort();
+  }
+
+  /** Sorted. */
+  get names(): readonly string[] {
+    return this.#names;
+  }
+
+  #add(plugin: SnapshotPlugin | undefined, change: 1 | -1): void {
+    if (!plugin?.enabled || pluginNamed(plugin.name) !== undefined) return;
+    const count = (this.#counts.get(plugin.name) ?? 0) + change;
+    if (count > 0) this.#counts.set(plugin.name, count);
+    else this.#counts.delete(plugin.name);
+  }
+}

@@ -1,0 +1,50 @@
+/** The interface of `@sluice/plugin-sdk/testing`. Authors of plugins see these types. */
+import type { RequestListener } from "node:http";
+import type { PluginDefinition } from "@sluice/plugin-sdk";
+
+export interface TestGatewayOptions {
+  /** The plugin under test. A process can test one definition of each name. */
+  readonly plugin: PluginDefinition;
+  /** Its config, as users write it: members with a default may be left out. Default: empty. */
+  readonly config?: object;
+  /** Default: answers 200 with the request's method, path and headers as JSON. */
+  readonly upstream?: RequestListener;
+  /** Further plugins on all requests, such as `{ name: "key-auth" }`. */
+  readonly plugins?: readonly { readonly name: string; readonly config?: object }[];
+  /** With their keys for the plugin key-auth. */
+  readonly consumers?: readonly { readonly username: string; readonly keys?: readonly string[] }[];
+  /** Unix milliseconds that `now()` of the plugin's services returns at first. Default: the time of the start. */
+  readonly now?: number;
+}
+
+/** A line of the gateway's log. */
+export interface LogLine {
+  readonly level: "info" | "warn" | "error";
+  readonly message: string;
+  readonly details: object;
+}
+
+export interface TestGateway {
+  /** `http://127.0.0.1:PORT` of the proxy. */
+  readonly url: string;
+  readonly log: readonly LogLine[];
+  /**
+   * Sends a request through the proxy.
+   *
+   * @param path With the query, such as `/users?page=2`
+   */
+  fetch(path: string, init?: RequestInit): Promise<Response>;
+  /** Replaces the config. Rejects if the config is invalid; the previous config then stays active. */
+  configure(config: object): Promise<void>;
+  /** Advances the clock that `now()` of the plugin's services shows. */
+  advance(milliseconds: number): void;
+  close(): Promise<void>;
+  [Symbol.asyncDispose](): Promise<void>;
+}
+
+export interface LeakOptions {
+  /** Default: 10,000. */
+  readonly requests?: number;
+  /** Sends one request and reads its response. Default: GET / */
+  readonly send?: (gateway: TestGateway, number: number) => Promise<unknown>;
+}

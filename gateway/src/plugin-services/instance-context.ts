@@ -1,0 +1,171 @@
+/** The services of one plugin instance. They are created on first use, because there may be many thousands of instances. */
+
+import { isIP, type Socket } from "node:net";
+import type {
+  CounterMetric,
+  CounterMetricOptions,
+  Destination,
+  Exchange,
+  HttpClient,
+  LogFacts,
+  PluginContext,
+  PluginLog,
+  PluginNetwork,
+  PluginScope,
+  PluginServices,
+  StreamDestination,
+} from "@sluice/plugin-sdk";
+import type { GatewayMetrics } from "../metrics/metrics.ts";
+import type { Connect } from "../outbound/connect.ts";
+import type { OpenDatagrams } from "../outbound/datagrams.ts";
+import { GuardedHttpClient } from "../outbound/http-client.ts";
+import { InstanceTimers } from "./instance-timers.ts";
+
+/** The methods of a logger that plugins use; a logger of pino has them. */
+export interface ServicesLog {
+  info(facts: object, message: string): void;
+  warn(facts: object, message: string): void;
+  error(facts: object, message: string): void;
+}
+
+/** The services of a worker, from which those of each instance are made. */
+export interface NodeServices extends PluginServices {
+  readonly metrics: GatewayMetrics;
+  readonly connect: Connect;
+  readonly datagrams: OpenDatagrams;
+  readonly log: ServicesLog;
+}
+
+export class InstanceContext implements PluginContext {
+  readonly scope: PluginScope;
+  readonly #plugin: string;
+  readonly #services: NodeServices;
+  #log: InstanceLog | null = null;
+  #timers: InstanceTimers | null = null;
+  #network: InstanceNetwork | null = null;
+
+  constructor(plugin: string, scope: PluginScope, services: NodeServices) {
+    this.scope = scope;
+    this.#plugin = plugin;
+    this.#services = services;
+  }
+
+  get counters() {
+    return this.#services.counters;
+  }
+
+  get metrics() {
+    return this.#services.metrics;
+  }
+
+  get now() {
+    return this.#services.now;
+  }
+
+  get log(): PluginLog {
+    this.#log ??= new InstanceLog({ plugin: this.#plugin, instance: this.scope.id }, this.#services.log);
+    return this.#log;
+  }
+
+  get timers(): InstanceTimers {
+    this.#timers ??= new InstanceTimers(this.log);
+    return this.#timers;
+  }
+
+  get network(): PluginNetwork {
+    this.#network ??= new InstanceNetwork(this.#services);
+    return this.#network;
+  }
+
+  counterMetric(options: CounterMetricOptions): CounterMetric {
+    return this.#services.metrics.pluginCounter(this.#plugin, options);
+  }
+
+  /** Ends timers and connections of the instance. */
+  end(): void {
+    this.#timers?.end();
+    this.#network?.end();
+  }
+}
+
+class InstanceLog implements PluginLog {
+  readonly #instance: { readonly plugin: string; readonly instance: string };
+  readonly #log: ServicesLog;
+
+  constructor(instance: { readonly plugin: string; readonly instance: string }, log: ServicesLog) {
+    this.#instance = instance;
+    this.#log = log;
+  }
+
+  info(message: string, facts?: LogFacts, exchange?: Exchange): void {
+    this.#log.info(this.#details(facts, exchange), message);
+  }
+
+  warn(message: string, facts?: LogFacts, exchange?: Exchange): void {
+    this.#log.warn(this.#details(facts, exchange), message);
+  }
+
+  error(message: string, facts?: LogFacts, exchange?: Exchange): void {
+    this.#log.error(this.#details(facts, exchange), message);
+  }
+
+  #details(facts: LogFacts = {}, exchange: Exchange | undefined): object {
+    return { ...facts, ...this.#instance, ...(exchange !== undefined && { requestId: exchange.id }) };
+  }
+}
+
+/** Closes the connections that the instance has left open when the instance ends. */
+class InstanceNetwork implements PluginNetwork {
+  readonly #services: Pick<NodeServices, "connect" | "datagrams">;
+  readonly #open = new Set<{ close(): void }>();
+  #http: HttpClient | null = null;
+  #hasEnded = false;
+
+  constructor(services: Pick<NodeServices, "connect" | "datagrams">) {
+    this.#services = services;
+  }
+
+  get http(): HttpClient {
+    if (this.#http === null) {
+      const client = new GuardedHttpClient(this.#services.connect);
+      this.#http = this.#opened(client);
+    }
+    return this.#http;
+  }
+
+  connect({ host, port, tls }: StreamDestination): Socket {
+    const serverName = tls?.serverName ?? (isIP(host) === 0 ? host : null);
+    const socket = this.#services.connect({
+      host,
+      port,
+      ...(tls && {
+        tls: { rejectUnauthorized: tls.verify ?? true, ...(serverName !== null && { servername: serverName }) },
+      }),
+    });
+    const entry = this.#opened({ close: () => void socket.destroy() });
+    return socket.once("close", () => this.#open.delete(entry));
+  }
+
+  datagrams(destination: Destination) {
+    const opened = this.#opened(this.#services.datagrams(destination));
+    return {
+      send: (data: Buffer) => opened.send(data),
+      close: () => {
+        this.#open.delete(opened);
+        opened.close();
+      },
+    };
+  }
+
+  end(): void {
+    this.#hasEnded = true;
+    for (const each of this.#open) each.close();
+  }
+
+  /** A connection that is opened after the end, such as by a callback that still runs, is closed at once. */
+  #opened<Connection extends { close(): void }>(connection: Connection): Connection {
+    if (this.#hasEnded) connection.close();
+    else this.#open.add(connection);
+    return connection;
+  }
+}

@@ -1,0 +1,133 @@
+import assert from "node:assert/strict";
+import type { AddressInfo } from "node:net";
+import { createServer } from "node:net";
+import { test } from "node:test";
+import type { PluginContext, PluginNetwork, PluginPhases } from "@sluice/plugin-sdk";
+import {
+  fakeExchange,
+  fakeScope,
+  fakeServices,
+  pluginsWithPhases,
+  textOf,
+} from "../../../test/plugins/fake-exchange.ts";
+import { PluginInstance } from "./plugin-instance.ts";
+
+/** An instance of a plugin with these phases, and what it logged. */
+function startInstance(phases: (context: PluginContext) => PluginPhases) {
+  const log: object[] = [];
+  const write = (facts: object, message: string) => void log.push({ message, ...facts });
+  const services = fakeServices({ log: { info: write, warn: write, error: write } });
+  const plugin = pluginsWithPhases((_config, context) => phases(context)).get("cors");
+  assert.ok(plugin);
+  const limits = { start: 10, stop: 10 };
+  return { log, services, instance: new PluginInstance(plugin, { config: {}, scope: fakeScope(), services, limits }) };
+}
+
+const origin = { plugin: "cors", instance: fakeScope().id };
+
+test("an error in start or stop is logged with the name of the plugin", async () => {
+  const error = new Error("broken");
+  const { log, instance } = startInstance(() => ({
+    start() {
+      throw error;
+    },
+    stop: () => Promise.reject(error),
+  }));
+  await instance.start();
+  await instance.stop();
+  assert.deepEqual(log, [
+    { message: "the plugin could not start", err: error, ...origin },
+    { message: "the plugin could not stop", err: error, ...origin },
+  ]);
+});
+
+test("a start or stop that does not end is no longer awaited after its limit", async () => {
+  const never = new Promise<void>(() => {});
+  const { log, instance } = startInstance(() => ({ start: () => never, stop: () => never }));
+  await Promise.all([instance.start(), keepAlive()]);
+  await Promise.all([instance.stop(), keepAlive()]);
+  assert.deepEqual(log, [
+    { message: "the plugin did not start in time", milliseconds: 10, ...origin },
+    { message: "the plugin did not stop in time", milliseconds: 10, ...origin },
+  ]);
+});
+
+/** The instance's own timers do not keep the process alive. */
+const keepAlive = () => new Promise((resolve) => setTimeout(resolve, 20));
+
+test("a log line contains the id of the exchange that is given", () => {
+  const { log } = startInstance(({ log }) => {
+    log.warn("strange", { status: 1 }, fakeExchange());
+    return {};
+  });
+  assert.deepEqual(log, [{ message: "strange", status: 1, ...origin, requestId: "0123456789abcdef" }]);
+});
+
+test("timers end with the instance, and their errors are logged", async () => {
+  const ran: string[] = [];
+  const done = Promise.withResolvers<void>();
+  const { log, instance } = startInstance(({ timers }) => ({
+    start() {
+      timers.after(1, () => void ran.push("after"));
+      timers.after(1, () => Promise.reject(new Error("broken")));
+      timers.after(1, () => void ran.push("cancelled")).cancel();
+      timers.every(1, () => {
+        ran.push("every");
+        if (ran.length > 3) done.resolve();
+      });
+    },
+    stop: () => void timers.after(0, () => void ran.push("late")),
+  }));
+  await instance.start();
+  await Promise.all([done.promise, keepAlive()]);
+  await instance.stop();
+  const count = ran.length;
+  await keepAlive();
+  assert.equal(ran.length, count);
+  assert.deepEqual([...new Set(ran)].toSorted(), ["after", "every"]);
+  assert.equal(log.length, 1);
+});
+
+test("connections end with the instance", async () => {
+  const closed = Promise.withResolvers<void>();
+  const server = createServer((socket) =>
+    socket
+      .on("error", () => {})
+      .on("close", () => closed.resolve())
+      .resume(),
+  );
+  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+  const { port } = server.address() as AddressInfo;
+  const { instance } = startInstance(({ network }) => ({
+    start: () => new Promise((resolve) => void network.connect({ host: "127.0.0.1", port }).once("connect", resolve)),
+  }));
+  await instance.start();
+  await instance.stop();
+  await closed.promise;
+  await new Promise((resolve) => server.close(resolve));
+});
+
+test("a connection that is opened after the end of the instance is closed", async () => {
+  let network: PluginNetwork | undefined;
+  const { instance } = startInstance((context) => {
+    network = context.network;
+    return {};
+  });
+  await instance.start();
+  await instance.stop();
+  const socket = network?.connect({ host: "127.0.0.1", port: 1 }).on("error", () => {});
+  assert.equal(socket?.destroyed, true);
+});
+
+test("calls of counterMetric with one name share a metric, which has the name of the plugin and a bounded number of series", async () => {
+  const { services } = startInstance((context) => {
+    const options = { name: "seen_total", help: "Seen", labelNames: ["by"] };
+    context.counterMetric(options).add(2, ["a"]);
+    context.counterMetric(options).add(3, ["a"]);
+    for (let count = 0; count < 3000; count++) context.counterMetric(options).add(1, [String(count)]);
+    return {};
+  });
+  const text = (await Array.fromAsync(textOf(services.metrics.counted))).join("");
+  const lines = text.split("\n").filter((line) => line.startsWith("sluice_cors_seen_total{"));
+  assert.ok(lines.length > 500 && lines.length <= 1000);
+});

@@ -1,0 +1,60 @@
+/** Hides API keys and tokens in queries and cookies that are logged. */
+import { pluginNamed, type Snapshot } from "@sluice/model/serving";
+
+/** Some frameworks still accept `;` as a separator, as HTML 4.01 advised (B.2.2). */
+const PAIR = /[^&;]+/g;
+const COOKIE = /[^;\s][^;]*/g;
+
+const known = new WeakMap<Snapshot, ReadonlySet<string>>();
+
+/**
+ * The names, in lower case, of query parameters, headers and cookies from which any plugin of the snapshot reads keys or
+ * tokens. Routes without such a plugin are not excepted, because clients send their keys to wrong routes.
+ */
+export function keyNamesOf(snapshot: Snapshot): ReadonlySet<string> {
+  let names = known.get(snapshot);
+  if (names === undefined) {
+    names = readNames(snapshot);
+    known.set(snapshot, names);
+  }
+  return names;
+}
+
+const readNames = ({ plugins }: Snapshot): ReadonlySet<string> =>
+  new Set(
+    plugins
+      .values()
+      .flatMap(({ name, config }) => pluginNamed(name)?.secretParameters?.(config) ?? [])
+      .map((name) => name.toLowerCase()),
+  );
+
+/**
+ * Replaces the values of keys in a query.
+ *
+ * @param query With its `?`, or empty
+ */
+export const withoutKeys = (query: string, names: ReadonlySet<string>, hidden: string): string =>
+  query.length < 2
+    ? query
+    : `?${query.slice(1).replace(PAIR, (pair) => (isKey(pair, names) ? `${nameOf(pair)}=${hidden}` : pair))}`;
+
+/** Replaces the values of cookies that hold keys in the value of a `Cookie` header. */
+export const withoutKeyCookies = (cookies: string, names: ReadonlySet<string>, hidden: string): string =>
+  cookies.replace(COOKIE, (pair) => (isKey(pair, names) ? `${nameOf(pair)}=${hidden}` : pair));
+
+const nameOf = (pair: string): string => (pair.split("=", 1)[0] ?? "").trimEnd();
+
+/**
+ * Whether a pair may hold a key. Case is ignored, and so are brackets after the name: key-auth does not read such a
+ * parameter, but a client may have sent its key in it.
+ */
+function isKey(pair: string, names: ReadonlySet<string>): boolean {
+  const name = nameOf(pair).replaceAll("+", " ");
+  try {
+    return names.has(plain(decodeURIComponent(name)));
+  } catch {
+    return true;
+  }
+}
+
+const plain = (name: string): string => name.toLowerCase().replace(/\[.*$/s, "");

@@ -1,0 +1,146 @@
+/** The filters that plugins set for the body of one response, as a chain in order of priority. */
+import type { BodyFilter, BufferingBodyFilter, StreamingBodyFilter } from "@sluice/plugin-sdk";
+import type { LiveExchange } from "../exchange/live-exchange.ts";
+import { isGrpc } from "../exchange/protocols.ts";
+import { type ResponseHead, rawHeaderValues } from "../headers/raw-headers.ts";
+import type { GatewayResponse } from "./gateway-response.ts";
+
+/** A body is longer than a filter may buffer, and the filter has `longer: "refused"`. */
+export class BodyTooLongError extends Error {
+  override readonly name = "BodyTooLongError";
+
+  constructor(limit: number) {
+    super(`the body of the response is longer than the ${limit} bytes that a plugin may buffer`);
+  }
+}
+
+interface Stage {
+  /** Whether bytes of the body are buffered, so that the head may still change. */
+  readonly isHolding: boolean;
+  take(piece: Buffer): readonly Buffer[];
+  end(): readonly Buffer[];
+}
+
+export class BodyFilters {
+  readonly #stages: readonly Stage[];
+
+  private constructor(stages: readonly Stage[]) {
+    this.#stages = stages;
+  }
+
+  /** Runs the phase `responseBody`. Returns null if no plugin filters this response. Throws the errors of plugins. */
+  static open(exchange: LiveExchange, { status, headers }: ResponseHead): BodyFilters | null {
+    const steps = exchange.chain.bodySteps;
+    if (steps === null || status === NO_CONTENT || status === NOT_MODIFIED) return null;
+    if (exchange.lacksBody || isGrpc(exchange.request)) return null;
+    const [length] = rawHeaderValues(headers, "content-length");
+    const stages: Stage[] = [];
+    for (const { phases } of steps) {
+      const filter = phases.responseBody?.(exchange) ?? null;
+      // The declared length is that of the body before any filter.
+      if (filter !== null && (stages.length > 0 || !passesUnchanged(filter, Number(length ?? 0)))) {
+        stages.push("whole" in filter ? new BufferingStage(filter) : new StreamingStage(filter));
+      }
+    }
+    return stages.length === 0 ? null : new BodyFilters(stages);
+  }
+
+  /** Whether a filter still buffers the body, so that the head may change. While true, `take` returns no bytes. */
+  get isHolding(): boolean {
+    return this.#stages.some(({ isHolding }) => isHolding);
+  }
+
+  /** Returns the bytes to send for this piece. Throws the errors of plugins, like `end`. */
+  take(piece: Buffer): readonly Buffer[] {
+    let pieces: readonly Buffer[] = [piece];
+    for (const stage of this.#stages) pieces = takeAll(stage, pieces);
+    return pieces;
+  }
+
+  /** Returns the bytes to send at the end of the body. */
+  end(): readonly Buffer[] {
+    let pieces: readonly Buffer[] = [];
+    for (const stage of this.#stages) pieces = [...takeAll(stage, pieces), ...stage.end()];
+    return pieces;
+  }
+}
+
+/** Filters the body of a complete response, and sets its Content-Length. Throws the errors of plugins. */
+export function filteredBody(exchange: LiveExchange, response: GatewayResponse): GatewayResponse["body"] {
+  const filters = BodyFilters.open(exchange, response);
+  if (filters === null) return response.body;
+  const first = filters.take(Buffer.from(response.body));
+  const body = Buffer.concat([...first, ...filters.end()]);
+  exchange.responseHeaders.set("Content-Length", String(body.length));
+  return body;
+}
+
+const NO_CONTENT = 204;
+const NOT_MODIFIED = 304;
+
+/**
+ * Whether the filter leaves a body of this length unchanged, because it may not buffer as much. Throws BodyTooLongError
+ * if the filter refuses such a body instead.
+ */
+function passesUnchanged(filter: BodyFilter, length: number): boolean {
+  if (!("whole" in filter) || length <= filter.limit) return false;
+  if (filter.longer === "refused") throw new BodyTooLongError(filter.limit);
+  return true;
+}
+
+const takeAll = (stage: Stage, pieces: readonly Buffer[]): readonly Buffer[] =>
+  pieces.flatMap((piece) => stage.take(piece));
+
+/** An empty piece would end a chunked body. */
+const nonEmpty = (piece: Buffer): readonly Buffer[] => (piece.length === 0 ? [] : [piece]);
+
+class StreamingStage implements Stage {
+  readonly isHolding = false;
+  readonly #filter: StreamingBodyFilter;
+
+  constructor(filter: StreamingBodyFilter) {
+    this.#filter = filter;
+  }
+
+  take(piece: Buffer): readonly Buffer[] {
+    return nonEmpty(this.#filter.piece(piece));
+  }
+
+  end(): readonly Buffer[] {
+    return this.#filter.end === undefined ? [] : nonEmpty(this.#filter.end());
+  }
+}
+
+class BufferingStage implements Stage {
+  readonly #filter: BufferingBodyFilter;
+  /** Null after the end, or when the body was too long. */
+  #buffered: Buffer[] | null = [];
+  #length = 0;
+
+  constructor(filter: BufferingBodyFilter) {
+    this.#filter = filter;
+  }
+
+  get isHolding(): boolean {
+    return this.#buffered !== null;
+  }
+
+  take(piece: Buffer): readonly Buffer[] {
+    const buffered = this.#buffered;
+    if (buffered === null) return [piece];
+    buffered.push(piece);
+    this.#length += piece.length;
+    const { limit, longer } = this.#filter;
+    if (this.#length <= limit) return [];
+    if (longer === "refused") throw new BodyTooLongError(limit);
+    this.#buffered = null;
+    return buffered;
+  }
+
+  end(): readonly Buffer[] {
+    const buffered = this.#buffered;
+    if (buffered === null) return [];
+    this.#buffered = null;
+    return nonEmpty(this.#filter.whole(Buffer.concat(buffered)));
+  }
+}

@@ -1,0 +1,146 @@
+/**
+ * The response of an upstream on a route with body filters. It stands between the call and the exchange of the engine,
+ * so that filters cost no time on other routes. The head is held while a filter buffers the body.
+ */
+import type { Socket } from "node:net";
+import type { GatewayErrorName } from "../../exchange/gateway-errors.ts";
+import type { LiveExchange } from "../exchange/live-exchange.ts";
+import type { ResponseHead } from "../headers/raw-headers.ts";
+import { ByteView } from "../sockets/byte-view.ts";
+import { gatewayErrorFor } from "../upstream/failure.ts";
+import type { UpstreamCallListener } from "../upstream/upstream-call.ts";
+import { BodyFilters } from "./body-filters.ts";
+
+/** The exchange of the engine, which sends the response. */
+export interface FilteredResponseTarget<Head, Trailers>
+  extends Omit<UpstreamCallListener<Head, Trailers>, "head" | "interim"> {
+  interim?(head: Head): void;
+  upgraded?(head: Head, socket: Socket, first: Buffer): void;
+  /** Runs the response phase. Returns false if another response has been sent instead. */
+  respond(head: Head): boolean;
+  /** A copy that stays valid after the call. */
+  copyOf(head: Head): Head;
+  /** @param framing How a filtered body is delimited; without it, as the upstream's */
+  sendHead(head: Head, framing?: BodyFraming): void;
+  /** Called when a plugin failed, or a body is too long. */
+  filterFailed(error: unknown): void;
+}
+
+/** `sized`: with a Content-Length. `unsized`: the length is not known when the head is sent. */
+export type BodyFraming = "sized" | "unsized";
+
+export class FilteredResponse<Head extends ResponseHead, Trailers> implements UpstreamCallListener<Head, Trailers> {
+  readonly #exchange: LiveExchange;
+  readonly #target: FilteredResponseTarget<Head, Trailers>;
+  /** Null: the body of this response is not filtered. */
+  #filters: BodyFilters | null = null;
+  /** Null while no head is held. */
+  #held: Head | null = null;
+  /** Set when another response has been sent instead. */
+  #isReplaced = false;
+
+  constructor(exchange: LiveExchange, target: FilteredResponseTarget<Head, Trailers>) {
+    this.#exchange = exchange;
+    this.#target = target;
+  }
+
+  interim(head: Head): void {
+    this.#target.interim?.(head);
+  }
+
+  upgraded(head: Head, socket: Socket, first: Buffer): void {
+    this.#target.upgraded?.(head, socket, first);
+  }
+
+  head(received: Head): void {
+    const exchange = this.#exchange;
+    const target = this.#target;
+    exchange.saveResponseEdits();
+    if (!target.respond(received)) {
+      this.#isReplaced = true;
+      return;
+    }
+    const head = target.copyOf(received);
+    exchange.responseHead = head;
+    const filters = this.#guarded(() => BodyFilters.open(exchange, head));
+    if (this.#isReplaced) return;
+    if (filters === null) target.sendHead(head);
+    else if (exchange.request.method === "HEAD") {
+      exchange.responseHeaders.remove("Content-Length");
+      target.sendHead(head);
+    } else {
+      this.#filters = filters;
+      this.#held = head;
+      if (!filters.isHolding) this.#release(null);
+    }
+  }
+
+  data(view: ByteView): void {
+    const filters = this.#filters;
+    if (this.#isReplaced) return;
+    if (filters === null) {
+      this.#target.data(view);
+      return;
+    }
+    const pieces = this.#guarded(() => filters.take(view.keep()));
+    if (pieces === null) return;
+    if (!filters.isHolding) this.#release(null);
+    this.#send(pieces);
+  }
+
+  end(trailers: Trailers | null): void {
+    const filters = this.#filters;
+    if (this.#isReplaced) return;
+    if (filters !== null) {
+      const pieces = this.#guarded(() => filters.end());
+      if (pieces === null) return;
+      const sendsTrailers = trailers !== null && this.#exchange.request.takesTrailers;
+      // Over HTTP/1.1 trailers need the chunked coding.
+      this.#release(sendsTrailers ? null : pieces.reduce((length, piece) => length + piece.length, 0));
+      this.#send(pieces);
+    }
+    this.#target.end(trailers);
+  }
+
+  flush(): boolean {
+    return this.#isReplaced || this.#target.flush();
+  }
+
+  failed(fault: GatewayErrorName, error: Error | null): void {
+    this.#target.failed(fault, error);
+  }
+
+  broken(error: Error): void {
+    if (this.#held === null) this.#target.broken(error);
+    else {
+      this.#isReplaced = true;
+      this.#target.failed(gatewayErrorFor(error), error);
+    }
+  }
+
+  /** Sends the head, if it is still held. */
+  #release(length: number | null): void {
+    const head = this.#held;
+    if (head === null) return;
+    this.#held = null;
+    const { responseHeaders } = this.#exchange;
+    if (length === null) responseHeaders.remove("Content-Length");
+    else responseHeaders.set("Content-Length", String(length));
+    this.#target.sendHead(head, length === null ? "unsized" : "sized");
+  }
+
+  #send(pieces: readonly Buffer[]): void {
+    for (const piece of pieces) this.#target.data(ByteView.of(piece));
+  }
+
+  /** Runs code of plugins and returns its result. If the code throws, returns null, and another response is sent. */
+  #guarded<Result>(run: () => Result): Result | null {
+    try {
+      return run();
+    } catch (error) {
+      this.#isReplaced = true;
+      this.#target.filterFailed(error);
+      return null;
+    }
+  }
+}

@@ -1,0 +1,23 @@
+/** The start-up setting that names the plugins that do not come with Sluice. */
+import { type LoadedPlugin, type LoadPluginsOptions, loadPlugins, SettingsError } from "@sluice/model/serving";
+
+export const plugins = {
+  variable: "SLUICE_PLUGINS",
+  kind: "list",
+  default: [],
+  description:
+    "Plugins in addition to those that come with Sluice: folders, such as ./my-plugin, and installed packages, such " +
+    "as @acme/sluice-plugin-x. Relative paths and packages are resolved from the working directory. Nodes load a " +
+    "plugin's code, the admin API and the operator only its schema. Give all processes the same value. Plugins are " +
+    "trusted code: they run without a sandbox.",
+} as const;
+
+/** Loads the plugins and registers them in this process. Rejects with a SettingsError that lists all faults. */
+export async function registerConfiguredPlugins(
+  settings: { readonly plugins: readonly string[] },
+  part: LoadPluginsOptions["part"],
+): Promise<readonly LoadedPlugin[]> {
+  const { value, violations } = await loadPlugins(settings.plugins, { part, from: process.cwd() });
+  if (value) return value;
+  throw new SettingsError(violations.map(({ message }) => `${plugins.variable}: ${message}`).join("\n"));
+}

@@ -1,0 +1,55 @@
+/** Starts plugin instances when their runtime becomes active, and stops them after their last exchange. */
+import type { ExchangeCount, Runtime } from "../compile/runtime.ts";
+import type { PluginInstance } from "../plugin-services/plugin-instance.ts";
+
+/** A replaced runtime: its exchanges under way, and the instances to stop once it and all older runtimes have none. */
+interface Replaced {
+  readonly exchanges: ExchangeCount;
+  readonly removed: PluginInstance[];
+}
+
+export class PluginLifecycle {
+  /** The oldest first: an exchange of a runtime may use instances that several later runtimes still had. */
+  readonly #replaced: Replaced[] = [];
+  readonly #stopping = new Set<Promise<void>>();
+
+  /** Must be called after each swap, before requests use the new runtime. */
+  replaced(previous: Runtime | null, current: Runtime): void {
+    const { added, removed } = current.instancesSince(previous);
+    for (const instance of added) void instance.start();
+    if (previous === null) return;
+    const { exchanges } = previous;
+    this.#replaced.push({ exchanges, removed: [...removed] });
+    exchanges.onIdle = () => this.#release();
+    this.#release();
+  }
+
+  /** Stops all instances. Must be called when no exchange is under way. */
+  async close(current: Runtime): Promise<void> {
+    for (const { removed } of this.#replaced.splice(0)) this.#stop(removed);
+    this.#stop(current.instancesSince(null).added);
+    await Promise.all(this.#stopping);
+  }
+
+  /**
+   * Stops the instances of the oldest runtimes without exchanges. A younger idle runtime leaves its instances to the
+   * one before it, so that the list is never longer than the number of runtimes with exchanges.
+   */
+  #release(): void {
+    for (let at = this.#replaced.length - 1; at >= 0; at--) {
+      const entry = this.#replaced[at];
+      if (entry === undefined || entry.exchanges.open > 0) continue;
+      this.#replaced.splice(at, 1);
+      const older = this.#replaced[at - 1];
+      if (older === undefined) this.#stop(entry.removed);
+      else older.removed.push(...entry.removed);
+    }
+  }
+
+  #stop(instances: readonly PluginInstance[]): void {
+    for (const instance of instances) {
+      const stopping = instance.stop().finally(() => this.#stopping.delete(stopping));
+      this.#stopping.add(stopping);
+    }
+  }
+}

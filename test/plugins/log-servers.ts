@@ -1,0 +1,157 @@
+/** Servers that receive the records of log plugins, and instances of these plugins. */
+import { createSocket } from "node:dgram";
+import { createServer, type IncomingMessage, type RequestListener, type ServerResponse } from "node:http";
+import { type AddressInfo, createServer as createTcpServer, type Server, type Socket } from "node:net";
+import type { TestContext } from "node:test";
+import { createServer as createTlsServer } from "node:tls";
+import type { PluginConfigs, PluginName } from "@sluice/model";
+import { type FakeExchangeOptions, fakeContext, fakeExchange, pluginInstance, textOf } from "./fake-exchange.ts";
+import { filled } from "./filled-configs.ts";
+
+async function listen(server: Server): Promise<number> {
+  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+  return (server.address() as AddressInfo).port;
+}
+
+/** A port on which nothing listens. */
+export async function closedPort(): Promise<number> {
+  const server = createTcpServer();
+  const port = await listen(server);
+  await new Promise((resolve) => server.close(resolve));
+  return port;
+}
+
+export interface ReceivedRequest {
+  readonly method: string | undefined;
+  readonly url: string | undefined;
+  readonly headers: IncomingMessage["headers"];
+  readonly body: string;
+}
+
+/** Sends the response to a request. `count` is the number of requests so far, with this one. */
+export type CollectorAnswer = (response: ServerResponse, count: number) => void;
+
+/** An HTTP log server. Default: it answers 200. */
+export async function startCollector(test: TestContext, answer: CollectorAnswer = (response) => response.end()) {
+  const received: ReceivedRequest[] = [];
+  let connections = 0;
+  const listener: RequestListener = async (request, response) => {
+    const body = Buffer.concat(await request.toArray()).toString();
+    const { method, url, headers } = request;
+    received.push({ method, url, headers, body });
+    answer(response, received.length);
+  };
+  const server = createServer(listener).on("connection", () => connections++);
+  const port = await listen(server);
+  test.after(() => {
+    server.close();
+    server.closeAllConnections();
+  });
+  return { received, connections: () => connections, origin: `127.0.0.1:${port}` };
+}
+
+export interface TextServer {
+  readonly port: number;
+  /** Resolves with the first `count` texts once they have arrived. */
+  received(count: number): Promise<readonly string[]>;
+}
+
+/** Collects received texts, and lets a test wait for them. */
+class Inbox {
+  readonly #texts: string[] = [];
+  #arrived = Promise.withResolvers<void>();
+
+  add(text: string): void {
+    this.#texts.push(text);
+    this.#arrived.resolve();
+    this.#arrived = Promise.withResolvers();
+  }
+
+  async first(count: number): Promise<readonly string[]> {
+    while (this.#texts.length < count) await this.#arrived.promise;
+    return this.#texts.slice(0, count);
+  }
+}
+
+export interface LineServerOptions {
+  /** Certificate and key. Absent: without TLS. */
+  readonly tls?: { readonly cert: string; readonly key: string };
+  /** Called with each connection and its number, from 1. */
+  readonly onConnection?: (socket: Socket, count: number) => void;
+}
+
+/** A TCP server that receives lines. */
+export async function startLineServer(
+  test: TestContext,
+  { tls, onConnection = () => {} }: LineServerOptions = {},
+): Promise<TextServer & { connections(): number }> {
+  const inbox = new Inbox();
+  const sockets = new Set<Socket>();
+  let connections = 0;
+  const accept = (socket: Socket) => {
+    sockets.add(socket);
+    let rest = "";
+    socket
+      .on("error", () => {})
+      .on("data", (data) => {
+        const lines = (rest + data).split("\n");
+        rest = lines.pop() ?? "";
+        for (const line of lines) inbox.add(line);
+      });
+    onConnection(socket, ++connections);
+  };
+  const server = tls === undefined ? createTcpServer(accept) : createTlsServer(tls, accept);
+  const port = await listen(server);
+  test.after(() => {
+    server.close();
+    for (const socket of sockets) socket.destroy();
+  });
+  return { port, received: (count) => inbox.first(count), connections: () => connections };
+}
+
+export async function startDatagramServer(test: TestContext): Promise<TextServer> {
+  const inbox = new Inbox();
+  const socket = createSocket("udp4").on("message", (message) => inbox.add(message.toString()));
+  await new Promise<void>((resolve) => socket.bind(0, "127.0.0.1", resolve));
+  test.after(() => socket.close());
+  return { port: socket.address().port, received: (count) => inbox.first(count) };
+}
+
+export interface LoggingInstance {
+  readonly log: readonly object[];
+  add(exchange: FakeExchangeOptions): void;
+  stop(): Promise<void>;
+  /** The number of dropped entries. */
+  dropped(): Promise<number>;
+}
+
+/**
+ * An instance of a log plugin; it stops when the test ends.
+ *
+ * @param authorities PEM certificates of authorities that the instance trusts
+ */
+export function startLogging<Name extends PluginName>(
+  test: TestContext,
+  plugin: Name,
+  { authorities = [], ...config }: { readonly authorities?: readonly string[]; readonly [member: string]: unknown },
+): LoggingInstance {
+  const log: object[] = [];
+  const write = (facts: object, message: string) => void log.push({ message, ...facts });
+  const context = fakeContext({ plugin, authorities, log: { info: write, warn: write, error: write } });
+  const phases = pluginInstance(plugin, filled(plugin, config) as PluginConfigs[Name], context);
+  const stop = async () => {
+    await phases.stop?.();
+    context.end();
+  };
+  test.after(stop);
+  return {
+    log,
+    add: (exchange) => phases.log?.(fakeExchange(exchange)),
+    stop,
+    async dropped() {
+      const text = (await Array.fromAsync(textOf(context.metrics.tables))).join("");
+      const counts = [...text.matchAll(/^sluice_\w+_dropped_entries_total\{.*\} (\d+)$/gm)];
+      return counts.reduce((sum, [, count]) => sum + Number(count), 0);
+    },
+  };
+}

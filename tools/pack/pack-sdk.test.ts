@@ -1,0 +1,89 @@
+/** A plugin outside the repository, from `sluice plugin new` to a package that a node loads. */
+import assert from "node:assert/strict";
+import { execFile } from "node:child_process";
+import { cpSync, mkdirSync, readdirSync, readFileSync, symlinkSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { after, before, test } from "node:test";
+import { promisify } from "node:util";
+import { loadPlugins } from "@sluice/model";
+import { root } from "../check/source-files.ts";
+import { temporaryFolder } from "../process/index.ts";
+import { packSdk } from "./pack-sdk.ts";
+
+const folder = temporaryFolder("pack");
+after(folder.remove);
+const plugin = join(folder.path, "greeter");
+const modules = join(plugin, "node_modules");
+// With this variable, which a test run sets, Node's test runner does not run any test.
+const env = { ...process.env, NODE_TEST_CONTEXT: undefined };
+const run = (command: string, args: readonly string[], cwd = plugin) =>
+  promisify(execFile)(command, args, { cwd, env });
+const sluice = (...args: readonly string[]) => run(join(root, "gateway/src/main.ts"), args, folder.path);
+
+/** Installs the packed SDK as npm does; its dependencies are those of the repository. */
+async function install(tarball: string): Promise<void> {
+  const sdk = join(modules, "@sluice/plugin-sdk");
+  mkdirSync(sdk, { recursive: true });
+  await run("tar", ["-xzf", tarball, "-C", sdk, "--strip-components=1"]);
+  const { dependencies, bundleDependencies } = JSON.parse(readFileSync(join(sdk, "package.json"), "utf8"));
+  const installed = Object.keys(dependencies).filter((name) => !bundleDependencies.includes(name));
+  mkdirSync(join(modules, "@types"));
+  for (const name of [...installed, "@types/node", "typescript"])
+    symlinkSync(join(root, "node_modules", name), join(modules, name));
+}
+
+before(async () => {
+  await sluice("plugin", "new", "greeter");
+  await install(await packSdk(folder.path));
+});
+
+test("the test of a new plugin passes with the packed SDK", async () => {
+  const { stdout } = await run(process.execPath, ["--test", "--test-reporter=tap"]);
+  assert.match(stdout, /^# pass 4\n# fail 0$/m);
+});
+
+test("the test fails when the plugin does not work", async () => {
+  const file = join(plugin, "index.ts");
+  const text = readFileSync(file, "utf8");
+  writeFileSync(file, text.replace("responseHeaders.set(header, greeting)", "responseHeaders.remove(greeting)"));
+  await assert.rejects(run(process.execPath, ["--test", "--test-reporter=tap"]), ({ stdout }: { stdout: string }) =>
+    /^not ok 1 - greeter adds a header/m.test(stdout),
+  );
+  writeFileSync(file, text);
+});
+
+test("a new plugin compiles against the types of the packed SDK, and a node loads the compiled package", async () => {
+  await run(process.execPath, [join(root, "node_modules/typescript/bin/tsc")]);
+  assert.deepEqual(readdirSync(join(plugin, "build")).toSorted(), [
+    "index.d.ts",
+    "index.js",
+    "schema.d.ts",
+    "schema.js",
+  ]);
+  const installed = join(folder.path, "node_modules/sluice-plugin-greeter");
+  mkdirSync(installed, { recursive: true });
+  for (const name of ["build", "package.json"]) cpSync(join(plugin, name), join(installed, name), { recursive: true });
+  const loaded = await loadPlugins(["sluice-plugin-greeter"], { part: "code", from: folder.path });
+  assert.deepEqual(
+    loaded.value?.map(({ facts }) => facts.name),
+    ["greeter"],
+    JSON.stringify(loaded.violations),
+  );
+});
+
+test("sluice plugin new refuses a folder that exists, and names that no plugin can have", async () => {
+  const refusal = async (name: string) => {
+    const { stderr } = await sluice("plugin", "new", name).then(
+      () => assert.fail(),
+      (error: Error & { readonly stderr: string }) => error,
+    );
+    return stderr;
+  };
+  assert.match(
+    await refusal("greeter"),
+    /^sluice: \/.*\/greeter already exists and is not overwritten: choose another/,
+  );
+  assert.match(await refusal("cors"), /^sluice: cors is a plugin that comes with Sluice: choose another name\n$/);
+  assert.match(await refusal("../x"), /^sluice: '\.\.\/x' is not a valid plugin name: expected at most 64 lower-case/);
+  assert.match(await refusal("My_Plugin"), /is not a valid plugin name/);
+});
