@@ -59,7 +59,6 @@ const serviceOf = (more: object) => ["services", { host: "a", protocol: "https",
 /** A name in the list, and an entity that must be rejected as long as it is in the list. */
 const refused: readonly (readonly [subject: string, name: string, entity: Entity])[] = [
   ["verification of upstreams", "ca_certificates", serviceOf({ ca_certificates: [id] })],
-  ["verification of upstreams", "tls_verify_depth", serviceOf({ tls_verify_depth: 2 })],
   ...["tcp", "tls", "tls_passthrough", "udp"].flatMap((protocol) => [
     ["stream routes", protocol, routeOf(protocol)] as const,
     ["stream routes", protocol, serviceOf({ protocol })] as const,

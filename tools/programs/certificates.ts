@@ -35,26 +35,37 @@ export interface Authority {
   /** The authority's self-signed certificate, PEM. */
   readonly certificate: string;
   issue(options: IssueOptions): Promise<KeyPair>;
+  /** Creates an intermediate authority, whose certificate this authority signs. */
+  delegate(name: string): Promise<Authority>;
 }
 
 /** Creates a certificate authority for one test. */
-export async function makeAuthority(name = "sluice test authority"): Promise<Authority> {
-  const keys = await keyPair();
-  const certificate = await x509.X509CertificateGenerator.createSelfSigned({
-    name: [{ CN: [name] }],
-    keys,
+export const makeAuthority = (name = "sluice test authority"): Promise<Authority> => createAuthority(name, null);
+
+/** @param signer The authority that signs the certificate; null: it is self-signed. */
+async function createAuthority(
+  name: string,
+  signer: { readonly certificate: x509.X509Certificate; readonly key: webcrypto.CryptoKey } | null,
+): Promise<Authority> {
+  const { publicKey, privateKey } = await keyPair();
+  const certificate = await x509.X509CertificateGenerator.create({
+    subject: [{ CN: [name] }],
+    issuer: signer?.certificate.subject ?? [{ CN: [name] }],
+    publicKey,
+    signingKey: signer?.key ?? privateKey,
     signingAlgorithm: algorithm,
     notBefore: new Date(Date.now() - day),
     notAfter: new Date(Date.now() + day),
     extensions: [
       new x509.BasicConstraintsExtension(true, undefined, true),
       new x509.KeyUsagesExtension(x509.KeyUsageFlags.keyCertSign | x509.KeyUsageFlags.cRLSign, true),
-      await x509.SubjectKeyIdentifierExtension.create(keys.publicKey),
+      await x509.SubjectKeyIdentifierExtension.create(publicKey),
     ],
   });
   return {
     certificate: certificate.toString("pem"),
-    issue: (options) => issue({ certificate, signingKey: keys.privateKey, options }),
+    issue: (options) => issue({ certificate, signingKey: privateKey, options }),
+    delegate: (below) => createAuthority(below, { certificate, key: privateKey }),
   };
 }
 

@@ -43,6 +43,8 @@ export interface UpstreamTarget {
   readonly connectTimeout: number;
   /** Whether an https target's certificate is verified. */
   readonly verify: boolean;
+  /** Maximum number of intermediate CAs in a verified certificate chain; null: any number. */
+  readonly verifyDepth: number | null;
   /** Name for TLS (SNI and verification); null for an address, because SNI allows only names. */
   readonly serverName: string | null;
   /** Client certificate for an https target; null: none. */

@@ -113,7 +113,13 @@ test("the server name for TLS to an endpoint is the service's host, or none if t
 test("targets share connections only if all properties of a connection are equal", () => {
   const key = (members: Parameters<typeof serviceNamed>[1]) => next(upstreamFor(serviceNamed("s", members)))?.key;
   assert.equal(key({}), key({ path: "/other", read_timeout: 1, retries: 1 }));
-  for (const members of [{ port: 81 }, { host: "b" }, { connect_timeout: 1 }, { tls_verify: false }]) {
+  for (const members of [
+    { port: 81 },
+    { host: "b" },
+    { connect_timeout: 1 },
+    { tls_verify: false },
+    { tls_verify_depth: 0 },
+  ]) {
     assert.notEqual(key({}), key(members));
   }
   assert.notEqual(key({ protocol: "http" }), key({ protocol: "https" }));

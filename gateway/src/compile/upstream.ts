@@ -40,14 +40,16 @@ function targetsOf({ service, certificate }: UpstreamInputs): (place: TargetAddr
   const scheme = schemeOf(service);
   const common = { scheme, service: service.id, connectTimeout: service.connect_timeout } as const;
   const verify = service.tls_verify !== false;
+  const verifyDepth = service.tls_verify_depth;
   const shown = scheme === "https" ? certificate : null;
-  const rest = `${common.connectTimeout} ${verify} ${shown && digestOf(shown)}`;
+  const rest = `${common.connectTimeout} ${verify} ${verifyDepth} ${shown && digestOf(shown)}`;
   return ({ host, port, serverName, hostHeader }) => ({
     key: `${service.id} ${scheme} ${host} ${port} ${serverName} ${rest}`,
     ...common,
     host,
     port,
     verify,
+    verifyDepth,
     serverName,
     certificate: shown,
     hostHeader,

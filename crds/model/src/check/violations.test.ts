@@ -127,7 +127,6 @@ const cases: readonly (readonly [collection: Collection, raw: unknown, ...faults
       ca_certificates: [UUID],
       client_certificate: { id: UUID },
     },
-    "tls_verify_depth: not supported yet: a chain of any length is verified",
     "ca_certificates: not supported yet: upstreams are verified with the CA certificates that the gateway's machine trusts",
   ],
   ["services", { host: "a", tls_verify: false }, `tls_verify: ${NULL}`, `@entity: ${given("protocol")}`],

@@ -70,7 +70,9 @@ export const serviceSchema = record(
     ),
     tls_verify_depth: nullable(
       integer({
-        description: "Maximum length of the upstream's certificate chain. Not supported yet.",
+        description:
+          "Maximum number of intermediate certificates in the chain of an https or grpcs upstream, if it is verified. " +
+          "Unset means any number.",
         minimum: 0,
         maximum: 64,
       }),

@@ -118,12 +118,12 @@ export const serviceKind: KindFacts = {
         fieldPath: ".tlsVerify",
       },
       {
-        rule: "!has(self.tlsVerifyDepth)",
-        message: "tlsVerifyDepth is not supported yet: a chain of any length is verified",
+        rule: `!has(self.tlsVerifyDepth) || ${secure}`,
+        message: "tlsVerifyDepth requires the protocol https or grpcs",
         fieldPath: ".tlsVerifyDepth",
       },
       {
-        rule: "!has(self.caCertificates)",
+        rule: "!has(self.caCertificates) || size(self.caCertificates) == 0",
         message:
           "caCertificates is not supported yet: upstreams are verified with the CA certificates that the gateway's " +
           "machine trusts",

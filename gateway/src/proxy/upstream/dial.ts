@@ -4,7 +4,7 @@ import type { TLSSocket } from "node:tls";
 import { LruCache } from "@sluice/model/serving";
 import type { UpstreamTarget } from "../../compile/runtime.ts";
 import type { Connect } from "../../outbound/connect.ts";
-import { closedEarly, connectTimeout } from "./failure.ts";
+import { chainTooLong, closedEarly, connectTimeout } from "./failure.ts";
 
 /** Callbacks of a dial. Unless it is cancelled, exactly one is called, and never before `dialTarget` has returned. */
 export interface DialListener {
@@ -51,6 +51,10 @@ export function dialTarget(target: UpstreamTarget, dialListener: DialListener, o
       opened.destroy();
       return;
     }
+    if (target.verifyDepth !== null && exceedsDepth(opened as TLSSocket, target)) {
+      end(chainTooLong());
+      return;
+    }
     over = true;
     clearTimeout(timer);
     opened.off("error", failed).off("close", closed);
@@ -61,6 +65,26 @@ export function dialTarget(target: UpstreamTarget, dialListener: DialListener, o
     clearTimeout(timer);
     opened.destroy();
   };
+}
+
+/**
+ * Whether the chain has more intermediate CAs than the target allows: neither the server's certificate nor the trusted
+ * root counts, as in OpenSSL's SSL_set_verify_depth. Node has no option for it. A resumed session has no chain; it was
+ * saved by a connection to the same target, whose chain was checked.
+ */
+function exceedsDepth(socket: TLSSocket, { scheme, verify, verifyDepth }: UpstreamTarget): boolean {
+  if (scheme !== "https" || !verify || verifyDepth === null || socket.isSessionReused()) return false;
+  let intermediates = 0;
+  let certificate = socket.getPeerCertificate(true);
+  for (
+    let issuer = certificate.issuerCertificate;
+    issuer && issuer !== certificate;
+    issuer = issuer.issuerCertificate
+  ) {
+    if (issuer !== issuer.issuerCertificate) intermediates++;
+    certificate = issuer;
+  }
+  return intermediates > verifyDepth;
 }
 
 function dialTls(target: UpstreamTarget, { connect, protocol, sessions, onread }: DialOptions): Socket | TLSSocket {

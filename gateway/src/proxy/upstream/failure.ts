@@ -21,6 +21,8 @@ export const connectTimeout = () =>
   new UpstreamError("ETIMEDOUT", "no connection to the upstream within connect_timeout");
 export const unaskedProtocol = () => unreadable("it switches to a protocol that the client did not ask for");
 export const tooManyInterims = () => unreadable("too many interim responses precede it");
+export const chainTooLong = () =>
+  new UpstreamError("CERT_CHAIN_TOO_LONG", "the upstream's certificate chain is longer than tls_verify_depth");
 /** @param reason What is wrong with the response */
 export const unreadable = (reason: string) => new UpstreamError("HPE_INVALID", `the upstream's response: ${reason}`);
 

@@ -75,8 +75,14 @@ export const service: readonly Row[] = [
   ],
   ["tlsVerify for https", { ...secure, tlsVerify: false }, null],
   ["tlsVerify for a plain upstream", { ...url, tlsVerify: true }, /tlsVerify requires the protocol https or grpcs/],
-  ["tlsVerifyDepth", { ...secure, tlsVerifyDepth: 2 }, /tlsVerifyDepth is not supported yet/],
+  ["tlsVerifyDepth for https", { ...secure, tlsVerifyDepth: 2 }, null],
+  [
+    "tlsVerifyDepth for a plain upstream",
+    { ...url, tlsVerifyDepth: 2 },
+    /tlsVerifyDepth requires the protocol https or grpcs/,
+  ],
   ["caCertificates", { ...secure, caCertificates: ["a"] }, /caCertificates is not supported yet/],
+  ["an empty list of caCertificates", { ...secure, caCertificates: [] }, null],
 
   ["a header with a value", { ...url, upstreamHeaders: [header("X-A")] }, null],
   ["a header from a Secret", { ...url, upstreamHeaders: [{ name: "X-A", secretRef }] }, null],

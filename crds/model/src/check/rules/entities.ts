@@ -20,7 +20,7 @@ export const refuseL4 = (protocol: unknown): string | undefined =>
 const TLS_MEMBERS: Readonly<Record<string, string | null>> = {
   client_certificate: null,
   tls_verify: null,
-  tls_verify_depth: "not supported yet: a chain of any length is verified",
+  tls_verify_depth: null,
   ca_certificates:
     "not supported yet: upstreams are verified with the CA certificates that the gateway's machine trusts",
 };
@@ -38,6 +38,8 @@ const protocolFaults: RecordRule = (members) => {
   const isGrpc = protocol === "grpc" || protocol === "grpcs";
   const ofTls = Object.entries(TLS_MEMBERS).flatMap(([name, unsupported]) => {
     if (members[name] === null) return [];
+    // An empty list names no certificates, so it has no effect to miss.
+    if (secure && isEmptyValue(members[name])) return [];
     if (!secure) return conditional("protocol", [name], "value must be null");
     return unsupported === null ? [] : [{ path: [name], message: unsupported }];
   });
@@ -73,7 +75,7 @@ export const pluginRule: RecordRule = (members) => {
 const served: readonly unknown[] = servedProtocols;
 const known: readonly unknown[] = pluginProtocols;
 
-/** A protecting plugin must not be without effect. Kong 3.9 rejects these protocols for such plugins too. */
+/** A protecting plugin must not be without effect. Kong 3.9 rejects these protocols too, except for ip-restriction. */
 const unprotected = (protocols: unknown): readonly Violation[] =>
   Array.isArray(protocols) &&
   protocols.length > 0 &&

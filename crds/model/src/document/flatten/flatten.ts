@@ -20,7 +20,7 @@ import {
 import { derivedIdOf, deriveId, deriveNamelessId } from "../../ids.ts";
 import { readDeckInfo, readPluginConfigs } from "./deck-info.ts";
 import { type DocumentEntry, gatherEntries } from "./gather-entries.ts";
-import { markRegexPaths } from "./regex-paths.ts";
+import { migratePaths } from "./route-paths.ts";
 import { checkHead, type Findings } from "./top-level.ts";
 
 export interface FlatDocument extends Findings {
@@ -52,10 +52,10 @@ export function flattenDocument(data: unknown, known?: KnownId): FlatDocument {
   const legacy = raw._format_version === "1.1" || raw._format_version === "2.1";
   const resolver = new ReferenceResolver(known);
 
-  /** Applies decK's `_info` and `_plugin_configs`, and marks the regular expressions of formats before 3.0. */
+  /** Applies decK's `_info` and `_plugin_configs`, and migrates the paths of formats before 3.0. */
   const expand = ({ collection, path, item }: DocumentEntry): Members => {
     const own = info.apply(collection, item);
-    if (collection === "routes" && legacy) return markRegexPaths(own);
+    if (collection === "routes" && legacy) return migratePaths(own);
     if (collection !== "plugins") return own;
     const applied = configs.apply(own);
     resolver.violations.push(...applied.violations.map((fault) => ({ ...fault, path: [...path, ...fault.path] })));

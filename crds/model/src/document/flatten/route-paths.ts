@@ -1,0 +1,31 @@
+/**
+ * Paths of routes in formats before 3.0, changed as by Kong's own migration (migrate_path_280_300). Regular expressions
+ * were written among plain paths without a mark: every path that has a character outside a plain set is one. Plain paths
+ * were normalized when they were stored; since then they must be written in their normal form.
+ */
+import { normalizePath } from "../../matching/path.ts";
+
+const PLAIN = /^[a-zA-Z0-9.\-_~/%]*$/;
+
+/**
+ * The route with its regular expressions marked by `~` and its plain paths normalized. Paths that already start with `~`
+ * stay as they are.
+ */
+export function migratePaths(route: Readonly<Record<string, unknown>>): Readonly<Record<string, unknown>> {
+  if (!Array.isArray(route.paths)) return route;
+  return { ...route, paths: route.paths.map((path) => (typeof path === "string" ? migratePath(path) : path)) };
+}
+
+function migratePath(path: string): string {
+  if (path.startsWith("~")) return path;
+  // A malformed escape is left for the route's validation, which names it.
+  if (PLAIN.test(path)) return normalizePath(path) ?? path;
+  return `~${path.replace(/%([\da-f]{2})/gi, decodeOnce)}`;
+}
+
+/** Before 3.0 paths were percent-decoded when stored; since then they are not, so the migration decodes them once. */
+function decodeOnce(encoded: string, hex: string): string {
+  const character = String.fromCharCode(Number.parseInt(hex, 16));
+  if ("!#$%&'()*+,/:;=?@[]".includes(character) || character > "\x7f") return encoded.toUpperCase();
+  return ".^-{}\\|".includes(character) ? `\\${character}` : character;
+}
