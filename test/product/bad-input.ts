@@ -106,7 +106,7 @@ const cases: readonly Case[] = [
     condition: "Accepted",
     reason: "Invalid",
     message:
-      /spec\.plugin: plugin 'oauth2' not enabled: Sluice has acl, basic-auth, bot-detection, correlation-id, cors, datadog, file-log, hmac-auth, http-log, ip-restriction, jwt, key-auth, loggly, prometheus, rate-limiting, redirect, request-size-limiting, request-termination, request-transformer, response-transformer, statsd, tcp-log, udp-log; remove/,
+      /spec\.plugin: plugin 'oauth2' not enabled: let an authorization server issue JWTs, and verify them with the plugin jwt/,
     answers: [["/oauth2", 503]],
   },
   {

@@ -7,6 +7,7 @@ import { generate, staleFiles, writeGeneratedFiles } from "../../crds/model/src/
 import { chartValueFiles } from "./chart-values.ts";
 import { dashboardFiles } from "./dashboards.ts";
 import { knownVariablesFile } from "./known-variables.ts";
+import { kongPluginsTable } from "./kong-plugins.ts";
 import { settingsPage } from "./settings-page.ts";
 import { speedPage } from "./speed-page.ts";
 import { thirdPartyLicenses } from "./third-party-licenses.ts";
@@ -17,6 +18,7 @@ const files = [
   ...generate(),
   settingsPage(),
   knownVariablesFile(),
+  kongPluginsTable(),
   speedPage(),
   thirdPartyLicenses(),
   ...chartValueFiles(),

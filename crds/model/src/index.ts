@@ -44,6 +44,7 @@ export * from "./pem-files.ts";
 export { factsFaults } from "./plugins/external/check-facts.ts";
 export * from "./plugins/external/index.ts";
 export * from "./plugins/index.ts";
+export { insteadOfPlugin, kongPlugins } from "./plugins/kong-plugins.ts";
 export type * from "./protocols/push.ts";
 export type * from "./protocols/wait.ts";
 export * from "./resources/certificate.ts";

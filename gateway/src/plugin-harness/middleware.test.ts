@@ -1,14 +1,8 @@
 /** Middleware in the real proxy. */
 import assert from "node:assert/strict";
-import { readFileSync, writeFileSync } from "node:fs";
 import { connect } from "node:net";
-import { join } from "node:path";
-import { after, test } from "node:test";
-import { pathToFileURL } from "node:url";
-import { importPlugins } from "@sluice/model";
+import { test } from "node:test";
 import { definePlugin, type Middleware, middleware, record } from "@sluice/plugin-sdk";
-import { root } from "../../../tools/check/source-files.ts";
-import { temporaryFolder } from "../../../tools/process/index.ts";
 import { leaksNothing, startTestGateway } from "./index.ts";
 
 let plugins = 0;
@@ -184,23 +178,6 @@ for (const [what, head, expected] of [
     socket.write(`${head}\r\nConnection: close\r\n\r\n`);
     assert.match(Buffer.concat(await socket.toArray()).toString(), expected);
   });
-
-test("the example on the page about middleware works as the page says", async () => {
-  const page = readFileSync(join(root, "docs/how-to/write-middleware.md"), "utf8");
-  const [, code = ""] = /```ts\n([\s\S]*?)```/.exec(page) ?? [];
-  const folder = temporaryFolder("middleware");
-  after(folder.remove);
-  const file = join(folder.path, "index.ts");
-  writeFileSync(join(folder.path, "package.json"), '{"type":"module"}');
-  writeFileSync(file, code);
-  const [plugin = assert.fail()] = await importPlugins([pathToFileURL(file).href]);
-  await using gateway = await startTestGateway({ plugin });
-  const refused = await gateway.fetch("/", { redirect: "manual" });
-  assert.deepEqual([refused.status, refused.headers.get("location")], [302, "/login"]);
-  const response = await gateway.fetch("/", { headers: { cookie: "session=1" } });
-  const { headers } = (await response.json()) as { readonly headers: Readonly<Record<string, string>> };
-  assert.deepEqual([headers["x-session"], response.headers.get("cache-control")], ["yes", "private"]);
-});
 
 test("a middleware leaves nothing in memory", async () => {
   await using gateway = await start((_, next) => next());

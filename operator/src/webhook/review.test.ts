@@ -118,7 +118,17 @@ test("a missing required member of config is refused although Secrets provide ot
 test("a plugin that the operator does not have causes a warning, and other errors of its resource cause a refusal", () => {
   const consequence = "Until the operator has this plugin, requests in its scope are answered with 503";
   const table: readonly (readonly [spec: object, told: Partial<AdmissionResponse>])[] = [
-    [{ plugin: "oauth2" }, { allowed: true, warnings: [`spec.plugin: plugin 'oauth2' not enabled. ${consequence}`] }],
+    [
+      { plugin: "oauth2" },
+      {
+        allowed: true,
+        warnings: [
+          "spec.plugin: plugin 'oauth2' not enabled: let an authorization server issue JWTs, and verify them with the " +
+            `plugin jwt. ${consequence}`,
+        ],
+      },
+    ],
+    [{ plugin: "nope" }, { allowed: true, warnings: [`spec.plugin: plugin 'nope' not enabled. ${consequence}`] }],
     [
       { plugin: "key-atuh", config: { any: 1 } },
       {

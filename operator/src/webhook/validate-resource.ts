@@ -4,7 +4,7 @@
  * and reported in conditions.
  */
 import { type Path, type Resource, sluiceKindOf, type TranslationLookups, translate } from "@sluice/crds";
-import { kinds, PLUGIN_NAME, pluginNamed, pluginNames, suggestionFor } from "@sluice/model";
+import { insteadOfPlugin, kinds, PLUGIN_NAME, pluginNamed, pluginNames, suggestionFor } from "@sluice/model";
 import { ineffectiveMembers } from "./ineffective-members.ts";
 import { sizeViolation } from "./size-limits.ts";
 
@@ -42,9 +42,10 @@ function unknownPlugin({ kind, spec }: Resource): readonly string[] | undefined 
   const name = spec?.plugin;
   if (kind !== "Plugin" || typeof name !== "string" || !PLUGIN_NAME.test(name)) return undefined;
   if (pluginNamed(name) !== undefined) return undefined;
-  const suggestion = suggestionFor(name, pluginNames());
+  const instead = insteadOfPlugin(name);
+  const advice = instead === undefined ? suggestionFor(name, pluginNames()) || "." : `: ${instead}.`;
   return [
-    `spec.plugin: plugin '${name}' not enabled${suggestion || "."} Until the operator has this plugin, requests in its ` +
+    `spec.plugin: plugin '${name}' not enabled${advice} Until the operator has this plugin, requests in its ` +
       "scope are answered with 503",
   ];
 }

@@ -238,7 +238,7 @@ const newer: readonly (readonly [what: string, plugin: object, reason: RegExp | 
   [
     "an unknown plugin",
     { name: "oauth2", config: { a: 1 } },
-    /^plugin oauth2: name: plugin 'oauth2' not enabled: Sluice has /,
+    /^plugin oauth2: name: plugin 'oauth2' not enabled: let an authorization server /,
   ],
   ["an unknown member of a config", { name: "key-auth", config: { identity: "x" } }, /config\.identity: unknown field/],
   ["an unknown value in a config", { name: "rate-limiting", config: { minute: 1, policy: "new" } }, /config\.policy: /],

@@ -286,7 +286,14 @@ const cases: Readonly<Record<string, readonly (readonly [value: string, sentence
   ],
   "plugin-name": [
     ["key-auth", undefined],
-    ["oauth2", `plugin 'oauth2' not enabled: ${available}; remove this plugin or use one of these`],
+    [
+      "oauth2",
+      "plugin 'oauth2' not enabled: let an authorization server issue JWTs, and verify them with the plugin jwt",
+    ],
+    [
+      "rate-limiting-advanced",
+      "plugin 'rate-limiting-advanced' not enabled: it belongs to Kong's paid editions; use rate-limiting",
+    ],
     ["toString", `plugin 'toString' not enabled: ${available}; remove this plugin or use one of these`],
     ["key-atuh", `plugin 'key-atuh' not enabled, did you mean key-auth? ${available}`],
     ["rate_limiting", `plugin 'rate_limiting' not enabled, did you mean rate-limiting? ${available}`],

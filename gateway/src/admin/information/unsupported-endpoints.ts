@@ -3,15 +3,18 @@
  * 400.
  */
 
+import { insteadOfPlugin } from "@sluice/model";
 import type { AdminRoute, MethodHandlers } from "../entities/routes.ts";
 import { HttpError } from "../http/errors.ts";
+
+const plugin = (name: string): string => `the plugin ${name}: ${insteadOfPlugin(name)}`;
 
 /** By the first segment of their URLs: the feature that is missing. */
 const top: Readonly<Record<string, string>> = {
   ca_certificates: "CA certificates: upstreams are verified with those that the gateway's machine trusts",
-  oauth2: "the plugin oauth2",
-  oauth2_tokens: "the plugin oauth2",
-  "mtls-auths": "the plugin mtls-auth",
+  oauth2: plugin("oauth2"),
+  oauth2_tokens: plugin("oauth2"),
+  "mtls-auths": plugin("mtls-auth"),
   consumer_groups: "consumer groups",
   vaults: "vaults: config takes secrets from Kubernetes Secrets",
   partials: "partials",
@@ -20,14 +23,14 @@ const top: Readonly<Record<string, string>> = {
   "filter-chains": "WebAssembly filters",
   "cloned-plugins": "cloned plugins",
   "custom-plugins": "plugins that are uploaded",
-  degraphql_routes: "the plugin degraphql",
-  "graphql-rate-limiting-advanced": "the plugin graphql-rate-limiting-advanced",
+  degraphql_routes: plugin("degraphql"),
+  "graphql-rate-limiting-advanced": plugin("graphql-rate-limiting-advanced"),
 };
 
 /** Below a supported collection. */
 const nested: readonly (readonly [parent: string, segment: string, what: string])[] = [
-  ["consumers", "oauth2", "the plugin oauth2"],
-  ["consumers", "mtls-auth", "the plugin mtls-auth"],
+  ["consumers", "oauth2", plugin("oauth2")],
+  ["consumers", "mtls-auth", plugin("mtls-auth")],
   ["consumers", "consumer_groups", "consumer groups"],
   ["services", "filter-chains", "WebAssembly filters"],
   ["routes", "filter-chains", "WebAssembly filters"],

@@ -40,7 +40,10 @@ export const missing: Table = {
       ask: "POST /consumers/base/oauth2",
       form: "name=x&client_id=y",
       status: 400,
-      body: { message: "Sluice does not have the plugin oauth2" },
+      body: {
+        message:
+          "Sluice does not have the plugin oauth2: let an authorization server issue JWTs, and verify them with the plugin jwt",
+      },
     },
     { does: "is not found below a consumer", ask: "GET /consumers/base/mtls-auth", status: 404 },
     {

@@ -3,6 +3,7 @@
 import { atLeastOneOf, conditional, isEmptyValue, type RecordRule, type Violation } from "@sluice/plugin-sdk";
 import { pluginProtocols, servedProtocols } from "../../entities/plugin.ts";
 import { pluginNamed, pluginNames } from "../../plugins/index.ts";
+import { insteadOfPlugin } from "../../plugins/kong-plugins.ts";
 import { suggestionFor } from "../../suggest.ts";
 import type { TextRule } from "./rule.ts";
 import { repeatedHeaders } from "./upstream-headers.ts";
@@ -54,6 +55,8 @@ export const consumerRule: RecordRule = (members) => atLeastOneOf(members, ["cus
 /** Kong's clients look for `not enabled`. The rest of Kong's message names a property that Sluice does not have. */
 export const pluginName: TextRule = (name) => {
   if (pluginNamed(name) !== undefined) return undefined;
+  const instead = insteadOfPlugin(name);
+  if (instead !== undefined) return `plugin '${name}' not enabled: ${instead}`;
   const available = `Sluice has ${pluginNames().toSorted().join(", ")}`;
   const suggestion = suggestionFor(name, pluginNames());
   return suggestion === ""

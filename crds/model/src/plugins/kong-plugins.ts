@@ -1,0 +1,140 @@
+/**
+ * Plugins of Kong 3.9: those of the free edition (`kong/constants.lua`) and of the paid ones. The errors for plugins that
+ * Sluice lacks, the report of `sluice migrate` and the table of plugins in the reference derive from this table.
+ */
+import { pluginNamed } from "./index.ts";
+
+export interface KongPlugin {
+  /** Whether only Kong's paid editions have it. */
+  readonly paid: boolean;
+  /** How Sluice's plugin differs from Kong's for the same config and requests; absent: only in limits, if at all. */
+  readonly differs?: string;
+  /** What to do in a gateway that lacks the plugin; begins with a lower-case letter and has no full stop. */
+  readonly instead?: string;
+}
+
+const LUA =
+  "Sluice does not run Lua; write the function as a plugin in TypeScript, as docs/how-to/replace-lua-functions.md shows";
+const LANGUAGE_MODELS =
+  "Sluice has no plugins for language models; let the service call the provider, or write a plugin " +
+  "(docs/how-to/write-middleware.md)";
+const TRACING = "remove it; SLUICE_TRACING=otlp lets the nodes send traces with OpenTelemetry's protocol";
+
+const free = {
+  acl: {},
+  acme: { instead: "remove it; let certbot or cert-manager order the certificates, and add them as certificates" },
+  "ai-prompt-decorator": { instead: LANGUAGE_MODELS },
+  "ai-prompt-guard": { instead: LANGUAGE_MODELS },
+  "ai-prompt-template": { instead: LANGUAGE_MODELS },
+  "ai-proxy": { instead: LANGUAGE_MODELS },
+  "ai-request-transformer": { instead: LANGUAGE_MODELS },
+  "ai-response-transformer": { instead: LANGUAGE_MODELS },
+  "aws-lambda": { instead: "give the function a function URL, and make it the url of the service" },
+  "azure-functions": {
+    instead: "make the function's URL the url of the service, and set x-functions-key with its upstream_headers",
+  },
+  "basic-auth": { differs: "answers 503 while too many passwords of one user wait to be hashed" },
+  "bot-detection": {},
+  "correlation-id": { differs: "the generator tracker counts only requests for which it generated an id" },
+  cors: { differs: "a regular expression among the origins must match the whole origin" },
+  datadog: { differs: "the address of the agent is not read from KONG_DATADOG_AGENT_HOST" },
+  "file-log": { differs: "custom_fields_by_lua is refused" },
+  "grpc-gateway": { instead: "let clients call the service with gRPC, or put a transcoder in front of it" },
+  "grpc-web": { instead: "let the service answer gRPC-Web itself, or put a translating proxy in front of it" },
+  "hmac-auth": {},
+  "http-log": { differs: "custom_fields_by_lua is refused, and the log server's certificate is verified" },
+  "ip-restriction": {},
+  jwt: { differs: "a claim iss that is null counts as absent" },
+  "key-auth": {},
+  "ldap-auth": { instead: "let an identity provider issue JWTs for the directory's users, and verify them with jwt" },
+  loggly: { differs: "custom_fields_by_lua is refused" },
+  oauth2: { instead: "let an authorization server issue JWTs, and verify them with the plugin jwt" },
+  opentelemetry: { instead: TRACING },
+  "post-function": { instead: LUA },
+  "pre-function": { instead: LUA },
+  prometheus: { differs: "metrics are called sluice_*, unless SLUICE_COMPAT=kong restores kong_*" },
+  "proxy-cache": { instead: "let the service send Cache-Control, and put a cache in front of the gateway" },
+  "rate-limiting": { differs: "limits are exact over all workers of a node, and refused requests do not count" },
+  redirect: {},
+  "request-size-limiting": {},
+  "request-termination": { differs: "echo leaves out the configuration of the gateway" },
+  "request-transformer": { differs: "templates understand a part of Lua; other Lua is refused" },
+  "response-ratelimiting": {
+    instead: "use rate-limiting, which counts requests; usage that a service reports is not counted",
+  },
+  "response-transformer": { differs: "bodies over 8 MiB are replaced by a response with status 502" },
+  session: { instead: "let the application keep its sessions" },
+  "standard-webhooks": { instead: "let the service verify the signatures of webhooks" },
+  statsd: { differs: "shdict_usage is not sent" },
+  syslog: { instead: "use file-log, udp-log, tcp-log or http-log" },
+  "tcp-log": { differs: "custom_fields_by_lua is refused, and the log server's certificate is verified" },
+  "udp-log": { differs: "custom_fields_by_lua is refused" },
+  zipkin: { instead: TRACING },
+} satisfies Readonly<Record<string, Omit<KongPlugin, "paid">>>;
+
+const useInstead = (plugin: string) => `use ${plugin}`;
+const WRITE_ONE = "write a plugin for what you use of it (docs/tutorials/your-first-plugin.md)";
+
+/** Plugins of the paid editions, with the reason to continue without them; null: write one. */
+const paid: Readonly<Record<string, string | null>> = {
+  "ai-azure-content-safety": LANGUAGE_MODELS,
+  "ai-rate-limiting-advanced": LANGUAGE_MODELS,
+  "ai-semantic-cache": LANGUAGE_MODELS,
+  "ai-semantic-prompt-guard": LANGUAGE_MODELS,
+  "app-dynamics": null,
+  "application-registration": null,
+  canary: "use an upstream with two targets whose weights share the requests",
+  confluent: null,
+  degraphql: null,
+  "exit-transformer": LUA,
+  "forward-proxy": null,
+  "graphql-proxy-cache-advanced": null,
+  "graphql-rate-limiting-advanced": useInstead("rate-limiting"),
+  "header-cert-auth": null,
+  "injection-protection": null,
+  jq: null,
+  "json-threat-protection": null,
+  "jwe-decrypt": null,
+  "jwt-signer": null,
+  "kafka-log": useInstead("http-log"),
+  "kafka-upstream": null,
+  "key-auth-enc": useInstead("key-auth"),
+  "ldap-auth-advanced": free["ldap-auth"].instead,
+  mocking: useInstead("request-termination"),
+  "mtls-auth": null,
+  "oas-validation": null,
+  "oauth2-introspection": free.oauth2.instead,
+  opa: null,
+  "openid-connect": "verify the provider's access tokens with the plugin jwt",
+  "proxy-cache-advanced": free["proxy-cache"].instead,
+  "rate-limiting-advanced": useInstead("rate-limiting"),
+  "request-transformer-advanced": useInstead("request-transformer"),
+  "request-validator": null,
+  "response-transformer-advanced": useInstead("response-transformer"),
+  "route-by-header": "use routes with headers",
+  "route-transformer-advanced": null,
+  saml: null,
+  "statsd-advanced": useInstead("statsd"),
+  "tls-handshake-modifier": null,
+  "tls-metadata-headers": null,
+  "upstream-oauth": null,
+  "upstream-timeout": "set connect_timeout, read_timeout and write_timeout of the service",
+  "vault-auth": null,
+  "websocket-size-limit": null,
+  "websocket-validator": null,
+  "xml-threat-protection": null,
+};
+
+/** By name, those of the free edition first. */
+export const kongPlugins: ReadonlyMap<string, KongPlugin> = new Map<string, KongPlugin>([
+  ...Object.entries(free).map(([name, facts]) => [name, { paid: false, ...facts }] as const),
+  ...Object.entries(paid).map(([name, instead]) => [name, { paid: true, instead: instead ?? WRITE_ONE }] as const),
+]);
+
+/** What to do without a plugin of Kong that this process does not have. Undefined for any other name. */
+export function insteadOfPlugin(name: string): string | undefined {
+  const known = pluginNamed(name) === undefined ? kongPlugins.get(name) : undefined;
+  if (known === undefined) return undefined;
+  const edition = known.paid ? "it belongs to Kong's paid editions; " : "";
+  return `${edition}${known.instead ?? WRITE_ONE}`;
+}

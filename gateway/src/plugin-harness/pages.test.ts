@@ -1,0 +1,50 @@
+/** The plugins that pages show, in the real proxy. */
+import assert from "node:assert/strict";
+import { readFileSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { after, test } from "node:test";
+import { pathToFileURL } from "node:url";
+import { importPlugins } from "@sluice/model";
+import { root } from "../../../tools/check/source-files.ts";
+import { temporaryFolder } from "../../../tools/process/index.ts";
+import { startTestGateway } from "./index.ts";
+
+/** A gateway with the plugin in the first block of TypeScript of a page. */
+async function startFromPage(page: string) {
+  const [, code = ""] = /```ts\n([\s\S]*?)```/.exec(readFileSync(join(root, page), "utf8")) ?? [];
+  const folder = temporaryFolder("page");
+  after(folder.remove);
+  const file = join(folder.path, "index.ts");
+  writeFileSync(join(folder.path, "package.json"), '{"type":"module"}');
+  writeFileSync(file, code);
+  const [plugin = assert.fail()] = await importPlugins([pathToFileURL(file).href]);
+  return startTestGateway({ plugin });
+}
+
+/** The request's headers as the test upstream received them. */
+async function sentHeaders(response: Response): Promise<Readonly<Record<string, string>>> {
+  return ((await response.json()) as { readonly headers: Readonly<Record<string, string>> }).headers;
+}
+
+test("the example on the page about middleware works as the page says", async () => {
+  await using gateway = await startFromPage("docs/how-to/write-middleware.md");
+  const refused = await gateway.fetch("/", { redirect: "manual" });
+  assert.deepEqual([refused.status, refused.headers.get("location")], [302, "/login"]);
+  const response = await gateway.fetch("/", { headers: { cookie: "session=1" } });
+  const headers = await sentHeaders(response);
+  assert.deepEqual([headers["x-session"], response.headers.get("cache-control")], ["yes", "private"]);
+});
+
+test("the plugin on the page about Lua functions does what the pre-function on that page does", async () => {
+  await using gateway = await startFromPage("docs/how-to/replace-lua-functions.md");
+  assert.equal(await (await gateway.fetch("/ping")).text(), "pong");
+  const rows: readonly (readonly [sent: Record<string, string>, authorization?: string, apikey?: string])[] = [
+    [{ apikey: "k" }, "Bearer k"],
+    [{ apikey: "k", authorization: "Basic x" }, "Basic x", "k"],
+    [{}],
+  ];
+  for (const [sent, ...expected] of rows) {
+    const { authorization, apikey } = await sentHeaders(await gateway.fetch("/", { headers: sent }));
+    assert.deepEqual([authorization, apikey], [expected[0], expected[1]]);
+  }
+});
