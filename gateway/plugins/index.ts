@@ -19,6 +19,7 @@ import { redirect } from "./redirect/index.ts";
 import { requestSizeLimiting } from "./request-size-limiting/index.ts";
 import { requestTermination } from "./request-termination/index.ts";
 import { requestTransformer } from "./request-transformer/index.ts";
+import { requestValidator } from "./request-validator/index.ts";
 import { responseTransformer } from "./response-transformer/index.ts";
 import { statsd } from "./statsd/index.ts";
 import { tcpLog } from "./tcp-log/index.ts";
@@ -44,6 +45,7 @@ export const builtInPlugins: readonly PluginDefinition[] = [
   requestSizeLimiting,
   requestTermination,
   requestTransformer,
+  requestValidator,
   responseTransformer,
   statsd,
   tcpLog,

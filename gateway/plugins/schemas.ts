@@ -19,6 +19,7 @@ import { redirectFacts } from "./redirect/schema.ts";
 import { requestSizeLimitingFacts } from "./request-size-limiting/schema.ts";
 import { requestTerminationFacts } from "./request-termination/schema.ts";
 import { requestTransformerFacts } from "./request-transformer/schema.ts";
+import { requestValidatorFacts } from "./request-validator/schema.ts";
 import { responseTransformerFacts } from "./response-transformer/schema.ts";
 import { statsdFacts } from "./statsd/schema.ts";
 import { tcpLogFacts } from "./tcp-log/schema.ts";
@@ -44,6 +45,7 @@ export const builtInFacts = [
   requestSizeLimitingFacts,
   requestTerminationFacts,
   requestTransformerFacts,
+  requestValidatorFacts,
   responseTransformerFacts,
   statsdFacts,
   tcpLogFacts,

@@ -29,6 +29,7 @@ export const neededConfigs: Readonly<Record<string, object>> = {
   loggly: { key: "token" },
   "rate-limiting": { minute: 5 },
   redirect: { location: "https://example.com" },
+  "request-validator": { version: "draft4", body_schema: "{}" },
   "tcp-log": { host: "logs.test", port: 514 },
   "udp-log": { host: "logs.test", port: 514 },
 };

@@ -23,18 +23,17 @@ const script = (modules: readonly string[]) => `
 /** prom-client and its dependencies; it supports tracing through OpenTelemetry's API. */
 const metrics = ["@opentelemetry/api", "bintrees", "prom-client", "tdigest"];
 
+/** Packages of plugins and of the schemas in the model. */
+const plugins = ["@cfworker/json-schema", "re2js"];
+
 const cases: readonly [what: string, modules: readonly string[], packages: readonly string[]][] = [
-  [
-    "a worker",
-    ["workers/worker.ts", "proxy/http1/listener.ts", "../plugins/index.ts", "metrics/metrics.ts"],
-    ["re2js"],
-  ],
+  ["a worker", ["workers/worker.ts", "proxy/http1/listener.ts", "../plugins/index.ts", "metrics/metrics.ts"], plugins],
   [
     "a node",
     ["node/start-gateway.ts", "workers/single-worker.ts", "workers/worker-pool.ts", "proxy/http1/listener.ts"],
-    [...metrics, "re2js"],
+    [...metrics, ...plugins],
   ],
-  ["a file source with a reader process", ["sources/file/file-source.ts"], ["re2js"]],
+  ["a file source with a reader process", ["sources/file/file-source.ts"], plugins],
 ];
 
 for (const [what, modules, packages] of cases) {

@@ -81,6 +81,7 @@ export const information: Table = {
           "request-size-limiting",
           "request-termination",
           "request-transformer",
+          "request-validator",
           "response-transformer",
           "statsd",
           "tcp-log",

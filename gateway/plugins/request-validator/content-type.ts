@@ -1,0 +1,21 @@
+/** Comparison of a request's Content-Type with the configured ones (RFC 9110 section 8.3.1). */
+
+export interface MediaType {
+  /** In lower case. */
+  readonly type: string;
+  /** `name=value` of the first parameter, "" without one. The name, and the value of charset, are in lower case. */
+  readonly parameter: string;
+}
+
+const MEDIA_TYPE = /^\s*([\w!#$&^.+-]+\/[\w!#$&^.+*-]+)\s*(?:;\s*(?:([\w!#$&^.+-]+)=("[^"]*"|[^\s;"]*)\s*)?)?(?:;|$)/;
+
+/** Null for a text that is no media type. Parameters after the first are ignored, as in Kong. */
+export function mediaTypeOf(text: string): MediaType | null {
+  const match = MEDIA_TYPE.exec(text);
+  if (match === null) return null;
+  const [, type = "", name, quoted = ""] = match;
+  const lower = name?.toLowerCase();
+  const value = quoted.replaceAll('"', "");
+  const parameter = lower === undefined ? "" : `${lower}=${lower === "charset" ? value.toLowerCase() : value}`;
+  return { type: type.toLowerCase(), parameter };
+}

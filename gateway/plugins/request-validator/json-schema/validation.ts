@@ -1,0 +1,64 @@
+/** One validation of a value: its place in the value, its first error, and the limits of its cost. */
+
+/** Names of members or indexes of items that a schema has tested, for `unevaluatedProperties` and `unevaluatedItems`. */
+export type Evaluated = Set<string | number>;
+
+/** @param evaluated Null: the caller does not need it */
+export type ValueTest = (value: unknown, run: Validation, evaluated: Evaluated | null) => boolean;
+
+/** Thrown when a validation exceeds its limits. */
+export class TooComplexError extends Error {
+  override readonly name = "TooComplexError";
+}
+
+/** Maximum schemas that are applied to the parts of one value. */
+const MAX_STEPS = 1_000_000;
+/** Maximum schemas that are applied inside each other: the members of the value, and references. */
+const MAX_DEPTH = 256;
+
+export class Validation {
+  readonly #path: (string | number)[] = [];
+  #error: { readonly pointer: string; readonly message: string } | null = null;
+  #steps = 0;
+  #depth = 0;
+  /** Above 0 while a failure does not decide about the value, as in a branch of `anyOf`. */
+  #trials = 0;
+
+  /** The first failure outside trials. */
+  get error() {
+    return this.#error ?? { pointer: "", message: "is invalid" };
+  }
+
+  fail(message: string): false {
+    if (this.#trials === 0 && this.#error === null) {
+      const tokens = this.#path.map((token) => `/${String(token).replaceAll("~", "~0").replaceAll("/", "~1")}`);
+      this.#error = { pointer: tokens.join(""), message };
+    }
+    return false;
+  }
+
+  /** Throws TooComplexError. */
+  nested(test: () => boolean): boolean {
+    if (++this.#steps > MAX_STEPS) throw new TooComplexError("needs too many steps");
+    if (++this.#depth > MAX_DEPTH) throw new TooComplexError("is nested too deeply");
+    const isValid = test();
+    this.#depth--;
+    return isValid;
+  }
+
+  /** Tests a member or an item. */
+  below(token: string | number, value: unknown, test: ValueTest): boolean {
+    this.#path.push(token);
+    const isValid = test(value, this, null);
+    this.#path.pop();
+    return isValid;
+  }
+
+  /** A test whose failure is not the value's. */
+  trial(test: () => boolean): boolean {
+    this.#trials++;
+    const isValid = test();
+    this.#trials--;
+    return isValid;
+  }
+}
