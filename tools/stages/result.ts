@@ -4,6 +4,8 @@ export interface Result {
   readonly passed: number;
   readonly failed: number;
   readonly seconds: number;
+  /** The first failed tests (see `describeFailure`), for the end of the output. */
+  readonly failures?: readonly string[];
   /** The reasons for a failure other than failed tests: sentences. */
   readonly faults: readonly string[];
 }
@@ -42,14 +44,26 @@ export function hasFailed(result: Result): boolean {
   return result.failed > 0 || result.faults.length > 0;
 }
 
-/** One line per stage, its faults, and the totals alone on the last line. A fault counts as a failure. */
+/** The number of lines of a failed test's message that the summary repeats. */
+const MESSAGE_LINES = 12;
+
+/**
+ * A failed test with the last lines of its message, which often are the last output of a process. The end of a long log
+ * is what a CI system shows first.
+ */
+export function describeFailure({ file, name, message }: { file: string; name: string; message: string }): string {
+  const lines = message.trimEnd().split("\n").slice(-MESSAGE_LINES);
+  return [`${file}: ${name}`, ...lines.map((line) => `  ${line}`)].join("\n");
+}
+
+/** One line per stage, its failed tests and faults, and the totals alone on the last line. A fault counts as a failure. */
 export function summary(results: readonly Result[]): string {
   const width = Math.max(...results.map(({ stage }) => stage.length));
   const lines = results.flatMap((result) => [
     `${hasFailed(result) ? "FAILED" : "ok    "} ${result.stage.padEnd(width)}  ${result.passed} passed, ${
       result.failed
     } failed, ${result.seconds.toFixed(1)} s`,
-    ...result.faults.map((fault) => `       ${fault}`),
+    ...[...(result.failures ?? []), ...result.faults].map((text) => text.replaceAll(/^/gm, "       ")),
   ]);
   const sum = (pick: (result: Result) => number) => results.reduce((total, result) => total + pick(result), 0);
   const seconds = sum((result) => result.seconds);

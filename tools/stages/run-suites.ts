@@ -3,16 +3,20 @@ import { join, relative } from "node:path";
 import { run } from "node:test";
 import { spec } from "node:test/reporters";
 import { root } from "../check/source-files.ts";
-import { type Counts, failedOf, faultsOf, type Result } from "./result.ts";
+import { type Counts, describeFailure, failedOf, faultsOf, type Result } from "./result.ts";
 import type { Suites } from "./stages.ts";
 
 /** The number of files whose durations are printed. */
 const SLOWEST = 5;
 
+/** The number of failed tests that the summary repeats. */
+const REPEATED = 5;
+
 /** Runs test files with Node's runner, each in a process of its own, and prints its report. */
 export async function runSuites(stage: Suites, files: readonly string[]): Promise<Omit<Result, "seconds">> {
   const tests = new Map(files.map((file) => [file, 0]));
   const durations: [file: string, milliseconds: number][] = [];
+  const failures: string[] = [];
   let counts: Counts | undefined;
   let success = true;
   if (files.length > 0) {
@@ -37,6 +41,12 @@ export async function runSuites(stage: Suites, files: readonly string[]): Promis
         durations.push([file, summary.duration_ms]);
       }
     });
+    events.on("test:fail", ({ file = "", name, details: { error } }) => {
+      // A suite fails too when one of its tests has failed.
+      if (failures.length === REPEATED || (error as { failureType?: string }).failureType === "subtestsFailed") return;
+      const message = String((error.cause as Error | undefined)?.message ?? error.message);
+      failures.push(describeFailure({ file: relative(root, file), name, message }));
+    });
     const report = events.compose(new spec());
     report.pipe(process.stdout, { end: false });
     await once(report, "end");
@@ -44,9 +54,8 @@ export async function runSuites(stage: Suites, files: readonly string[]): Promis
     for (const [file, duration] of slowest) console.log(`${(duration / 1000).toFixed(1).padStart(6)} s  ${file}`);
   }
   const failed = counts === undefined ? 0 : failedOf(counts);
-  const faults = faultsOf(counts, tests);
+  const faults = [...faultsOf(counts, tests)];
   // For example, a file that exits with an error after its last test.
-  if (!success && failed === 0 && faults.length === 0)
-    return { stage: stage.name, passed: counts?.passed ?? 0, failed, faults: ["the runner reports a failure"] };
-  return { stage: stage.name, passed: counts?.passed ?? 0, failed, faults };
+  if (!success && failed === 0 && faults.length === 0) faults.push("the runner reports a failure");
+  return { stage: stage.name, passed: counts?.passed ?? 0, failed, failures, faults };
 }

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { type Counts, failedOf, faultsOf, hasFailed, summary } from "./result.ts";
+import { type Counts, describeFailure, failedOf, faultsOf, hasFailed, summary } from "./result.ts";
 import { chosen, suites, testFiles, toolsOf } from "./stages.ts";
 
 const paths = [
@@ -101,14 +101,25 @@ for (const [what, given, files, expected] of faults) {
   });
 }
 
-test("the summary ends with the totals, and a fault counts as a failure", () => {
+test("the summary repeats failed tests, ends with the totals, and counts a fault as a failure", () => {
   const results = [
     { stage: "check", passed: 7, failed: 0, seconds: 10, faults: [] },
-    { stage: "unit", passed: 100, failed: 2, seconds: 51.26, faults: ["1 skipped"] },
+    {
+      stage: "unit",
+      passed: 100,
+      failed: 2,
+      seconds: 51.26,
+      failures: [describeFailure({ file: "a.test.ts", name: "adds", message: "waited 5 s\nlast output:\nstarting\n" })],
+      faults: ["1 skipped"],
+    },
   ];
   assert.deepEqual(summary(results).split("\n"), [
     "ok     check  7 passed, 0 failed, 10.0 s",
     "FAILED unit   100 passed, 2 failed, 51.3 s",
+    "       a.test.ts: adds",
+    "         waited 5 s",
+    "         last output:",
+    "         starting",
     "       1 skipped",
     "in 1 min 1 s",
     "107 passed, 3 failed",
