@@ -13,6 +13,7 @@ import { ipRestriction } from "./ip-restriction/index.ts";
 import { jwt } from "./jwt/index.ts";
 import { keyAuth } from "./key-auth/index.ts";
 import { loggly } from "./loggly/index.ts";
+import { opentelemetry } from "./opentelemetry/index.ts";
 import { prometheus } from "./prometheus/index.ts";
 import { rateLimiting } from "./rate-limiting/index.ts";
 import { redirect } from "./redirect/index.ts";
@@ -24,6 +25,7 @@ import { responseTransformer } from "./response-transformer/index.ts";
 import { statsd } from "./statsd/index.ts";
 import { tcpLog } from "./tcp-log/index.ts";
 import { udpLog } from "./udp-log/index.ts";
+import { zipkin } from "./zipkin/index.ts";
 
 export const builtInPlugins: readonly PluginDefinition[] = [
   acl,
@@ -39,6 +41,7 @@ export const builtInPlugins: readonly PluginDefinition[] = [
   jwt,
   keyAuth,
   loggly,
+  opentelemetry,
   prometheus,
   rateLimiting,
   redirect,
@@ -50,4 +53,5 @@ export const builtInPlugins: readonly PluginDefinition[] = [
   statsd,
   tcpLog,
   udpLog,
+  zipkin,
 ];

@@ -13,6 +13,7 @@ import { ipRestrictionFacts } from "./ip-restriction/schema.ts";
 import { jwtFacts } from "./jwt/schema.ts";
 import { keyAuthFacts } from "./key-auth/schema.ts";
 import { logglyFacts } from "./loggly/schema.ts";
+import { opentelemetryFacts } from "./opentelemetry/schema.ts";
 import { prometheusFacts } from "./prometheus/schema.ts";
 import { rateLimitingFacts } from "./rate-limiting/schema.ts";
 import { redirectFacts } from "./redirect/schema.ts";
@@ -24,6 +25,7 @@ import { responseTransformerFacts } from "./response-transformer/schema.ts";
 import { statsdFacts } from "./statsd/schema.ts";
 import { tcpLogFacts } from "./tcp-log/schema.ts";
 import { udpLogFacts } from "./udp-log/schema.ts";
+import { zipkinFacts } from "./zipkin/schema.ts";
 
 export const builtInFacts = [
   aclFacts,
@@ -39,6 +41,7 @@ export const builtInFacts = [
   jwtFacts,
   keyAuthFacts,
   logglyFacts,
+  opentelemetryFacts,
   prometheusFacts,
   rateLimitingFacts,
   redirectFacts,
@@ -50,6 +53,7 @@ export const builtInFacts = [
   statsdFacts,
   tcpLogFacts,
   udpLogFacts,
+  zipkinFacts,
 ] as const;
 
 export type PluginName = (typeof builtInFacts)[number]["name"];

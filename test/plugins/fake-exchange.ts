@@ -5,6 +5,7 @@ import type {
   ClientConnection,
   Exchange,
   ExchangeCredentials,
+  ForwardAttempt,
   HeaderEdit,
   HeaderEditGroup,
   HeaderEdits,
@@ -120,6 +121,7 @@ export interface FakeExchangeOptions extends FakeRequest {
   readonly status?: number;
   readonly source?: "service" | "gateway";
   readonly timings?: Timings;
+  readonly attempts?: readonly ForwardAttempt[];
   readonly bytesIn?: number;
   readonly bytesOut?: number;
   /** The text of the log record. */
@@ -289,6 +291,7 @@ export function fakeExchange(options: FakeExchangeOptions = {}): FakeExchange {
       return replacedBody;
     },
     timings: options.timings ?? { started: 0 },
+    attempts: options.attempts ?? [],
     status: options.status ?? 200,
     source: options.source ?? "service",
     bytesIn: options.bytesIn ?? 0,

@@ -27,6 +27,7 @@ export const neededConfigs: Readonly<Record<string, object>> = {
   "http-log": { http_endpoint: "http://logs.test/" },
   "ip-restriction": { allow: ["10.0.0.0/8"] },
   loggly: { key: "token" },
+  opentelemetry: { traces_endpoint: "http://traces.test/v1/traces" },
   "rate-limiting": { minute: 5 },
   redirect: { location: "https://example.com" },
   "request-validator": { version: "draft4", body_schema: "{}" },

@@ -26,6 +26,7 @@ export interface ReceivedRequest {
   readonly url: string | undefined;
   readonly headers: IncomingMessage["headers"];
   readonly body: string;
+  readonly bytes: Buffer;
 }
 
 /** Sends the response to a request. `count` is the number of requests so far, with this one. */
@@ -36,9 +37,9 @@ export async function startCollector(test: TestContext, answer: CollectorAnswer 
   const received: ReceivedRequest[] = [];
   let connections = 0;
   const listener: RequestListener = async (request, response) => {
-    const body = Buffer.concat(await request.toArray()).toString();
+    const bytes = Buffer.concat(await request.toArray());
     const { method, url, headers } = request;
-    received.push({ method, url, headers, body });
+    received.push({ method, url, headers, body: bytes.toString(), bytes });
     answer(response, received.length);
   };
   const server = createServer(listener).on("connection", () => connections++);

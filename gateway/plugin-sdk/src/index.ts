@@ -1,6 +1,7 @@
 /** `@sluice/plugin-sdk`: everything that a plugin may use. */
 export * from "./delivery/datagram-queue.ts";
 export * from "./delivery/delivery-queue.ts";
+export * from "./delivery/endpoint.ts";
 export * from "./delivery/lua-fields.ts";
 export * from "./delivery/queue-settings.ts";
 export * from "./delivery/statsd.ts";
@@ -43,5 +44,11 @@ export * from "./tools/multipart.ts";
 export * from "./tools/pairs.ts";
 export * from "./tools/regex.ts";
 export * from "./tools/string-cache.ts";
+export * from "./tracing/extract.ts";
+export * from "./tracing/http-attributes.ts";
+export * from "./tracing/inject.ts";
+export * from "./tracing/propagation.ts";
+export * from "./tracing/trace-context.ts";
+export * from "./tracing/trace-parent.ts";
 export { sdkVersion } from "./version.ts";
 export type * from "./violation.ts";

@@ -4,6 +4,7 @@ import {
   decimal,
   definePluginFacts,
   deprecatedQueueMembers,
+  endpointViolations,
   integer,
   isRecord,
   luaFields,
@@ -69,13 +70,6 @@ export type HttpLogConfig = Static<typeof schema>;
 /** Headers that the plugin sets itself, as Kong's messages write them. */
 const ownHeaders = ["Host", "Content-Length", "Content-Type"];
 
-function checkEndpoint(url: URL | null, text: string): readonly Violation[] {
-  const problem = (message: string) => [{ path: ["http_endpoint"], message }];
-  if (url !== null && /^https?:$/.test(url.protocol)) return [];
-  if (!text.includes("://")) return problem("missing scheme in url");
-  return problem(url === null ? "missing host in url" : "the scheme must be http or https");
-}
-
 function checkHeaders(headers: RecordMembers, url: URL | null): readonly Violation[] {
   const names = Object.keys(headers).map((name) => name.toLowerCase());
   const own = ownHeaders
@@ -91,7 +85,7 @@ const check: RecordRule = (members) => {
   const { http_endpoint: endpoint, headers } = members;
   const url = typeof endpoint === "string" ? URL.parse(endpoint) : null;
   return [
-    ...(typeof endpoint === "string" && endpoint !== "" ? checkEndpoint(url, endpoint) : []),
+    ...endpointViolations("http_endpoint", endpoint),
     ...(isRecord(headers) ? checkHeaders(headers, url) : []),
     ...refuseLuaFields(members),
   ];

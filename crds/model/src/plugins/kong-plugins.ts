@@ -18,7 +18,6 @@ const LUA =
 const LANGUAGE_MODELS =
   "Sluice has no plugins for language models; let the service call the provider, or write a plugin " +
   "(docs/how-to/write-middleware.md)";
-const TRACING = "remove it; SLUICE_TRACING=otlp lets the nodes send traces with OpenTelemetry's protocol";
 
 const free = {
   acl: {},
@@ -49,7 +48,7 @@ const free = {
   "ldap-auth": { instead: "let an identity provider issue JWTs for the directory's users, and verify them with jwt" },
   loggly: { differs: "custom_fields_by_lua is refused" },
   oauth2: { instead: "let an authorization server issue JWTs, and verify them with the plugin jwt" },
-  opentelemetry: { instead: TRACING },
+  opentelemetry: { differs: "logs_endpoint is refused, and spans follow OpenTelemetry's conventions" },
   "post-function": { instead: LUA },
   "pre-function": { instead: LUA },
   prometheus: { differs: "metrics are called sluice_*, unless SLUICE_COMPAT=kong restores kong_*" },
@@ -69,14 +68,16 @@ const free = {
   syslog: { instead: "use file-log, udp-log, tcp-log or http-log" },
   "tcp-log": { differs: "custom_fields_by_lua is refused, and the log server's certificate is verified" },
   "udp-log": { differs: "custom_fields_by_lua is refused" },
-  zipkin: { instead: TRACING },
+  zipkin: { differs: "a part of the annotations of phases is sent" },
 } satisfies Readonly<Record<string, Omit<KongPlugin, "paid">>>;
 
 const useInstead = (plugin: string) => `use ${plugin}`;
 const WRITE_ONE = "write a plugin for what you use of it (docs/tutorials/your-first-plugin.md)";
 
-/** Plugins of the paid editions, with the reason to continue without them; null: write one. */
-const paid: Readonly<Record<string, string | null>> = {
+/**
+ * Plugins of the paid editions: what to do without them (null: write one), or how Sluice's plugin of that name differs.
+ */
+const paid: Readonly<Record<string, string | null | Pick<KongPlugin, "differs">>> = {
   "ai-azure-content-safety": LANGUAGE_MODELS,
   "ai-rate-limiting-advanced": LANGUAGE_MODELS,
   "ai-semantic-cache": LANGUAGE_MODELS,
@@ -109,7 +110,9 @@ const paid: Readonly<Record<string, string | null>> = {
   "proxy-cache-advanced": free["proxy-cache"].instead,
   "rate-limiting-advanced": useInstead("rate-limiting"),
   "request-transformer-advanced": useInstead("request-transformer"),
-  "request-validator": null,
+  "request-validator": {
+    differs: "JSON Schema has regular expressions with RE2 syntax, and bodies over 1 MiB get 413",
+  },
   "response-transformer-advanced": useInstead("response-transformer"),
   "route-by-header": "use routes with headers",
   "route-transformer-advanced": null,
@@ -128,7 +131,10 @@ const paid: Readonly<Record<string, string | null>> = {
 /** By name, those of the free edition first. */
 export const kongPlugins: ReadonlyMap<string, KongPlugin> = new Map<string, KongPlugin>([
   ...Object.entries(free).map(([name, facts]) => [name, { paid: false, ...facts }] as const),
-  ...Object.entries(paid).map(([name, instead]) => [name, { paid: true, instead: instead ?? WRITE_ONE }] as const),
+  ...Object.entries(paid).map(([name, facts]) => {
+    const about = typeof facts === "string" || facts === null ? { instead: facts ?? WRITE_ONE } : facts;
+    return [name, { paid: true, ...about }] as const;
+  }),
 ]);
 
 /** What to do without a plugin of Kong that this process does not have. Undefined for any other name. */

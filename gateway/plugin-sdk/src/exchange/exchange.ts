@@ -137,6 +137,15 @@ export interface Timings {
   ended?: number;
 }
 
+/** One attempt to forward the request to a target. */
+export interface ForwardAttempt {
+  /** Milliseconds of the same clock as `Timings`. */
+  readonly started: number;
+  readonly host: string;
+  readonly port: number;
+  readonly failed: boolean;
+}
+
 /** A JSON value. */
 export type LogValue = string | number | boolean | null | readonly LogValue[] | { readonly [name: string]: LogValue };
 
@@ -197,6 +206,8 @@ export interface Exchange {
    */
   limitBody(limit: number, refusal: DirectResponse): DirectResponse | undefined;
   readonly timings: Timings;
+  /** The attempts so far, in their order. */
+  readonly attempts: readonly ForwardAttempt[];
   /** Status of the response; 0 until known, 499 if the client disconnected before a response. */
   readonly status: number;
   /** Whether the upstream or the gateway itself created the response. */

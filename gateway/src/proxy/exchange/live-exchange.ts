@@ -4,6 +4,7 @@ import type { Consumer, Service, SnapshotCredential, SnapshotRoute } from "@slui
 import {
   type DirectResponse,
   type Exchange,
+  type ForwardAttempt,
   foldedName,
   HeaderEditList,
   type HeaderEdits,
@@ -24,7 +25,7 @@ import type { GatewayErrorName } from "../../exchange/gateway-errors.ts";
 import { ClientBody } from "../client/client-body.ts";
 import { isIdentityName } from "../headers/header-names.ts";
 import { type ResponseHead, rawHeaderValues } from "../headers/raw-headers.ts";
-import { type LoggedTry, logRecordOf } from "../observability/log-record.ts";
+import { logRecordOf } from "../observability/log-record.ts";
 import type { IncomingRequest } from "./request.ts";
 
 /** Bytes read and written for the exchange so far, counted by the engine. */
@@ -101,7 +102,7 @@ export class LiveExchange implements Exchange {
   #removedQuery: Set<string> | null = null;
   #shared: Map<string, string | boolean> | null = null;
   /** Null until an attempt has failed. */
-  #failedTries: LoggedTry[] | null = null;
+  #failedTries: ForwardAttempt[] | null = null;
   #logFields: Map<string, LogValue> | null = null;
   /** Cached text; null until a plugin asks for it, and after a change of a field. */
   #logRecord: string | null = null;
@@ -192,14 +193,14 @@ export class LiveExchange implements Exchange {
     this.#failedTries.push(this.#lastTry(this.target, true));
   }
 
-  get loggedTries(): readonly LoggedTry[] {
+  get attempts(): readonly ForwardAttempt[] {
     const failed = this.#failedTries ?? [];
     return this.target === null || failed.length >= this.tries
       ? failed
       : [...failed, this.#lastTry(this.target, false)];
   }
 
-  #lastTry({ host, port }: UpstreamTarget, failed: boolean): LoggedTry {
+  #lastTry({ host, port }: UpstreamTarget, failed: boolean): ForwardAttempt {
     return { started: this.timings.forwarded ?? this.timings.started, host, port, failed };
   }
 

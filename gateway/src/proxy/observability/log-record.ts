@@ -5,6 +5,7 @@
 import type { Consumer, Service, Snapshot, SnapshotRoute } from "@sluice/model";
 import {
   type ExchangeCredential,
+  type ForwardAttempt,
   type LogValue,
   latenciesOf,
   type Timings,
@@ -13,15 +14,6 @@ import {
 } from "@sluice/plugin-sdk";
 import type { IncomingRequest } from "../exchange/request.ts";
 import { keyNamesOf, withoutKeyCookies, withoutKeys } from "./key-parameters.ts";
-
-/** One attempt to reach a target. */
-export interface LoggedTry {
-  /** By `performance.now()`. */
-  readonly started: number;
-  readonly host: string;
-  readonly port: number;
-  readonly failed: boolean;
-}
 
 export interface LoggedExchange {
   readonly id: string;
@@ -40,7 +32,7 @@ export interface LoggedExchange {
   readonly forwardedTarget: string | null;
   /** The response's head as it was sent: its text, or a flat list of headers. Null: none was sent. */
   readonly sentHead: string | readonly string[] | null;
-  readonly loggedTries: readonly LoggedTry[];
+  readonly attempts: readonly ForwardAttempt[];
   /** Members set by plugins, by dotted name. */
   readonly logFields: ReadonlyMap<string, LogValue> | null;
 }
@@ -70,7 +62,7 @@ export function logRecordOf(exchange: LoggedExchange): string {
     upstream_status: source === "service" ? String(exchange.status) : "",
     response: { status: exchange.status, headers: responseHeaders(exchange.sentHead), size: exchange.bytesOut },
     latencies: latenciesOf(timings),
-    tries: exchange.loggedTries.map(({ started, host, port, failed }) => ({
+    tries: exchange.attempts.map(({ started, host, port, failed }) => ({
       balancer_start: Math.floor(epoch + started),
       ip: host,
       port,

@@ -2,9 +2,9 @@
  * Records of the access log. They contain no body, no API keys from the query, and no header values except
  * User-Agent, the trace id, and the client's address that a trusted proxy reports.
  */
+import { traceIdOf } from "@sluice/plugin-sdk";
 import type { LiveExchange } from "../../exchange/live-exchange.ts";
 import type { RejectedRequest } from "../observer.ts";
-import { traceIdOf } from "../tracing/trace-parent.ts";
 
 /** Formats the path, and the query if configured, for the log. */
 export type PathFormatter = (request: { readonly path: string; readonly query: string }) => string;

@@ -17,13 +17,19 @@ import {
 import { OTLPTraceExporter } from "@opentelemetry/exporter-trace-otlp-http";
 import { detectResources, envDetector, resourceFromAttributes } from "@opentelemetry/resources";
 import { AlwaysOnSampler, BatchSpanProcessor, RandomIdGenerator, TracerProvider } from "@opentelemetry/sdk-trace";
+import {
+  formatTraceParent,
+  httpMethodInName,
+  parseTraceParent,
+  serverSpanName,
+  type TraceParent,
+} from "@sluice/plugin-sdk";
 import type { ProxyLog } from "../../engine.ts";
 import type { LiveExchange } from "../../exchange/live-exchange.ts";
 import { isServerFault } from "../../exchange/protocols.ts";
 import { errorCodeOf } from "../../upstream/failure.ts";
 import type { RequestObserver } from "../observer.ts";
-import { clientAttributes, clientName, serverAttributes, spanName } from "./attributes.ts";
-import { formatTraceParent, parseTraceParent, type TraceParent } from "./trace-parent.ts";
+import { clientAttributes, serverAttributes } from "./attributes.ts";
 
 export interface TracingPlan {
   /** Sampled fraction, from 0 to 1, of requests without a valid `traceparent`; others follow the sender's decision. */
@@ -98,7 +104,11 @@ export function openTracing({ sampling, url, node, version }: TracingPlan, log: 
       if (parent === null) return;
       const { started: startTime } = exchange.timings;
       const attributes = serverAttributes(exchange);
-      const server = tracer.startSpan(spanName(exchange), { kind: SpanKind.SERVER, startTime, attributes }, parent);
+      const server = tracer.startSpan(
+        serverSpanName(exchange),
+        { kind: SpanKind.SERVER, startTime, attributes },
+        parent,
+      );
       exchange.traceId = server.spanContext().traceId;
       running.set(exchange, { server, context: trace.setSpan(ROOT_CONTEXT, server), client: null });
     },
@@ -110,7 +120,7 @@ export function openTracing({ sampling, url, node, version }: TracingPlan, log: 
       const { forwarded: startTime } = exchange.timings;
       const attributes = clientAttributes(exchange, forward);
       spans.client = tracer.startSpan(
-        clientName(forward),
+        httpMethodInName(forward.method),
         { kind: SpanKind.CLIENT, startTime, attributes },
         spans.context,
       );

@@ -1,0 +1,19 @@
+/** The URL of a server to which a plugin sends what it records. */
+import type { Violation } from "../violation.ts";
+
+/** Kong's messages for a text that is no URL. A value that is not a text has violations of its own. */
+export function endpointViolations(member: string, value: unknown): readonly Violation[] {
+  if (typeof value !== "string" || value === "") return [];
+  const url = URL.parse(value);
+  if (url !== null && /^https?:$/.test(url.protocol)) return [];
+  const problem = (message: string) => [{ path: [member], message }];
+  if (!value.includes("://")) return problem("missing scheme in url");
+  return problem(url === null ? "missing host in url" : "the scheme must be http or https");
+}
+
+/** A check for a server whose plugin does not send user information of the URL. */
+export function plainEndpointViolations(member: string, value: unknown): readonly Violation[] {
+  const url = typeof value === "string" ? URL.parse(value) : null;
+  if (url === null || url.username + url.password === "") return endpointViolations(member, value);
+  return [{ path: [member], message: "must not contain a user name or a password" }];
+}

@@ -1,0 +1,53 @@
+/**
+ * Names and attributes of spans by OpenTelemetry's semantic conventions for HTTP (1.23 and later). They contain no query,
+ * and no headers except Host, User-Agent, and the client's address that a trusted proxy reports.
+ */
+import type { Exchange } from "../exchange/exchange.ts";
+
+export type SpanAttributes = Readonly<Record<string, string | number | undefined>>;
+
+/** Methods of the conventions: clients must not be able to create arbitrary values. */
+const METHODS: ReadonlySet<string> = new Set([
+  ...["CONNECT", "DELETE", "GET", "HEAD", "OPTIONS", "PATCH", "POST", "PUT", "QUERY", "TRACE"],
+]);
+const OTHER = "_OTHER";
+/** Replaces all other methods in span names. */
+const OTHER_IN_NAME = "HTTP";
+
+/** The method as the name of a client span, and as part of the name of a server span. */
+export const httpMethodInName = (method: string): string => (METHODS.has(method) ? method : OTHER_IN_NAME);
+
+export const serverSpanName = ({ request, route }: Pick<Exchange, "request" | "route">): string =>
+  `${httpMethodInName(request.method)} ${route.name ?? route.id}`;
+
+export const httpMethodAttributes = (method: string): SpanAttributes =>
+  METHODS.has(method)
+    ? { "http.request.method": method }
+    : { "http.request.method": OTHER, "http.request.method_original": method };
+
+export function serverSpanAttributes({
+  id,
+  request,
+  route,
+  service,
+}: Pick<Exchange, "id" | "request" | "route" | "service">): SpanAttributes {
+  const { host, port } = splitHost(request.host);
+  return {
+    ...httpMethodAttributes(request.method),
+    "url.scheme": request.scheme,
+    "url.path": request.path,
+    "server.address": host,
+    "server.port": port ?? request.connection.port,
+    "client.address": request.clientAddress,
+    "network.protocol.version": request.httpVersion,
+    "user_agent.original": request.header("user-agent"),
+    "sluice.request_id": id,
+    "sluice.route": route.name ?? route.id,
+    "sluice.service": service?.name ?? service?.host,
+  };
+}
+
+function splitHost(host: string): { readonly host: string; readonly port: number | undefined } {
+  const [, name = host, port] = /^(.*?)(?::(\d+))?$/.exec(host) ?? [];
+  return { host: name.replace(/^\[|\]$/g, ""), port: port === undefined ? undefined : Number(port) };
+}
