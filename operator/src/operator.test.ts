@@ -360,14 +360,14 @@ describe("the operator on a directory with two nodes", { concurrency: false }, (
       what: "the condition of the broken Secret",
     });
     assert.equal(nodes[0].snapshot?.services.size, 1);
-    const told = JSON.stringify([
+    const shown = JSON.stringify([
       lines,
       await client.get({ kind: "Certificate", namespace: "default", name: "web" }),
       await get(operator, "/status"),
     ]);
     for (const pair of [first, second])
-      assert.ok(!told.includes(pair?.key.split("\n")[1] ?? "PRIVATE"), "a private key was revealed");
-    assert.doesNotMatch(told, /PRIVATE KEY/);
+      assert.ok(!shown.includes(pair?.key.split("\n")[1] ?? "PRIVATE"), "a private key was revealed");
+    assert.doesNotMatch(shown, /PRIVATE KEY/);
   });
 
   test("publishes a batch completely or not at all, however long it takes to be written", async () => {

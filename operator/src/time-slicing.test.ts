@@ -2,27 +2,27 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { runTimeSliced, runToCompletion, type TimeSliced } from "./time-slicing.ts";
 
-function* counting(to: number, told: string[] = []): TimeSliced<number> {
+function* counting(to: number, counted: string[] = []): TimeSliced<number> {
   for (let at = 1; at <= to; at++) {
-    told.push(`${at}`);
+    counted.push(`${at}`);
     yield;
   }
   return to;
 }
 
 test("long work lets other tasks run between its steps", async () => {
-  const told: string[] = [];
+  const counted: string[] = [];
   let time = 0;
-  const result = runTimeSliced(counting(20, told), () => time++ * 3);
-  setImmediate(() => told.push("another"));
+  const result = runTimeSliced(counting(20, counted), () => time++ * 3);
+  setImmediate(() => counted.push("another"));
   assert.equal(await result, 20);
-  assert.ok(told.includes("another") && told.indexOf("another") < told.indexOf("20"), told.join());
+  assert.ok(counted.includes("another") && counted.indexOf("another") < counted.indexOf("20"), counted.join());
 });
 
 test("short work completes synchronously", async () => {
-  const told: string[] = [];
-  const result = runTimeSliced(counting(100, told), () => 0);
-  assert.equal(told.length, 100);
+  const counted: string[] = [];
+  const result = runTimeSliced(counting(100, counted), () => 0);
+  assert.equal(counted.length, 100);
   assert.equal(await result, 100);
 });
 

@@ -5,7 +5,7 @@ import { createRestMetrics, registerOperatorGauges } from "./metrics.ts";
 import { createWorkMetrics } from "./work-metrics.ts";
 
 /** The lines of a registry with values, except those of histogram buckets. */
-async function told(registry: Registry): Promise<readonly string[]> {
+async function linesOf(registry: Registry): Promise<readonly string[]> {
   const lines = (await registry.metrics()).split("\n");
   return lines.filter((line) => line !== "" && !line.startsWith("#") && !line.includes("_bucket{"));
 }
@@ -32,7 +32,7 @@ test("queue items are counted with controller-runtime's metric names", async () 
   status.ended(0.25, "error");
   status.retried();
   status.started(1);
-  const lines = await told(registry);
+  const lines = await linesOf(registry);
   for (const line of [
     'workqueue_depth{name="status",controller="status"} 3',
     'workqueue_adds_total{name="status",controller="status"} 3',
@@ -55,7 +55,7 @@ test("requests to the API server are counted with client-go's metric names", asy
   const registry = new Registry();
   const answered = createRestMetrics(registry);
   for (const code of ["200", "200", "<error>"]) answered({ method: "GET", code, host: "api:6443", seconds: 0.5 });
-  const lines = await told(registry);
+  const lines = await linesOf(registry);
   for (const line of [
     'rest_client_requests_total{method="GET",code="200",host="api:6443"} 2',
     'rest_client_requests_total{method="GET",code="<error>",host="api:6443"} 1',

@@ -4,12 +4,12 @@ import { readdirSync, readFileSync } from "node:fs";
 /** Clock ticks a second; 100 on every Linux that Node runs on. */
 const TICKS = 100;
 
-interface Stat {
+interface ProcessStat {
   readonly parent: number;
   readonly ticks: number;
 }
 
-function stat(pid: string | number): Stat | undefined {
+function stat(pid: string | number): ProcessStat | undefined {
   try {
     const text = readFileSync(`/proc/${pid}/stat`, "latin1");
     const fields = text.slice(text.lastIndexOf(")") + 2).split(" ");
@@ -21,7 +21,7 @@ function stat(pid: string | number): Stat | undefined {
 
 /** User and system seconds that the process and its running descendants have used so far. */
 export function cpuSeconds(pid: number): number {
-  const all = new Map<number, Stat>();
+  const all = new Map<number, ProcessStat>();
   for (const name of readdirSync("/proc")) {
     if (!/^\d+$/.test(name)) continue;
     const read = stat(name);

@@ -24,7 +24,7 @@ import { createMetrics } from "../../gateway/src/metrics/metrics.ts";
 import { connectBehind } from "../../gateway/src/outbound/connect.ts";
 import { datagramsBehind } from "../../gateway/src/outbound/datagrams.ts";
 import { createGuard } from "../../gateway/src/outbound/guard.ts";
-import { InstanceContext, type NodeServices } from "../../gateway/src/plugin-services/instance-context.ts";
+import { InstanceContext, type WorkerServices } from "../../gateway/src/plugin-services/instance-context.ts";
 
 /** Applies header edits to the given headers. Header names may be in any case. */
 export class RecordedHeaders implements HeaderEdits {
@@ -191,13 +191,13 @@ export function pluginInstance<Name extends PluginName>(
 export const pluginsWithPhases = (phases: PluginDefinition["phases"]): ReadonlyMap<string, PluginDefinition> =>
   new Map(builtInPlugins.map((plugin) => [plugin.name, { ...plugin, phases }]));
 
-export interface FakeServicesOptions extends Partial<NodeServices> {
+export interface FakeServicesOptions extends Partial<WorkerServices> {
   /** PEM certificates of authorities that connections trust. */
   readonly authorities?: readonly string[];
 }
 
 /** Connections may go to this machine. Log lines are discarded. */
-export function fakeServices({ authorities = [], ...members }: FakeServicesOptions = {}): NodeServices {
+export function fakeServices({ authorities = [], ...members }: FakeServicesOptions = {}): WorkerServices {
   const guard = createGuard({ allowedUpstreams: ["127.0.0.0/8", "::1"], ownListeners: [] });
   return {
     counters: new ThreadCounters(),

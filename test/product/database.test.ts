@@ -105,8 +105,8 @@ describe("several processes over one Postgres", () => {
 
     await postgres.stop();
     for (const node of nodes) {
-      const told = async () => JSON.stringify(await (await fetch(`${node.status}/status`)).json());
-      await waitFor(async () => /"trouble":"the database at .* does not answer/.test(await told()), {
+      const statusText = async () => JSON.stringify(await (await fetch(`${node.status}/status`)).json());
+      await waitFor(async () => /"trouble":"the database at .* does not answer/.test(await statusText()), {
         what: "the status to report the database",
       });
       assert.equal(await get(node, "/hello"), 200);

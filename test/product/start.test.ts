@@ -73,10 +73,10 @@ async function endsInOrder(product: Process): Promise<void> {
 /** A server that responds only when the test calls `answer`. */
 async function startSlowUpstream(): Promise<{ port: number; asked: Promise<unknown>; answer(): void }> {
   let answer = () => {};
-  const told = new Promise<void>((resolve) => {
+  const answered = new Promise<void>((resolve) => {
     answer = resolve;
   });
-  const server = createHttpServer((_request, response) => void told.then(() => response.end("late")));
+  const server = createHttpServer((_request, response) => void answered.then(() => response.end("late")));
   const asked = once(server, "request");
   await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
   after(() => server.close());

@@ -47,15 +47,16 @@ test("a mutual handshake works, and the server reads the client's names", async 
 });
 
 test("a handshake fails when a side has the wrong certificate", async () => {
-  const stranger = await makeAuthority("stranger");
+  const otherAuthority = await makeAuthority("other");
   const good = await authority.issue({ name: "operator", usage: "client" });
   const past = { notBefore: new Date("2020-01-01"), notAfter: new Date("2020-01-02") };
   const cases = {
     "no client certificate": () => greet(undefined, authority),
-    "a client of another authority": async () => greet(await stranger.issue({ name: "x", usage: "client" }), authority),
+    "a client of another authority": async () =>
+      greet(await otherAuthority.issue({ name: "x", usage: "client" }), authority),
     "a server's certificate as client": () => greet(serving, authority),
     "an expired client": async () => greet(await authority.issue({ name: "x", usage: "client", ...past }), authority),
-    "a server of another authority": () => greet(good, stranger),
+    "a server of another authority": () => greet(good, otherAuthority),
     "a server of another name": () => greet(good, authority, "other.test"),
   };
   for (const [name, attempt] of Object.entries(cases)) await assert.rejects(attempt, name);

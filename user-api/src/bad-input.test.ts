@@ -252,14 +252,14 @@ describe("bad input over HTTP", () => {
   for (const [name, bytes, answer] of raw) {
     it(`is answered with status ${/\d{3}/.exec(answer.source)}: ${name}`, async () => {
       const socket = connect(port, "127.0.0.1");
-      let told = "";
+      let received = "";
       socket.on("data", (chunk) => {
-        told += chunk;
+        received += chunk;
       });
       socket.on("error", () => {});
       socket.write(bytes);
       await new Promise((resolve) => socket.once("close", resolve));
-      assert.match(told, answer);
+      assert.match(received, answer);
     });
   }
 });

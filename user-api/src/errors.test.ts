@@ -18,7 +18,7 @@ describe("a request that cannot be executed", () => {
     ["a syntax tree instead of a text", { query: '{"kind":"Document","definitions":[]}' }, 400, "GRAPHQL_PARSE_FAILED"],
     ["too many tokens", { query: `{ ${"a ".repeat(defaultLimits.tokens)} }` }, 400, "LIMIT_EXCEEDED"],
     ["an unknown field", { query: "{ nobody }" }, 400, "GRAPHQL_VALIDATION_FAILED"],
-    ["fields nested too deep", { query: "{ users { posts { title } } }" }, 400, "LIMIT_EXCEEDED"],
+    ["fields that are nested too deeply", { query: "{ users { posts { title } } }" }, 400, "LIMIT_EXCEEDED"],
     ["an unknown operation", { query: TWO, operationName: "C" }, 400, "GRAPHQL_VALIDATION_FAILED"],
     [
       "an unknown operation with variables",

@@ -4,7 +4,7 @@ import { suggestionList } from "graphql/jsutils/suggestionList.js";
 import { listed } from "./policy/caller.ts";
 import { type Demand, parseDemand, type Rules } from "./policy/policy.ts";
 
-/** The value of a text, or a description of the expected text. */
+/** The value of a setting's text, or a description of the texts that the setting accepts. */
 export type Parsed<Value> =
   | { readonly value: Value /** The text to write instead of a former one. */; readonly rewrite?: string }
   | { readonly expected: string };

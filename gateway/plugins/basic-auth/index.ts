@@ -7,7 +7,7 @@ import {
   definePlugin,
   type Exchange,
 } from "@sluice/plugin-sdk";
-import { isPassword, TooManyPasswords } from "./passwords.ts";
+import { isPassword, PasswordQueueFull } from "./passwords.ts";
 import { basicAuthFacts } from "./schema.ts";
 
 interface Login {
@@ -59,7 +59,7 @@ export const basicAuth = definePlugin({
       const isRight = isPassword(password, { consumerId: consumer.id, stored: credential.password });
       if (typeof isRight === "boolean") return resultOf(isRight);
       return isRight.then(resultOf, (error: unknown) => {
-        if (error instanceof TooManyPasswords) return { refusal: overloaded };
+        if (error instanceof PasswordQueueFull) return { refusal: overloaded };
         throw error;
       });
     }

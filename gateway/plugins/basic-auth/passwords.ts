@@ -19,8 +19,8 @@ const MAX_PER_CREDENTIAL = 4;
 const MAX_PENDING = 256;
 
 /** Too many passwords are being hashed or wait to be hashed. */
-export class TooManyPasswords extends Error {
-  override readonly name = "TooManyPasswords";
+export class PasswordQueueFull extends Error {
+  override readonly name = "PasswordQueueFull";
 }
 
 /** Recent results by a keyed hash of stored hash and password, so that scrypt does not run again for the same pair. */
@@ -38,7 +38,7 @@ const waiting: (() => void)[] = [];
 
 /**
  * Whether the password is right. Returns no promise for fast hashes and for passwords that were compared before. The
- * promise rejects with TooManyPasswords.
+ * promise rejects with PasswordQueueFull.
  *
  * @param password The bytes that the client sent
  */
@@ -70,7 +70,7 @@ interface ScryptHash {
 
 async function compare(password: Buffer, { stored, salt, expected }: ScryptHash): Promise<boolean> {
   const count = perCredential.get(stored) ?? 0;
-  if (count >= MAX_PER_CREDENTIAL || pending.size >= MAX_PENDING) throw new TooManyPasswords();
+  if (count >= MAX_PER_CREDENTIAL || pending.size >= MAX_PENDING) throw new PasswordQueueFull();
   perCredential.set(stored, count + 1);
   if (running >= MAX_HASHES) await new Promise<void>((resolve) => waiting.push(resolve));
   running += 1;

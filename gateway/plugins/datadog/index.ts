@@ -5,8 +5,8 @@ import {
   type Exchange,
   type Latencies,
   latenciesOf,
+  statsdSampleText,
   statsdText,
-  statText,
 } from "@sluice/plugin-sdk";
 import { type DatadogConfig, datadogFacts } from "./schema.ts";
 
@@ -57,7 +57,7 @@ function linesOf(exchange: Exchange, config: DatadogConfig): string {
   const lines = config.metrics.flatMap((metric) => {
     const value = measured(metric.name, exchange, latencies);
     if (value === null) return [];
-    const stat = statText({ value, type: metric.stat_type, sampleRate: metric.sample_rate });
+    const stat = statsdSampleText({ value, type: metric.stat_type, sampleRate: metric.sample_rate });
     return [`${config.prefix}.${sentNames[metric.name] ?? metric.name}${stat}|#${tagsOf(exchange, metric, config)}`];
   });
   return lines.join("\n");

@@ -1,5 +1,5 @@
 import { type FileHandle, open } from "node:fs/promises";
-import { DeliveryQueue, definePlugin, plainQueue } from "@sluice/plugin-sdk";
+import { DeliveryQueue, definePlugin, fixedQueueSettings } from "@sluice/plugin-sdk";
 import { fileLogFacts } from "./schema.ts";
 
 /** Kong's mode of new files: readable for all, writable for the owner. */
@@ -17,7 +17,7 @@ export const fileLog = definePlugin({
     }
 
     const queue = new DeliveryQueue({
-      settings: plainQueue,
+      settings: fixedQueueSettings,
       context,
       async deliver(entries) {
         file ??= await open(path, "a", MODE);

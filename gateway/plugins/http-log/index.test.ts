@@ -79,7 +79,7 @@ describe("http-log", () => {
           plugin: "http-log",
           instance: undefined,
         },
-        { message: "entries are delivered again", dropped: 0, plugin: "http-log", instance: undefined },
+        { message: "the delivery of entries works again", dropped: 0, plugin: "http-log", instance: undefined },
       ],
     );
   });

@@ -11,7 +11,7 @@ import {
 } from "@sluice/plugin-sdk";
 import { findTokens } from "./find-tokens.ts";
 import { type JwtConfig, jwtFacts } from "./schema.ts";
-import { decodeBase64, hmacVerifier, memberOf, publicKeyVerifier, readToken, type Verify } from "./token.ts";
+import { decodeBase64, hmacVerifier, ownMember, publicKeyVerifier, readToken, type TokenVerifier } from "./token.ts";
 
 type Credential = ExchangeCredentials["jwt_secrets"];
 
@@ -50,9 +50,9 @@ export const jwt = definePlugin({
     });
 
     /** The verifiers of credentials; null: the credential has no usable key. */
-    const verifiers = new WeakMap<Credential, Verify | null>();
+    const verifiers = new WeakMap<Credential, TokenVerifier | null>();
 
-    function verifierOf({ algorithm, secret, rsa_public_key }: Credential): Verify | null {
+    function verifierOf({ algorithm, secret, rsa_public_key }: Credential): TokenVerifier | null {
       if (!algorithm.startsWith("HS"))
         return rsa_public_key === null ? null : publicKeyVerifier(algorithm, rsa_public_key);
       const key = isBase64 ? decodeBase64(secret ?? "") : Buffer.from(secret ?? "");
@@ -68,7 +68,7 @@ export const jwt = definePlugin({
       }
       const token = readToken(text);
       if (typeof token === "string") return `Bad token; ${token}`;
-      const key = memberOf(token.claims, claim) ?? memberOf(token.header, claim);
+      const key = ownMember(token.claims, claim) ?? ownMember(token.header, claim);
       if (key === undefined) return `No mandatory '${claim}' in claims`;
       if (typeof key !== "string" || key === "") return `Invalid '${claim}' in claims`;
       const credential = exchange.identities.credential("jwt_secrets", key);
@@ -77,7 +77,7 @@ export const jwt = definePlugin({
       const verify = verifiers.getOrInsertComputed(credential, verifierOf);
       if (verify === null) return "Invalid key/secret";
       if (!verify(token)) return "Invalid signature";
-      const times = { exp: memberOf(token.claims, "exp"), nbf: memberOf(token.claims, "nbf") };
+      const times = { exp: ownMember(token.claims, "exp"), nbf: ownMember(token.claims, "nbf") };
       const result = { times, key, credential, claim, isBase64 };
       // The key is a copy, because the text may be a slice of a longer string, which would stay in memory too.
       if (text.length <= MAX_CACHED) verified.set(Buffer.from(text, "latin1").toString("latin1"), result);

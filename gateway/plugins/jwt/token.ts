@@ -51,14 +51,14 @@ function recordOf(text: string): Readonly<Record<string, unknown>> | undefined {
 }
 
 /** The value of an own member; undefined for null, and for inherited properties such as `constructor`. */
-export const memberOf = (members: Readonly<Record<string, unknown>>, name: string): unknown =>
+export const ownMember = (members: Readonly<Record<string, unknown>>, name: string): unknown =>
   Object.hasOwn(members, name) ? (members[name] ?? undefined) : undefined;
 
 /** Verifies signatures of one algorithm with one key. */
-export type Verify = (token: JsonWebToken) => boolean;
+export type TokenVerifier = (token: JsonWebToken) => boolean;
 
 /** For HS256, HS384 and HS512. */
-export function hmacVerifier(algorithm: string, secret: Buffer): Verify {
+export function hmacVerifier(algorithm: string, secret: Buffer): TokenVerifier {
   const digest = `sha${algorithm.slice(2)}`;
   return ({ signed, signature }) => {
     const expected = createHmac(digest, secret).update(signed).digest();
@@ -67,7 +67,7 @@ export function hmacVerifier(algorithm: string, secret: Buffer): Verify {
 }
 
 /** For all other algorithms. Null: the key cannot be read, or is not one for the algorithm. */
-export function publicKeyVerifier(algorithm: string, pem: string): Verify | null {
+export function publicKeyVerifier(algorithm: string, pem: string): TokenVerifier | null {
   let key: KeyObject;
   try {
     key = createPublicKey(pem);

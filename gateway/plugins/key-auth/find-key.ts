@@ -1,6 +1,6 @@
 /** Finds the key of a request: for each name the header, then the query, then the body, as in Kong. */
 
-import { dashed, type Exchange, headerValuesOf, pairValues } from "@sluice/plugin-sdk";
+import { type Exchange, headerValuesOf, pairValues, withDashes } from "@sluice/plugin-sdk";
 import type { BodyMembers } from "./body.ts";
 import type { KeyAuthConfig } from "./schema.ts";
 
@@ -52,7 +52,7 @@ export function hideKey(exchange: Exchange, config: KeyAuthConfig, body: BodyMem
   const names = config.key_names;
   for (const name of names) {
     exchange.upstreamHeaders.remove(name);
-    if (name.includes("_")) exchange.upstreamHeaders.remove(dashed(name));
+    if (name.includes("_")) exchange.upstreamHeaders.remove(withDashes(name));
   }
   if (names.some((name) => pairValues(queryOf(exchange), name).length > 0)) exchange.removeQuery(names);
   if (body !== null && names.some((name) => body.values(name).length > 0)) exchange.replaceBody(body.without(names));

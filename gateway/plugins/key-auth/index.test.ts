@@ -253,13 +253,13 @@ describe("key-auth", () => {
   });
 
   it("sends the consumer's tags in one header, and no header where there are none", async () => {
-    const told = async (tags: string[] | null) => {
+    const sentTags = async (tags: string[] | null) => {
       const tagged = fakeConsumer({ ...consumer, tags });
       const { exchange } = await send({}, { headers: { apikey: "demo-key" }, consumers: [tagged] });
       return exchange.upstreamHeaders.get("X-Consumer-Tags");
     };
-    assert.equal(await told(["writer", "team a", "Zoë"]), `writer,team a,${utf8("Zoë")}`);
-    assert.deepEqual([await told([]), await told(null)], [undefined, undefined]);
+    assert.equal(await sentTags(["writer", "team a", "Zoë"]), `writer,team a,${utf8("Zoë")}`);
+    assert.deepEqual([await sentTags([]), await sentTags(null)], [undefined, undefined]);
   });
 
   it("sends names as UTF-8, and no control character in a header", async () => {

@@ -28,7 +28,7 @@ function limiter(members: Partial<RateLimitingConfig>, counters: Counters = new 
   return { clock, send };
 }
 
-const told = (exchange: FakeExchange) => exchange.responseHeaders.all();
+const headersOf = (exchange: FakeExchange) => exchange.responseHeaders.all();
 
 describe("rate-limiting", () => {
   it("admits as many requests as the limit allows, reports what remains, and answers 429 after that", async () => {
@@ -42,7 +42,7 @@ describe("rate-limiting", () => {
     assert.deepEqual(remaining, ["1", "0", "0", "0"]);
     const { exchange, answer } = await send();
     assert.deepEqual(answer, { status: 429, message: "API rate limit exceeded", headers: { "Retry-After": "10" } });
-    assert.deepEqual(told(exchange), {
+    assert.deepEqual(headersOf(exchange), {
       "x-ratelimit-limit-minute": "2",
       "x-ratelimit-remaining-minute": "0",
       "ratelimit-limit": "2",
@@ -62,7 +62,7 @@ describe("rate-limiting", () => {
 
   it("reports limit and remaining of every period that is set", async () => {
     const { send } = limiter({ second: 1, minute: 2, hour: 3, day: 4, month: 5, year: 6 });
-    const headers = told((await send()).exchange);
+    const headers = headersOf((await send()).exchange);
     for (const [index, period] of periods.entries()) {
       assert.equal(headers[`x-ratelimit-limit-${period}`], String(index + 1));
       assert.equal(headers[`x-ratelimit-remaining-${period}`], String(index));
@@ -93,7 +93,11 @@ describe("rate-limiting", () => {
   for (const [which, members, expected] of tightest) {
     it(`reports RateLimit-* of ${which}`, async () => {
       const { exchange } = await limiter({ minute: null, ...members }).send();
-      const { "ratelimit-limit": limit, "ratelimit-remaining": remaining, "ratelimit-reset": reset } = told(exchange);
+      const {
+        "ratelimit-limit": limit,
+        "ratelimit-remaining": remaining,
+        "ratelimit-reset": reset,
+      } = headersOf(exchange);
       assert.deepEqual({ limit, remaining, reset }, expected);
     });
   }
@@ -116,7 +120,7 @@ describe("rate-limiting", () => {
     const { send } = limiter({ minute: 1, hide_client_headers: true });
     await send();
     const { exchange, answer } = await send();
-    assert.deepEqual(told(exchange), {});
+    assert.deepEqual(headersOf(exchange), {});
     assert.deepEqual(answer, { status: 429, message: "API rate limit exceeded" });
   });
 
@@ -135,7 +139,7 @@ describe("rate-limiting", () => {
     it(`answers ${status ?? "as without a limit"} while the counters cannot be reached and fault_tolerant is ${fault_tolerant}`, async () => {
       const { exchange, answer } = await limiter({ fault_tolerant }, away).send();
       assert.equal(answer?.status, status);
-      assert.deepEqual(told(exchange), {});
+      assert.deepEqual(headersOf(exchange), {});
     });
   }
 

@@ -4,7 +4,7 @@ import { JsonChanges } from "./body.ts";
 import { HeaderChanges } from "./headers.ts";
 import { responseTransformerFacts } from "./schema.ts";
 
-/** Maximum bytes of a body that is changed, because it is buffered. */
+/** Maximum bytes of a body to be changed: the whole body is buffered. */
 const MAX_BODY = 8 * 1024 * 1024;
 
 /** `application/json`, and types with the suffix `+json`. A header may list several types. */

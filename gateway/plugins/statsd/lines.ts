@@ -1,6 +1,6 @@
 /** The metrics of an exchange as lines for a StatsD server. */
 import { hostname } from "node:os";
-import { type Exchange, latenciesOf, type StatType, statsdText, statText, workspace } from "@sluice/plugin-sdk";
+import { type Exchange, latenciesOf, type StatType, statsdSampleText, statsdText, workspace } from "@sluice/plugin-sdk";
 import type { StatsdConfig } from "./schema.ts";
 
 type Metric = StatsdConfig["metrics"][number];
@@ -110,7 +110,7 @@ function taggedText(exchange: Exchange, metric: Metric, config: StatsdConfig): s
   if (line === null) return null;
   const tags = tagsOf(exchange, metric, config);
   const name = `${config.prefix}.${line.name}`;
-  const stat = statText(line);
+  const stat = statsdSampleText(line);
   if (tags.length === 0) return name + stat;
   const text = (separator: string) => tags.map((tag) => tag.join(separator)).join(",");
   switch (config.tag_style) {
@@ -132,6 +132,6 @@ export function metricLines(exchange: Exchange, config: StatsdConfig): readonly 
   const prefix = config.hostname_in_prefix ? `${config.prefix}.node.${host}` : config.prefix;
   return config.metrics.flatMap((metric) => {
     const line = untaggedLine(exchange, metric, config);
-    return line === null ? [] : [`${prefix}.${line.name}${statText(line)}`];
+    return line === null ? [] : [`${prefix}.${line.name}${statsdSampleText(line)}`];
   });
 }

@@ -1,4 +1,4 @@
-import { DeliveryQueue, definePlugin, plainQueue, StreamSender } from "@sluice/plugin-sdk";
+import { DeliveryQueue, definePlugin, fixedQueueSettings, StreamSender } from "@sluice/plugin-sdk";
 import { tcpLogFacts } from "./schema.ts";
 
 export const tcpLog = definePlugin({
@@ -11,7 +11,7 @@ export const tcpLog = definePlugin({
       keepAlive,
     });
     const queue = new DeliveryQueue({
-      settings: plainQueue,
+      settings: fixedQueueSettings,
       context,
       deliver: (entries) => sender.send(`${entries.join("\n")}\n`),
     });

@@ -31,7 +31,7 @@ const MAX_PARAMETER = 8192;
 export function createListener(context: AdminContext, { access, closing }: AdminListenerOptions): FastifyInstance {
   const { log, version, settings } = context;
   const { listen, wait, compat, hosts, origins } = settings;
-  const doors: BrowserPolicy = {
+  const browserPolicy: BrowserPolicy = {
     listenHost: listen.host,
     scheme: access.tls ? "https" : "http",
     hosts,
@@ -65,12 +65,12 @@ export function createListener(context: AdminContext, { access, closing }: Admin
     const [path = ""] = url.split("?");
     const refused = browserRefusal(
       { method, path, host: asked, origin, fetchSite: Array.isArray(fetchSite) ? fetchSite[0] : fetchSite },
-      doors,
+      browserPolicy,
     );
     if (refused !== undefined) throw forbidden(refused);
     const certified = raw.socket instanceof TLSSocket && raw.socket.authorized;
     const proved = await access.authorize({ method, url: request.routeOptions.url, headers, certified });
-    if (proved && !isForeignHost(asked, doors)) trusted.add(request);
+    if (proved && !isForeignHost(asked, browserPolicy)) trusted.add(request);
     if (repeats(raw.rawHeaders, "content-type")) throw badRequest("Content-Type is given more than once");
   });
   app.addHook("onSend", async (request, reply) => {
@@ -85,9 +85,9 @@ export function createListener(context: AdminContext, { access, closing }: Admin
   });
   app.setNotFoundHandler((request, reply) => answerError(notFound(), request, reply));
   app.setErrorHandler(async (error, request, reply) => {
-    const told = toHttpError(error, log);
-    if (told.status === 413) await drainBody(request.raw);
-    return answerError(told, request, reply);
+    const httpError = toHttpError(error, log);
+    if (httpError.status === 413) await drainBody(request.raw);
+    return answerError(httpError, request, reply);
   });
   return app;
 

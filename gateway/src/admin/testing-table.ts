@@ -61,9 +61,9 @@ async function check(rig: AdminRig, { ask, status, body, has, message, sends = {
   assert.equal(reply.status, status, JSON.stringify(reply.body));
   if (body !== undefined) assert.deepEqual(reply.body, body);
   if (has !== undefined) assert.partialDeepStrictEqual(reply.body, has);
-  const told = (reply.body as { message?: string } | undefined)?.message ?? "";
-  if (typeof message === "string") assert.equal(told, message);
-  if (message instanceof RegExp) assert.match(told, message);
+  const actual = (reply.body as { message?: string } | undefined)?.message ?? "";
+  if (typeof message === "string") assert.equal(actual, message);
+  if (message instanceof RegExp) assert.match(actual, message);
   for (const [header, value] of Object.entries(sends)) {
     if (value instanceof RegExp) assert.match(String(reply.headers[header]), value, header);
     else assert.equal(reply.headers[header], value, header);

@@ -9,7 +9,7 @@ const passive = (unhealthy: object, more: object = {}) => ({ healthchecks: { pas
 const strict = passive({ tcp_failures: 1, timeouts: 1, http_failures: 1 });
 const three = { "a:1": 100, "b:1": 100, "c:1": 100 };
 
-const memberOf = (balancer: Balancer, address: string) => {
+const targetStateOf = (balancer: Balancer, address: string) => {
   const entry = balancer.entries.find(({ member }) => member.address === address);
   assert.ok(entry);
   return entry.member;
@@ -71,7 +71,7 @@ test("without a healthy target no target is chosen", () => {
 test("an upstream is up while the healthy percentage of its weight exceeds the threshold", () => {
   const upstream = passive({ tcp_failures: 1 }, { threshold: 50 });
   const balancer = balancerOf({ upstream, targets: { "a:1": 100, "b:1": 100, "c:1": 200, "d:1": 0 } });
-  const [a, b] = [memberOf(balancer, "a:1"), memberOf(balancer, "b:1")];
+  const [a, b] = [targetStateOf(balancer, "a:1"), targetStateOf(balancer, "b:1")];
   assert.ok(balancer.setHealth(a.id, null, false));
   assert.equal(balancer.isUp, true);
   assert.ok(balancer.setHealth(b.id, "b:1", false));
@@ -83,7 +83,7 @@ test("an upstream is up while the healthy percentage of its weight exceeds the t
 
 test("setting the health fails for an unknown target, and for an upstream without health checks", () => {
   const balancer = balancerOf({ upstream: strict, targets: three });
-  const { id } = memberOf(balancer, "a:1");
+  const { id } = targetStateOf(balancer, "a:1");
   assert.equal(balancer.setHealth("nobody", null, false), false);
   assert.equal(balancer.setHealth(id, "other:1", false), false);
   const plain = balancerOf({ targets: three });
@@ -93,25 +93,25 @@ test("setting the health fails for an unknown target, and for an upstream withou
 
 test("a target with an unchanged address keeps its health and load; a new address starts as healthy", () => {
   const old = balancerOf({ upstream: strict, targets: three });
-  old.setHealth(memberOf(old, "a:1").id, null, false);
+  old.setHealth(targetStateOf(old, "a:1").id, null, false);
   attemptsOf(old).next();
   const next = balancerOf({ upstream: strict, targets: { "a:1": 7, "b:1": 100, "d:1": 100 }, previous: old });
-  assert.equal(memberOf(next, "a:1").health.healthy, false);
-  assert.equal(memberOf(next, "b:1").inFlight, 1);
-  assert.equal(memberOf(next, "d:1").health.healthy, true);
+  assert.equal(targetStateOf(next, "a:1").health.healthy, false);
+  assert.equal(targetStateOf(next, "b:1").inFlight, 1);
+  assert.equal(targetStateOf(next, "d:1").health.healthy, true);
 });
 
 test("health is discarded when health checks are disabled", () => {
   const old = balancerOf({ upstream: strict, targets: three });
-  old.setHealth(memberOf(old, "a:1").id, null, false);
+  old.setHealth(targetStateOf(old, "a:1").id, null, false);
   const off = balancerOf({ targets: three, previous: old });
   const again = balancerOf({ upstream: strict, targets: three, previous: off });
-  assert.equal(memberOf(again, "a:1").health.healthy, true);
+  assert.equal(targetStateOf(again, "a:1").health.healthy, true);
 });
 
 test("the report lists every target by upstream id and target id", () => {
   const balancer = balancerOf({ upstream: strict, targets: { "a:1": 5, "[::1]:2": 0 } });
-  const [a, six] = [memberOf(balancer, "a:1"), memberOf(balancer, "[::1]:2")];
+  const [a, six] = [targetStateOf(balancer, "a:1"), targetStateOf(balancer, "[::1]:2")];
   balancer.setHealth(a.id, null, false);
   const address = (ip: string, port: number, weight: number, health: string) => ({ ip, port, weight, health });
   assert.deepEqual(healthReportOf(new Map([["u", balancer]])), {
@@ -162,7 +162,7 @@ test("only results that change the state are reported, with the new state, and a
       ["unhealthy", "tcp_failures"],
     ],
   );
-  const { id: targetId } = memberOf(other, "a:1");
+  const { id: targetId } = targetStateOf(other, "a:1");
   for (const { state } of news) other.adoptHealth({ targetId, address: "a:1", state: structuredClone(state) });
   assert.equal(other.isUp, false);
   other.adoptHealth({ targetId, address: "a:1", state: structuredClone(news[1]?.state ?? assert.fail()) });

@@ -107,8 +107,8 @@ for (const [what, envOf] of forms) {
     assert.equal((await send(`${proxy}/x/y`)).text, "got /y");
     assert.equal((await send(`${admin}/routes/r`, undefined, "DELETE")).status, 204);
     assert.equal((await send(`${proxy}/x/y`)).status, 404);
-    const told = JSON.parse((await send(`${admin}/status`)).text);
-    assert.equal(told.sluice.fleet.nodes.length, 1);
+    const answer = JSON.parse((await send(`${admin}/status`)).text);
+    assert.equal(answer.sluice.fleet.nodes.length, 1);
     assert.equal((await send(`${status}/status/ready`)).status, 200);
   });
 

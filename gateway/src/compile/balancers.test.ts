@@ -2,12 +2,12 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { Certificate, Service, Target, Upstream } from "@sluice/model";
 import { request, targetOf, upstreamNamed } from "../balance/testing.ts";
-import type { NodeServices } from "../plugin-services/instance-context.ts";
+import type { WorkerServices } from "../plugin-services/instance-context.ts";
 import { compile } from "./compile.ts";
 import type { Runtime } from "./runtime.ts";
 import { serviceNamed, snapshotOf } from "./testing-entities.ts";
 
-const tools = { plugins: new Map(), services: {} as NodeServices };
+const tools = { plugins: new Map(), services: {} as WorkerServices };
 const passive = { unhealthy: { tcp_failures: 1 } };
 const pool = upstreamNamed("pool", { healthchecks: { passive } });
 const other = upstreamNamed("other");

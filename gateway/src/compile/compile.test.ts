@@ -3,7 +3,7 @@ import { test } from "node:test";
 import type { Snapshot, SnapshotCredential, SnapshotRoute } from "@sluice/model";
 import type { PluginContext, PluginPhases, PluginScope } from "@sluice/plugin-sdk";
 import { pluginsWithPhases } from "../../../test/plugins/fake-exchange.ts";
-import type { NodeServices } from "../plugin-services/instance-context.ts";
+import type { WorkerServices } from "../plugin-services/instance-context.ts";
 import { compile } from "./compile.ts";
 import type { Runtime } from "./runtime.ts";
 import { consumerNamed, credentialOf, pluginNamed, routeNamed, serviceNamed, snapshotOf } from "./testing-entities.ts";
@@ -15,7 +15,7 @@ interface Made extends PluginPhases {
 const phases = (_config: unknown, { scope }: PluginContext): Made => ({ scope });
 const plugins = pluginsWithPhases(phases);
 let clock = 0;
-const tools = { plugins, services: { now: () => clock } as NodeServices };
+const tools = { plugins, services: { now: () => clock } as WorkerServices };
 
 const service = serviceNamed("s", { host: "up.example", port: 8080 });
 const [first, second] = ["first", "second"].map((name) =>

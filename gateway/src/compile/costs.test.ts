@@ -4,7 +4,7 @@ import { test } from "node:test";
 import { BucketMap, type Snapshot } from "@sluice/model";
 import { pluginsWithPhases } from "../../../test/plugins/fake-exchange.ts";
 import { request, targetOf, upstreamNamed } from "../balance/testing.ts";
-import type { NodeServices } from "../plugin-services/instance-context.ts";
+import type { WorkerServices } from "../plugin-services/instance-context.ts";
 import { compile } from "./compile.ts";
 import { beginning, type Step, stepped } from "./testing-changes.ts";
 import { consumerNamed, credentialOf, pluginNamed, routeNamed, serviceNamed } from "./testing-entities.ts";
@@ -17,7 +17,7 @@ const phases = () => {
   return {};
 };
 const plugins = pluginsWithPhases(phases);
-const tools = { plugins, services: { now: () => 0 } as NodeServices };
+const tools = { plugins, services: { now: () => 0 } as WorkerServices };
 
 const put = (section: Step["section"], value: { readonly id: string }): Step => ({ section, key: value.id, value });
 const pool = upstreamNamed("pool");

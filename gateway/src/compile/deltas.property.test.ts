@@ -6,7 +6,7 @@ import type { Snapshot } from "@sluice/model";
 import type { PluginContext, PluginPhases } from "@sluice/plugin-sdk";
 import fc from "fast-check";
 import { pluginsWithPhases } from "../../../test/plugins/fake-exchange.ts";
-import type { NodeServices } from "../plugin-services/instance-context.ts";
+import type { WorkerServices } from "../plugin-services/instance-context.ts";
 import { compile } from "./compile.ts";
 import type { CompiledRoute, PluginChain, RoutableRequest, Runtime, UpstreamTarget } from "./runtime.ts";
 import { beginning, changes, names, stepped } from "./testing-changes.ts";
@@ -20,7 +20,7 @@ const phases = (config: unknown, { scope: { id } }: PluginContext): Made => ({
   made: `${id} ${JSON.stringify(config)}`,
 });
 const plugins = pluginsWithPhases(phases);
-const tools = { plugins, services: { now: () => 0 } as NodeServices };
+const tools = { plugins, services: { now: () => 0 } as WorkerServices };
 
 const requests: readonly RoutableRequest[] = ["a.test", "c.test", "b.test:80", ""].flatMap((host) =>
   ["/", "/a", "/a/b/c", "/b"].map((path) => ({
@@ -52,7 +52,7 @@ function toldPart({ route, upstream, chains }: CompiledRoute) {
 }
 
 /** Everything that requests can observe of a runtime, as plain data. */
-function told(runtime: Runtime) {
+function summaryOf(runtime: Runtime) {
   const { identities, certificates, balancers, upstreams, snapshot } = runtime;
   return {
     matches: requests.map((request) => {
@@ -82,14 +82,14 @@ test("after any changes a runtime routes like a runtime compiled from scratch, a
     fc.property(changes, (all) => {
       let snapshot: Snapshot = beginning;
       let runtime = compile(null, snapshot, tools);
-      let before = told(runtime);
+      let before = summaryOf(runtime);
       for (const change of all) {
         const previous = runtime;
         snapshot = stepped(snapshot, change);
         runtime = compile(previous, snapshot, tools);
-        const now = told(runtime);
-        assert.deepEqual(now, told(compile(null, snapshot, tools)));
-        assert.deepEqual(told(previous), before, "a request under way keeps its runtime");
+        const now = summaryOf(runtime);
+        assert.deepEqual(now, summaryOf(compile(null, snapshot, tools)));
+        assert.deepEqual(summaryOf(previous), before, "a request under way keeps its runtime");
         before = now;
       }
     }),

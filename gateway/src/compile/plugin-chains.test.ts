@@ -3,7 +3,7 @@ import { test } from "node:test";
 import { differences, type Plugin } from "@sluice/model";
 import type { PluginContext, PluginPhases, PluginScope } from "@sluice/plugin-sdk";
 import { pluginsWithPhases } from "../../../test/plugins/fake-exchange.ts";
-import type { NodeServices } from "../plugin-services/instance-context.ts";
+import type { WorkerServices } from "../plugin-services/instance-context.ts";
 import { PluginTable, RoutePlugins } from "./plugin-chains.ts";
 import type { PluginChain } from "./runtime.ts";
 import { consumerNamed, idOf, pluginNamed, routeNamed } from "./testing-entities.ts";
@@ -14,7 +14,7 @@ interface Made extends PluginPhases {
 
 const phases = (_config: unknown, { scope }: PluginContext): Made => ({ scope });
 const plugins = pluginsWithPhases(phases);
-const tools = { plugins, services: {} as NodeServices };
+const tools = { plugins, services: {} as WorkerServices };
 
 const service = { id: idOf("service s") };
 const demo = consumerNamed("demo");
@@ -40,7 +40,7 @@ const tableOf = (all: readonly Plugin[]) =>
   PluginTable.empty.with(differences(new Map(), new Map(all.map((plugin) => [plugin.id, plugin]))), tools);
 
 /** Plugin names and the scope that won, in order. */
-const told = ({ steps }: PluginChain) =>
+const namesIn = ({ steps }: PluginChain) =>
   steps.map(({ priority, phases }) => {
     const { scope } = phases as Made;
     const name = [...plugins.values()].find((facts) => facts.priority === priority)?.name;
@@ -56,7 +56,7 @@ for (const [place, scope] of precedence.entries()) {
     const all = precedence.slice(place).map((to) => attached("rate-limiting", to));
     for (const order of [all, all.toReversed()]) {
       const chain = new RoutePlugins(tableOf(order), route).http.identified(demo, afterAuth);
-      assert.deepEqual(told(chain), [`rate-limiting ${name}`]);
+      assert.deepEqual(namesIn(chain), [`rate-limiting ${name}`]);
     }
   });
 }
@@ -71,14 +71,14 @@ test("plugins of a consumer run when the consumer is known; one instance of each
   ]);
   const chains = new RoutePlugins(table, route).http;
   const before = ["cors global", "key-auth route", "rate-limiting service", "prometheus global"];
-  assert.deepEqual(told(chains.base), before);
-  assert.deepEqual(told(chains.identified(demo, afterAuth)), before.with(2, "rate-limiting consumer"));
+  assert.deepEqual(namesIn(chains.base), before);
+  assert.deepEqual(namesIn(chains.identified(demo, afterAuth)), before.with(2, "rate-limiting consumer"));
   assert.equal(chains.identified(consumerNamed("other"), afterAuth), chains.base);
 });
 
 test("plugins that ran before the consumer was known do not run again", () => {
   const table = tableOf([attached("cors", []), attached("cors", ["consumer"]), attached("key-auth", [])]);
-  assert.deepEqual(told(new RoutePlugins(table, route).http.identified(demo, afterAuth)), [
+  assert.deepEqual(namesIn(new RoutePlugins(table, route).http.identified(demo, afterAuth)), [
     "cors global",
     "key-auth global",
   ]);
@@ -86,7 +86,7 @@ test("plugins that ran before the consumer was known do not run again", () => {
 
 test("a disabled plugin is ignored, so an instance with a wider scope applies", () => {
   const table = tableOf([attached("cors", ["route"], { enabled: false }), attached("cors", ["service"])]);
-  assert.deepEqual(told(new RoutePlugins(table, route).http.base), ["cors service"]);
+  assert.deepEqual(namesIn(new RoutePlugins(table, route).http.base), ["cors service"]);
 });
 
 test("a plugin acts on requests of its protocols only; to other requests an instance with a wider scope applies", () => {
@@ -97,11 +97,11 @@ test("a plugin acts on requests of its protocols only; to other requests an inst
     attached("prometheus", [], { protocols: ["grpcs"] }),
   ]);
   const { http, https } = new RoutePlugins(table, route);
-  assert.deepEqual(told(http.base), ["cors global", "key-auth service"]);
-  assert.deepEqual(told(https.base), ["key-auth route"]);
+  assert.deepEqual(namesIn(http.base), ["cors global", "key-auth service"]);
+  assert.deepEqual(namesIn(https.base), ["key-auth route"]);
   const calls = new RoutePlugins(table, routeNamed("g", { service, protocols: ["grpc", "grpcs"] }));
-  assert.deepEqual(told(calls.http.base), ["cors global", "key-auth service"]);
-  assert.deepEqual(told(calls.https.base), ["key-auth service", "prometheus global"]);
+  assert.deepEqual(namesIn(calls.http.base), ["cors global", "key-auth service"]);
+  assert.deepEqual(namesIn(calls.https.base), ["key-auth service", "prometheus global"]);
 });
 
 test("plugins of other routes, services and consumers do not apply", () => {
@@ -112,7 +112,7 @@ test("plugins of other routes, services and consumers do not apply", () => {
     pluginNamed("cors", { consumer: strange }),
     pluginNamed("cors", { route: own.route, service: strange }),
   ]);
-  assert.deepEqual(told(new RoutePlugins(table, route).http.identified(demo, afterAuth)), []);
+  assert.deepEqual(namesIn(new RoutePlugins(table, route).http.identified(demo, afterAuth)), []);
 });
 
 test("chains are built once", () => {

@@ -15,7 +15,7 @@ import {
 } from "@sluice/model/serving";
 import type { PluginDefinition, PluginPhases } from "@sluice/plugin-sdk";
 import { errorAnswer } from "../exchange/gateway-errors.ts";
-import type { NodeServices } from "../plugin-services/instance-context.ts";
+import type { WorkerServices } from "../plugin-services/instance-context.ts";
 import { type InstanceChanges, PluginInstance } from "../plugin-services/plugin-instance.ts";
 import { GroupIndex } from "./group-index.ts";
 import type { PluginChain, PluginStep, RouteChains, Scheme } from "./runtime.ts";
@@ -23,7 +23,7 @@ import type { PluginChain, PluginStep, RouteChains, Scheme } from "./runtime.ts"
 export interface PluginTools {
   /** The plugins of the node by name. */
   readonly plugins: ReadonlyMap<string, PluginDefinition>;
-  readonly services: NodeServices;
+  readonly services: WorkerServices;
 }
 
 interface LoadedPlugin {

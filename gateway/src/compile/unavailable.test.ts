@@ -55,7 +55,7 @@ const AFTER = 1250;
 const scopes: readonly (readonly [
   what: string,
   attached: object,
-  closed: readonly ["/r" | "/other", "anonymous" | "demo" | "stranger"][],
+  closed: readonly ["/r" | "/other", "anonymous" | "demo" | "other"][],
 ])[] = [
   ["attached to a service", { service: { id: id(1) } }, [["/r", "anonymous"]]],
   ["attached to a route", { route: { id: id(2) } }, [["/r", "anonymous"]]],
@@ -113,7 +113,7 @@ for (const [what, attached, closed] of scopes)
       else
         for (const [who, consumer] of [
           ["demo", demo],
-          ["stranger", consumerNamed("stranger")],
+          ["other", consumerNamed("other")],
         ] as const) {
           const steps = chains?.identified(consumer, AFTER).steps ?? [];
           // Steps that ran before stay in the chain, so key-auth precedes the closed step.

@@ -23,9 +23,9 @@ export interface Script {
 const script = (source: string): Script => ({ source, sha1: hash("sha1", source) });
 
 /**
- * Does several takes in order. KEYS: the counters of all takes. ARGV: for each take its number of counters, and for
- * each counter the limit and its lifetime in milliseconds. Returns for each take 1 if its counters were incremented, 0
- * if one was at its limit, followed by the counters' values.
+ * Runs several calls of `take` in order. KEYS: the counters of all calls. ARGV: for each call its number of counters,
+ * and for each counter the limit and its lifetime in milliseconds. Returns for each call 1 if its counters were
+ * incremented, 0 if one was at its limit, followed by the counters' values.
  */
 export const takeScript = script(`
 local answer, key, arg = {}, 0, 1

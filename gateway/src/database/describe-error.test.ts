@@ -5,7 +5,7 @@ import { DatabaseFault, DatabaseUnreachable } from "./driver.ts";
 
 const prefix = "the database cannot be used at the moment: ";
 
-const faults: readonly (readonly [code: string, message: string, told: string])[] = [
+const faults: readonly (readonly [code: string, message: string, expected: string])[] = [
   ["53100", "could not extend file: No space left on device", "free space on the disk of the database"],
   ["53300", "too many clients already", "raise max_connections of the server, or lower SLUICE_PG_POOL_SIZE"],
   ["25006", "cannot execute INSERT in a read-only transaction", "name the primary server in SLUICE_PG_HOST"],

@@ -77,8 +77,8 @@ export function sqlErrorDetails(error: unknown): SqlErrorDetails | undefined {
   const { code, severity, table, constraint, detail, hint } = error as Error & Record<string, unknown>;
   // Node's errors have codes too, such as ENOENT, but no severity.
   if (typeof code !== "string" || !SQLSTATE.test(code) || typeof severity !== "string") return undefined;
-  const told = Object.entries({ table, constraint, detail, hint }).filter(([, value]) => typeof value === "string");
-  return { code, ...Object.fromEntries(told) };
+  const given = Object.entries({ table, constraint, detail, hint }).filter(([, value]) => typeof value === "string");
+  return { code, ...Object.fromEntries(given) };
 }
 
 /**

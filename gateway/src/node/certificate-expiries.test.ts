@@ -19,20 +19,20 @@ async function snapshotWith(...names: readonly (readonly [serverName: string, ex
   });
 }
 
-const told = (expiries: CertificateExpiries) =>
+const samplesOf = (expiries: CertificateExpiries) =>
   [...expiries.served()].map(({ serverName, expires }) => `${serverName} ${expires}`).sort();
 
 test("expiries are reported for each certificate that is served now, and for no other certificate", async () => {
   const expiries = new CertificateExpiries();
   const many = Array.from({ length: 25 }, (_, n) => [`n${n}.test`, 2_000_000_000 + n] as const);
   expiries.follow(await snapshotWith(...many));
-  assert.deepEqual(told(expiries), [], "nothing is parsed while a document is applied");
+  assert.deepEqual(samplesOf(expiries), [], "nothing is parsed while a document is applied");
   await expiries.read();
-  assert.deepEqual(told(expiries), many.map(([name, expires]) => `${name} ${expires}`).sort());
+  assert.deepEqual(samplesOf(expiries), many.map(([name, expires]) => `${name} ${expires}`).sort());
   expiries.follow(await snapshotWith(["n0.test", 2_100_000_000], ["other.test", 1_000_000]));
   await expiries.read();
-  assert.deepEqual(told(expiries), ["n0.test 2100000000", "other.test 1000000"]);
+  assert.deepEqual(samplesOf(expiries), ["n0.test 2100000000", "other.test 1000000"]);
   expiries.follow(snapshotOf({}));
   await expiries.read();
-  assert.deepEqual(told(expiries), []);
+  assert.deepEqual(samplesOf(expiries), []);
 });

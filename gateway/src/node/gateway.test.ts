@@ -18,7 +18,7 @@ interface Node {
   readonly send: (sent: Sent) => Promise<Received>;
   readonly metrics: () => Promise<string>;
   /** The status listener's response for a path. */
-  readonly told: (path: string) => Promise<Received>;
+  readonly getStatus: (path: string) => Promise<Received>;
   readonly log: readonly Readonly<Record<string, unknown>>[];
   /** Replaces the node's declarative file. */
   readonly write: (text: string) => void;
@@ -70,7 +70,7 @@ async function startNode(
     port: node.proxy.port,
     send: (sent) => send(node.proxy.port, sent),
     metrics: async () => (await send(node.status.port, { path: "/metrics" })).body,
-    told: (path) => send(node.status.port, { path }),
+    getStatus: (path) => send(node.status.port, { path }),
     log: lines,
     write: (text) => writeFileSync(file, text),
   };
@@ -88,8 +88,8 @@ for (const [header, expected] of [
       service: { routes: [{ paths: ["/"] }] },
       settings: { SLUICE_TRUSTED_IPS: "127.0.0.1", SLUICE_REAL_IP_HEADER: header },
     });
-    const told = await send({ headers: { "X-Real-IP": "1.1.1.1", "X-Forwarded-For": "2.2.2.2" } });
-    assert.equal(seen(told).headers["x-real-ip"], expected);
+    const getStatus = await send({ headers: { "X-Real-IP": "1.1.1.1", "X-Forwarded-For": "2.2.2.2" } });
+    assert.equal(seen(getStatus).headers["x-real-ip"], expected);
   });
 }
 
@@ -281,7 +281,7 @@ for (const workers of ["1", "2"]) {
     const active = { type: "tcp", healthy: { interval: 0.02 }, unhealthy: { interval: 0.02 } };
     const targets = [{ target: "127.0.0.1:9" }, { target: "localhost:9" }];
     const id = "11111111-1111-4111-8111-111111111111";
-    const { send, told, log } = await startNode(context, {
+    const { send, getStatus, log } = await startNode(context, {
       service: {
         routes: [{ paths: ["/"] }, { paths: ["/limited"], plugins: [{ name: "rate-limiting", config: limited }] }],
       },
@@ -291,14 +291,14 @@ for (const workers of ["1", "2"]) {
     assert.equal((await send({})).status, 503);
     // fault_tolerant is true by default: the request continues, to an upstream that is refused as well.
     assert.equal((await send({ path: "/limited" })).status, 503);
-    const refused = async () => JSON.parse((await told("/status")).body).sluice.refused_destinations;
+    const refused = async () => JSON.parse((await getStatus("/status")).body).sluice.refused_destinations;
     const hosts = async () => (await refused()).map(({ host }: { host: string }) => host).sort();
     await waitFor(async () => (await hosts()).includes("localhost"), {
       what: "the check of a target by name to be refused",
     });
     assert.deepEqual([...new Set(await hosts())], ["127.0.0.1", "169.254.1.1", "localhost"]);
     for (const { reason } of await refused()) assert.match(reason, /no entry of SLUICE_ALLOWED_UPSTREAMS allows/);
-    const health = JSON.parse((await told("/upstreams/health")).body)[id];
+    const health = JSON.parse((await getStatus("/upstreams/health")).body)[id];
     const shown = Object.values(health as Record<string, { health: string; addresses: { reason: string }[] }>);
     for (const { addresses } of shown) assert.match(addresses[0]?.reason ?? "", /SLUICE_ALLOWED_UPSTREAMS/);
     assert.equal(shown.length, 2);
@@ -319,7 +319,7 @@ for (const workers of ["1", "2"]) {
       notAfter: new Date(expires * 1000),
     });
     const before = Date.now() / 1000;
-    const { send, metrics, told, port } = await startNode(context, {
+    const { send, metrics, getStatus, port } = await startNode(context, {
       service: { routes: [{ paths: ["/up"] }] },
       certificates: [{ id: "22222222-2222-4222-8222-222222222222", cert, key, snis: [{ name: "a.test" }] }],
       settings: { SLUICE_WORKERS: workers },
@@ -354,7 +354,7 @@ for (const workers of ["1", "2"]) {
     assert.match(text, /certificate_expiry_timestamp_seconds\{.*server_name="a\.test"\} 2000000000$/m);
     const names = [...text.matchAll(/^# TYPE (\S+) /gm)].map(([, name]) => name);
     assert.equal(new Set(names).size, names.length, "no metric is listed twice");
-    assert.equal((await told("/status/live")).status, 200);
+    assert.equal((await getStatus("/status/live")).status, 200);
   });
 }
 

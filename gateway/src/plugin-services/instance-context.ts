@@ -29,7 +29,7 @@ export interface ServicesLog {
 }
 
 /** The services of a worker, from which those of each instance are made. */
-export interface NodeServices extends PluginServices {
+export interface WorkerServices extends PluginServices {
   readonly metrics: GatewayMetrics;
   readonly connect: Connect;
   readonly datagrams: OpenDatagrams;
@@ -39,12 +39,12 @@ export interface NodeServices extends PluginServices {
 export class InstanceContext implements PluginContext {
   readonly scope: PluginScope;
   readonly #plugin: string;
-  readonly #services: NodeServices;
+  readonly #services: WorkerServices;
   #log: InstanceLog | null = null;
   #timers: InstanceTimers | null = null;
   #network: InstanceNetwork | null = null;
 
-  constructor(plugin: string, scope: PluginScope, services: NodeServices) {
+  constructor(plugin: string, scope: PluginScope, services: WorkerServices) {
     this.scope = scope;
     this.#plugin = plugin;
     this.#services = services;
@@ -116,12 +116,12 @@ class InstanceLog implements PluginLog {
 
 /** Closes the connections that the instance has left open when the instance ends. */
 class InstanceNetwork implements PluginNetwork {
-  readonly #services: Pick<NodeServices, "connect" | "datagrams">;
+  readonly #services: Pick<WorkerServices, "connect" | "datagrams">;
   readonly #open = new Set<{ close(): void }>();
   #http: HttpClient | null = null;
   #hasEnded = false;
 
-  constructor(services: Pick<NodeServices, "connect" | "datagrams">) {
+  constructor(services: Pick<WorkerServices, "connect" | "datagrams">) {
     this.#services = services;
   }
 

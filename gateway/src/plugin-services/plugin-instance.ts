@@ -1,6 +1,6 @@
 /** An instance of a plugin from its start to its stop. */
 import type { PluginDefinition, PluginPhases, PluginScope } from "@sluice/plugin-sdk";
-import { InstanceContext, type NodeServices } from "./instance-context.ts";
+import { InstanceContext, type WorkerServices } from "./instance-context.ts";
 
 /** Milliseconds after which a start or stop is logged as late and no longer awaited. */
 export interface InstanceLimits {
@@ -13,7 +13,7 @@ export const instanceLimits: InstanceLimits = { start: 10_000, stop: 3000 };
 export interface PluginInstanceOptions {
   readonly config: Parameters<PluginDefinition["phases"]>[0];
   readonly scope: PluginScope;
-  readonly services: NodeServices;
+  readonly services: WorkerServices;
   readonly limits?: InstanceLimits;
 }
 

@@ -16,13 +16,13 @@ const answers: StatusRoutes = {
   },
 };
 
-interface Told {
+interface Answer {
   readonly status: number | undefined;
   readonly type: string | undefined;
   readonly text: string;
 }
 
-const cases: readonly (readonly [method: string, path: string, told: Told])[] = [
+const cases: readonly (readonly [method: string, path: string, expected: Answer])[] = [
   ["GET", "/a", { status: 200, type: "application/json; charset=utf-8", text: '{"a":1}' }],
   ["GET", "/a/", { status: 200, type: "application/json; charset=utf-8", text: '{"a":1}' }],
   ["GET", "/a?b=c", { status: 200, type: "application/json; charset=utf-8", text: '{"a":1}' }],
@@ -39,8 +39,8 @@ const cases: readonly (readonly [method: string, path: string, told: Told])[] = 
 test("the status server answers GET and HEAD on its paths, and all other requests with 404", async () => {
   const server = await startStatusServer(answers, { host: "127.0.0.1", port: 0 });
   try {
-    for (const [method, path, told] of cases) {
-      assert.deepEqual(await ask(server.address.port, method, path), told, `${method} ${path}`);
+    for (const [method, path, expected] of cases) {
+      assert.deepEqual(await ask(server.address.port, method, path), expected, `${method} ${path}`);
     }
   } finally {
     await server.close();
@@ -56,7 +56,7 @@ test("the status server does not start on an address that is in use", async () =
   }
 });
 
-function ask(port: number, method: string, path: string): Promise<Told> {
+function ask(port: number, method: string, path: string): Promise<Answer> {
   return new Promise((resolve, reject) => {
     const asked = request({ host: "127.0.0.1", port, method, path, agent: false }, async (response) => {
       const pieces = await response.setEncoding("utf8").toArray();

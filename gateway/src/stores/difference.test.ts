@@ -31,7 +31,7 @@ const tablesOf = (entities: EntityLists): Tables =>
 const readTables = (tables: Tables): Promise<EntityLists> =>
   readAll({ list: async (collection, options) => listFromTables(tables, collection, { ...options, now: 0 }) });
 
-const told = (writes: readonly Write[]): readonly string[] =>
+const summaryOf = (writes: readonly Write[]): readonly string[] =>
   writes.map((one) => {
     const of = one.op === "remove" ? Object.values(one.by)[0] : one.entity.id;
     return `${one.op} ${one.collection} ${Number(String(of).slice(-12))}`;
@@ -104,7 +104,7 @@ describe("the difference of two configurations", () => {
     ],
   ];
   for (const [does, before, after, writes] of table) {
-    test(does, () => assert.deepEqual(told(writesBetween(lists(before), lists(after), { now: 9 })), writes));
+    test(does, () => assert.deepEqual(summaryOf(writesBetween(lists(before), lists(after), { now: 9 })), writes));
   }
 
   test("keeps entities that only the store has, on request", () => {
@@ -116,7 +116,7 @@ describe("the difference of two configurations", () => {
         keep: true,
       },
     );
-    assert.deepEqual(told(writes), ["create services 3"]);
+    assert.deepEqual(summaryOf(writes), ["create services 3"]);
   });
 
   test("creates kept entities again if they refer to entities that exchange names", () => {
@@ -168,7 +168,7 @@ describe("the difference of two configurations", () => {
       consumers: [{ username: "ann" }],
       keyauth_credentials: [{ key: "k", consumer: { id: consumer?.id } }],
     });
-    assert.deepEqual(told(writesBetween(before, after, { now: 9 })), ["replace services 1"]);
+    assert.deepEqual(summaryOf(writesBetween(before, after, { now: 9 })), ["replace services 1"]);
   });
 
   test("leads from any configuration to any other through valid writes", async () => {

@@ -32,8 +32,9 @@ export class PluginLifecycle {
   }
 
   /**
-   * Stops the instances of the oldest runtimes without exchanges. A younger idle runtime leaves its instances to the
-   * one before it, so that the list is never longer than the number of runtimes with exchanges.
+   * Removes the runtimes without exchanges from the list, so that the list is never longer than the number of runtimes
+   * with exchanges. The instances that a removed runtime had to stop are stopped now if no older runtime is left, and
+   * otherwise together with those of the next older runtime.
    */
   #release(): void {
     for (let at = this.#replaced.length - 1; at >= 0; at--) {

@@ -9,7 +9,7 @@ import type { Runtime } from "../compile/runtime.ts";
 import { connectBehind } from "../outbound/connect.ts";
 import { datagramsBehind } from "../outbound/datagrams.ts";
 import type { Guard } from "../outbound/guard.ts";
-import type { NodeServices, ServicesLog } from "../plugin-services/instance-context.ts";
+import type { ServicesLog, WorkerServices } from "../plugin-services/instance-context.ts";
 import type { CreateProxy, ProxyListener, ProxyLog } from "../proxy/engine.ts";
 import type { AccessLogPlan } from "../proxy/observability/access-log/access-log.ts";
 import { combineObservers, type RequestObserver } from "../proxy/observability/observer.ts";
@@ -47,7 +47,7 @@ export interface WorkerOptions extends BalancerTools {
   /** The connection slots shared by the node; absent: this worker has all of them. */
   readonly connectionSlots?: ConnectionSlots;
   readonly log: ServicesLog;
-  readonly services: Pick<NodeServices, "counters" | "metrics" | "now">;
+  readonly services: Pick<WorkerServices, "counters" | "metrics" | "now">;
   /** Served from the start. */
   readonly snapshot?: Snapshot;
 }

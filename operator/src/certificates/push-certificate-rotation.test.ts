@@ -57,7 +57,7 @@ type Secrets = ReturnType<typeof createSecrets>;
 function operator(t: TestContext, { client }: Secrets, { leads = true } = {}) {
   const abort = new AbortController();
   const shown: PemTexts[] = [];
-  const told: string[] = [];
+  const events: string[] = [];
   const lines: string[] = [];
   const state = { now: begin, leads };
   const kept = rotatePushCertificates({
@@ -69,7 +69,7 @@ function operator(t: TestContext, { client }: Secrets, { leads = true } = {}) {
     overlap: 10 * MINUTE,
     leads: () => state.leads,
     onCertificate: (texts) => shown.push(texts),
-    recordEvent: ({ name }, { reason, message }) => told.push(`${name} ${reason} ${message}`),
+    recordEvent: ({ name }, { reason, message }) => events.push(`${name} ${reason} ${message}`),
     log: pino({}, { write: (line: string) => void lines.push(line) }),
     signal: abort.signal,
     now: () => new Date(state.now),
@@ -82,7 +82,7 @@ function operator(t: TestContext, { client }: Secrets, { leads = true } = {}) {
   return {
     state,
     shown,
-    told,
+    events,
     lines,
     async shows(count: number) {
       await waitFor(() => shown.length >= count, { what: `${count} sets of certificates` });
@@ -95,7 +95,7 @@ const countOf = (text = "") => blocksOf(text, "CERTIFICATE").length;
 
 test("nodes get their certificate and the trusted authorities, and the authority's key stays with the operator", async (t) => {
   const secrets = createSecrets();
-  const { shows, shown, told } = operator(t, secrets);
+  const { shows, shown, events } = operator(t, secrets);
   await shows(1);
   const [nodes = {}, authority = {}] = [secrets.texts("push"), secrets.texts("push-authority")];
   assert.deepEqual(Object.keys(nodes).sort(), ["ca.crt", "gateway.crt", "gateway.key"]);
@@ -106,7 +106,7 @@ test("nodes get their certificate and the trusted authorities, and the authority
   assert.ok(isValidPair({ certificate: cert, key }, ca));
   assert.ok(isValidPair({ certificate: `${nodes["gateway.crt"]}`, key: `${nodes["gateway.key"]}` }, ca));
   for (const text of Object.values(nodes)) assert.ok(!text.includes(`${authority["ca.key"]}`.trim().slice(30, 80)));
-  assert.deepEqual(told, [], "a first start records no Event");
+  assert.deepEqual(events, [], "a first start records no Event");
   const namespaces = ["push", "push-authority"].map((name) => secrets.get(name)?.metadata.namespace);
   assert.deepEqual(namespaces, ["sluice", "sluice-operator"]);
 });
@@ -131,7 +131,7 @@ test("an operator that does not lead writes no Secret and uses the leader's cert
 
 test("certificates are renewed after two thirds of their lifetime, without an Event", async (t) => {
   const secrets = createSecrets();
-  const { state, shows, shown, told } = operator(t, secrets);
+  const { state, shows, shown, events } = operator(t, secrets);
   await shows(1);
   const first = secrets.texts("push");
   state.now += 61 * DAY;
@@ -140,7 +140,7 @@ test("certificates are renewed after two thirds of their lifetime, without an Ev
     what: "the certificate of the nodes to be renewed",
   });
   assert.equal(shown[1]?.ca, shown[0]?.ca);
-  assert.deepEqual(told, []);
+  assert.deepEqual(events, []);
 });
 
 test("a new authority is trusted before it signs, and the old authority until all certificates are renewed", async (t) => {
@@ -166,7 +166,7 @@ test("a new authority is trusted before it signs, and the old authority until al
 });
 
 const garbage = { "ca.key": "x" };
-const breaks: readonly (readonly [what: string, (secrets: Secrets) => unknown, told: RegExp, trusted: number])[] = [
+const breaks: readonly (readonly [what: string, (secrets: Secrets) => unknown, events: RegExp, trusted: number])[] = [
   [
     "the nodes' Secret is deleted",
     ({ remove }) => remove("push"),
@@ -207,12 +207,12 @@ const breaks: readonly (readonly [what: string, (secrets: Secrets) => unknown, t
 for (const [what, breaking, line, trusted] of breaks)
   test(`when ${what}, the operator repairs the Secret and records an Event, and nodes and operator keep trusting each other`, async (t) => {
     const secrets = createSecrets();
-    const { shows, shown, told } = operator(t, secrets);
+    const { shows, shown, events } = operator(t, secrets);
     await shows(1);
     const before = secrets.texts("push") ?? {};
     breaking(secrets);
-    await waitFor(() => told.length > 0, { what: "the Event" });
-    assert.match(told[0] ?? "", line);
+    await waitFor(() => events.length > 0, { what: "the Event" });
+    assert.match(events[0] ?? "", line);
     const after = await waitFor(() => secrets.texts("push"), { what: "the nodes' Secret" });
     await waitFor(() => countOf(secrets.texts("push")?.["ca.crt"]) === trusted, {
       what: "the trusted authorities in the nodes' Secret",
@@ -221,7 +221,7 @@ for (const [what, breaking, line, trusted] of breaks)
     assert.ok(isValidPair({ certificate: cert, key }, `${before["ca.crt"]}`), "nodes that did not read the change");
     assert.ok(isValidPair({ certificate: `${before["gateway.crt"]}`, key: `${before["gateway.key"]}` }, ca));
     assert.ok(isValidPair({ certificate: `${after["gateway.crt"]}`, key: `${after["gateway.key"]}` }, ca));
-    assert.equal(told.length, 1);
+    assert.equal(events.length, 1);
   });
 
 test("an operator that starts without an authority creates all certificates anew", async (t) => {

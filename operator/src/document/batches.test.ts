@@ -63,7 +63,7 @@ function saying(...problems: readonly Problem[]): Partial<Resource> {
   const resource = { metadata: {} } as Resource;
   return { status: { conditions: conditionsOf(resource, problems, { programmed: true, message: "" }) } };
 }
-const told = ({ problems }: HeldBack): readonly string[] =>
+const messagesOf = ({ problems }: HeldBack): readonly string[] =>
   [...problems].map(([key, { problem }]) => `${key} ${problem.reason} ${problem.message}`);
 
 test("without a batch the cluster state is unchanged", () => {
@@ -81,7 +81,7 @@ test("until a batch is complete, a changed resource is used in its previous vers
   write("Service", "b", "2", { size: 3 });
   assert.equal(services(look()), "a=1");
   assert.deepEqual([...look().held], ["Service/default/a", "Service/default/b"]);
-  assert.deepEqual(told(look()), []);
+  assert.deepEqual(messagesOf(look()), []);
   write("Secret", "s", "2", { size: 3, completes: true });
   assert.equal(services(look()), "a=2 b=2");
   assert.equal(look().held.size, 0);
@@ -156,10 +156,10 @@ test("a batch that stays incomplete is reported only after a while", () => {
   write("Service", "b", "2", { size: 3 });
   assert.equal(look().recheckAfter, BATCH_REPORT_DELAY);
   pass(BATCH_REPORT_DELAY - 1);
-  assert.deepEqual([told(look()), look().recheckAfter], [[], 1]);
+  assert.deepEqual([messagesOf(look()), look().recheckAfter], [[], 1]);
   pass(1);
   const start = `the batch ${ONE} is incomplete (2 of 3 resources were written)`;
-  assert.deepEqual(told(look()), [
+  assert.deepEqual(messagesOf(look()), [
     `Service/default/a ${BATCH_INCOMPLETE} ${start}: the previous version of this resource is served; write the batch again`,
     `Service/default/b ${BATCH_INCOMPLETE} ${start}: this resource is not served; write the batch again`,
   ]);
@@ -171,7 +171,7 @@ test("resources of another class are held back, but their problems are not repor
   write("Service", "a", "1", {}, { spec: { class: "another" } });
   look();
   pass(BATCH_REPORT_DELAY);
-  assert.deepEqual([services(look()), told(look())], ["", []]);
+  assert.deepEqual([services(look()), messagesOf(look())], ["", []]);
 });
 
 test("after a restart during a batch, new resources stay out, and changed ones are served as they are", () => {
@@ -182,22 +182,25 @@ test("after a restart during a batch, new resources stay out, and changed ones a
   const audited = { status: { conditions: [foreign] } } as Partial<Resource>;
   write("Service", "unknown", "2", { size: 9 });
   write("Service", "new", "2", { size: 9, undo: "null" });
-  write("Service", "told", "2", { size: 9, undo: "null" }, heldBack);
-  write("Service", "toldless", "2", { size: 9 }, heldBack);
+  write("Service", "reported", "2", { size: 9, undo: "null" }, heldBack);
+  write("Service", "reported-without-undo", "2", { size: 9 }, heldBack);
   write("Service", "audited", "2", { size: 9 }, audited);
   write("Service", "changed", "2", { size: 9, undo: "{}" });
   write("Service", "known", "2", { size: 9 }, published);
   write("Service", "going", "2", { size: 9, removes: true });
   restart();
   assert.equal(services(look()), "changed=2 going=2 known=2");
-  const names = ["audited", "new", "told", "toldless", "unknown"];
+  const names = ["audited", "new", "reported", "reported-without-undo", "unknown"];
   assert.deepEqual(
     [...look().held].sort(),
     names.map((name) => `Service/default/${name}`),
   );
   pass(BATCH_REPORT_DELAY);
   assert.equal(look().problems.size, 8);
-  assert.match(told(look()).at(-1) ?? "", /the current version of this resource is served; write the batch again$/);
+  assert.match(
+    messagesOf(look()).at(-1) ?? "",
+    /the current version of this resource is served; write the batch again$/,
+  );
 });
 
 test("after a restart, a batch whose last write is seen counts as complete after a delay, although some annotations are gone", () => {
@@ -209,7 +212,7 @@ test("after a restart, a batch whose last write is seen counts as complete after
   assert.equal(look().recheckAfter, WATCH_SKEW);
   pass(WATCH_SKEW);
   assert.equal(services(look()), "a=2 b=2");
-  assert.deepEqual([told(look()), look().recheckAfter], [[], null]);
+  assert.deepEqual([messagesOf(look()), look().recheckAfter], [[], null]);
 });
 
 test("after a restart, resources that were created by a complete batch and served before are served at once", () => {

@@ -149,8 +149,8 @@ test("a closed connection of an idle node is reported, but not after the node is
   await waitFor(() => broken.length > 0, { what: "the closed connection to be reported" });
   await client.state();
   abort.abort();
-  const told = broken.length;
+  const count = broken.length;
   await node.stop();
   await assert.rejects(client.state());
-  assert.equal(broken.length, told);
+  assert.equal(broken.length, count);
 });

@@ -304,14 +304,14 @@ test("a node with the same document learns a new term at once, by an empty chang
   }
 });
 
-const outranks: readonly (readonly [what: string, state: Partial<NodeReport>, told: readonly number[]])[] = [
+const outranks: readonly (readonly [what: string, state: Partial<NodeReport>, expected: readonly number[]])[] = [
   ["a later term", { term: 9 }, [9]],
   ["a later revision of this operator's term", { term: 5, revision: 30 }, [5]],
   ["an earlier term with a higher revision", { term: 4, revision: 30 }, []],
   ["no term", { revision: 30 }, []],
 ];
-for (const [what, state, told] of outranks)
-  test(`a node that has seen ${what} ${told.length > 0 ? "causes" : "does not cause"} a higher term`, async () => {
+for (const [what, state, expected] of outranks)
+  test(`a node that has seen ${what} ${expected.length > 0 ? "causes" : "does not cause"} a higher term`, async () => {
     const node = fakeNode([]);
     const heard = new Set<number>();
     const publisher = createPublisher({
@@ -333,7 +333,7 @@ for (const [what, state, told] of outranks)
       publisher.publish(one);
       publisher.setNodes(["a"]);
       await node.looks(3);
-      assert.deepEqual([...heard], told);
+      assert.deepEqual([...heard], expected);
     } finally {
       await publisher.close();
     }

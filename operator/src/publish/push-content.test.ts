@@ -18,7 +18,7 @@ test("a change is computed once for all nodes with the same document", () => {
   assert.deepEqual(Object.keys(change.put), ["services"]);
 });
 
-test("a document is computed once until another document is requested", () => {
+test("a document that is requested repeatedly is computed once, until another document is requested", () => {
   const document = sharedDocument(one);
   assert.equal(sharedDocument(one), document);
   assert.notEqual(sharedDocument(other), document);

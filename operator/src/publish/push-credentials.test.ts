@@ -45,7 +45,7 @@ test("certificate files that change are read again, and used if they are valid",
     manager: "test",
     leads: () => true,
     renew: (tls) => renewed.push(tls),
-    recordEvent: () => assert.fail("told of a resource"),
+    recordEvent: () => assert.fail("an Event was recorded"),
     log: pino({}, { write: (line: string) => void lines.push(line) }),
     signal: abort.signal,
   });

@@ -9,7 +9,7 @@ import { createEmitter } from "../emitter.ts";
 import type { LeaderElectionHooks, StartLeaderElection } from "../leader-election/leader-election.ts";
 import { createPublishGate } from "./publish-gate.ts";
 import { createStateStore } from "./state-store.ts";
-import { operatorsOver, type Told } from "./testing-operator.ts";
+import { type OperatorStatusBody, operatorsOver } from "./testing-operator.ts";
 import { testStore } from "./testing-store.ts";
 
 const operators = await operatorsOver("publish-gate");
@@ -25,8 +25,8 @@ async function start(store: StateBackend) {
     return { term: () => term, leader: () => null, observeTerm() {}, close: async () => {} };
   };
   const operator = await operators.start({ store, startElection, interval: "1h" });
-  const { told, isReady } = operator;
-  await waitFor(async () => (await isReady()) && (await told()).hash, { what: "a document" });
+  const { status, isReady } = operator;
+  await waitFor(async () => (await isReady()) && (await status()).hash, { what: "a document" });
   return {
     ...operator,
     lead(next: number | null) {
@@ -36,7 +36,8 @@ async function start(store: StateBackend) {
   };
 }
 
-const keptBy = async (store: StateBackend) => JSON.parse((await store.manifest())?.text ?? "{}") as Partial<Told>;
+const keptBy = async (store: StateBackend) =>
+  JSON.parse((await store.manifest())?.text ?? "{}") as Partial<OperatorStatusBody>;
 
 /** The first operator leads and has saved its state. It saves later changes when it is closed. */
 async function scene() {
@@ -46,7 +47,7 @@ async function scene() {
   const store = testStore();
   const first = await start(store);
   first.lead(1);
-  await waitFor(async () => (await keptBy(store)).hash === (await first.told()).hash, {
+  await waitFor(async () => (await keptBy(store)).hash === (await first.status()).hash, {
     what: "the state to be saved",
   });
   return { store, first };
@@ -59,9 +60,9 @@ test("a route that was valid only under another leader, and is invalid now, is s
   let holds = false;
   route("/valid");
   await waitFor(() => paths().includes("/valid"), { what: "the node to serve the route" });
-  const { hash } = await first.told();
+  const { hash } = await first.status();
   route("no-slash");
-  await waitFor(async () => (await first.told()).acknowledged.length > 0, { what: "an acknowledgement" });
+  await waitFor(async () => (await first.status()).acknowledged.length > 0, { what: "an acknowledgement" });
   const second = await start({
     ...store,
     async manifest() {
@@ -73,7 +74,7 @@ test("a route that was valid only under another leader, and is invalid now, is s
     },
   });
   try {
-    assert.notEqual((await second.told()).hash, hash, "the second operator never read a valid version");
+    assert.notEqual((await second.status()).hash, hash, "the second operator never read a valid version");
     await first.close();
     assert.equal((await keptBy(store)).hash, hash);
     holds = true;
@@ -82,7 +83,7 @@ test("a route that was valid only under another leader, and is invalid now, is s
     await asked.promise;
     // The restarted node would accept any document of the second operator.
     await node.restart();
-    await waitFor(async () => (await second.told()).nodes[0]?.hash === null, {
+    await waitFor(async () => (await second.status()).nodes[0]?.hash === null, {
       what: "the second operator to see that the node is empty",
     });
     holds = false;

@@ -18,7 +18,7 @@ async function start({ interval = "50ms", hears = false } = {}) {
   const manifest = () => heard.promise.then(store.manifest);
   const operator = await operators.start({ store: { ...store, manifest }, interval });
   if (hears)
-    await waitFor(async () => (await operator.told()).nodes[0]?.hash, {
+    await waitFor(async () => (await operator.status()).nodes[0]?.hash, {
       what: "the operator to know the node's document",
     });
   heard.resolve();
@@ -35,14 +35,14 @@ test("an operator that shuts down gracefully saves the last acknowledged state",
   let hash: string | null = null;
   try {
     await waitFor(() => paths().includes("/first"), { what: "the node to serve the route" });
-    hash = (await operator.told()).hash;
+    hash = (await operator.status()).hash;
     await waitFor(() => manifest().hash === hash, { what: "the document to be saved" });
     write("route", { serviceRef: { name: "users" }, paths: ["/second"] });
     await waitFor(() => paths().includes("/second"), { what: "the node to serve the change" });
     // The node serves a document before the operator has received its acknowledgement.
     await waitFor(
       async () => {
-        const status = await operator.told();
+        const status = await operator.status();
         hash = status.hash;
         return status.nodes[0]?.hash === hash;
       },
@@ -59,7 +59,7 @@ test("the next operator saves acknowledged state that the previous one did not s
   rmSync(kept, { recursive: true });
   const operator = await start({ hears: true });
   try {
-    const isKept = async () => (await operator.told()).hash === manifest().hash;
+    const isKept = async () => (await operator.status()).hash === manifest().hash;
     await waitFor(() => isKept().catch(() => false), { what: "the document to be saved" });
     assert.equal(manifest().hash, node.snapshot?.hash);
   } finally {
@@ -80,10 +80,10 @@ test("a route that became invalid while no operator ran is served as last acknow
   let term = 0;
   try {
     await waitFor(() => paths().includes("/valid"), { what: "the node to serve the route" });
-    const told = await first.told();
-    term = told.term ?? 0;
-    await waitFor(() => manifest().hash === told.hash, { what: "the document to be saved" });
-    assert.equal(manifest().term, told.term);
+    const status = await first.status();
+    term = status.term ?? 0;
+    await waitFor(() => manifest().hash === status.hash, { what: "the document to be saved" });
+    assert.equal(manifest().term, status.term);
   } finally {
     await first.close();
   }
@@ -96,7 +96,7 @@ test("a route that became invalid while no operator ran is served as last acknow
   const second = await start();
   try {
     await waitFor(() => paths().includes("/valid"), { what: "the node to serve the last valid route" });
-    assert.ok(((await second.told()).term ?? 0) > term, "the term grows");
+    assert.ok(((await second.status()).term ?? 0) > term, "the term grows");
   } finally {
     await second.close();
   }

@@ -15,7 +15,7 @@ import { startTestNode } from "../testing-node.ts";
 const TOKEN = "token-of-the-test";
 
 /** Members of the operator's /status response. */
-export interface Told {
+export interface OperatorStatusBody {
   readonly hash: string | null;
   readonly term: number | null;
   readonly acknowledged: readonly string[];
@@ -62,7 +62,7 @@ export async function operatorsOver(name: string) {
       const operator = await startOperator({ settings: settings.value, client, pushCredentials, log, ...parts });
       const address = `http://127.0.0.1:${operator.address.port}`;
       return {
-        told: async () => (await (await fetch(`${address}/status`)).json()) as Told,
+        status: async () => (await (await fetch(`${address}/status`)).json()) as OperatorStatusBody,
         isReady: async () => (await fetch(`${address}/readyz`)).ok,
         async close() {
           await operator.close();

@@ -9,14 +9,14 @@ import { createStatusSync, missingPluginMessage } from "./status-sync.ts";
 
 test("the condition of an enabled Plugin names at most ten of the nodes that do not have its plugin", () => {
   const lacking = new Map([["words", Array.from({ length: 12 }, (_, at) => `http://n${at}`)]]);
-  const told = (kind: string, spec: object) => missingPluginMessage({ kind, spec: { ...spec } }, lacking);
+  const messageFor = (kind: string, spec: object) => missingPluginMessage({ kind, spec: { ...spec } }, lacking);
   assert.match(
-    told("Plugin", { plugin: "words" }) ?? "",
+    messageFor("Plugin", { plugin: "words" }) ?? "",
     /^Nodes without the plugin words answer requests in its scope with 503: http:\/\/n0, .*http:\/\/n9 and 2 more\. Give/,
   );
-  assert.equal(told("Plugin", { plugin: "words", enabled: false }), undefined);
-  assert.equal(told("Plugin", { plugin: "cors" }), undefined);
-  assert.equal(told("Route", { plugin: "words" }), undefined);
+  assert.equal(messageFor("Plugin", { plugin: "words", enabled: false }), undefined);
+  assert.equal(messageFor("Plugin", { plugin: "cors" }), undefined);
+  assert.equal(messageFor("Route", { plugin: "words" }), undefined);
 });
 
 const problem: Problem = { condition: "Accepted", reason: "Invalid", message: "wrong" };

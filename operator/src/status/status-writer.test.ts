@@ -25,7 +25,7 @@ interface Write {
 function scene(t: TestContext, parallel = 8) {
   t.mock.timers.enable({ apis: ["setTimeout"] });
   const writes: Write[] = [];
-  const told = { retries: 0, again: [] as string[], outcomes: [] as string[], warnings: 0 };
+  const counted = { retries: 0, again: [] as string[], outcomes: [] as string[], warnings: 0 };
   let time = 0;
   const writer = createStatusWriter({
     client: {
@@ -41,19 +41,19 @@ function scene(t: TestContext, parallel = 8) {
         }),
     },
     manager: "test",
-    log: { warn: () => told.warnings++ } as never,
+    log: { warn: () => counted.warnings++ } as never,
     onRetry(keys) {
-      told.retries++;
-      told.again.push(...keys);
+      counted.retries++;
+      counted.again.push(...keys);
     },
-    onWrite: (outcome) => told.outcomes.push(outcome),
+    onWrite: (outcome) => counted.outcomes.push(outcome),
     parallel,
     now: () => time,
   });
   return {
     writer,
     writes,
-    told,
+    counted,
     pass(milliseconds: number) {
       time += milliseconds;
       t.mock.timers.tick(milliseconds);
@@ -133,18 +133,18 @@ test("the number of concurrent writes is limited", async (t) => {
 });
 
 test("retries of failed writes are requested together, and two lines are logged", async (t) => {
-  const { want, writes, told, pass } = scene(t);
+  const { want, writes, counted, pass } = scene(t);
   for (const name of ["a", "b", "c"]) want(name, "New");
   for (const write of writes.slice(0, 3)) await write.end(new Error("the API server is away"));
-  assert.deepEqual([told.retries, told.warnings, told.outcomes], [0, 1, ["failed", "failed", "failed"]]);
+  assert.deepEqual([counted.retries, counted.warnings, counted.outcomes], [0, 1, ["failed", "failed", "failed"]]);
   pass(1000);
-  assert.deepEqual([told.retries, told.warnings], [1, 2]);
+  assert.deepEqual([counted.retries, counted.warnings], [1, 2]);
   want("a", "New");
   assert.equal(writes.length, 4);
 });
 
 test("the retry delay of a resource doubles with each failed write, and is reset by a successful write", async (t) => {
-  const { want, writes, reasons, told, pass } = scene(t);
+  const { want, writes, reasons, counted, pass } = scene(t);
   want("bad", "New");
   await writes[0]?.end(new Error("refused"));
   want("bad", "New");
@@ -156,19 +156,19 @@ test("the retry delay of a resource doubles with each failed write, and is reset
   want("bad", "New");
   want("good", "New");
   assert.deepEqual(reasons(), ["bad New", "bad New", "good New"], "other resources do not wait for it");
-  assert.equal(told.retries, 1);
+  assert.equal(counted.retries, 1);
   pass(1000);
-  assert.equal(told.retries, 2);
+  assert.equal(counted.retries, 2);
   want("bad", "New");
   await writes[3]?.end();
   want("bad", "Newer");
   await writes[4]?.end(new Error("refused"));
   pass(1000);
-  assert.equal(told.retries, 3, "the delay is the shortest again");
+  assert.equal(counted.retries, 3, "the delay is the shortest again");
 });
 
 test("retries that become due one after another are requested in batches", async (t) => {
-  const { want, writes, told, pass } = scene(t, 100);
+  const { want, writes, counted, pass } = scene(t, 100);
   const names = Array.from({ length: 50 }, (_, at) => `r${at}`);
   for (const name of names) want(name, "New");
   for (const write of writes) {
@@ -176,14 +176,14 @@ test("retries that become due one after another are requested in batches", async
     await write.end(new Error("refused"));
   }
   pass(951);
-  assert.deepEqual(told.again, ["Route/default/r0"]);
+  assert.deepEqual(counted.again, ["Route/default/r0"]);
   pass(100);
   assert.deepEqual(
-    told.again,
+    counted.again,
     names.map((name) => `Route/default/${name}`),
   );
   pass(10_000);
-  assert.equal(told.retries, 2);
+  assert.equal(counted.retries, 2);
 });
 
 test("queued writes are dropped when another operator leads", async (t) => {
@@ -195,16 +195,16 @@ test("queued writes are dropped when another operator leads", async (t) => {
 });
 
 test("closing does not wait long for an API server that does not answer", async (t) => {
-  const { want, writer, told, pass } = scene(t);
+  const { want, writer, counted, pass } = scene(t);
   want("a", "New");
   const closing = writer.close();
   pass(500);
   await closing;
-  assert.deepEqual([told.outcomes, told.warnings], [["failed"], 0]);
+  assert.deepEqual([counted.outcomes, counted.warnings], [["failed"], 0]);
 });
 
 test("closing waits for writes in progress and starts no queued write", async (t) => {
-  const { want, writer, writes, told, pass } = scene(t, 1);
+  const { want, writer, writes, counted, pass } = scene(t, 1);
   want("a", "New");
   want("b", "New");
   let closed = false;
@@ -217,5 +217,5 @@ test("closing waits for writes in progress and starts no queued write", async (t
   await closing;
   want("c", "New");
   pass(5000);
-  assert.deepEqual([writes.length, told.retries, told.warnings], [1, 0, 0]);
+  assert.deepEqual([writes.length, counted.retries, counted.warnings], [1, 0, 0]);
 });

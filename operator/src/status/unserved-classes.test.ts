@@ -10,7 +10,7 @@ function scene(t: TestContext, { speaks = true, served = ["dev"] as readonly str
   const { clusterState, put } = testClusterState();
   const state = { speaks, served, fails: 0 };
   const said: string[] = [];
-  const told: string[] = [];
+  const messages: string[] = [];
   const unserved = createUnservedClasses({
     client: {
       async setConditions({ kind, name }, conditions) {
@@ -19,7 +19,7 @@ function scene(t: TestContext, { speaks = true, served = ["dev"] as readonly str
       },
     },
     manager: "test",
-    recordEvent: (_, { message }) => told.push(message),
+    recordEvent: (_, { message }) => messages.push(message),
     clusterState: clusterState as unknown as Record<SluiceKind, ReadonlyMap<string, Resource>>,
     classes: {
       classOf: ({ spec }) => (spec?.class as string | undefined) ?? "sluice",
@@ -33,7 +33,7 @@ function scene(t: TestContext, { speaks = true, served = ["dev"] as readonly str
   return {
     state,
     said,
-    told,
+    messages,
     unserved,
     put(name: string, spec: object, conditions?: readonly Condition[]) {
       put("Route", name, { spec: { ...spec }, ...(conditions && { status: { conditions } }) });
@@ -51,16 +51,16 @@ const condition = (reason: string, observedGeneration: number): Condition => ({
 });
 
 test("a resource whose class no operator serves is reported after a while, with the served classes", async (t) => {
-  const { put, said, told } = scene(t, { served: ["dev", "edge"] });
+  const { put, said, messages } = scene(t, { served: ["dev", "edge"] });
   put("web", {});
   put("odd", { class: "odd" });
   put("ours", { class: "dev" });
-  await waitFor(() => told.length === 2, { what: "both resources to be reported" });
+  await waitFor(() => messages.length === 2, { what: "both resources to be reported" });
   assert.deepEqual(said, [
     "Route web: Accepted False ClassNotServed,Programmed False ClassNotServed",
     "Route odd: Accepted False ClassNotServed,Programmed False ClassNotServed",
   ]);
-  assert.deepEqual(told, [
+  assert.deepEqual(messages, [
     "no operator serves the class sluice, to which resources of default without spec.class belong: " +
       "set spec.class to one that is served (dev, edge)",
     "no operator serves the class odd: set spec.class to one that is served (dev, edge)",
@@ -68,11 +68,11 @@ test("a resource whose class no operator serves is reported after a while, with 
 });
 
 test("conditions for the current generation stay, and conditions for an earlier generation do not count", async (t) => {
-  const { put, said, told } = scene(t);
+  const { put, said, messages } = scene(t);
   put("current", {}, [condition("Accepted", 1)]);
   put("changed", {}, [condition("Accepted", 0)]);
   put("outdated", {}, [condition("ClassNotServed", 1)]);
-  await waitFor(() => told.length === 2, { what: "two resources to be reported" });
+  await waitFor(() => messages.length === 2, { what: "two resources to be reported" });
   assert.deepEqual(
     said.map((one) => one.split(":")[0]),
     ["Route changed", "Route outdated"],
@@ -80,21 +80,21 @@ test("conditions for the current generation stay, and conditions for an earlier 
 });
 
 test("a resource whose class becomes served is not reported, and a failed write is retried", async (t) => {
-  const { put, state, said, told, unserved } = scene(t);
+  const { put, state, said, messages, unserved } = scene(t);
   put("late", { class: "late" });
   put("odd", { class: "odd" });
   state.served = ["dev", "late"];
   state.fails = 1;
-  await waitFor(() => told.length > 0, { what: "one resource to be reported" });
+  await waitFor(() => messages.length > 0, { what: "one resource to be reported" });
   assert.deepEqual(said, ["Route odd: Accepted False ClassNotServed,Programmed False ClassNotServed"]);
   unserved.close();
 });
 
 test("an operator reports no resource until it becomes the reporting operator", async (t) => {
-  const { put, state, told, unserved } = scene(t, { speaks: false });
+  const { put, state, messages, unserved } = scene(t, { speaks: false });
   put("web", {});
-  assert.deepEqual(told, []);
+  assert.deepEqual(messages, []);
   state.speaks = true;
   unserved.checkAll();
-  await waitFor(() => told.length === 1, { what: "the resource to be reported" });
+  await waitFor(() => messages.length === 1, { what: "the resource to be reported" });
 });

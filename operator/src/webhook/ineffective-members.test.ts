@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import { ineffectiveMembers } from "./ineffective-members.ts";
 
-type Row = readonly [kind: string, spec: Readonly<Record<string, unknown>>, told: readonly string[]];
+type Row = readonly [kind: string, spec: Readonly<Record<string, unknown>>, expected: readonly string[]];
 
 const hashing = { algorithm: "consistent-hashing" };
 const table: readonly Row[] = [
@@ -34,12 +34,12 @@ const table: readonly Row[] = [
 ];
 
 describe("members without effect", () => {
-  for (const [kind, spec, told] of table)
-    test(`a ${kind} with ${JSON.stringify(spec)}: ${told.join(", ") || "none"}`, () => {
+  for (const [kind, spec, expected] of table)
+    test(`a ${kind} with ${JSON.stringify(spec)}: ${expected.join(", ") || "none"}`, () => {
       const places = ineffectiveMembers({ kind, spec }).map((sentence) => sentence.split(" has no effect")[0]);
       assert.deepEqual(
         places,
-        told.map((member) => `spec.${member}`),
+        expected.map((member) => `spec.${member}`),
       );
     });
 });

@@ -117,7 +117,7 @@ test("a missing required member of config is refused although Secrets provide ot
 
 test("a plugin that the operator does not have causes a warning, and other errors of its resource cause a refusal", () => {
   const consequence = "Until the operator has this plugin, requests in its scope are answered with 503";
-  const table: readonly (readonly [spec: object, told: Partial<AdmissionResponse>])[] = [
+  const table: readonly (readonly [spec: object, expected: Partial<AdmissionResponse>])[] = [
     [
       { plugin: "oauth2" },
       {
@@ -141,7 +141,7 @@ test("a plugin that the operator does not have causes a warning, and other error
       { allowed: false, status: { code: 422, message: "spec.enabled: expected a boolean" } },
     ],
   ];
-  for (const [spec, told] of table) assert.deepEqual(ask(resource("Plugin", spec)), { uid, ...told });
+  for (const [spec, expected] of table) assert.deepEqual(ask(resource("Plugin", spec)), { uid, ...expected });
 });
 
 test("a member without effect causes a warning, except for a refused resource", () => {

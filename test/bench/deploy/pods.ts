@@ -44,7 +44,7 @@ export async function memoryOfPods({ cluster, kubectl }: DeployStage): Promise<r
   const { stdout } = await cluster.run(process.execPath, ["--input-type=module", "--eval", peaks]);
   const peakOf: Readonly<Record<string, number>> = JSON.parse(stdout);
   const asked = new Date();
-  async function told(): Promise<readonly PodMemory[] | null> {
+  async function usageOfAll(): Promise<readonly PodMemory[] | null> {
     const summary: Summary = JSON.parse(
       await cluster.kubectl(["get", "--raw", "/api/v1/nodes/node/proxy/stats/summary"]),
     );
@@ -62,7 +62,7 @@ export async function memoryOfPods({ cluster, kubectl }: DeployStage): Promise<r
       restarts: (status.containerStatuses ?? []).reduce((sum, { restartCount }) => sum + restartCount, 0),
     }));
   }
-  return waitFor(told, { what: "the kubelet to report the usage of all pods", timeout: SUMMARY, interval: 1000 });
+  return waitFor(usageOfAll, { what: "the kubelet to report the usage of all pods", timeout: SUMMARY, interval: 1000 });
 }
 
 function mebibytes(quantity: string): number {

@@ -30,7 +30,7 @@ export async function untilServed(port: number, path: string, options: UntilOpti
     const status = await ask(port, path);
     const now = performance.now();
     if (status === 200) return now;
-    if (now > end) throw new Error(`${path} was answered ${status} for ${timeout / 1000} s`);
+    if (now > end) throw new Error(`${path} was still answered with ${status} after ${timeout / 1000} s`);
     await pause(interval);
   }
 }

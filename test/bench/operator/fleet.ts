@@ -52,8 +52,8 @@ async function untilAll(
   const end = performance.now() + timeout;
   for (;;) {
     const last = simulated.map((each) => {
-      const told = [...each.output().matchAll(/^all (.*)\n/gm)].at(-1)?.[1];
-      return told === undefined ? null : (JSON.parse(told) as All);
+      const lastLine = [...each.output().matchAll(/^all (.*)\n/gm)].at(-1)?.[1];
+      return lastLine === undefined ? null : (JSON.parse(lastLine) as All);
     });
     const [first] = last;
     if (first && first.hash !== but && last.every((each) => each?.hash === first.hash))

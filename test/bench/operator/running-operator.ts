@@ -73,11 +73,16 @@ export async function startOperatorProcess(options: OperatorProcessOptions): Pro
     process: started,
     startedAt,
     async untilAcknowledged(count, timeout = 120_000) {
-      const told = async () => {
+      const isAcknowledged = async () => {
         const { revision, acknowledged } = JSON.parse(await get("/status")) as Status;
         return revision > 0 && acknowledged.length >= count;
       };
-      await waitFor(told, { what: `${count} nodes to have the document`, timeout, interval: 50, signal: ended.signal });
+      await waitFor(isAcknowledged, {
+        what: `${count} nodes to have the document`,
+        timeout,
+        interval: 50,
+        signal: ended.signal,
+      });
     },
     async untilSettled() {
       for (let [last, quiet] = [-1, 0]; quiet < 2; ) {

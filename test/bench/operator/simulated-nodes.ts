@@ -73,7 +73,7 @@ function startNode(): Promise<PushServer> {
     listen: { host: "127.0.0.1", port: 0 },
     tls,
     maxBytes: 256 * 2 ** 20,
-    stranger: () => null,
+    authenticationFault: () => null,
     async answer(method, body) {
       if (method === "GET") return { status: 200, body: state };
       if (method === "PUT") {

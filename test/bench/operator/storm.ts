@@ -8,8 +8,8 @@ import { atShare } from "./shares.ts";
 import type { OperatorStage } from "./stage.ts";
 
 /**
- * The number of Routes that are changed in turn. The first change of each adds a path, which needs memory. All have it
- * before the growth of memory is measured, so that the growth is the operator's own.
+ * The number of Routes that are changed in turn. The first change of each adds a path, which needs memory. Every Route
+ * has this path before the growth of memory is measured, so that the growth is the operator's own.
  */
 const CHANGED = 1000;
 

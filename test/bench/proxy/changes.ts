@@ -70,9 +70,9 @@ class Push {
     });
     outgoing.end(JSON.stringify(body));
     const [answer] = (await once(outgoing, "response")) as [IncomingMessage];
-    const told = await text(answer);
-    if (answer.statusCode !== 200) throw new Error(`a push was answered ${answer.statusCode}: ${told}`);
-    this.#state = JSON.parse(told) as NodeReport;
+    const received = await text(answer);
+    if (answer.statusCode !== 200) throw new Error(`a push was answered ${answer.statusCode}: ${received}`);
+    this.#state = JSON.parse(received) as NodeReport;
   }
 
   close(): void {

@@ -75,12 +75,12 @@ export class Field {
     return inTurn(this.#contestants, this.effort.rounds);
   }
 
-  report(told: {
+  report(parts: {
     readonly title: string;
     readonly method: string;
     readonly samples: ReadonlyMap<string, readonly Sample[]>;
     readonly ratios: readonly Ratio[];
   }): BenchReport {
-    return reportOf({ ...told, notes: this.#notes });
+    return reportOf({ ...parts, notes: this.#notes });
   }
 }

@@ -24,10 +24,10 @@ export async function runH2load({ url, seconds, folder, connections, streams }: 
   const args = ["-t1", `-c${connections}`, `-m${streams}`, `-D${seconds}`, "-Hapikey: key-5", `--log-file=${log}`, url];
   const h2load = await startProcess(await tool("h2load"), args, { name: "h2load" });
   await h2load.ended();
-  const told = h2load.output();
-  const count = (word: string) => Number(new RegExp(`(\\d+) ${word}`).exec(told)?.[1] ?? Number.NaN);
+  const output = h2load.output();
+  const count = (word: string) => Number(new RegExp(`(\\d+) ${word}`).exec(output)?.[1] ?? Number.NaN);
   const [requests, succeeded] = [count("done"), count("succeeded")];
-  if (!(requests > 0) || !/h2/.test(/Application protocol: (\S+)/.exec(told)?.[1] ?? ""))
+  if (!(requests > 0) || !/h2/.test(/Application protocol: (\S+)/.exec(output)?.[1] ?? ""))
     throw new Error(`h2load reported no result for ${url} over HTTP/2:\n${h2load.tail()}`);
   // Each line: start time, status, microseconds until the end.
   const took = readFileSync(log, "utf8")

@@ -17,7 +17,7 @@ const megabytesOf = (pid: number): number =>
 interface FeedSubscription {
   readonly sockets: readonly WebSocket[];
   /** Resolves once every socket has received one more event. */
-  told(): Promise<void>;
+  allReceived(): Promise<void>;
 }
 
 const query = "subscription { userCreated { id name email posts { title } } }";
@@ -49,7 +49,7 @@ async function follow(url: string): Promise<FeedSubscription> {
   }
   return {
     sockets,
-    told: () =>
+    allReceived: () =>
       new Promise((resolve) => {
         missing = SUBSCRIPTIONS;
         done = resolve;
@@ -79,10 +79,10 @@ export async function subscriptions({ databaseUrl, effort }: Scene): Promise<Ben
     const after = megabytesOf(server.pid);
     const times: number[] = [];
     for (let round = 0; round <= effort.rounds; round++) {
-      const told = following.told();
+      const allReceived = following.allReceived();
       const began = performance.now();
       await create(url, `round${round}x${run}`);
-      await told;
+      await allReceived;
       // The first round is warm-up.
       if (round > 0) times.push(performance.now() - began);
     }

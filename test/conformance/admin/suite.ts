@@ -87,9 +87,9 @@ async function check({ ask }: AdminHolder, row: Row, kept: Map<string, string>):
   for (const [member, value] of Object.entries(matches))
     assert.match(String(Object(reply.body)[member]), value, member);
   for (const member of lacks) assert.ok(!Object.hasOwn(Object(reply.body), member), `${member} is there`);
-  const told = (reply.body as { message?: string } | undefined)?.message ?? "";
-  if (typeof message === "string") assert.equal(told, message);
-  if (message instanceof RegExp) assert.match(told, message);
+  const actual = (reply.body as { message?: string } | undefined)?.message ?? "";
+  if (typeof message === "string") assert.equal(actual, message);
+  if (message instanceof RegExp) assert.match(actual, message);
   for (const [header, value] of Object.entries(sends)) {
     if (value instanceof RegExp) assert.match(String(reply.headers[header]), value, header);
     else assert.equal(reply.headers[header], value, header);

@@ -6,7 +6,7 @@ import { certificates } from "./rows/certificates.ts";
 import { changing } from "./rows/changing.ts";
 import { conditions } from "./rows/conditions.ts";
 import { creating } from "./rows/creating.ts";
-import { credentials, entries, groups, secondConsumer } from "./rows/credentials.ts";
+import { consumerEntries, consumerGroups, credentials, secondConsumer } from "./rows/credentials.ts";
 import { foreign } from "./rows/foreign.ts";
 import { forms } from "./rows/forms.ts";
 import { information } from "./rows/information.ts";
@@ -36,9 +36,9 @@ export const tables: readonly Table[] = [
   upstreams,
   upstreamHeaders,
   credentials,
-  entries,
+  consumerEntries,
   secondConsumer,
-  groups,
+  consumerGroups,
   plugins,
   planning,
   batches,

@@ -54,7 +54,7 @@ it("two nodes that share counters admit exactly the limit, without a deadlock", 
 });
 
 it("a database that does not answer is queried by one request at a time, and reported once", async () => {
-  const told: string[] = [];
+  const warnings: string[] = [];
   let [asked, answers] = [0, false];
   const query = (): ReturnType<DatabaseQuery> => {
     asked += 1;
@@ -62,7 +62,7 @@ it("a database that does not answer is queried by one request at a time, and rep
   };
   const counters = new DatabaseCounters({
     query,
-    warn: (message) => told.push(message),
+    warn: (message) => warnings.push(message),
     patience: 50,
     tidying: 60_000,
   });
@@ -73,7 +73,7 @@ it("a database that does not answer is queried by one request at a time, and rep
   assert.ok(asked <= 2, `asked ${asked} times`);
   answers = true;
   await until(async () => (await take().catch(() => null))?.admitted === true, "the database is back");
-  assert.deepEqual(told, [
+  assert.deepEqual(warnings, [
     "requests cannot be counted for rate limits: the database cannot be reached",
     "requests are counted for rate limits again: the database is back",
   ]);

@@ -69,16 +69,16 @@ const cases: readonly (readonly [
 describe("a Redis with a certificate of a private authority", () => {
   for (const [what, members, trusts, reason] of cases) {
     it(what, async () => {
-      const told: unknown[] = [];
+      const reasons: unknown[] = [];
       const counters = new RedisCounters({
         connect: connectBehind(guard, trusts ? [redis.authority] : []),
-        warn: (_message, facts) => void told.push(facts.reason),
+        warn: (_message, facts) => void reasons.push(facts.reason),
       });
       const taken = Promise.resolve(counters.take([counter()], configWith(members)));
-      if (reason === null) assert.equal((await taken).admitted, true, String(told));
+      if (reason === null) assert.equal((await taken).admitted, true, String(reasons));
       else {
         await assert.rejects(taken);
-        assert.match(String(told[0]), reason);
+        assert.match(String(reasons[0]), reason);
       }
       await counters.close();
     });

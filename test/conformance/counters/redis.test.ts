@@ -233,12 +233,12 @@ describe("connections to Redis", () => {
   ];
   for (const [what, config] of unreachable) {
     it(`make counting fail when ${what}, with no secret in the warning`, async () => {
-      const told: [string, Facts][] = [];
-      const counters = new RedisCounters({ connect, warn: (...warning) => void told.push(warning) });
+      const logged: [string, Facts][] = [];
+      const counters = new RedisCounters({ connect, warn: (...warning) => void logged.push(warning) });
       await assert.rejects(Promise.resolve(counters.take([counter()], config())));
       await assert.rejects(Promise.resolve(counters.take([counter()], config())));
-      assert.ok(told.length <= 1, "one warning for the loss, not one for every request");
-      assert.ok(!JSON.stringify(told).includes("wrong-secret"));
+      assert.ok(logged.length <= 1, "one warning for the loss, not one for every request");
+      assert.ok(!JSON.stringify(logged).includes("wrong-secret"));
       await counters.close();
     });
   }
@@ -248,14 +248,14 @@ describe("a Redis at an address that configuration must not reach", () => {
   const hosts = ["127.0.0.1", "localhost", "0.0.0.0", "127.1", "2130706433", "0x7f.1", "::ffff:127.0.0.1"];
   for (const host of hosts) {
     it(`is not connected to as ${host}, and one warning names the setting that allows it`, async () => {
-      const told: [string, Facts][] = [];
-      const counters = new RedisCounters({ connect: connectTo(), warn: (...warning) => void told.push(warning) });
+      const logged: [string, Facts][] = [];
+      const counters = new RedisCounters({ connect: connectTo(), warn: (...warning) => void logged.push(warning) });
       await until(async () => (await connections()) === 0, "the other tests' connections are gone");
       await assert.rejects(Promise.resolve(counters.take([counter()], configWith({ host }))));
       await assert.rejects(Promise.resolve(counters.take([counter()], configWith({ host }))));
       assert.equal(await connections(), 0);
-      assert.equal(told.length, 1);
-      const [message, facts] = told[0] ?? [];
+      assert.equal(logged.length, 1);
+      const [message, facts] = logged[0] ?? [];
       assert.equal(message, "requests cannot be counted for rate limits: Redis cannot be reached");
       assert.match(String(facts?.reason), /no entry of SLUICE_ALLOWED_UPSTREAMS allows/);
       await counters.close();

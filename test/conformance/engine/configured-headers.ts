@@ -16,13 +16,13 @@ interface Asked {
   readonly headers?: Readonly<Record<string, string>>;
 }
 
-interface Told {
+interface ReceivedValues {
   readonly status: number;
   readonly headers: Readonly<Record<string, unknown>>;
   readonly body: string;
 }
 
-type Asks = (asked: Asked) => Promise<Told>;
+type Asks = (asked: Asked) => Promise<ReceivedValues>;
 
 interface Row {
   readonly says: string;

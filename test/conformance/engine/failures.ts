@@ -31,7 +31,7 @@ const UNAVAILABLE = "The upstream server is currently unavailable";
 export function failureSuite(engine: Engine): void {
   const answerOf = async (test: TestContext, options: RigOptions) => {
     const rig = await startRig(test, engine, options);
-    return { ...(await told(rig)), rig };
+    return { ...(await answerFrom(rig)), rig };
   };
 
   describe(`upstreams that fail: the ${engine.name} engine`, () => {
@@ -193,7 +193,7 @@ export function failureSuite(engine: Engine): void {
       const rig = await startRig(test, engine);
       for (const host of ["127.0.0.1", "::ffff:127.0.0.1", "localhost"]) {
         await rig.swap({ upstream: rig.port, service: { host } });
-        assert.equal((await told(rig)).status, 503);
+        assert.equal((await answerFrom(rig)).status, 503);
       }
       assert.match(JSON.stringify(rig.log), /a listener of the gateway itself/);
     });
@@ -340,7 +340,7 @@ export function failureSuite(engine: Engine): void {
 }
 
 /** Sends a request. Returns the status, and the message of a JSON response or the whole body of any other response. */
-async function told({ port }: Rig): Promise<{ readonly status: number; readonly message: unknown }> {
+async function answerFrom({ port }: Rig): Promise<{ readonly status: number; readonly message: unknown }> {
   const { status, body } = await send(port, { headers: { Accept: "application/json" } });
   return { status, message: body.startsWith("{") ? JSON.parse(body).message : body };
 }

@@ -12,7 +12,7 @@ export const upperCase: StreamingBodyFilter = {
   piece: (bytes) => Buffer.from(bytes.map((byte) => (byte >= 0x61 && byte <= 0x7a ? byte - 0x20 : byte))),
 };
 export const dropping: StreamingBodyFilter = { piece: () => Buffer.alloc(0) };
-export const framed: StreamingBodyFilter = { piece: (bytes) => bytes, end: () => Buffer.from("!") };
+export const appending: StreamingBodyFilter = { piece: (bytes) => bytes, end: () => Buffer.from("!") };
 export const failing: StreamingBodyFilter = {
   piece() {
     throw new Error("broken filter");
@@ -88,13 +88,13 @@ const rows: readonly Row[] = [
   ["replaced piece by piece", sized, [upperCase], "HELLO", undefined],
   ["replaced piece by piece in chunks", chunked, [upperCase], "HELLO", undefined],
   ["dropped", sized, [dropping], "", undefined],
-  ["dropped except for what the next filter adds", chunked, [dropping, framed], "!", undefined],
-  ["extended at the end", chunked, [framed], "hello!", undefined],
-  ["extended although they are empty", empty, [framed], "!", undefined],
+  ["dropped except for what the next filter adds", chunked, [dropping, appending], "!", undefined],
+  ["extended at the end", chunked, [appending], "hello!", undefined],
+  ["extended although they are empty", empty, [appending], "!", undefined],
   ["replaced as a whole", sized, [buffering(5)], "<hello>", "7"],
   ["replaced as a whole after chunks", chunked, [buffering(5)], "<hello>", "7"],
   ["replaced as a whole although they are empty", empty, [buffering(5)], "<>", "2"],
-  ["filtered by several plugins in order of priority", chunked, [framed, buffering(6), upperCase], "<HELLO!>", "8"],
+  ["filtered by several plugins in order of priority", chunked, [appending, buffering(6), upperCase], "<HELLO!>", "8"],
   ["filtered twice as a whole", sized, [buffering(5), buffering(7)], "<<hello>>", "9"],
   ["left unchanged with their Content-Length if they are too long", sized, [buffering(4)], "hello", "5"],
   ["left unchanged in chunks if they are too long", chunked, [buffering(4)], "hello", undefined],
@@ -130,7 +130,7 @@ const failures: readonly (readonly [
 
 const ownRows: readonly (readonly [filter: BodyFilter, status: number, body: string])[] = [
   [upperCase, 404, "GONE \u20ac"],
-  [framed, 404, "gone \u20ac!"],
+  [appending, 404, "gone \u20ac!"],
   [buffering(8), 404, "<gone \u20ac>"],
   [buffering(7), 404, "gone \u20ac"],
   [buffering(7, "refused"), 502, "An invalid response was received from the upstream server"],
@@ -179,7 +179,7 @@ export function filteredBodySuite(engine: Engine): void {
         const counting: PluginPhases = {
           responseBody: () => {
             calls++;
-            return framed;
+            return appending;
           },
         };
         for (const [method, status, length] of [

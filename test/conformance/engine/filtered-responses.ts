@@ -8,7 +8,7 @@ import type { BodyFilter, Exchange, PluginPhases } from "@sluice/plugin-sdk";
 import { pluginInstance } from "../../plugins/fake-exchange.ts";
 import { filled } from "../../plugins/filled-configs.ts";
 import { dial, receiveUntil, send, sendRaw, signal } from "./client.ts";
-import { buffering, dropping, failing, filtering, framed, sized, upperCase } from "./filtered-bodies.ts";
+import { appending, buffering, dropping, failing, filtering, sized, upperCase } from "./filtered-bodies.ts";
 import { startHttp2 } from "./http2.ts";
 import { answered, grpcHeaders, message, startHttp2Upstream } from "./http2-client.ts";
 import { type Engine, listen, portOf, startRig } from "./rig.ts";
@@ -131,7 +131,7 @@ export function filteredResponseSuite(engine: Engine): void {
     });
 
     it("end with the connection for an HTTP/1.0 client, and have no length", async (test) => {
-      const { port } = await startRig(test, engine, { upstream: sized, plugins: { cors: filtering(framed) } });
+      const { port } = await startRig(test, engine, { upstream: sized, plugins: { cors: filtering(appending) } });
       const text = await sendRaw(test, port, "GET / HTTP/1.0\r\nHost: a\r\n\r\n");
       assert.match(text, /\r\n\r\nhello!$/);
       assert.doesNotMatch(text, /content-length|transfer-encoding/i);

@@ -164,7 +164,7 @@ export function headerSuite(engine: Engine): void {
 
     it("forwards the stripped prefix in URL encoding, so that it cannot break the header", async (test) => {
       const paths = ["~/rx/[^/]+"];
-      for (const [sent, told] of [
+      for (const [sent, expected] of [
         ["/rx/%0d%0aEvil:1", "/rx/%0D%0AEvil:1"],
         ["/rx/%C4%8D%C4%8AEvil:1", "/rx/%C4%8D%C4%8AEvil:1"],
         ["/rx/a%00b", "/rx/a%00b"],
@@ -172,7 +172,7 @@ export function headerSuite(engine: Engine): void {
         ["/rx/a%20b%ff", "/rx/a%20b%FF"],
       ]) {
         const seen = await seenBy(test, { path: `${sent}/x`, rig: { route: { paths } } });
-        assert.equal(seen.headers["x-forwarded-prefix"], told);
+        assert.equal(seen.headers["x-forwarded-prefix"], expected);
         assert.equal(seen.headers.evil, undefined);
       }
     });

@@ -242,7 +242,7 @@ export function http2Suite(engine: Engine): void {
       ["GET", 204],
       ["GET", 304],
     ] as const) {
-      it(`ends a response to ${method} with status ${status} at its head`, async (test) => {
+      it(`sends only a head in response to ${method} with status ${status}`, async (test) => {
         const { session } = await startHttp2(test, engine, {
           upstream: (_incoming, response) => response.writeHead(status, { "X-A": "b" }).end(),
         });

@@ -19,7 +19,7 @@ import {
 } from "../../../gateway/src/compile/testing-entities.ts";
 import { connectBehind } from "../../../gateway/src/outbound/connect.ts";
 import { createGuard } from "../../../gateway/src/outbound/guard.ts";
-import type { NodeServices } from "../../../gateway/src/plugin-services/instance-context.ts";
+import type { WorkerServices } from "../../../gateway/src/plugin-services/instance-context.ts";
 import type { CreateProxy, ProxyListener } from "../../../gateway/src/proxy/engine.ts";
 import { defaultProxySettings, type ProxySettings } from "../../../gateway/src/proxy/settings.ts";
 import { createProbe } from "../../../gateway/src/proxy/upstream/probe.ts";
@@ -70,7 +70,7 @@ export interface Rig {
 }
 
 /** The plugins' services: only the clock, which `compile` needs; the stand-ins use no services. */
-const services = { now: Date.now } as NodeServices;
+const services = { now: Date.now } as WorkerServices;
 
 /** Starts a rig; all of it is stopped when the test ends. */
 export async function startRig(test: TestContext, engine: Engine, options: RigOptions = {}): Promise<Rig> {

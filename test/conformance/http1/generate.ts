@@ -215,7 +215,7 @@ const chunkedBody = fc
   .map(([chunks, last, end, fields, empty]) => `${chunks.join("")}${last}${end}${fields}${empty}`);
 
 /** A message's framing header and a body; they match in most cases. */
-const framed: fc.Arbitrary<readonly [string, string]> = fc.oneof(
+const framingAndBody: fc.Arbitrary<readonly [string, string]> = fc.oneof(
   { weight: 3, arbitrary: fc.constant(["", ""] as const) },
   { weight: 2, arbitrary: length.map((value) => [`Content-Length: ${value}\r\n`, "abc"] as const) },
   {
@@ -241,7 +241,7 @@ const request = fc
     fc.oneof({ weight: 2, arbitrary: plainRequestLine }, { weight: 1, arbitrary: requestLine }),
     hostLine,
     fc.array(headerLine, { maxLength: 3 }),
-    framed,
+    framingAndBody,
     lineEnd,
   )
   .map(([line, named, lines, [framing, body], empty]) => `${line}${named}${lines.join("")}${framing}${empty}${body}`);
@@ -279,7 +279,7 @@ const response = fc
   .tuple(
     fc.oneof({ weight: 2, arbitrary: fc.constant("HTTP/1.1 200 OK\r\n") }, { weight: 1, arbitrary: statusLine }),
     fc.array(headerLine, { maxLength: 3 }),
-    framed,
+    framingAndBody,
     lineEnd,
   )
   .map(([line, lines, [framing, body], empty]) => `${line}${lines.join("")}${framing}${empty}${body}`);

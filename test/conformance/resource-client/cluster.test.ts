@@ -110,7 +110,7 @@ describe("a resource client of a real API server", () => {
       );
       const [witness, stop] = [createWitness(), new AbortController()];
       client.watch("Service", witness, { namespace, signal: stop.signal });
-      await witness.sees(({ told }) => told.includes("lost"), "the refusal");
+      await witness.sees(({ reported }) => reported.includes("lost"), "the refusal");
       assert.match(witness.lostWith[0]?.message ?? "", /cannot list resource "services"/);
     });
   });
@@ -165,12 +165,12 @@ describe("a resource client of a real API server", () => {
       const file = new URL("plugins.sluice.dev.yaml", crds).pathname;
       const [witness, stop] = [createWitness(), new AbortController()];
       client.watch("Plugin", witness, { namespace, signal: stop.signal });
-      await witness.sees(({ told }) => told.length === 1, "the first list");
+      await witness.sees(({ reported }) => reported.length === 1, "the first list");
       await cluster.kubectl(["delete", "-f", file]);
       await witness.sees(({ lostWith }) => lostWith.length > 0, "the loss");
       assert.ok(witness.lostWith[0] instanceof UnknownKind, String(witness.lostWith[0]));
       await cluster.kubectl(["apply", "--server-side", "-f", file]);
-      await witness.sees(({ told }) => told.at(-1) === "replaced ", "the kind to be back");
+      await witness.sees(({ reported }) => reported.at(-1) === "replaced ", "the kind to be back");
     }));
 
   test("misses no change when the API server restarts", () =>

@@ -41,7 +41,7 @@ export function describeResourceClient(name: string, holder: () => Holder): void
     const follow = async (options: { labels?: string } = {}): Promise<Witness> => {
       const witness = createWitness();
       client.watch("Service", witness, { namespace, signal: stop.signal, ...options });
-      await witness.sees(({ told }) => told.length > 0, "the first list");
+      await witness.sees(({ reported }) => reported.length > 0, "the first list");
       return witness;
     };
     const isConflict = (reason: Conflict["reason"]) => (error: unknown) =>
@@ -103,29 +103,29 @@ export function describeResourceClient(name: string, holder: () => Holder): void
 
     test("first delivers all existing resources to a watch", async () => {
       for (const name of ["a", "b", "c"]) await put(service(name));
-      assert.deepEqual((await follow()).told, ["replaced a,b,c"]);
+      assert.deepEqual((await follow()).reported, ["replaced a,b,c"]);
     });
 
     test("delivers creations, changes and removals to a watch in order", async () => {
       const witness = await follow();
       await put(service("a"));
-      await witness.sees(({ told }) => told.length === 2, "the creation");
+      await witness.sees(({ reported }) => reported.length === 2, "the creation");
       await put(service("a", { retries: 1 }));
-      await witness.sees(({ told }) => told.length === 3, "the change");
+      await witness.sees(({ reported }) => reported.length === 3, "the change");
       assert.equal(witness.held("a")?.spec?.retries, 1);
       await client.remove(ref("a"));
-      await witness.sees(({ told }) => told.length === 4, "the removal");
-      assert.deepEqual(witness.told, ["replaced ", "changed a", "changed a", "removed a"]);
+      await witness.sees(({ reported }) => reported.length === 4, "the removal");
+      assert.deepEqual(witness.reported, ["replaced ", "changed a", "changed a", "removed a"]);
     });
 
     test("notifies a watch with labels when a resource starts and stops matching", async () => {
       const witness = await follow({ labels: "colour=blue" });
       await put(service("a"));
       await put(service("a", {}, { colour: "blue" }));
-      await witness.sees(({ told }) => told.length === 2, "the match");
+      await witness.sees(({ reported }) => reported.length === 2, "the match");
       await client.apply("Service", service("a", {}, { colour: "red" }), { manager });
-      await witness.sees(({ told }) => told.length === 3, "the end of the match");
-      assert.deepEqual(witness.told, ["replaced ", "changed a", "removed a"]);
+      await witness.sees(({ reported }) => reported.length === 3, "the end of the match");
+      assert.deepEqual(witness.reported, ["replaced ", "changed a", "removed a"]);
     });
 
     test("notifies a watch of writes by another client", async () => {
@@ -133,7 +133,7 @@ export function describeResourceClient(name: string, holder: () => Holder): void
       const other = holder().client();
       try {
         const written = await other.apply("Service", service("a"), { manager });
-        await witness.sees(({ told }) => told.length === 2, "the other client's creation");
+        await witness.sees(({ reported }) => reported.length === 2, "the other client's creation");
         assert.deepEqual(witness.held("a"), written);
         assert.deepEqual(await client.get(ref("a")), written);
       } finally {
@@ -158,7 +158,7 @@ export function describeResourceClient(name: string, holder: () => Holder): void
       await put(service("b"));
       await client.remove(ref("b"));
       await put(service("c"));
-      await witness.sees(({ told }) => told.includes("changed c"), "the change after the throws");
+      await witness.sees(({ reported }) => reported.includes("changed c"), "the change after the throws");
     });
 
     test("delivers no event after the abort", async () => {
@@ -166,13 +166,13 @@ export function describeResourceClient(name: string, holder: () => Holder): void
       const [never, once] = [createWitness(), createWitness()];
       const own = new AbortController();
       client.watch("Service", once, { namespace, signal: own.signal });
-      await once.sees(({ told }) => told.length === 1, "the first list");
+      await once.sees(({ reported }) => reported.length === 1, "the first list");
       client.watch("Service", never, { namespace, signal: own.signal });
       own.abort();
       await put(service("a"));
-      await following.sees(({ told }) => told.length === 2, "the creation");
-      assert.deepEqual(never.told, []);
-      assert.deepEqual(once.told, ["replaced "]);
+      await following.sees(({ reported }) => reported.length === 2, "the creation");
+      assert.deepEqual(never.reported, []);
+      assert.deepEqual(once.reported, ["replaced "]);
     });
 
     test("treats an apply as the manager's full set of fields: omitted fields are removed", async () => {
@@ -214,7 +214,7 @@ export function describeResourceClient(name: string, holder: () => Holder): void
       for (const result of results) if (result.status === "rejected") assert.ok(isConflict("exists")(result.reason));
     });
 
-    test("changes only the given object at the given version, on request", async () => {
+    test("with a uid and a version, changes only the object with this uid at this version", async () => {
       const first = await put(service("a"));
       const expect = {
         uid: first.metadata.uid ?? "",
@@ -308,7 +308,7 @@ export function describeResourceClient(name: string, holder: () => Holder): void
       await put(service("a"));
       const witness = await follow();
       await client.setConditions(ref("a"), [accepted], { manager: "op" });
-      await witness.sees(({ told }) => told.length === 2, "the condition");
+      await witness.sees(({ reported }) => reported.length === 2, "the condition");
       assert.equal(witness.held("a")?.status?.conditions?.[0]?.type, "Accepted");
     });
 
@@ -341,10 +341,10 @@ export function describeResourceClient(name: string, holder: () => Holder): void
       const fields = "type=kubernetes.io/tls";
       client.watch("Secret", witness, { namespace, fields, signal: stop.signal });
       try {
-        await witness.sees(({ told }) => told.length > 0, "the first list");
+        await witness.sees(({ reported }) => reported.length > 0, "the first list");
         await client.apply("Secret", secret("tls", "kubernetes.io/tls"), { manager });
-        await witness.sees(({ told }) => told.length === 2, "the Secret");
-        assert.deepEqual(witness.told, ["replaced ", "changed tls"]);
+        await witness.sees(({ reported }) => reported.length === 2, "the Secret");
+        assert.deepEqual(witness.reported, ["replaced ", "changed tls"]);
         const found = await client.list("Secret", { namespace, fields });
         assert.deepEqual(
           found.map(({ metadata, data }) => [metadata.name, data]),

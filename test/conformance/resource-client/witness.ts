@@ -4,7 +4,7 @@ import { waitFor } from "../../../tools/process/index.ts";
 
 export interface Witness extends Observer {
   /** `replaced a,b`, `changed a`, `removed a`, `lost`, in order. */
-  readonly told: string[];
+  readonly reported: string[];
   readonly lostWith: Error[];
   /** The names of the current resources, sorted. */
   names(): readonly string[];
@@ -15,32 +15,32 @@ export interface Witness extends Observer {
 
 export function createWitness(): Witness {
   const held = new Map<string, Resource>();
-  const told: string[] = [];
+  const reported: string[] = [];
   const lostWith: Error[] = [];
   const witness: Witness = {
-    told,
+    reported,
     lostWith,
     replaced(resources) {
       held.clear();
       for (const resource of resources) held.set(resource.metadata.name, resource);
-      told.push(`replaced ${[...held.keys()].sort().join(",")}`);
+      reported.push(`replaced ${[...held.keys()].sort().join(",")}`);
     },
     changed(resource) {
       held.set(resource.metadata.name, resource);
-      told.push(`changed ${resource.metadata.name}`);
+      reported.push(`changed ${resource.metadata.name}`);
     },
     removed(resource) {
       held.delete(resource.metadata.name);
-      told.push(`removed ${resource.metadata.name}`);
+      reported.push(`removed ${resource.metadata.name}`);
     },
     lost(error) {
       lostWith.push(error);
-      told.push("lost");
+      reported.push("lost");
     },
     names: () => [...held.keys()].sort(),
     held: (name) => held.get(name),
     sees: (condition, what) =>
-      waitFor(() => condition(witness), { what: `${what}; reported: ${told.join("; ")}`, timeout: 30_000 }),
+      waitFor(() => condition(witness), { what: `${what}; reported: ${reported.join("; ")}`, timeout: 30_000 }),
   };
   return witness;
 }

@@ -127,7 +127,7 @@ export function describeDatabaseSource(name: string, keep: () => Promise<Databas
 
     test("rows of a newer version are served, and requests that they protect in an unknown way are answered 503", () =>
       withNodes(["a:1"], async ([node], write) => {
-        const told = () =>
+        const loggedFaults = () =>
           [...(node?.served.at(-1)?.plugins.values() ?? [])].map(({ name, _sluice }) => [name, _sluice?.unavailable]);
         // A plugin as the admin listener of a newer version would write it.
         const keyAuth = checkEntity("plugins", { name: "key-auth" }).value ?? assert.fail();
@@ -135,13 +135,13 @@ export function describeDatabaseSource(name: string, keep: () => Promise<Databas
         const oauth2 = { ...keyAuth, id: randomUUID(), name: "oauth2", config: {} };
         const begun = await write({ op: "create", collection: "plugins", entity: newer }, create("users"));
         assert.equal(begun?.programmed, true);
-        assert.deepEqual(told(), [["key-auth", "plugin key-auth: config.identity: unknown field"]]);
+        assert.deepEqual(loggedFaults(), [["key-auth", "plugin key-auth: config.identity: unknown field"]]);
         await write({ op: "remove", collection: "plugins", by: { id: newer.id } });
         await write({ op: "create", collection: "plugins", entity: oauth2 });
-        assert.match(`${told()[0]?.[1]}`, /plugin 'oauth2' not enabled/);
+        assert.match(`${loggedFaults()[0]?.[1]}`, /plugin 'oauth2' not enabled/);
         assert.equal(node?.served.at(-1)?.services.size, 1);
         const late = await startNode("c:3");
-        assert.equal(late.state().hash, node?.state().hash, "a node that starts later reads the same");
+        assert.equal(late.state().hash, node?.state().hash, "a node that starts later serves the same document");
         await late.stop();
       }));
 

@@ -217,7 +217,7 @@ test("a document that only an internal bug rejects is answered 500 with the reas
 
 test("with mutual TLS only the operator's certificate is accepted", async () => {
   const authority = await makeAuthority();
-  const stranger = await makeAuthority();
+  const otherAuthority = await makeAuthority();
   const node = await authority.issue({ name: "sluice-gateway", sans: ["sluice-gateway"], usage: "server" });
   const tls = { cert: node.certificate, key: node.key, ca: authority.certificate, client: "sluice-operator" };
   const clients = {
@@ -228,7 +228,7 @@ test("with mutual TLS only the operator's certificate is accepted", async () => 
       usage: "server",
     }),
     "another name of the same authority": await authority.issue({ name: "x", sans: ["admin"], usage: "client" }),
-    "the operator's name of another authority": await stranger.issue({
+    "the operator's name of another authority": await otherAuthority.issue({
       name: "sluice-operator",
       sans: ["sluice-operator"],
       usage: "client",

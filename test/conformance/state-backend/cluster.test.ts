@@ -4,13 +4,13 @@ import { Conflict, createClusterStateBackend, createLeaseStore } from "@sluice/c
 import { startControlPlane } from "../../../tools/cluster/control-plane.ts";
 import { roleManifests, users } from "../../../tools/cluster/rbac.ts";
 import { waitFor } from "../../../tools/process/index.ts";
-import { ownStoreSuite } from "./suite.ts";
+import { stateBackendSuite } from "./suite.ts";
 
 const plane = await startControlPlane();
 after(() => plane.stop());
 const { kubeconfig } = plane;
 
-ownStoreSuite({
+stateBackendSuite({
   name: "cluster",
   open: (name) => createClusterStateBackend({ kubeconfig, namespace: "default", name }),
 });

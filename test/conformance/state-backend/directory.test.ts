@@ -1,9 +1,9 @@
 import { after } from "node:test";
 import { createDirectoryStateBackend } from "@sluice/crds";
 import { temporaryFolder } from "../../../tools/process/index.ts";
-import { ownStoreSuite } from "./suite.ts";
+import { stateBackendSuite } from "./suite.ts";
 
 const folder = temporaryFolder("own-store");
 after(() => folder.remove());
 
-ownStoreSuite({ name: "directory", open: (name) => createDirectoryStateBackend(folder.path, name) });
+stateBackendSuite({ name: "directory", open: (name) => createDirectoryStateBackend(folder.path, name) });

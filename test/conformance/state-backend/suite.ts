@@ -4,13 +4,13 @@ import { randomBytes } from "node:crypto";
 import { test } from "node:test";
 import { Conflict, type StateBackend } from "@sluice/crds";
 
-export interface StoreFactory {
+export interface StateBackendFactory {
   readonly name: string;
   /** A backend with this name; equal names share their state. */
   open(name: string): StateBackend;
 }
 
-export function ownStoreSuite({ name, open }: StoreFactory): void {
+export function stateBackendSuite({ name, open }: StateBackendFactory): void {
   const within = (what: string, of: string, body: (store: StateBackend) => Promise<void>) =>
     test(`${name}: ${what}`, async () => {
       const store = open(of);

@@ -17,7 +17,7 @@ import {
 import { create, remove, replace, type StoreTest } from "./suite.ts";
 
 /** An effect without its timestamps. */
-const told = ({ collection, before, after, along }: Effect) => ({
+const entitiesOf = ({ collection, before, after, along }: Effect) => ({
   collection,
   before: before && timeless(before),
   after: after && timeless(after),
@@ -136,7 +136,7 @@ export function batches(test: StoreTest): void {
     const planned = await its.write(writes, { plan: true });
     assert.deepEqual(await its.everything(), before);
     const written = await its.write(writes);
-    assert.deepEqual(planned.map(told), written.map(told));
+    assert.deepEqual(planned.map(entitiesOf), written.map(entitiesOf));
     const refused = await its.store.write([create("services", service("users"))], { plan: true });
     assert.equal(refused.fault?.kind, "primary-key");
   });

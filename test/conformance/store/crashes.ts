@@ -40,11 +40,11 @@ export function troubled(client: ResourceClient, trouble: Trouble): ResourceClie
     withMutex: (of, run) => (trouble.isOutOfTurn ? run({ othersMayHaveWritten: false }) : client.withMutex(of, run)),
     watch(kind, observer, options) {
       const late =
-        <Told extends readonly unknown[]>(tell: (...told: Told) => void) =>
-        (...told: Told): void => {
+        <Args extends readonly unknown[]>(tell: (...given: Args) => void) =>
+        (...given: Args): void => {
           const { lag } = trouble;
-          if (lag === undefined) tell(...told);
-          else setTimeout(() => tell(...told), lag);
+          if (lag === undefined) tell(...given);
+          else setTimeout(() => tell(...given), lag);
         };
       client.watch(
         kind,

@@ -9,15 +9,15 @@ import { eventsSuite } from "./suite.ts";
 describe("LISTEN and NOTIFY", () => {
   let server: Postgres;
   let link: Link;
-  let stranger: Client;
+  let otherClient: Client;
   before(async () => {
     server = await startPostgres();
     link = await openLink(server.port);
-    stranger = new Client(server.url);
-    await stranger.connect();
+    otherClient = new Client(server.url);
+    await otherClient.connect();
   });
   after(async () => {
-    await stranger?.end();
+    await otherClient?.end();
     await link?.cut();
     await server?.stop();
   });
@@ -37,7 +37,7 @@ describe("LISTEN and NOTIFY", () => {
       cut: () => link.cut(),
       freeze: () => link.freeze(),
       mend: () => link.mend(),
-      say: async (text) => void (await stranger.query("select pg_notify('sluice_user_api', $1)", [text])),
+      say: async (text) => void (await otherClient.query("select pg_notify('sluice_user_api', $1)", [text])),
     },
   });
 });

@@ -11,14 +11,14 @@ import { eventsSuite } from "./suite.ts";
 describe("Redis", () => {
   let server: Server;
   let link: Link;
-  let stranger: Redis;
+  let otherClient: Redis;
   before(async () => {
     server = await startRedis();
     link = await openLink(server.port);
-    stranger = new Redis(server.url);
+    otherClient = new Redis(server.url);
   });
   after(async () => {
-    stranger?.disconnect();
+    otherClient?.disconnect();
     await link?.cut();
     await server?.stop();
   });
@@ -35,7 +35,7 @@ describe("Redis", () => {
       cut: () => link.cut(),
       freeze: () => link.freeze(),
       mend: () => link.mend(),
-      say: async (text) => void (await stranger.publish("users", text)),
+      say: async (text) => void (await otherClient.publish("users", text)),
     },
   });
 });

@@ -63,7 +63,7 @@ export function eventsSuite({ name, open, between }: EventsSuiteOptions): void {
         warn: (_what: unknown, message?: string) => void warnings.push(message ?? ""),
       };
       const opened = await Promise.all(Array.from({ length: count }, () => open({ store, log })));
-      const told = opened.map((events) => {
+      const received = opened.map((events) => {
         const names: string[] = [];
         events.subscribe(({ name }) => names.push(name));
         ends.push(() => events.close());
@@ -75,34 +75,34 @@ export function eventsSuite({ name, open, between }: EventsSuiteOptions): void {
         store.add(created);
         opened[replica]?.publish(created);
       };
-      return { opened, told, create, warnings };
+      return { opened, received, create, warnings };
     }
 
     it("notifies every subscriber of each user once, in order", async () => {
       const count = between === undefined ? 1 : 3;
-      const { told, create } = await replicas(count);
+      const { received, create } = await replicas(count);
       const expected = ["a", "b", "c", "Zoë 🐙"];
       for (const name of expected) create(0, name);
-      await until(() => told.every(({ length }) => length >= expected.length));
+      await until(() => received.every(({ length }) => length >= expected.length));
       // A later user shows that no earlier one was delivered twice.
       create(count - 1, "last");
-      await until(() => told.every((names) => names.includes("last")));
-      for (const names of told) assert.deepEqual(names, [...expected, "last"]);
+      await until(() => received.every((names) => names.includes("last")));
+      for (const names of received) assert.deepEqual(names, [...expected, "last"]);
     });
 
     it("calls a function twice when it is subscribed twice, and no longer after its subscriptions end", async () => {
-      const { opened, create, told } = await replicas(1);
+      const { opened, create, received } = await replicas(1);
       const names: string[] = [];
       const listener = ({ name }: User) => names.push(name);
       const [first, second] = [opened[0]?.subscribe(listener), opened[0]?.subscribe(listener)];
       create(0, "a");
-      await until(() => told[0]?.length === 1);
+      await until(() => received[0]?.length === 1);
       first?.();
       create(0, "b");
-      await until(() => told[0]?.length === 2);
+      await until(() => received[0]?.length === 2);
       second?.();
       create(0, "c");
-      await until(() => told[0]?.length === 3);
+      await until(() => received[0]?.length === 3);
       assert.deepEqual(names, ["a", "a", "b"]);
     });
 
@@ -125,22 +125,22 @@ export function eventsSuite({ name, open, between }: EventsSuiteOptions): void {
       ["falls silent", async () => between.freeze()],
     ] as const) {
       it(`recovers when the connection ${outage}: writers notice nothing, and missed users are delivered afterwards`, async () => {
-        const { opened, told, create } = await replicas(2);
+        const { opened, received, create } = await replicas(2);
         create(0, "before");
-        await until(() => told.every(({ length }) => length === 1));
+        await until(() => received.every(({ length }) => length === 1));
         await begin();
         create(0, "meanwhile");
-        assert.deepEqual(told[0], ["before", "meanwhile"]);
+        assert.deepEqual(received[0], ["before", "meanwhile"]);
         await until(() => opened.every((events) => !events.health().connected));
         create(1, "from the other");
-        assert.deepEqual(told[1], ["before", "from the other"]);
+        assert.deepEqual(received[1], ["before", "from the other"]);
         await between.mend();
-        await until(() => told.every(({ length }) => length === 3));
+        await until(() => received.every(({ length }) => length === 3));
         await until(() => opened.every((events) => events.health().connected));
         create(0, "after");
-        await until(() => told.every((names) => names.at(-1) === "after"));
+        await until(() => received.every((names) => names.at(-1) === "after"));
         assert.deepEqual(
-          told.map((names) => names.toSorted()),
+          received.map((names) => names.toSorted()),
           [
             ["after", "before", "from the other", "meanwhile"],
             ["after", "before", "from the other", "meanwhile"],
@@ -171,12 +171,12 @@ export function eventsSuite({ name, open, between }: EventsSuiteOptions): void {
     });
 
     it("ignores messages of other programs", async () => {
-      const { told, create, warnings } = await replicas(2);
+      const { received, create, warnings } = await replicas(2);
       const texts = ["", "hello", "null", "[]", "{}", '{"created":{"id":1}}', `{"missedAfter":"${"x".repeat(36)}"}`];
       for (const text of texts) await between.say(text);
       create(0, "ann");
-      await until(() => told.every(({ length }) => length === 1));
-      assert.deepEqual(told, [["ann"], ["ann"]]);
+      await until(() => received.every(({ length }) => length === 1));
+      assert.deepEqual(received, [["ann"], ["ann"]]);
       // A replica delivers its own users to its subscribers before it reads the messages of others.
       await until(() => warnings.length >= texts.length * 2);
       assert.equal(warnings.length, texts.length * 2);

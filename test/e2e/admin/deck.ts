@@ -78,8 +78,8 @@ export function createDeck(admin: string, folder: string): Deck {
     const words = await succeed(args, file);
     // decK prints a target's upstream by its id if the server generated that id.
     const line = (word: string) => new RegExp(`^${word} (.+?)(?: for upstream [0-9a-f-]{36})?(?:  \\{)?$`, "gm");
-    const told = (word: string) => [...words.matchAll(line(word))].map(([, what = ""]) => what).toSorted();
-    return { created: told("creating"), updated: told("updating"), deleted: told("deleting") };
+    const changesNamed = (word: string) => [...words.matchAll(line(word))].map(([, what = ""]) => what).toSorted();
+    return { created: changesNamed("creating"), updated: changesNamed("updating"), deleted: changesNamed("deleting") };
   }
   async function succeed(args: readonly string[], file?: KongFile): Promise<string> {
     const { code, stdout, stderr } = await run(args, file);

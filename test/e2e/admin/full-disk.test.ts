@@ -17,7 +17,7 @@ interface FullStore {
   /** Settings of the admin listener for a store on the volume. */
   readonly settings: (volume: string) => Promise<Readonly<Record<string, string>>>;
   /** The reported reason; `volume` stands for the path at which the volume is mounted. */
-  readonly told: RegExp;
+  readonly expected: RegExp;
   readonly isDatabase: boolean;
 }
 
@@ -31,7 +31,8 @@ const stores: readonly FullStore[] = [
       await database.close();
       return { SLUICE_STORE: "database", SLUICE_DATABASE_DIR: folder };
     },
-    told: /^the database cannot be used at the moment: could not .*: No space left on device \(in volume\/database\): free space on the disk of the database$/,
+    expected:
+      /^the database cannot be used at the moment: could not .*: No space left on device \(in volume\/database\): free space on the disk of the database$/,
     isDatabase: true,
   },
   {
@@ -42,7 +43,8 @@ const stores: readonly FullStore[] = [
       writeFileSync(file, '_format_version: "3.0"\n');
       return { SLUICE_STORE: "file", SLUICE_FILE: file, SLUICE_FILE_WRITABLE: "true" };
     },
-    told: /^the declarative file volume\/kong\.yml cannot be written: ENOSPC: no space left on device, \w+ 'volume\/kong\.yml': free space on this disk$/,
+    expected:
+      /^the declarative file volume\/kong\.yml cannot be written: ENOSPC: no space left on device, \w+ 'volume\/kong\.yml': free space on this disk$/,
     isDatabase: false,
   },
   {
@@ -53,7 +55,8 @@ const stores: readonly FullStore[] = [
       mkdirSync(folder);
       return { SLUICE_STORE: "directory", SLUICE_DIRECTORY: folder };
     },
-    told: /^the resources cannot be read or written: ENOSPC: no space left on device, \w+ 'volume\/resources\/.*': free space on this disk$/,
+    expected:
+      /^the resources cannot be read or written: ENOSPC: no space left on device, \w+ 'volume\/resources\/.*': free space on this disk$/,
     isDatabase: false,
   },
 ];
@@ -61,7 +64,7 @@ const stores: readonly FullStore[] = [
 /** Maximum number of writes until an embedded database needs another page. */
 const MOST = 2000;
 
-for (const { name, size, settings, told, isDatabase } of stores) {
+for (const { name, size, settings, expected, isDatabase } of stores) {
   describe(`a full disk under ${name}`, () => {
     const folder = temporaryFolder("full-disk");
     const volume = join(folder.path, "volume");
@@ -90,7 +93,7 @@ for (const { name, size, settings, told, isDatabase } of stores) {
       for (let count = 1; refused.status === 201 && count < MOST; count++) refused = await write(String(count));
       assert.equal(refused.status, 500, JSON.stringify(refused.body));
       const { message, ...rest } = refused.body as { message: string };
-      assert.match(message.replaceAll(volume, "volume"), told);
+      assert.match(message.replaceAll(volume, "volume"), expected);
       assert.deepEqual(rest, isDatabase ? { code: 8, name: "database error" } : {});
       assert.equal((await admin.ask("GET", "/services/first")).status, 200);
       rmSync(ballast);

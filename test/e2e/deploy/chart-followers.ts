@@ -87,7 +87,7 @@ export async function startFollowers({ url, headers, each }: FollowersOptions): 
     async function onceConnected(): Promise<void> {
       const before = heard.at(-1);
       const here = new Set<string>();
-      const told = (payload: { data?: { userCreated: { id: string } } | null; errors?: object[] }) => {
+      const onPayload = (payload: { data?: { userCreated: { id: string } } | null; errors?: object[] }) => {
         const id = payload.data?.userCreated.id;
         if (id === undefined) return void faults.push(JSON.stringify(payload));
         if (here.size === 0) {
@@ -107,7 +107,7 @@ export async function startFollowers({ url, headers, each }: FollowersOptions): 
         heard.push(id);
       };
       const follow = kind === "socket" ? followSocket : followStream;
-      const end = await follow({ url, headers, told, signal });
+      const end = await follow({ url, headers, onPayload, signal });
       if (!signal.aborted) ends.push(end);
     }
     const over = (async () => {
@@ -202,12 +202,12 @@ interface Following {
   readonly url: string;
   readonly headers: Readonly<Record<string, string>>;
   /** Called with each result. */
-  readonly told: (payload: object) => void;
+  readonly onPayload: (payload: object) => void;
   readonly signal: AbortSignal;
 }
 
 /** Subscribes until the socket ends, and resolves to its close code and reason. Rejects when it does not open. */
-function followSocket({ url, headers, told, signal }: Following): Promise<string> {
+function followSocket({ url, headers, onPayload, signal }: Following): Promise<string> {
   const options = { protocols: ["graphql-transport-ws"], headers } as unknown as string[];
   const socket = new WebSocket(url.replace("http", "ws"), options);
   const end = () => socket.close();
@@ -226,14 +226,14 @@ function followSocket({ url, headers, told, signal }: Following): Promise<string
     socket.addEventListener("message", ({ data }) => {
       const { type, payload } = JSON.parse(data);
       if (type === "connection_ack") tell({ type: "subscribe", id: "1", payload: { query: subscription } });
-      if (type === "next") told(payload);
-      if (type === "error") told({ errors: payload });
+      if (type === "next") onPayload(payload);
+      if (type === "error") onPayload({ errors: payload });
     });
   }).finally(() => signal.removeEventListener("abort", end));
 }
 
 /** Like `followSocket`, with an event stream. */
-async function followStream({ url, headers, told, signal }: Following): Promise<string> {
+async function followStream({ url, headers, onPayload, signal }: Following): Promise<string> {
   const response = await fetch(url, {
     method: "POST",
     headers: { ...headers, "content-type": "application/json", accept: "text/event-stream" },
@@ -248,7 +248,7 @@ async function followStream({ url, headers, told, signal }: Following): Promise<
       rest = events.pop() ?? "";
       for (const event of events) {
         const data = /^data: (.+)$/m.exec(event)?.[1];
-        if (data !== undefined) told(JSON.parse(data));
+        if (data !== undefined) onPayload(JSON.parse(data));
       }
     }
     return "ended";

@@ -136,8 +136,8 @@ export function startLoad({ url, headers, every = 20, patience = 10_000 }: LoadO
       stopped = performance.now();
       await Promise.all(both);
       kept.destroy();
-      const told = failedFrom === undefined ? {} : { failedFrom };
-      return { name, statuses, failures, failed, ...told, slowest, refused, repeated, connections };
+      const failure = failedFrom === undefined ? {} : { failedFrom };
+      return { name, statuses, failures, failed, ...failure, slowest, refused, repeated, connections };
     },
   };
 }

@@ -153,8 +153,8 @@ test("the next `pulumi up`, without the violation, succeeds and marks the secret
 
 test("a Route without Plugins is reported, and refused if the pack's config makes the rule mandatory", async () => {
   shop.workspace.program = programOf({ limited: false, tag: "1" });
-  const told = await shop.preview({ policyPacks });
-  assert.match(told.stdout, /\[advisory\] +no-bare-routes[\s\S]*Route orders: no Plugin acts on it/);
+  const result = await shop.preview({ policyPacks });
+  assert.match(result.stdout, /\[advisory\] +no-bare-routes[\s\S]*Route orders: no Plugin acts on it/);
   const config = join(folder.path, "public.json");
   writeFileSync(config, JSON.stringify({ "no-bare-routes": "mandatory" }));
   await assert.rejects(

@@ -58,8 +58,8 @@ test("the operator continues with the new token of its file after the old token 
     const [, ...later] = api.asked.filter(({ status }) => status === 401);
     assert.ok(later.length <= 10, `${later.length + 1} requests with the old token`);
     // ReferenceGrants have no CRD here, so requests for them are answered 404 even with a valid token.
-    const told = ({ path, status }: Asked) => status !== undefined && !path.includes("/referencegrants?");
-    const last = api.asked.findLast(told)?.status ?? 0;
+    const isCounted = ({ path, status }: Asked) => status !== undefined && !path.includes("/referencegrants?");
+    const last = api.asked.findLast(isCounted)?.status ?? 0;
     assert.ok(last >= 200 && last < 300, `${last}`);
   } finally {
     await scene.operator.process.stop();

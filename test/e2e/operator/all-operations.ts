@@ -83,7 +83,7 @@ export async function runAllOperatorOperations(place: Place): Promise<void> {
   const good = kinds.map((kind) => `${kind}.sluice.dev/good`);
   await inPlace("wait", "--for=condition=Programmed", "--timeout=60s", ...good);
   await kubectl(["apply", "-f", "-"], list(invalid(place)));
-  const told = async () => {
+  const hasEvents = async () => {
     const names = await inPlace(
       "get",
       "events.events.k8s.io",
@@ -92,7 +92,7 @@ export async function runAllOperatorOperations(place: Place): Promise<void> {
     );
     return new Set(names.split("\n").filter((name) => name.endsWith(" invalid"))).size === kinds.length;
   };
-  await waitFor(told, { what: "an Event of each kind", timeout: 60_000, interval: 200 });
+  await waitFor(hasEvents, { what: "an Event of each kind", timeout: 60_000, interval: 200 });
   await waitFor(
     async () => {
       // Removes the conditions, as if they had never been written.

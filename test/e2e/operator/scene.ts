@@ -40,7 +40,7 @@ export interface SceneOperator {
   process: Process;
   start(env?: Env): Promise<void>;
   /** The operator's own status. */
-  status(): Promise<Told>;
+  status(): Promise<ReportedStatus>;
   /**
    * The sum of a metric's values; a label in its printed form, such as `code="429"`, selects among them. Rejects for
    * an unknown metric.
@@ -48,7 +48,7 @@ export interface SceneOperator {
   metric(name: string, label?: string): Promise<number>;
 }
 
-export interface Told {
+export interface ReportedStatus {
   readonly revision: number;
   readonly hash: string | null;
   readonly term: number | null;
@@ -140,7 +140,7 @@ export async function operatorOf(name: string, settings: Env, flags: readonly st
     async start(env) {
       operator.process = await start(env);
     },
-    status: async () => (await get(`${url}/status`)).body as Told,
+    status: async () => (await get(`${url}/status`)).body as ReportedStatus,
     async metric(name, label = "") {
       const text = (await get(`${url}/metrics`)).body as string;
       const family = name.replace(/_(count|sum|bucket)$/, "");

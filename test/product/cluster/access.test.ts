@@ -108,8 +108,8 @@ for (const user of ["operator", "admin"] as const) {
     const columns = 'jsonpath={.status.allowed}{"\\n"}';
     const said = await asUser(user, ["create", "-f", "-", "-o", columns], JSON.stringify(questions));
     const answers = said.trim().split("\n");
-    const told = own.map((row, index) => [row[0], answers[index] === "true" ? "yes" : "no", ...row.slice(2)]);
-    assert.deepEqual(told, own);
+    const actual = own.map((row, index) => [row[0], answers[index] === "true" ? "yes" : "no", ...row.slice(2)]);
+    assert.deepEqual(actual, own);
   });
 }
 

@@ -19,7 +19,7 @@ interface Operator {
   readonly listen: string;
   process: Process;
 }
-interface Told {
+interface StatusBody {
   readonly term: number | null;
   readonly leader: string | null;
   readonly nodes: readonly { readonly address: string; readonly term?: number; readonly revision?: number }[];
@@ -31,8 +31,8 @@ after(() => upstream.close());
 
 /** The latest term that each node was seen to run, as reported by the operators. */
 const terms = new Map<string, number>();
-async function told({ listen }: Operator): Promise<Told> {
-  const status = (await get(`http://${listen}/status`)).body as Told;
+async function statusOf({ listen }: Operator): Promise<StatusBody> {
+  const status = (await get(`http://${listen}/status`)).body as StatusBody;
   for (const { address, term } of status.nodes) {
     if (term === undefined) continue;
     const seen = terms.get(address) ?? 0;
@@ -45,7 +45,7 @@ async function told({ listen }: Operator): Promise<Told> {
 async function again(listen: string, address: string): Promise<number> {
   return waitFor(
     async () => {
-      const { nodes: list } = (await get(`http://${listen}/status`)).body as Told;
+      const { nodes: list } = (await get(`http://${listen}/status`)).body as StatusBody;
       const term = list.find((node) => node.address === address)?.term ?? 0;
       return term >= (terms.get(address) ?? 0) ? term : undefined;
     },
@@ -77,7 +77,7 @@ after(() => Promise.all(operators.map(({ process }) => process.stop())));
 async function roles(): Promise<{ readonly leader: Operator; readonly other: Operator; readonly term: number }> {
   return waitFor(
     async () => {
-      const all = await Promise.all(operators.map(async (operator) => ({ operator, ...(await told(operator)) })));
+      const all = await Promise.all(operators.map(async (operator) => ({ operator, ...(await statusOf(operator)) })));
       const [leading, ...more] = all.filter(({ term }) => term !== null);
       const other = all.find(({ operator }) => operator !== leading?.operator);
       if (!leading || leading.term === null || !other || more.length > 0) return undefined;
@@ -111,13 +111,13 @@ test("one of two operators leads, and the other operator follows and is ready", 
   const { leader, other, term } = await roles();
   const status = await waitFor(
     async () => {
-      const now = await told(other);
+      const now = await statusOf(other);
       return now.nodes.every((node) => node.term === term) ? now : undefined;
     },
     { what: "the other operator to have polled the nodes too" },
   );
   assert.equal(status.term, null);
-  assert.equal(status.leader, (await told(leader)).leader);
+  assert.equal(status.leader, (await statusOf(leader)).leader);
   const gauges = await Promise.all(
     [leader, other].map(async ({ listen }) => {
       const text = await (await fetch(`http://${listen}/metrics`)).text();
@@ -136,7 +136,7 @@ test("after the leader is shut down gracefully, a change takes effect within 3 s
     await isServed("/after-term", 3000 - (performance.now() - ended));
   });
   await leader.process.ended();
-  assert.equal((await told(other)).term, term + 1);
+  assert.equal((await statusOf(other)).term, term + 1);
   await suite.programmed("gwroute/after-term");
   await begin(leader);
 });
@@ -149,7 +149,7 @@ test("after the leader is killed with SIGKILL, a change takes effect within 20 s
     await add("after-kill");
     await isServed("/after-kill", 20_000 - (performance.now() - killed));
   });
-  assert.equal((await told(other)).term, term + 1);
+  assert.equal((await statusOf(other)).term, term + 1);
   await suite.programmed("gwroute/after-kill");
   await begin(leader);
 });
@@ -177,7 +177,7 @@ test("after another holder has overwritten the Lease, the leader stops, and an o
   const { term } = await roles();
   const stolen = { spec: { holderIdentity: "thief", leaseTransitions: term + 5, leaseDurationSeconds: 5 } };
   await kubectl(["patch", "lease", "sluice-operator", "--type=merge", "-p", JSON.stringify(stolen)]);
-  const leading = async () => (await Promise.all(operators.map(told))).filter((one) => one.term !== null).length;
+  const leading = async () => (await Promise.all(operators.map(statusOf))).filter((one) => one.term !== null).length;
   await waitFor(async () => (await leading()) === 0, { what: "the former leader to stop", timeout: 6000 });
   await add("after-theft");
   await isServed("/after-theft", 20_000);

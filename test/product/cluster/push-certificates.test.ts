@@ -263,8 +263,8 @@ test("a deleted authority is replaced without a restart or a failed push", async
 
 test("unknown clients are refused, and so is a node that claims to be the operator", async () => {
   const own = await textsOf("sluice-push-authority");
-  const stranger = await makeAuthority("sluice push authority");
-  const { certificate, key } = await stranger.issue({ name: "x", sans: ["sluice-operator"], usage: "client" });
+  const otherAuthority = await makeAuthority("sluice push authority");
+  const { certificate, key } = await otherAuthority.issue({ name: "x", sans: ["sluice-operator"], usage: "client" });
   for (const node of nodes) {
     assert.equal(await asked(node, pairIn(own, "operator")), 200);
     assert.notEqual(await asked(node, { cert: certificate, key }), 200);

@@ -88,11 +88,11 @@ test("the 61st request of a minute is answered 429, and the other node still ans
   assert.equal((await once(chosen.proxy2)).status, 200);
 });
 
-const doors = [
+const connections = [
   ["in the header", `ws://${chosen.proxy}/users/graphql`, { apikey: "demo-key" }],
   ["in the query", `ws://${chosen.proxy2}/users/graphql?apikey=demo-key`, {}],
 ] as const;
-for (const [index, [where, url, headers]] of doors.entries()) {
+for (const [index, [where, url, headers]] of connections.entries()) {
   test(`a subscription with the key ${where} receives the user that a mutation creates`, async () => {
     class Socket extends WebSocket {
       constructor(address: string, protocols: string[]) {

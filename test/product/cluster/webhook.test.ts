@@ -112,8 +112,8 @@ describe("kubectl apply", { concurrency: false }, () => {
       plane.kubectl(["apply", "-f", "-"], JSON.stringify(resource("Route", "new", invalid))),
       (error) => {
         assert.ok(error instanceof Error);
-        const told = error.message.slice(error.message.indexOf("admission webhook")).split("\n");
-        assert.deepEqual(told, [
+        const refusal = error.message.slice(error.message.indexOf("admission webhook")).split("\n");
+        assert.deepEqual(refusal, [
           'admission webhook "validate.sluice.dev" denied the request: spec.paths[0]: not a valid regex: /users/( (missing closing ): `/users/(`)',
           "spec.paths[1]: not a valid regex: /a[ (missing closing ]: `[`)",
         ]);

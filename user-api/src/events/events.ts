@@ -145,11 +145,11 @@ export async function openEvents({ through, open, store, log }: EventsOptions): 
       await here.close();
       const late = Promise.withResolvers<boolean>();
       const timer = setTimeout(late.resolve, CLOSE_TIMEOUT, false);
-      const told = inFlight.settled().then(() => {
+      const settled = inFlight.settled().then(() => {
         drained();
         return repair.finish();
       });
-      const inTime = await Promise.race([told.then(() => true), late.promise]);
+      const inTime = await Promise.race([settled.then(() => true), late.promise]);
       clearTimeout(timer);
       if (!inTime) log.warn({ through }, "closing before the other replicas were notified of all users");
       repair.close();

@@ -51,7 +51,7 @@ describe("the check of documents", () => {
       2,
       { query: USERS, variables: { a: [1] } },
       { query: USERS, variables: { a: [[1]] } },
-      /variables nest too deep/,
+      /variables are nested too deeply/,
     ],
   ];
   for (const [limit, maximum, within, limitExceeded, message] of cases) {
@@ -126,7 +126,7 @@ describe("the selected operation", () => {
   }
 
   for (const operationName of [undefined, null, "", "C", "__proto__", "constructor"]) {
-    it(`is undefined for two operations and the name ${JSON.stringify(operationName)}`, () => {
+    it(`does not exist for two operations and the name ${JSON.stringify(operationName)}: the document is refused`, () => {
       const refused = checkBy()({ query: TWO, operationName });
       assert.ok("errors" in refused);
       assert.equal(refused.errors[0]?.extensions.code, "GRAPHQL_VALIDATION_FAILED");
@@ -142,7 +142,7 @@ describe("the selected operation", () => {
     assert.deepEqual(operation.fields, ["User.name", "Post.title", "User.posts", "Query.users"]);
   });
 
-  it("is undefined for type definitions and for an empty document", () => {
+  it("does not exist in type definitions and in an empty document, which are refused", () => {
     for (const query of ["type A { a: Int }", "fragment F on User { id }", "", undefined]) {
       assert.ok("errors" in checkBy()({ query }), `${query}`);
     }

@@ -98,7 +98,7 @@ export function makeDocumentCheck({ schema, limits, introspection, trusted }: Do
     if (operation instanceof GraphQLError) return { errors: [operation] };
     const variables = request.variables ?? {};
     if (nestsDeeper(variables, limits.variablesDepth)) {
-      return { errors: [limitExceeded("variablesDepth", limits, "The variables nest too deep")] };
+      return { errors: [limitExceeded("variablesDepth", limits, "The variables are nested too deeply")] };
     }
     const total = operation.costOf(variables);
     if (total > limits.cost) {
@@ -130,7 +130,8 @@ function parsed(source: string, limits: Limits): DocumentNode | Refused {
     if (error instanceof GraphQLError)
       return { errors: [limitExceeded("tokens", limits, "The document has too many tokens")] };
     // The parser is recursive, and the document overflowed the stack.
-    if (error instanceof RangeError) return { errors: [limitExceeded("depth", limits, "The document nests too deep")] };
+    if (error instanceof RangeError)
+      return { errors: [limitExceeded("depth", limits, "The document is nested too deeply")] };
     throw error;
   }
 }

@@ -53,13 +53,13 @@ const withoutArguments = (text: string): string => text.replace(ARGUMENTS, "$1[r
 export function formatErrorForLog(error: unknown): Readonly<Record<string, unknown>> {
   if (!(error instanceof Error)) return { message: withoutArguments(String(error)) };
   const { type, message, stack } = pino.stdSerializers.err(error);
-  const told = members.filter((name) => name in error).map((name) => [name, Reflect.get(error, name)]);
+  const kept = members.filter((name) => name in error).map((name) => [name, Reflect.get(error, name)]);
   return {
     type,
     message: withoutArguments(message),
     stack: withoutArguments(stack),
     ...(error instanceof AggregateError ? { aggregateErrors: error.errors.map(formatErrorForLog) } : {}),
-    ...Object.fromEntries(told),
+    ...Object.fromEntries(kept),
   };
 }
 

@@ -64,7 +64,7 @@ describe("the form in which addresses are compared", () => {
     }
   });
 
-  it("is the same when it is computed from itself", () => {
+  it("is unchanged when it is normalized again", () => {
     for (const text of [...texts, "Ann@ｅｘäｍｐｌｅ．ＯＲＧ", "ann@straße.de", "x@νίκος.gr"]) {
       assert.equal(emailKey(emailKey(text)), emailKey(text), text);
     }

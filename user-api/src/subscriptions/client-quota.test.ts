@@ -111,8 +111,8 @@ describe("a client", () => {
       limit: "clientBytes",
       maximum: 50_000,
     });
-    const stranger = await acknowledged(url, { headers: fromGateway });
-    stranger.send(subscribe("1", long(30_000)));
+    const otherClient = await acknowledged(url, { headers: fromGateway });
+    otherClient.send(subscribe("1", long(30_000)));
     await following(app, 2);
     // Long ids are kept in memory too, and count.
     const refused = nextMessage(other);
@@ -190,11 +190,11 @@ describe("undeclared variables", () => {
       socket.send(JSON.stringify({ id: `${id}`, type: "subscribe", payload: { query, variables } }));
     }
     await following(app, 3);
-    const told: unknown[] = [];
-    socket.on("message", (data) => told.push(JSON.parse(String(data)).payload));
+    const received: unknown[] = [];
+    socket.on("message", (data) => received.push(JSON.parse(String(data)).payload));
     await postQuery(app, create("ann"));
-    await until(() => told.length === 3);
-    for (const payload of told) assert.deepEqual(payload, { data: { userCreated: { name: "ann", posts: [] } } });
+    await until(() => received.length === 3);
+    for (const payload of received) assert.deepEqual(payload, { data: { userCreated: { name: "ann", posts: [] } } });
     assert.equal(reads, 1);
   });
 });

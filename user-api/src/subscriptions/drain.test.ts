@@ -86,8 +86,8 @@ describe("a server that drains", () => {
       const socket = await acknowledged(url);
       socket.send(subscribe("1", FOLLOW_NAMES));
       await following(app, 1);
-      const told: unknown[] = [];
-      socket.on("message", (data) => told.push(JSON.parse(String(data)).payload));
+      const received: unknown[] = [];
+      socket.on("message", (data) => received.push(JSON.parse(String(data)).payload));
       const headers = { "content-type": "application/json" };
       const answer = fetch(http, { method: "POST", headers, body: JSON.stringify(create("ann")) }).then(
         ({ status }) => status,
@@ -98,7 +98,7 @@ describe("a server that drains", () => {
       const closing = app.close();
       if (answers) gate.resolve(true);
       assert.equal((await closed)[0], 1001);
-      assert.deepEqual(told, answers ? [{ data: { userCreated: { name: "ann" } } }] : []);
+      assert.deepEqual(received, answers ? [{ data: { userCreated: { name: "ann" } } }] : []);
       assert.equal(await answer, answers ? 200 : "cut");
       await closing;
     });

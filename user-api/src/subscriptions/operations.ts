@@ -40,7 +40,7 @@ export interface OperationsOptions {
   readonly limits: Pick<SubscriptionLimits, "clientBytes">;
 }
 
-/** The bytes that a subscriber costs in addition to its document; they bound the number of subscriptions. */
+/** The bytes that a subscriber costs in addition to its document. Both count against the client's `clientBytes`. */
 const SUBSCRIBER_BYTES = 200;
 
 /** The maximum memory of a document per token, in bytes; measured with graphql-js 16. */

@@ -132,7 +132,7 @@ export function openSocket(socket: WebSocket, options: SocketOptions): Connectio
     } catch {
       // JSON.parse accepts tens of thousands of nesting levels, for which JSON.stringify overflows the stack.
     }
-    if (text === undefined) close(4400, "Invalid ping message: payload nests too deep");
+    if (text === undefined) close(4400, "Invalid ping message: payload is nested too deeply");
     else send(text);
   }
 

@@ -112,7 +112,7 @@ for (const client of clients) {
         { query: "subscription { userCreated { id } b: userCreated { id } }" },
         "GRAPHQL_VALIDATION_FAILED",
       ],
-      ["fields nested too deep", { query: FOLLOW }, "LIMIT_EXCEEDED"],
+      ["fields that are nested too deeply", { query: FOLLOW }, "LIMIT_EXCEEDED"],
       ["too many tokens", { query: `subscription { userCreated { ${"id ".repeat(2_000)} } }` }, "LIMIT_EXCEEDED"],
       [
         "too many aliases",
@@ -127,7 +127,7 @@ for (const client of clients) {
         "BAD_USER_INPUT",
       ],
       [
-        "a variable that nests too deep",
+        "a variable that is nested too deeply",
         {
           query: "subscription ($a: Boolean!) { userCreated { id @skip(if: $a) } }",
           variables: { a: true, b: [[[[[[[[[[1]]]]]]]]]] },

@@ -12,7 +12,7 @@ interface PendingWrite {
 }
 
 /** The state of a resource as a watch delivers it. */
-interface ToldState {
+interface ObservedState {
   /** Null: no resource. */
   readonly resource: Resource | null;
   /** The last event of a removed resource; absent when the removal is known only from a list without the resource. */
@@ -31,11 +31,11 @@ export function createPendingWrites() {
   const entries = new Map<string, PendingWrite>();
 
   /** Whether the watch has caught up with the write. */
-  function isReached({ uid, version }: PendingWrite, { resource, event }: ToldState): boolean {
+  function isReached({ uid, version }: PendingWrite, { resource, event }: ObservedState): boolean {
     if (version === undefined) return resource === null || resource.metadata.uid !== uid;
-    const told = resource ?? event;
+    const observed = resource ?? event;
     // A list without the resource may be older than the write, so it does not count.
-    return told !== undefined && (versionOf(told) ?? 0n) >= version;
+    return observed !== undefined && (versionOf(observed) ?? 0n) >= version;
   }
 
   return {
@@ -47,10 +47,10 @@ export function createPendingWrites() {
      * Whether the watch's state is older than the pending write and must therefore be ignored. If not, drops the
      * pending write.
      */
-    supersedes(key: string, told: ToldState): boolean {
+    supersedes(key: string, observed: ObservedState): boolean {
       const entry = entries.get(key);
       if (!entry) return false;
-      if (!isReached(entry, told)) return true;
+      if (!isReached(entry, observed)) return true;
       entries.delete(key);
       return false;
     },

@@ -149,8 +149,8 @@ test("only a change of the spec or of the batch is reported as meaningful", () =
   services.changed(resource("a", "6", { generation: 2 }));
   services.removed(resource("b", "7"));
   assert.deepEqual(changes, [true, false, true, true, false, true]);
-  const told = changes.map((meaningful) => `Service home/a ${meaningful}`);
-  assert.deepEqual(objects, told);
+  const expected = changes.map((meaningful) => `Service home/a ${meaningful}`);
+  assert.deepEqual(objects, expected);
 });
 
 const service = (resourceVersion: string, uid = "a"): Resource => resource("a", resourceVersion, { uid });

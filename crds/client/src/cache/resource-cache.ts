@@ -141,7 +141,7 @@ export function createResourceCache<Kinds extends Kind>(options: CacheOptions<Ki
   function put(kind: Kinds, changes: ReadonlyMap<string, Resource | undefined>): void {
     const before = cached[kind];
     const selected = [...changes].map(
-      ([key, told]) => [key, told && isSelected(kind, told) ? told : undefined] as const,
+      ([key, observed]) => [key, observed && isSelected(kind, observed) ? observed : undefined] as const,
     );
     cached[kind] = before.with(selected);
     for (const [key, resource] of selected) {
@@ -165,9 +165,9 @@ export function createResourceCache<Kinds extends Kind>(options: CacheOptions<Ki
     function keep(resource: Resource): void {
       const key = resourceKey(resource);
       const known = cached[kind].get(key);
-      const told = known && isSameVersion(known, resource) ? known : resource;
-      found.set(key, told);
-      if (!ahead[kind].supersedes(key, { resource: told })) changes.set(key, told);
+      const observed = known && isSameVersion(known, resource) ? known : resource;
+      found.set(key, observed);
+      if (!ahead[kind].supersedes(key, { resource: observed })) changes.set(key, observed);
     }
 
     /** Does nothing for a kind with several watches, because these are not synchronized with each other. */
@@ -245,11 +245,11 @@ export function createResourceCache<Kinds extends Kind>(options: CacheOptions<Ki
       const version = versionOf(resource);
       if (version === undefined) return;
       const key = resourceKey(resource);
-      const told = watchedVersionOf(kind, key);
-      const isTold = removed
-        ? told?.metadata.uid !== resource.metadata.uid && !ahead[kind].has(key)
-        : told !== undefined && (versionOf(told) ?? 0n) >= version;
-      if (isTold) return;
+      const observed = watchedVersionOf(kind, key);
+      const isReported = removed
+        ? observed?.metadata.uid !== resource.metadata.uid && !ahead[kind].has(key)
+        : observed !== undefined && (versionOf(observed) ?? 0n) >= version;
+      if (isReported) return;
       ahead[kind].record(key, resource, { removed });
       put(kind, new Map([[key, removed ? undefined : resource]]));
     },

@@ -22,10 +22,10 @@ const maxNameLength = 253;
 export async function recordEvent(
   connection: ClusterConnection,
   { ref, uid }: { readonly ref: Ref; readonly uid: string | undefined },
-  told: Parameters<ResourceClient["recordEvent"]>[1],
+  content: Parameters<ResourceClient["recordEvent"]>[1],
 ): Promise<void> {
   const now = new Date();
-  const said = [uid ?? [ref.kind, ref.name], told.type, told.reason, told.message, told.reporter];
+  const said = [uid ?? [ref.kind, ref.name], content.type, content.reason, content.message, content.reporter];
   const suffix = createHash("sha256")
     .update(JSON.stringify([...said, Math.floor(now.getTime() / window)]))
     .digest("hex")
@@ -38,12 +38,12 @@ export async function recordEvent(
     kind: "Event",
     metadata: { name, namespace },
     eventTime: microTime(now),
-    type: told.type,
-    reason: told.reason,
-    action: told.reason,
-    note: told.message.length > maxNoteLength ? `${told.message.slice(0, maxNoteLength - 1)}…` : told.message,
-    reportingController: told.reporter,
-    reportingInstance: told.reporter,
+    type: content.type,
+    reason: content.reason,
+    action: content.reason,
+    note: content.message.length > maxNoteLength ? `${content.message.slice(0, maxNoteLength - 1)}…` : content.message,
+    reportingController: content.reporter,
+    reportingInstance: content.reporter,
     regarding: { apiVersion, kind, namespace, name: ref.name, uid },
   });
   if (made) return;

@@ -70,7 +70,7 @@ const names = async (client: ResourceClient) =>
 /** Watches the Services, and returns their current state by name. */
 async function following(client: ResourceClient) {
   const held = new Map<string, Resource>();
-  const told: string[] = [];
+  const reported: string[] = [];
   const stop = new AbortController();
   client.watch(
     "Service",
@@ -78,23 +78,23 @@ async function following(client: ResourceClient) {
       replaced(resources) {
         held.clear();
         for (const one of resources) held.set(one.metadata.name, one);
-        told.push("replaced");
+        reported.push("replaced");
       },
       changed: (one) => {
         held.set(one.metadata.name, one);
-        told.push(`changed ${one.metadata.name}`);
+        reported.push(`changed ${one.metadata.name}`);
       },
       removed: (one) => {
         held.delete(one.metadata.name);
-        told.push(`removed ${one.metadata.name}`);
+        reported.push(`removed ${one.metadata.name}`);
       },
-      lost: (error) => told.push(`lost ${error.message}`),
+      lost: (error) => reported.push(`lost ${error.message}`),
     },
     { signal: stop.signal },
   );
-  const until = (holds: () => boolean, what: string) => waitFor(holds, { what: `${what} (reported: ${told})` });
-  await until(() => told.length > 0, "the first answer");
-  return { held, told, until, stop };
+  const until = (holds: () => boolean, what: string) => waitFor(holds, { what: `${what} (reported: ${reported})` });
+  await until(() => reported.length > 0, "the first answer");
+  return { held, reported, until, stop };
 }
 
 test("the client reads every YAML and JSON file below the directory except hidden files", () =>
@@ -111,7 +111,7 @@ test("the client reads every YAML and JSON file below the directory except hidde
 test("the client reports edits by hand: changed, added, moved and removed files", () =>
   bench(async ({ client, write, directory }) => {
     write("a.yaml", service("a"));
-    const { held, told, until } = await following(client);
+    const { held, reported, until } = await following(client);
     write("a.yaml", service("a", "  retries: 2\n"));
     await until(() => held.get("a")?.spec?.retries === 2, "the edit");
     write("new/b.yaml", service("b"));
@@ -123,14 +123,14 @@ test("the client reports edits by hand: changed, added, moved and removed files"
     const { uid } = held.get("b")?.metadata ?? {};
     renameSync(join(directory, "new/b.yaml"), join(directory, "moved.yaml"));
     assert.equal((await client.get(ref("b")))?.metadata.uid, uid);
-    assert.ok(!told.includes("removed b"));
+    assert.ok(!reported.includes("removed b"));
   }));
 
 test("the client keeps a file's last content while the file does not parse, reports the position, and continues once the file is repaired", () =>
   bench(async ({ client, write, log }) => {
     write("a.yaml", `${service("a")}---\n${service("b")}`);
     write("c.yaml", service("c"));
-    const { held, told, until } = await following(client);
+    const { held, reported, until } = await following(client);
     const before = await client.get(ref("a"));
     write("a.yaml", `${service("a")}---\n${service("b", '  path: "open\n')}`);
     await until(() => log.some((line) => /^a\.yaml:14:9: this " is not closed/.test(line)), "the complaint");
@@ -147,7 +147,7 @@ test("the client keeps a file's last content while the file does not parse, repo
     await until(() => !held.has("b"), "the repair");
     assert.ok(log.some((line) => line.startsWith("solved: a.yaml:14:9")));
     assert.deepEqual(
-      told.filter((one) => one !== "changed a"),
+      reported.filter((one) => one !== "changed a"),
       ["replaced", "changed c", "removed b"],
     );
   }));
@@ -166,11 +166,11 @@ test("the client keeps the previous resources of a file while one of its documen
       write(at, named(text));
       const before = await waitFor(() => client.get(ref(at.slice(0, -5))), { what: at });
       write(at, named(half));
-      const isTold = async () => {
+      const isReported = async () => {
         assert.deepEqual(await client.get(ref(at.slice(0, -5))), before, at);
         return log.some((line) => line.startsWith(`${at}:`));
       };
-      await waitFor(isTold, { what: `${at} to be reported` });
+      await waitFor(isReported, { what: `${at} to be reported` });
       await assert.rejects(client.remove(ref(at.slice(0, -5))), Rejected);
       write(at, named(text).replace("retries: 1", "retries: 2"));
       const isMended = async () => (await client.get(ref(at.slice(0, -5))))?.spec?.retries === 2;
@@ -295,15 +295,15 @@ test("the client refuses an update if the file was edited after the resource was
 test("the client reports the loss of the directory, and all resources when the directory is back", () =>
   bench(async ({ client, write, directory }) => {
     write("a.yaml", service("a"));
-    const { held, told, until } = await following(client);
+    const { held, reported, until } = await following(client);
     rmSync(directory, { recursive: true });
-    await until(() => told.some((one) => /^lost ENOENT/.test(one)), "the loss");
+    await until(() => reported.some((one) => /^lost ENOENT/.test(one)), "the loss");
     await assert.rejects(client.list("Service"), /ENOENT/);
     await assert.rejects(client.apply("Service", asked("b", {}), { manager }), /ENOENT/);
     write("b.yaml", service("b"));
     await until(() => held.has("b") && !held.has("a"), "the directory's return");
     assert.deepEqual(
-      told.filter((one) => one === "replaced"),
+      reported.filter((one) => one === "replaced"),
       ["replaced", "replaced"],
     );
   }));

@@ -48,7 +48,7 @@ export function createDirectoryClient(options: DirectoryClientOptions): Resource
   const statusLock = createFileLock(join(hiddenFolder, "status-lock"));
   const writer = createDirectoryWriter({ directory, folder, withRecordLock: statusLock.run });
   const closing = new AbortController();
-  const told = new Map<string, number>();
+  const recordedAt = new Map<string, number>();
   const identity = randomUUID();
   const mutexes = new Map<string, FileLock>();
   const isTidy = new Set<FileLock>();
@@ -150,10 +150,10 @@ export function createDirectoryClient(options: DirectoryClientOptions): Resource
 
     async recordEvent(ref, { type, reason, message, reporter }) {
       const now = Date.now();
-      for (const [said, at] of told) if (now - at > eventWindow) told.delete(said);
+      for (const [said, at] of recordedAt) if (now - at > eventWindow) recordedAt.delete(said);
       const key = JSON.stringify([ref, type, reason, message, reporter]);
-      if (told.has(key)) return;
-      told.set(key, now);
+      if (recordedAt.has(key)) return;
+      recordedAt.set(key, now);
       log[type === "Warning" ? "warn" : "info"]({ ...ref, reason, reporter }, message);
     },
 

@@ -102,9 +102,15 @@ for (const [kind, spec, place, to] of cases) {
     const [fault, ...others] = translated.flatMap(({ violations }) => violations);
     assert.ok(fault);
     assert.deepEqual([others, fault.condition, fault.reason], [[], "ResolvedRefs", "RefNotPermitted"]);
-    const told = describeResourceViolation(fault);
-    assert.ok(told.startsWith(`${place}: the namespace home does not allow a ${kind} of the namespace away`), told);
-    assert.match(told, /ReferenceGrant there \(gateway\.networking\.k8s\.io\/v1beta1, whose CRD has to be installed\)/);
+    const message = describeResourceViolation(fault);
+    assert.ok(
+      message.startsWith(`${place}: the namespace home does not allow a ${kind} of the namespace away`),
+      message,
+    );
+    assert.match(
+      message,
+      /ReferenceGrant there \(gateway\.networking\.k8s\.io\/v1beta1, whose CRD has to be installed\)/,
+    );
     assert.ok(!looked.includes(`${to} home`));
     assert.ok(translated.every(({ references: refersTo = [] }) => refersTo.every((one) => one.kind !== to)));
   });

@@ -62,11 +62,11 @@ export const createdAt = ({ annotations, creationTimestamp }: Metadata): number 
  * of a batch, do not change the entity.
  */
 export function updatedAt(metadata: Metadata): number | undefined {
-  const told = annotated(metadata.annotations?.[UPDATED_AT]);
+  const recorded = annotated(metadata.annotations?.[UPDATED_AT]);
   const writes = (metadata.managedFields ?? [])
-    .filter(({ manager, subresource }) => !subresource && !(told !== undefined && manager === ADMIN))
+    .filter(({ manager, subresource }) => !subresource && !(recorded !== undefined && manager === ADMIN))
     .map(({ time }) => unixTime(time));
-  const times = [told, ...writes].filter((time) => time !== undefined);
+  const times = [recorded, ...writes].filter((time) => time !== undefined);
   return times.length > 0 ? Math.max(...times) : createdAt(metadata);
 }
 

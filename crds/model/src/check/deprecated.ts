@@ -34,8 +34,8 @@ export function replaceDeprecated(schema: SchemaNode, given: Members): ReplacedM
     if (current === null) members = withValue(members, replacedBy, value);
     else if (value !== null && !isDeepStrictEqual(value, current)) {
       // Secret values are kept out of messages.
-      const told = node?.secret ? ["", ""] : [` = ${value}`, ` = ${current}`];
-      const message = `both deprecated and new field are used but their values mismatch: ${name}${told[0]} vs ${replacedBy.join(".")}${told[1]}`;
+      const values = node?.secret ? ["", ""] : [` = ${value}`, ` = ${current}`];
+      const message = `both deprecated and new field are used but their values mismatch: ${name}${values[0]} vs ${replacedBy.join(".")}${values[1]}`;
       violations.push({ path: [name], message });
     }
   }

@@ -116,11 +116,11 @@ export function checkConfig(
 /** As in Kong, a path has one violation, that of the schema first; a path that ends in `@entity` may have several. */
 function validateConfig({ schema, check }: PluginFacts, value: unknown): readonly Violation[] {
   const violations = [...validate(schema, value)];
-  const told = new Set(violations.map(({ path }) => JSON.stringify(path)));
+  const reported = new Set(violations.map(({ path }) => JSON.stringify(path)));
   for (const violation of isRecord(value) ? runCheck(check, value) : []) {
     const place = JSON.stringify(violation.path);
-    if (told.has(place) && violation.path.at(-1) !== "@entity") continue;
-    told.add(place);
+    if (reported.has(place) && violation.path.at(-1) !== "@entity") continue;
+    reported.add(place);
     violations.push(violation);
   }
   return violations;

@@ -111,14 +111,14 @@ const isBelow = (path: Violation["path"], list: Violation["path"]): boolean =>
 
 /** One message per path, the one that Kong would find first; a record as a whole may have several. */
 function tellOnce(found: readonly Found[]): readonly Violation[] {
-  const told = new Set<string>();
+  const reported = new Set<string>();
   const violations: Violation[] = [];
   for (const { error, path } of found.toSorted((a, b) => rank(a.error) - rank(b.error))) {
     const place = JSON.stringify(path);
-    if (told.has(place) && path.at(-1) !== "@entity") continue;
+    if (reported.has(place) && path.at(-1) !== "@entity") continue;
     // A list with invalid items gets no maxItems violation: it may be short enough without the invalid items.
     if (error.keyword === "maxItems" && found.some((other) => isBelow(other.path, path))) continue;
-    told.add(place);
+    reported.add(place);
     const text = kongMessages[error.keyword];
     if (text === undefined) throw new Error(`no text for the keyword ${error.keyword}`);
     violations.push({ path, message: text((error.parentSchema ?? {}) as SchemaNode, error) });

@@ -143,11 +143,11 @@ plugins:
 ${service}`,
   );
   assert.deepEqual([faults, warnings], [[], []]);
-  const told = [...(snapshot?.plugins.values() ?? [])].map(({ config }) => {
+  const configs = [...(snapshot?.plugins.values() ?? [])].map(({ config }) => {
     const { minute, redis } = config as { minute: number; redis: { host: string; port: number } };
     return [minute, redis.host, redis.port];
   });
-  assert.deepEqual(told, [
+  assert.deepEqual(configs, [
     [7, "r.example", 6381],
     [5, "r.example", 6380],
   ]);

@@ -57,8 +57,8 @@ export function checkDocument(
   const applied = applyDocument(previous, flat.document, { database });
   const found = applied.violations?.map((violation) => ({ ...violation, path: originOf(violation.path, flat) })) ?? [];
   // An unresolved reference already has a violation; its derived id would be reported a second time.
-  const told = new Set(flat.violations.map(({ path }) => JSON.stringify(path)));
-  const violations = [...flat.violations, ...found.filter(({ path }) => !told.has(JSON.stringify(path)))];
+  const reported = new Set(flat.violations.map(({ path }) => JSON.stringify(path)));
+  const violations = [...flat.violations, ...found.filter(({ path }) => !reported.has(JSON.stringify(path)))];
   if (violations.length > 0 || applied.value === undefined) return { violations };
   const { document, origins, warnings } = flat;
   return { value: { document, origins, warnings, snapshot: applied.value } };

@@ -21,7 +21,7 @@ for (const [name, value, message] of refused) {
   test(`${name}=${value} is refused: ${message}`, () => {
     const { violations } = readSettings(declarations, { [name]: value });
     assert.deepEqual(
-      violations?.map(({ path, message: told }) => [...path, told.slice(0, message.length)]),
+      violations?.map(({ path, message: reported }) => [...path, reported.slice(0, message.length)]),
       [[name, message]],
     );
   });

@@ -24,8 +24,8 @@ for (const place of [byId, byHash]) {
           assert.deepEqual(new Map(map), plain);
           assert.equal(map.size, plain.size);
           assert.deepEqual(new Map(mapBefore), before, "the earlier map has changed");
-          const told = (list: ReturnType<typeof differences>) => new Set(list.map((one) => JSON.stringify(one)));
-          assert.deepEqual(told(differences(mapBefore, map)), told(differences(before, plain)));
+          const setOf = (list: ReturnType<typeof differences>) => new Set(list.map((one) => JSON.stringify(one)));
+          assert.deepEqual(setOf(differences(mapBefore, map)), setOf(differences(before, plain)));
         }
       }),
     );

@@ -47,7 +47,7 @@ const remove = fc.record(
 );
 
 /** The same entities in new maps, for which no index is cached. */
-const stranger = (snapshot: Snapshot): Snapshot => ({
+const withoutIndex = (snapshot: Snapshot): Snapshot => ({
   ...snapshot,
   ...(perCollection((name) => new Map<string, never>(snapshot[name] as ReadonlyMap<string, never>)) as object),
 });
@@ -58,9 +58,9 @@ test("a change has the same errors and the same result with and without a cached
       let snapshot = emptySnapshot;
       for (const change of changes) {
         const known = applyChange(snapshot, change);
-        const anew = applyChange(stranger(snapshot), change);
-        const told = (list: typeof known.violations) => (list ?? []).map(describeViolation).sort();
-        assert.deepEqual(told(known.violations), told(anew.violations));
+        const anew = applyChange(withoutIndex(snapshot), change);
+        const describeAll = (list: typeof known.violations) => (list ?? []).map(describeViolation).sort();
+        assert.deepEqual(describeAll(known.violations), describeAll(anew.violations));
         assert.equal(known.value?.hash, anew.value?.hash);
         snapshot = known.value ?? snapshot;
       }
@@ -70,7 +70,7 @@ test("a change has the same errors and the same result with and without a cached
           const ids = [...holders].map(([key, list]) => [key, new Set(list.map(({ id }) => id))] as const);
           return [new Map(ids), new Map(referrers)];
         };
-        assert.deepEqual(plain(snapshot), plain(stranger(snapshot)));
+        assert.deepEqual(plain(snapshot), plain(withoutIndex(snapshot)));
       }
     }),
     { numRuns: 200 },

@@ -1,7 +1,7 @@
 import type { PluginContext } from "../plugin.ts";
 import type { Datagrams, Destination } from "../services/network.ts";
 import { DeliveryQueue } from "./delivery-queue.ts";
-import { plainQueue } from "./queue-settings.ts";
+import { fixedQueueSettings } from "./queue-settings.ts";
 
 /** A queue of texts, each of which is sent as one datagram. The owner must call `close` when it stops. */
 export class DatagramQueue {
@@ -10,7 +10,7 @@ export class DatagramQueue {
 
   constructor(destination: Destination, context: Pick<PluginContext, "log" | "timers" | "counterMetric" | "network">) {
     this.#queue = new DeliveryQueue({
-      settings: { ...plainQueue, max_batch_size: 1 },
+      settings: { ...fixedQueueSettings, max_batch_size: 1 },
       context,
       deliver: (entries) => {
         this.#datagrams ??= context.network.datagrams(destination);

@@ -106,7 +106,7 @@ test("a batch that was not delivered is sent again after growing delays; the log
   assert.deepEqual(attempts, [["a"], ["a"], ["a"], ["a"]]);
   assert.deepEqual(
     log.map((line) => line.split(" {")[0]),
-    ["entries could not be delivered", "entries are delivered again"],
+    ["entries could not be delivered", "the delivery of entries works again"],
   );
   assert.match(log[0] ?? "", /"reason":"refused","plugin":"http-log"/);
 });

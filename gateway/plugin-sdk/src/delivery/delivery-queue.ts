@@ -147,7 +147,7 @@ export class DeliveryQueue {
         this.#recover();
         return;
       } catch (error) {
-        this.#tellFailure(error);
+        this.#logFailure(error);
       }
       if (this.#isClosing || performance.now() - started > max_retry_time * 1000) {
         this.#drop(entries.length, "undelivered");
@@ -169,7 +169,7 @@ export class DeliveryQueue {
     });
   }
 
-  #tellFailure(error: unknown): void {
+  #logFailure(error: unknown): void {
     if (this.#isFailing) return;
     this.#isFailing = true;
     this.#context.log.warn("entries could not be delivered", {
@@ -178,7 +178,8 @@ export class DeliveryQueue {
   }
 
   #recover(): void {
-    if (this.#isFailing) this.#context.log.info("entries are delivered again", { dropped: this.#droppedSinceDelivery });
+    if (this.#isFailing)
+      this.#context.log.info("the delivery of entries works again", { dropped: this.#droppedSinceDelivery });
     this.#isFailing = false;
     this.#droppedSinceDelivery = 0;
   }

@@ -68,7 +68,7 @@ export const deprecatedQueueMembers = [
  * Settings for plugins whose config has no queue: a delivery is not repeated, and entries that wait are sent together as
  * soon as the previous delivery has ended.
  */
-export const plainQueue: QueueSettings = {
+export const fixedQueueSettings: QueueSettings = {
   max_batch_size: 1000,
   max_coalescing_delay: 0,
   max_entries: 10_000,

@@ -37,7 +37,7 @@ const UNSAFE = /[\s:|@#,]/g;
 /** Replaces characters of an entity's name or id that would change the format of a line. */
 export const statsdText = (value: string): string => value.replace(UNSAFE, "_");
 
-export interface Stat {
+export interface StatsdSample {
   readonly value: number | string;
   readonly type: StatType;
   /** Null or 1: the line contains no rate. */
@@ -48,5 +48,5 @@ export interface Stat {
  * The value, type and sample rate in a line. As in Kong, a line is sent for every request, whatever the rate: the
  * server may scale the value by it.
  */
-export const statText = ({ value, type, sampleRate }: Stat): string =>
+export const statsdSampleText = ({ value, type, sampleRate }: StatsdSample): string =>
   `:${value}|${statTypes[type]}${sampleRate === null || sampleRate === 1 ? "" : `|@${sampleRate}`}`;

@@ -3,7 +3,7 @@ import type { ExchangeRequest } from "../exchange/exchange.ts";
 import { lowerCase } from "../exchange/header-name.ts";
 
 /** The name with underscores replaced by dashes. */
-export const dashed = (name: string): string => name.replaceAll("_", "-");
+export const withDashes = (name: string): string => name.replaceAll("_", "-");
 
 /**
  * All values of a header. If a name with underscores has none, those of the name with dashes are returned, as in Kong
@@ -11,5 +11,5 @@ export const dashed = (name: string): string => name.replaceAll("_", "-");
  */
 export function headerValuesOf(request: ExchangeRequest, name: string): readonly string[] {
   const values = request.headerValues(lowerCase(name));
-  return values.length > 0 || !name.includes("_") ? values : request.headerValues(lowerCase(dashed(name)));
+  return values.length > 0 || !name.includes("_") ? values : request.headerValues(lowerCase(withDashes(name)));
 }

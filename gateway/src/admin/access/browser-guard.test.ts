@@ -131,18 +131,18 @@ describeTable("a request to a listener without authentication", [
   },
 ]);
 
-const doors: BrowserPolicy = { listenHost: "gate.local", scheme: "http", hosts: [], origins: [], anyHost: false };
+const policy: BrowserPolicy = { listenHost: "gate.local", scheme: "http", hosts: [], origins: [], anyHost: false };
 const asked = { method: "POST", path: "/services", host: "gate.local:8001", origin: undefined, fetchSite: undefined };
 
 test("the browser guard accepts the name of the listen address, and refuses a missing or invalid Host", () => {
-  assert.equal(browserRefusal({ ...asked, host: "Gate.local:8001" }, doors), undefined);
-  assert.match(browserRefusal({ ...asked, host: undefined }, doors) ?? "", foreign);
-  assert.match(browserRefusal({ ...asked, host: "" }, doors) ?? "", foreign);
-  assert.match(browserRefusal({ ...asked, host: "a:b:c" }, doors) ?? "", foreign);
+  assert.equal(browserRefusal({ ...asked, host: "Gate.local:8001" }, policy), undefined);
+  assert.match(browserRefusal({ ...asked, host: undefined }, policy) ?? "", foreign);
+  assert.match(browserRefusal({ ...asked, host: "" }, policy) ?? "", foreign);
+  assert.match(browserRefusal({ ...asked, host: "a:b:c" }, policy) ?? "", foreign);
 });
 
 test("the browser guard accepts configured names, and any IP address if the listener has a public address", () => {
-  const wide = { ...doors, listenHost: "0.0.0.0" };
+  const wide = { ...policy, listenHost: "0.0.0.0" };
   assert.match(browserRefusal({ ...asked, host: "sluice-admin.gate:8001" }, wide) ?? "", foreign);
   assert.equal(
     browserRefusal({ ...asked, host: "Sluice-Admin.gate:8001" }, { ...wide, hosts: ["sluice-admin.gate"] }),
@@ -155,17 +155,17 @@ test("the browser guard accepts configured names, and any IP address if the list
 
 test("the browser guard allows writes from configured origins, and from its own origin with its own scheme", () => {
   const origin = "https://console.example";
-  assert.match(browserRefusal({ ...asked, origin }, doors) ?? "", /origin/);
+  assert.match(browserRefusal({ ...asked, origin }, policy) ?? "", /origin/);
   assert.equal(
-    browserRefusal({ ...asked, origin, fetchSite: "cross-site" }, { ...doors, origins: [origin] }),
+    browserRefusal({ ...asked, origin, fetchSite: "cross-site" }, { ...policy, origins: [origin] }),
     undefined,
   );
   assert.match(
-    browserRefusal({ ...asked, origin: "http://gate.local:8001" }, { ...doors, scheme: "https" }) ?? "",
+    browserRefusal({ ...asked, origin: "http://gate.local:8001" }, { ...policy, scheme: "https" }) ?? "",
     /origin/,
   );
   assert.equal(
-    browserRefusal({ ...asked, origin: "https://gate.local:8001" }, { ...doors, scheme: "https" }),
+    browserRefusal({ ...asked, origin: "https://gate.local:8001" }, { ...policy, scheme: "https" }),
     undefined,
   );
 });

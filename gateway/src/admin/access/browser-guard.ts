@@ -30,22 +30,22 @@ export interface BrowserPolicy {
 /** The reason for refusing the request, as a sentence; undefined when it is accepted. */
 export function browserRefusal(
   { method, path, host, origin, fetchSite }: BrowserHeaders,
-  doors: BrowserPolicy,
+  policy: BrowserPolicy,
 ): string | undefined {
   const isReading = readMethods.has(method);
-  if (!(isReading && publicPaths.has(path)) && isForeignHost(host, doors)) {
+  if (!(isReading && publicPaths.has(path)) && isForeignHost(host, policy)) {
     return `this listener answers only for its own address, not for the host '${host ?? ""}'`;
   }
-  if (isReading || (origin !== undefined && isAllowedOrigin(origin, doors.origins))) return undefined;
+  if (isReading || (origin !== undefined && isAllowedOrigin(origin, policy.origins))) return undefined;
   if (fetchSite === "cross-site") return "writes that a browser sends for another web site are refused";
-  if (origin !== undefined && !isSameOrigin(origin, host, doors))
+  if (origin !== undefined && !isSameOrigin(origin, host, policy))
     return `writes from the origin '${origin}' are refused`;
   return undefined;
 }
 
 /** Whether a page could have rebound the host name to this machine. */
-export const isForeignHost = (host: string | undefined, doors: BrowserPolicy): boolean =>
-  !doors.anyHost && !isOwnHost(host, doors);
+export const isForeignHost = (host: string | undefined, policy: BrowserPolicy): boolean =>
+  !policy.anyHost && !isOwnHost(host, policy);
 
 export const isAllowedOrigin = (origin: string, origins: readonly string[]): boolean =>
   origins.some((one) => one.toLowerCase() === origin.toLowerCase());

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import { requiredRights } from "./rights.ts";
 
-const told = (method: string, url: string): readonly string[] =>
+const rightsFor = (method: string, url: string): readonly string[] =>
   requiredRights(method, url, "home").map(
     ({ verb, group, resource, namespace = "*" }) =>
       `${verb} ${group === "" ? "core" : "ours"}/${resource} in ${namespace}`,
@@ -39,13 +39,13 @@ describe("the rights that RBAC must grant", () => {
   for (const [request, rights] of table) {
     const [method = "", url = ""] = request.split(" ");
     test(`for ${url === "" ? "a URL without a route" : request} are ${rights.join(", ") || "none"}`, () =>
-      assert.deepEqual(told(method, url), rights));
+      assert.deepEqual(rightsFor(method, url), rights));
   }
 
   for (const request of ["GET /config", "POST /config", "GET /tags", "GET /tags/:tag", "GET /whatever-comes"]) {
     const [method = "", url = ""] = request.split(" ");
     test(`for ${request} are those to list everything, including Secrets`, () => {
-      const rights = told(method, url);
+      const rights = rightsFor(method, url);
       for (const resource of ["certificates", "upstreams", "services", "routes", "consumers", "plugins"])
         assert.ok(rights.includes(`list ours/${resource} in *`), resource);
       assert.ok(rights.includes("list core/secrets in home"));
@@ -54,7 +54,7 @@ describe("the rights that RBAC must grant", () => {
 
   for (const url of ["/batch", "/whatever-comes"])
     test(`for POST ${url} are those to write everything, including Secrets`, () => {
-      const rights = told("POST", url);
+      const rights = rightsFor("POST", url);
       assert.ok(rights.includes("delete ours/services in *"));
       assert.ok(rights.includes("create core/secrets in home"));
     });

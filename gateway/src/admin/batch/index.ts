@@ -41,8 +41,8 @@ async function answer(
     parseBooleanOption("force", query.get("force")),
   ];
   const workOut = (taken: ReadonlySet<string>) => prepareAll(store, items, taken);
-  const told = (error: HttpError, { item }: BatchStep) => withWriteIndex(error, items, item);
-  const { effects, programmed } = await performWrites(store, workOut, { plan, force, told });
+  const mapError = (error: HttpError, { item }: BatchStep) => withWriteIndex(error, items, item);
+  const { effects, programmed } = await performWrites(store, workOut, { plan, force, mapError });
   const warned = await warnings(effects.flat());
   if (plan) {
     return { status: 200, headers: warned, body: { dry_run: true, ...(await planOfWrites(store, effects.flat())) } };

@@ -158,14 +158,14 @@ describe("a document for a read-only file", () => {
       "?flatten_errors=1",
     );
     assert.equal(status, 400);
-    const { flattened_errors: told, ...rest } = body as { flattened_errors: { entity_type: string }[] };
+    const { flattened_errors: flattened, ...rest } = body as { flattened_errors: { entity_type: string }[] };
     assert.deepEqual(rest, {
       code: 14,
       name: "invalid declarative configuration",
       message: 'declarative config is invalid: {nothing="unknown field"}',
       fields: { nothing: "unknown field" },
     });
-    const by = Object.fromEntries(told.map((one) => [one.entity_type, one]));
+    const by = Object.fromEntries(flattened.map((one) => [one.entity_type, one]));
     assert.deepEqual(Object.keys(by).sort(), ["plugin", "route", "service"]);
     assert.partialDeepStrictEqual(by.service, {
       entity_id: id,

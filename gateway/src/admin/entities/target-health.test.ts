@@ -70,11 +70,11 @@ async function withNodes(
 const params = { entity: "u" };
 const healthy = { health: "HEALTHY", addresses: [{ ip: "10.0.0.1", port: 80, health: "HEALTHY" }] };
 const unhealthy = { health: "UNHEALTHY", addresses: [] };
-const told = (first: object, second: object) => ({ [upstream.id]: { [one.id]: first, [two.id]: second } });
+const reportOf = (first: object, second: object) => ({ [upstream.id]: { [one.id]: first, [two.id]: second } });
 
 describe("the health of a target", () => {
   test("is UNHEALTHY if a single node reports that", () =>
-    withNodes([told(healthy, healthy), told(healthy, unhealthy)], async (nodes) => {
+    withNodes([reportOf(healthy, healthy), reportOf(healthy, unhealthy)], async (nodes) => {
       const options = { store: await filled(), fleet: { nodes: async () => nodes }, node: "n" };
       const { body } = await ask(options, "GET", "/upstreams/:entity/health", { params });
       const data = (body as { data: (Target & { health: string; data: object })[] }).data;

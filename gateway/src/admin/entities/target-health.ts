@@ -64,8 +64,8 @@ async function answerHealth(
   received: AdminRequest,
 ): Promise<AdminResponse> {
   const { upstream, targets, next } = await targetsOf(store, received);
-  const told = await askNodes(await fleet.nodes());
-  const of = (target: Target) => told.flatMap((body) => body[upstream.id]?.[target.id] ?? []);
+  const reports = await askNodes(await fleet.nodes());
+  const of = (target: Target) => reports.flatMap((body) => body[upstream.id]?.[target.id] ?? []);
   if (received.query.get("balancer_health") === "1") {
     const each = targets.map((target) => worstOf(of(target)));
     const health = ["HEALTHY", "UNHEALTHY", "DNS_ERROR"].find((word) => each.includes(word)) ?? "HEALTHCHECKS_OFF";
@@ -79,8 +79,8 @@ async function answerHealth(
   return { status: 200, body: { data, ...next, node_id: node } };
 }
 
-const worstOf = (told: readonly TargetHealth[]): string | undefined =>
-  WORST_FIRST.find((word) => told.some(({ health }) => health === word));
+const worstOf = (reports: readonly TargetHealth[]): string | undefined =>
+  WORST_FIRST.find((word) => reports.some(({ health }) => health === word));
 
 const TIMEOUT = 2000;
 

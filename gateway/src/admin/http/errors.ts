@@ -85,7 +85,7 @@ type ErrorsByKind = {
   ) => HttpError;
 };
 
-const told: ErrorsByKind = {
+const writeErrors: ErrorsByKind = {
   "primary-key": ({ id }) =>
     codedError(400, 3, "primary key violation", {
       message: `primary key violation on key '${luaTable({ id })}'`,
@@ -125,7 +125,7 @@ const told: ErrorsByKind = {
 };
 
 export const writeFaultError = (fault: WriteFault, attempt: WriteAttempt): HttpError =>
-  (told[fault.kind] as (fault: WriteFault, attempt: WriteAttempt) => HttpError)(fault, attempt);
+  (writeErrors[fault.kind] as (fault: WriteFault, attempt: WriteAttempt) => HttpError)(fault, attempt);
 
 /** Formats values as in Kong's messages, which users and tests search for: `{name="foo",route=null}`. */
 function luaTable(value: unknown): string {

@@ -74,18 +74,18 @@ const filling: Readonly<Record<string, string>> = {
   name: "services",
 };
 
-type Told = Record<string, Record<string, unknown>>;
+type InformationBody = Record<string, Record<string, unknown>>;
 
 describe("the information of the admin listener", () => {
   let rig: FileRig;
-  const told = async (path: string) => (await rig.ask("GET", path)).body as Told;
+  const bodyOf = async (path: string) => (await rig.ask("GET", path)).body as InformationBody;
   before(async () => {
     rig = await startFileRig(file, { SLUICE_ADMIN_TOKEN: "" });
   });
   after(() => rig.close());
 
   test("contains Kong's release, the available plugins, the plugins in use, and database off for a read-only file", async () => {
-    const { version, edition, plugins, configuration, node_id, sluice } = await told("/");
+    const { version, edition, plugins, configuration, node_id, sluice } = await bodyOf("/");
     assert.deepEqual([version, edition], ["3.9.1", "community"]);
     assert.deepEqual(Object.keys(plugins?.available_on_server ?? {}), [...pluginNames()]);
     assert.deepEqual(plugins?.enabled_in_cluster, ["cors", "prometheus"]);
@@ -95,14 +95,14 @@ describe("the information of the admin listener", () => {
   });
 
   test("contains a hash of the configuration, and no database for a read-only file", async () => {
-    const status = await told("/status");
+    const status = await bodyOf("/status");
     assert.match(String(status.configuration_hash), /^[0-9a-f]{32}$/);
     assert.notEqual(status.configuration_hash, "0".repeat(32));
     assert.equal(status.database, undefined);
   });
 
   test("lists the URLs, sorted segment by segment", async () => {
-    const { data } = (await told("/endpoints")) as unknown as { data: string[] };
+    const { data } = (await bodyOf("/endpoints")) as unknown as { data: string[] };
     for (const url of [
       "/",
       "/config",
@@ -134,7 +134,7 @@ describe("the information of the admin listener", () => {
   });
 
   test("does not list URLs of features that only Kong has", async () => {
-    const { data } = (await told("/endpoints")) as unknown as { data: string[] };
+    const { data } = (await bodyOf("/endpoints")) as unknown as { data: string[] };
     for (const url of [
       "/vaults",
       "/consumer_groups",
@@ -145,9 +145,9 @@ describe("the information of the admin listener", () => {
   });
 
   test("lists the plugins, and includes timers and the log level", async () => {
-    assert.deepEqual(await told("/plugins/enabled"), { enabled_plugins: [...pluginNames()].sort() });
-    assert.partialDeepStrictEqual(await told("/timers"), { worker: { count: 1 } });
-    assert.deepEqual(await told("/debug/node/log-level"), { message: "log level: info" });
+    assert.deepEqual(await bodyOf("/plugins/enabled"), { enabled_plugins: [...pluginNames()].sort() });
+    assert.partialDeepStrictEqual(await bodyOf("/timers"), { worker: { count: 1 } });
+    assert.deepEqual(await bodyOf("/debug/node/log-level"), { message: "log level: info" });
   });
 
   for (const path of ["/workspaces", "/rbac", "/licenses", "/event-hooks", "/default/kong"]) {

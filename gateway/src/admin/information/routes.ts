@@ -40,10 +40,16 @@ async function statusBody(facts: AdminContext, trusted: boolean): Promise<object
     ...(facts.hash && { configuration_hash: shortHash(facts.hash()) }),
   };
   if (!trusted) return plain;
-  const told = await fleet.status();
+  const fleetStatus = await fleet.status();
   return {
     ...plain,
-    sluice: { node, version, store: settings.store, unread, fleet: { reachable: told !== null, ...told } },
+    sluice: {
+      node,
+      version,
+      store: settings.store,
+      unread,
+      fleet: { reachable: fleetStatus !== null, ...fleetStatus },
+    },
   };
 }
 

@@ -22,7 +22,7 @@ test("an idle connection counts as waiting, not as writing", async () => {
 test("a folder that is moved away is reported as unreachable, with the reason, until it is back", async () => {
   const rig = await startAdminRig();
   after(() => rig.close());
-  const status = async () => (await rig.ask("GET", "/status")).body as Told;
+  const status = async () => (await rig.ask("GET", "/status")).body as StatusBody;
   const write = (name: string) => rig.ask("POST", "/services", { form: `name=${name}&host=a` });
   assert.equal((await write("a")).status, 201);
   assert.deepEqual((await status()).database, { reachable: true });
@@ -56,9 +56,9 @@ const recognised = ["edition", "tagline", "version"];
 test("GET / returns settings, addresses and the process only under the listener's own host name", async () => {
   const rig = await startAdminRig();
   after(() => rig.close());
-  const told = async (host: string) => (await rig.ask("GET", "/", { headers: [["Host", host]] })).body as object;
-  assert.deepEqual(Object.keys(await told("evil.example")).sort(), recognised);
-  assert.partialDeepStrictEqual(await told("localhost:8001"), { configuration: { role: "traditional" } });
+  const bodyFor = async (host: string) => (await rig.ask("GET", "/", { headers: [["Host", host]] })).body as object;
+  assert.deepEqual(Object.keys(await bodyFor("evil.example")).sort(), recognised);
+  assert.partialDeepStrictEqual(await bodyFor("localhost:8001"), { configuration: { role: "traditional" } });
 });
 
 test("GET /status returns nodes, addresses and problems only under the listener's own host name", async () => {
@@ -67,7 +67,7 @@ test("GET /status returns nodes, addresses and problems only under the listener'
   const members = async (host: string) => {
     const { status, body } = await rig.ask("GET", "/status", { headers: [["Host", host]] });
     assert.equal(status, 200);
-    return Object.keys(body as Told).sort();
+    return Object.keys(body as StatusBody).sort();
   };
   assert.deepEqual(await members("evil.example"), plain);
   assert.deepEqual(await members("localhost:8001"), [...plain, "sluice"]);
@@ -80,7 +80,7 @@ test("GET /status returns nodes, addresses and problems only to authenticated ca
   const members = async (headers: readonly (readonly [string, string])[]) => {
     const { status, body } = await rig.ask("GET", "/status", { headers });
     assert.equal(status, 200);
-    return Object.keys(body as Told).sort();
+    return Object.keys(body as StatusBody).sort();
   };
   assert.deepEqual(await members([]), plain);
   assert.deepEqual(await members([["Kong-Admin-Token", "wrong"]]), plain);
@@ -93,7 +93,7 @@ test("GET /status returns nodes, addresses and problems only to authenticated ca
   );
 });
 
-interface Told {
+interface StatusBody {
   readonly database: { readonly reachable: boolean };
   readonly sluice: { readonly unread: readonly string[] };
 }

@@ -19,16 +19,16 @@ const ATTEMPTS = 24;
  * Prepares writes and carries out all or none; prepares them again from the current state if another client was faster.
  *
  * @param workOut Called with the ids that the store reported as in use.
- * @param told Maps the fault of one write to the error of its request.
+ * @param mapError Maps the fault of one write to the error of its request.
  * @throws HttpError.
  */
 export async function performWrites<One extends WriteStep>(
   store: Store,
   workOut: (taken: ReadonlySet<string>) => Promise<readonly One[]>,
   {
-    told = (error) => error,
+    mapError = (error) => error,
     ...options
-  }: PerformWritesOptions & { readonly told?: (error: HttpError, step: One) => HttpError },
+  }: PerformWritesOptions & { readonly mapError?: (error: HttpError, step: One) => HttpError },
 ) {
   const taken = new Set<string>();
   for (let attempt = 1; ; attempt++) {
@@ -44,7 +44,7 @@ export async function performWrites<One extends WriteStep>(
     if (!step) throw new TypeError(`the store reports a fault of write ${index}, which it was not given`);
     if (fault.kind === "primary-key") taken.add(fault.id);
     if (attempt < ATTEMPTS && (await step.isRetryable(fault))) continue;
-    throw told(writeFaultError(fault, step.attempt), step);
+    throw mapError(writeFaultError(fault, step.attempt), step);
   }
 }
 

@@ -148,7 +148,7 @@ test("parse reports members without effect", async (context) => {
   );
 });
 
-const misuses: readonly (readonly [words: string, told: string])[] = [
+const misuses: readonly (readonly [words: string, result: string])[] = [
   ["", "incomplete"],
   ["pars a.yml", "invalid: unknown command 'pars', did you mean parse?"],
   ["parse", "invalid: FILE is missing"],
@@ -165,9 +165,9 @@ const misuses: readonly (readonly [words: string, told: string])[] = [
   ["convert a.yml --to declarative --out=", "invalid: --out must name a file or folder"],
 ];
 
-for (const [words, told] of misuses) {
-  test(`the result of '${`config ${words}`.trim()}' is: ${told}`, async (context) => {
-    assert.equal(await desk(context).config(words), told);
+for (const [words, result] of misuses) {
+  test(`the result of '${`config ${words}`.trim()}' is: ${result}`, async (context) => {
+    assert.equal(await desk(context).config(words), result);
   });
 }
 
@@ -282,7 +282,7 @@ test("import writes nothing if the store refuses an entity, and reports its posi
       "b.yml:5:3: services[1]: the store has another entity with the same name",
   );
   assert.equal(
-    await config("import b.yml", { ...env, SLUICE_FILE_WRITABLE: "off" }).then((told) => told.split("\n")[2]),
+    await config("import b.yml", { ...env, SLUICE_FILE_WRITABLE: "off" }).then((result) => result.split("\n")[2]),
     "b.yml:3:3: services[0]: the store is read-only",
   );
   assert.equal(read("a.yml"), before);
@@ -327,7 +327,7 @@ const resources: readonly [string, string, string][] = [
 for (const [what, text, fault] of resources) {
   test(`convert reports the position of ${what} in a resource`, async (context) => {
     const { config } = desk(context, { "a.yml": text });
-    const told = await config("convert a.yml --to declarative");
-    assert.equal(told.split("\n").slice(0, 3).join("\n"), `refused:\na.yml cannot be converted:\n${fault}`);
+    const result = await config("convert a.yml --to declarative");
+    assert.equal(result.split("\n").slice(0, 3).join("\n"), `refused:\na.yml cannot be converted:\n${fault}`);
   });
 }

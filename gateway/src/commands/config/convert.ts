@@ -33,14 +33,14 @@ async function toCustomResources(from: string, out: string | undefined, { settin
     class: ofClass,
   });
   if (faults.length > 0) {
-    const told = faults.flatMap(({ collection, entity, violations }) => {
+    const lines = faults.flatMap(({ collection, entity, violations }) => {
       const at = (loaded.document[collection] ?? []).findIndex((item) => Object(item).id === entity.id);
       const base = loaded.origins[collection][at] ?? [];
       return violations.map(({ path, message }) =>
         describeViolation({ path: [...base, ...path], message, position: loaded.positionOf([...base, ...path]) }),
       );
     });
-    throw new CommandError(`${from} contains entities that custom resources cannot express:`, told);
+    throw new CommandError(`${from} contains entities that custom resources cannot express:`, lines);
   }
   await writeFolder(resources, { folder: out, print });
 }

@@ -76,7 +76,7 @@ function together(found: ReadonlyMap<Collection, readonly Translated[]>): ReadRe
   const faults = violations.flatMap(({ path: [name, index, ...path], message }) => {
     const one = found.get(name as Collection)?.[Number(index)];
     if (!one) throw new Error(`a violation in translated resources: ${message}`);
-    return resourceViolations(one.item, [{ path, message }]).map((told) => ({ resource: one.resource, ...told }));
+    return resourceViolations(one.item, [{ path, message }]).map((found) => ({ resource: one.resource, ...found }));
   });
   return faults.length > 0 ? { faults } : { lists };
 }

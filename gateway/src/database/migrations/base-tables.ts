@@ -2,7 +2,7 @@
  * The tables of entities: one column per member, and `<member>_id` for a reference.
  *
  * A constraint's name leads back to the members: `<table>_<member>_key`, `<table>_together_key` (uniqueTogether),
- * `<table>_<member>_id_fkey`. Ids sort like their texts.
+ * `<table>_<member>_id_fkey`. Postgres sorts ids in the order of their text forms.
  */
 export const baseTables = `
 create table certificates (

@@ -48,15 +48,15 @@ test("the check closes the connection that the table names, and no other connect
   const [vanished, other] = accepted;
   assert.ok(vanished && other);
   const hex = (number = 0) => number.toString(16).toUpperCase().padStart(4, "0");
-  const told = row({ local: `0100007F:${hex(port)}`, remote: `0100007F:${hex(vanished.remotePort)}` });
-  const watched = new UnacknowledgedClients({ interval: 60_000, read: async () => [head + told, ""] });
+  const line = row({ local: `0100007F:${hex(port)}`, remote: `0100007F:${hex(vanished.remotePort)}` });
+  const watched = new UnacknowledgedClients({ interval: 60_000, read: async () => [head + line, ""] });
   for (const socket of accepted) watched.add(socket);
   await watched.closeVanished();
   watched.close();
   assert.deepEqual([vanished.destroyed, other.destroyed], [true, false]);
 });
 
-test("the system's own table has the expected format", () => {
+test("the kernel's table of TCP connections has the expected columns", () => {
   assert.match(
     readFileSync("/proc/self/net/tcp", "latin1"),
     /^\s*sl\s+local_address rem_address\s+st tx_queue rx_queue tr tm->when retrnsmt/,

@@ -227,7 +227,7 @@ export class ReplyFromExchange
   }
 }
 
-/** Bytes that are normally written within the same event loop turn. */
+/** Unsent bytes at the end of a response above which the client is watched: fewer fit into the kernel's buffer. */
 const SMALL = 16_384;
 
 const pairs = (flat: RawHeaders): [string, string][] => {

@@ -26,8 +26,8 @@ test("an accepted socket reads into the shared slab, and emits no data event", a
   const { far, near } = await connected(context);
   const inlet = attachReadBuffer(near, { isTls: false });
   assert.ok(inlet);
-  const told: string[] = [];
-  near.on("data", () => told.push("data"));
+  const emitted: string[] = [];
+  near.on("data", () => emitted.push("data"));
   const read = new Promise<string>((resolve) => {
     inlet.read = (view) => {
       assert.equal(view.bytes, sharedSlab.bytes);
@@ -39,7 +39,7 @@ test("an accepted socket reads into the shared slab, and emits no data event", a
   const ended = once(near, "end");
   far.end();
   await ended;
-  assert.deepEqual(told, []);
+  assert.deepEqual(emitted, []);
 });
 
 test("a paused accepted socket reads nothing", async (context) => {

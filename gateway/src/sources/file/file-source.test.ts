@@ -73,8 +73,8 @@ for (const [what, before, line] of [
   ["a long", LONG, 3],
 ] as const) {
   test(`members without effect in ${what} text are logged, by line and column`, async (context) => {
-    const told: string[] = [];
-    const log: SourceLog = { info() {}, error() {}, warn: (_facts, message) => void told.push(message) };
+    const logged: string[] = [];
+    const log: SourceLog = { info() {}, error() {}, warn: (_facts, message) => void logged.push(message) };
     const { source, intake, served, write } = openFile(context, { log });
     write(`${before}${head}${up}vaults: []\n${up.replace("up.test", "last.test")}`);
     await source.start(intake);
@@ -87,7 +87,7 @@ for (const [what, before, line] of [
       `services: duplicate key: this value replaces the one at ${line}:1, which is ignored`,
     ].map((text, index) => `sluice.yaml:${line + 3 + index}:1: ${text}`);
     assert.deepEqual(
-      told.map((message) => message.replaceAll(/\/\S+\//g, "")),
+      logged.map((message) => message.replaceAll(/\/\S+\//g, "")),
       [`the file has warnings:\n${places.join("\n")}`],
     );
   });

@@ -56,7 +56,7 @@ test("a file is read repeatedly until its timestamps are old enough that any lat
   for (let turn = 0; turn < 5; turn++) await changing.read();
   assert.ok(reads() >= 5, `read ${reads()} times`);
   const resting = createFileText(file, 0);
-  // The text is read once when it is new, and once more.
+  // The first call reads the text because it is new, the second to confirm that it no longer changes.
   for (let turn = 0; turn < 2; turn++) await resting.read();
   const before = reads();
   for (let turn = 0; turn < 5; turn++) assert.equal(await resting.read(), null);

@@ -61,7 +61,7 @@ export function createFileText(file: string, rest = REST) {
    * The file's metadata, the time since which it has been the same, and whether the text was read `rest` milliseconds
    * after that time.
    */
-  let told: { readonly facts: string; readonly since: number; certain: boolean } | null = null;
+  let observed: { readonly facts: string; readonly since: number; certain: boolean } | null = null;
   /** The metadata when it was last read. */
   let last: Facts | null = null;
   /** The inode of the served text's file; null: it becomes that of the next file in which the known text is found. */
@@ -75,9 +75,9 @@ export function createFileText(file: string, rest = REST) {
   /** Whether the file cannot have changed since its text was read. */
   function rests({ all }: Facts): boolean {
     const now = performance.now();
-    if (told?.facts !== all) told = { facts: all, since: now, certain: false };
-    else if (told.certain) return known !== null;
-    else told.certain = now - told.since >= rest;
+    if (observed?.facts !== all) observed = { facts: all, since: now, certain: false };
+    else if (observed.certain) return known !== null;
+    else observed.certain = now - observed.since >= rest;
     return false;
   }
 
@@ -113,7 +113,7 @@ export function createFileText(file: string, rest = REST) {
         if (text === null) accepted ??= last?.inode ?? null;
         return text;
       } catch (error) {
-        [known, told] = [null, null];
+        [known, observed] = [null, null];
         throw error;
       }
     },

@@ -65,11 +65,12 @@ export function readFileText({ text, file, before, withData }: ReadRequest): Che
   const { snapshot, positionOf: _, ...data } = value;
   const hashes = hashTreeOf(snapshot);
   const places = before && differingBuckets(hashes, before);
-  const told = <Value>(map: ReadonlyMap<string, Value>) => [...map].filter(([id]) => places?.has(byId(id)) ?? true);
+  const entriesAt = <Value>(map: ReadonlyMap<string, Value>) =>
+    [...map].filter(([id]) => places?.has(byId(id)) ?? true);
   const put = Object.fromEntries(
-    collections.map((name) => [name, told<object>(snapshot[name]).map(([, entity]) => entity)]),
+    collections.map((name) => [name, entriesAt<object>(snapshot[name]).map(([, entity]) => entity)]),
   ) as Change["put"];
-  const endpoints = Object.fromEntries(told(snapshot.endpoints));
+  const endpoints = Object.fromEntries(entriesAt(snapshot.endpoints));
   return {
     value: {
       put,

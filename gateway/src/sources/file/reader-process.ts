@@ -48,8 +48,8 @@ export function createReaderProcess() {
       waiting?.reject(error);
     };
     const parts = new ResultAssembler();
-    started.on("message", (told) => {
-      const message = told as unknown as ResultChunk | { readonly edit: EditReading | null };
+    started.on("message", (received) => {
+      const message = received as unknown as ResultChunk | { readonly edit: EditReading | null };
       const answer = "edit" in message ? message : parts.add(message);
       if (answer !== null) waiting?.resolve(answer);
     });

@@ -48,8 +48,8 @@ test("entities with equal lists and references share them", () => {
 });
 
 /** An empty collection and an absent one are equivalent. */
-function withoutEmpty(told: Checked<FileReading> | null | undefined): unknown {
-  if (!told || told.violations) return told;
-  const put = Object.fromEntries(Object.entries(told.value.put).filter(([, list]) => list.length > 0));
-  return { ...told.value, put };
+function withoutEmpty(checked: Checked<FileReading> | null | undefined): unknown {
+  if (!checked || checked.violations) return checked;
+  const put = Object.fromEntries(Object.entries(checked.value.put).filter(([, list]) => list.length > 0));
+  return { ...checked.value, put };
 }

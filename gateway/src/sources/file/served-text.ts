@@ -83,13 +83,13 @@ function removals(snapshot: Snapshot, gone: LoadedItems, put: LoadedItems): Reco
  * so that the node keeps their compiled form.
  */
 export function changeFromReading(previous: Snapshot, { put, endpoints, places }: FileReading): Change {
-  const isTold = (id: string): boolean => places?.has(byId(id)) ?? true;
+  const isInReading = (id: string): boolean => places?.has(byId(id)) ?? true;
   const gone = (held: ReadonlyMap<string, unknown>, stays: ReadonlySet<string>): readonly string[] =>
-    [...held.keys()].filter((id) => isTold(id) && !stays.has(id));
+    [...held.keys()].filter((id) => isInReading(id) && !stays.has(id));
   const entities = collections.map((name) => {
-    const told = (put[name] ?? []) as readonly { readonly id: string }[];
-    const changed = told.filter((entity) => !isDeepStrictEqual(previous[name].get(entity.id), entity));
-    return { name, changed, gone: gone(previous[name], new Set(told.map(({ id }) => id))) };
+    const given = (put[name] ?? []) as readonly { readonly id: string }[];
+    const changed = given.filter((entity) => !isDeepStrictEqual(previous[name].get(entity.id), entity));
+    return { name, changed, gone: gone(previous[name], new Set(given.map(({ id }) => id))) };
   });
   const silent = gone(previous.endpoints, new Set(Object.keys(endpoints)));
   return {

@@ -27,7 +27,7 @@ export interface PushServerOptions {
   /** Maximum bytes of a body. */
   readonly maxBytes: number;
   /** Why the caller is not authorized; null when it is. Called before the body is read. */
-  readonly stranger: (request: IncomingMessage) => string | null;
+  readonly authenticationFault: (request: IncomingMessage) => string | null;
   /** @param body The parsed JSON, not yet validated; undefined with GET. */
   readonly answer: (method: PushMethod, body: unknown) => Promise<PushAnswer>;
 }
@@ -90,8 +90,8 @@ export async function startPushServer(options: PushServerOptions): Promise<PushS
 const refusal = (status: number, message: string): PushAnswer => ({ status, body: { message } });
 
 async function answerTo(request: IncomingMessage, options: PushServerOptions): Promise<PushAnswer> {
-  const { stranger, maxBytes, answer } = options;
-  const reason = stranger(request);
+  const { authenticationFault, maxBytes, answer } = options;
+  const reason = authenticationFault(request);
   if (reason !== null) return refusal(401, `not the operator: ${reason}`);
   const { method, url = "", headers } = request;
   if (!isMethod(method) || url.split("?", 1)[0] !== PATH) return refusal(404, "Not found");

@@ -158,7 +158,7 @@ export function createPushSource(options: PushSourceOptions): PushSource {
         listen,
         ...(texts && { tls: texts }),
         maxBytes,
-        stranger: authenticationFault,
+        authenticationFault,
         async answer(method, body) {
           if (method === "GET") return { status: 200, body: stateOf() };
           return take(method === "PUT" ? "document" : "change", body);

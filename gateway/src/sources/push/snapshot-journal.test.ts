@@ -128,18 +128,18 @@ test("many changes do not make the file longer than a few documents, and no temp
 });
 
 test("a failed write is reported once, and the whole document is saved when writing succeeds again", async () => {
-  const told: string[] = [];
+  const errors: string[] = [];
   const place = join(folder.path, "away");
   const file = join(place, "document");
   const keep = createSnapshotJournal({
     file,
-    log: { ...quiet, error: (_details, message) => void told.push(message) },
+    log: { ...quiet, error: (_details, message) => void errors.push(message) },
   });
   keep.append(whole(1, one), one);
   await keep.close();
   keep.append(step(2, one, two), two);
   await keep.close();
-  assert.deepEqual(told, ["cannot save the document"]);
+  assert.deepEqual(errors, ["cannot save the document"]);
   mkdirSync(place);
   keep.append(step(3, two, three), three);
   await keep.close();

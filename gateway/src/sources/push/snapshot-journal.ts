@@ -52,7 +52,7 @@ export function createSnapshotJournal({ file, log }: SnapshotJournalOptions): Sn
   let base = 0;
   let added = 0;
   let writing: Promise<void> | null = null;
-  let isTold = false;
+  let isReported = false;
 
   /** Written to a temporary file first, so that a reader finds either the old document or the new one. */
   async function writeDocument({ place, snapshot }: JournaledSnapshot): Promise<void> {
@@ -97,13 +97,13 @@ export function createSnapshotJournal({ file, log }: SnapshotJournalOptions): Sn
       try {
         if (text === null || added + text.length > Math.max(base, MIN_COMPACTION_BYTES)) await writeDocument(latest);
         else await append(text);
-        isTold = false;
+        isReported = false;
       } catch (error) {
         // For example a full disk. The next push writes the whole document; until then the file may end in an
         // incomplete line.
         lines = null;
-        if (!isTold) log.error({ file, err: error }, "cannot save the document");
-        isTold = true;
+        if (!isReported) log.error({ file, err: error }, "cannot save the document");
+        isReported = true;
         return;
       }
     }

@@ -71,11 +71,11 @@ async function writeBatches(
 }
 
 /** The result of the SQL function write_all. */
-type Told =
+type FunctionResult =
   | { readonly fault: DatabaseFaultRow; readonly effects?: undefined }
-  | { readonly effects: readonly ToldEffect[]; readonly revision: number; readonly fault?: undefined };
+  | { readonly effects: readonly EffectRow[]; readonly revision: number; readonly fault?: undefined };
 
-interface ToldEffect {
+interface EffectRow {
   readonly before: EntityRow | null;
   readonly after: EntityRow | null;
   readonly along: readonly { readonly collection: Collection; readonly row: EntityRow }[];
@@ -83,17 +83,17 @@ interface ToldEffect {
 
 async function writeBatch(connection: DatabaseConnection, batch: readonly Write[]): Promise<WriteAllResult> {
   const requests = await toWriteRequests(connection, batch);
-  const [row] = await connection.query("select write_all($1::jsonb)::text as told", [JSON.stringify(requests)]);
-  const told = JSON.parse(String(row?.told)) as Told;
-  if (told.fault) {
-    const { index } = told.fault;
-    return { fault: databaseWriteFault(told.fault, batch[index] as Write), index };
+  const [row] = await connection.query("select write_all($1::jsonb)::text as result", [JSON.stringify(requests)]);
+  const result = JSON.parse(String(row?.result)) as FunctionResult;
+  if (result.fault) {
+    const { index } = result.fault;
+    return { fault: databaseWriteFault(result.fault, batch[index] as Write), index };
   }
-  const effects = told.effects.map((effect, place): Effect => effectOf(effect, (batch[place] as Write).collection));
-  return { effects, revision: told.revision };
+  const effects = result.effects.map((effect, place): Effect => effectOf(effect, (batch[place] as Write).collection));
+  return { effects, revision: result.revision };
 }
 
-function effectOf({ before, after, along }: ToldEffect, collection: Collection): Effect {
+function effectOf({ before, after, along }: EffectRow, collection: Collection): Effect {
   const entity = (row: EntityRow | null): Entity | null => (row === null ? null : entityOfRow(collection, row));
   return {
     collection,

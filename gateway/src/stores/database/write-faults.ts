@@ -13,22 +13,22 @@ export interface DatabaseFaultRow {
 }
 
 /** Finds the members of a violated constraint in its name (migrations/base-tables.ts). */
-export function databaseWriteFault(told: DatabaseFaultRow, write: Write): WriteFault {
+export function databaseWriteFault(row: DatabaseFaultRow, write: Write): WriteFault {
   const { collection } = write;
   const { singular } = entities[collection];
-  switch (told.code) {
+  switch (row.code) {
     case "23505":
-      return takenBy(told, write);
+      return takenBy(row, write);
     // 23001 is the code of Postgres 18 for a restricted delete.
     case "23503":
     case "23001":
-      return write.op === "remove" ? holderOf(told, collection) : missingOf(told, write);
+      return write.op === "remove" ? holderOf(row, collection) : missingOf(row, write);
     case "SL001":
       return { kind: "changed", message: `the ${singular} was changed in the meantime` };
     case "SL002":
       return { kind: "changed", message: `the ${singular} was removed in the meantime` };
     default:
-      return { kind: "invalid", violations: [{ path: ["@entity"], message: told.message }] };
+      return { kind: "invalid", violations: [{ path: ["@entity"], message: row.message }] };
   }
 }
 

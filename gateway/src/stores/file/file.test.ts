@@ -265,8 +265,8 @@ test("after any writes, the file has the content that readers and nodes received
           const byId = (a: Entity, b: Entity) => (a.id < b.id ? -1 : 1);
           const nodes = [...buildFileTree(value).nodes.values()];
           for (const [collection, list] of Object.entries(await readAll(store))) {
-            const told = nodes.filter((node) => node.collection === collection).map((node) => node.entity);
-            assert.deepEqual(told.sort(byId), list);
+            const listed = nodes.filter((node) => node.collection === collection).map((node) => node.entity);
+            assert.deepEqual(listed.sort(byId), list);
           }
           assert.equal(value.snapshot.hash, snapshot()?.hash);
         } finally {

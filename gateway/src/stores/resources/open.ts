@@ -42,8 +42,8 @@ export function openResourceStore(settings: AdminSettings, log: Log): OpenedStor
 export const fleetOf = ({ status }: Pick<OperatorClient, "status">): Fleet => ({
   status,
   async nodes() {
-    const told = await status();
-    return (Array.isArray(told?.nodes) ? told.nodes : []) as readonly FleetNode[];
+    const operatorStatus = await status();
+    return (Array.isArray(operatorStatus?.nodes) ? operatorStatus.nodes : []) as readonly FleetNode[];
   },
 });
 

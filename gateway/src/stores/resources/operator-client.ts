@@ -44,8 +44,8 @@ export function createOperatorClient({ url, log, signal }: OperatorClientOptions
       });
       const text = await body.text();
       if (statusCode < 200 || statusCode > 299) throw new Error(`it answered ${statusCode}`);
-      const told: unknown = JSON.parse(text);
-      return typeof told === "object" && told !== null ? (told as Record<string, unknown>) : null;
+      const received: unknown = JSON.parse(text);
+      return typeof received === "object" && received !== null ? (received as Record<string, unknown>) : null;
     } catch (error) {
       const { message, cause } = error as Error;
       const reason = cause instanceof Error ? `${message}: ${cause.message}` : message;
@@ -84,16 +84,16 @@ export async function awaitNodes(
     ask({ resources: written.slice(index * MAX_RESOURCES, (index + 1) * MAX_RESOURCES), timeout }),
   );
   const answers = await Promise.all(questions);
-  const told = answers.filter((answer) => answer !== null);
-  if (told.length < answers.length) return null;
-  const nodes = (which: "lagging" | "silent") => [...new Set(told.flatMap((answer) => answer[which]))];
+  const received = answers.filter((answer) => answer !== null);
+  if (received.length < answers.length) return null;
+  const nodes = (which: "lagging" | "silent") => [...new Set(received.flatMap((answer) => answer[which]))];
   const lagging = nodes("lagging");
   return {
-    programmed: told.every(({ programmed }) => programmed),
-    revision: Math.max(...told.map(({ revision }) => revision)),
-    acknowledged: (told[0]?.acknowledged ?? []).filter((node) => !lagging.includes(node)),
+    programmed: received.every(({ programmed }) => programmed),
+    revision: Math.max(...received.map(({ revision }) => revision)),
+    acknowledged: (received[0]?.acknowledged ?? []).filter((node) => !lagging.includes(node)),
     lagging,
     silent: nodes("silent"),
-    problems: told.flatMap(({ problems }) => problems),
+    problems: received.flatMap(({ problems }) => problems),
   };
 }

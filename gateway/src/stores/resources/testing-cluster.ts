@@ -25,7 +25,7 @@ export function createTestingCluster({ delay, before }: TestingClusterOptions): 
   const held = new Map<Kind, Map<string, Resource>>();
   const watches = new Set<{
     kind: Kind;
-    told: Promise<void>;
+    notified: Promise<void>;
     observer: Observer;
     isMeant: (one: Resource) => boolean;
   }>();
@@ -50,7 +50,7 @@ export function createTestingCluster({ delay, before }: TestingClusterOptions): 
   function tell(kind: Kind, resource: Resource, does: "changed" | "removed"): void {
     for (const watch of watches) {
       if (watch.kind !== kind || !watch.isMeant(resource)) continue;
-      watch.told = watch.told.then(wait).then(() => watch.observer[does](resource));
+      watch.notified = watch.notified.then(wait).then(() => watch.observer[does](resource));
     }
   }
 
@@ -104,8 +104,8 @@ export function createTestingCluster({ delay, before }: TestingClusterOptions): 
       list,
       watch(kind, observer, { signal, ...selectors }) {
         const isMeant = isMeantBy(selectors);
-        const watch = { kind, observer, isMeant, told: Promise.resolve() };
-        watch.told = list(kind, selectors).then((found) => observer.replaced(found));
+        const watch = { kind, observer, isMeant, notified: Promise.resolve() };
+        watch.notified = list(kind, selectors).then((found) => observer.replaced(found));
         watches.add(watch);
         signal.addEventListener("abort", () => watches.delete(watch));
       },

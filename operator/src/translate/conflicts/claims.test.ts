@@ -212,12 +212,12 @@ const cases: readonly (readonly [string, Collection, object, object, RegExp | nu
   ],
 ];
 
-for (const [what, collection, older, younger, told] of cases)
-  test(`two ${collection} ${what} ${told ? "conflict" : "do not conflict"}`, () => {
+for (const [what, collection, older, younger, expected] of cases)
+  test(`two ${collection} ${what} ${expected ? "conflict" : "do not conflict"}`, () => {
     const claims = createClaimTable(createClaimInterests());
     assert.equal(claims.claim(claimant(collection, older)), null);
     const answer = claims.claim(claimant(collection, younger, "younger"));
-    if (told) assert.match(answer ?? "", told);
+    if (expected) assert.match(answer ?? "", expected);
     else assert.equal(answer, null);
   });
 
@@ -237,12 +237,12 @@ const keys: readonly (readonly [
 ];
 const routesOf = (namespaces: readonly string[] | undefined): string =>
   `routes of ${namespaces?.join(" and ") ?? "all namespaces"}`;
-for (const [older, of, younger, by, told] of keys)
-  test(`a key of namespace ${by} for ${routesOf(younger)} ${told ? "conflicts" : "does not conflict"} with an equal, older key of namespace ${of} for ${routesOf(older)}`, () => {
+for (const [older, of, younger, by, expected] of keys)
+  test(`a key of namespace ${by} for ${routesOf(younger)} ${expected ? "conflicts" : "does not conflict"} with an equal, older key of namespace ${of} for ${routesOf(older)}`, () => {
     const claims = createClaimTable(createClaimInterests());
     assert.equal(claims.claim(claimant("keyauth_credentials", credential(older), "older", of)), null);
     const answer = claims.claim(claimant("keyauth_credentials", credential(younger), "younger", by));
-    if (told) assert.match(answer ?? "", told);
+    if (expected) assert.match(answer ?? "", expected);
     else assert.equal(answer, null);
   });
 

@@ -18,7 +18,7 @@ interface Case {
   readonly younger: readonly [string, Spec];
   /** A spec with which the older resource releases its claim. */
   readonly instead: Spec;
-  readonly told: RegExp;
+  readonly message: RegExp;
 }
 
 const cases: readonly Case[] = [
@@ -28,7 +28,7 @@ const cases: readonly Case[] = [
     older: ["default/z", { paths: ["/a"] }],
     younger: ["default/a", { paths: ["/a"] }],
     instead: { paths: ["/other"] },
-    told: /^the older Route default\/z matches the same requests/,
+    message: /^the older Route default\/z matches the same requests/,
   },
   {
     what: "match in different namespaces",
@@ -36,7 +36,7 @@ const cases: readonly Case[] = [
     older: ["team/z", { hosts: ["a.test", "b.test"], paths: ["/a"] }],
     younger: ["default/a", { hosts: ["b.test"], paths: ["/a"] }],
     instead: { hosts: ["a.test"], paths: ["/a"] },
-    told: /^the older Route team\/z matches the same requests/,
+    message: /^the older Route team\/z matches the same requests/,
   },
   {
     what: "name",
@@ -44,7 +44,7 @@ const cases: readonly Case[] = [
     older: ["team/z", { name: "web", url: "http://z.test" }],
     younger: ["default/web", { url: "http://a.test" }],
     instead: { url: "http://z.test" },
-    told: /^the older Service team\/z has the name web/,
+    message: /^the older Service team\/z has the name web/,
   },
   {
     what: "username",
@@ -52,7 +52,7 @@ const cases: readonly Case[] = [
     older: ["team/z", { username: "ann" }],
     younger: ["default/a", { username: "ann" }],
     instead: { username: "bob" },
-    told: /^the older Consumer team\/z has the username ann/,
+    message: /^the older Consumer team\/z has the username ann/,
   },
   {
     what: "custom_id",
@@ -60,7 +60,7 @@ const cases: readonly Case[] = [
     older: ["team/z", { username: "z", customId: "7" }],
     younger: ["default/a", { username: "a", customId: "7" }],
     instead: { username: "z", customId: "8" },
-    told: /^the older Consumer team\/z has the custom_id 7/,
+    message: /^the older Consumer team\/z has the custom_id 7/,
   },
   {
     what: "key in one namespace",
@@ -68,7 +68,7 @@ const cases: readonly Case[] = [
     older: ["team/z", { username: "z", ...key }],
     younger: ["team/a", { username: "a", ...key }],
     instead: { username: "z" },
-    told: /^the older Consumer team\/z has this key/,
+    message: /^the older Consumer team\/z has this key/,
   },
   {
     what: "key in the home namespace and in another",
@@ -76,7 +76,7 @@ const cases: readonly Case[] = [
     older: ["team/z", { username: "z", ...key }],
     younger: ["default/a", { username: "a", ...key }],
     instead: { username: "z" },
-    told: /^a Consumer of another namespace has this key/,
+    message: /^a Consumer of another namespace has this key/,
   },
   {
     what: "target",
@@ -84,7 +84,7 @@ const cases: readonly Case[] = [
     older: ["default/z", { plugin: "cors", ...toService }],
     younger: ["default/a", { plugin: "cors", ...toService }],
     instead: { plugin: "prometheus", ...toService },
-    told: /^the older Plugin default\/z has the plugin cors for the same target/,
+    message: /^the older Plugin default\/z has the plugin cors for the same target/,
   },
 ];
 
@@ -110,12 +110,12 @@ function scene({ kind, older, younger }: Pick<Case, "kind" | "older" | "younger"
 const problemOf = ({ problems }: Translation, kind: Kind, name: string) => problems.get(`${kind}/${name}`)?.[0];
 
 for (const one of cases) {
-  const { what, kind, older, younger, instead, told } = one;
+  const { what, kind, older, younger, instead, message } = one;
   test(`${kind}s that claim the same ${what}: the younger ${kind} gets a condition, and is served once the older ${kind} is gone`, () => {
     const { remove, begun, step } = scene(one);
     const problem = problemOf(begun, kind, younger[0]);
     assert.deepEqual([problem?.condition, problem?.reason], ["Accepted", "Conflicted"]);
-    assert.match(problem?.message ?? "", told);
+    assert.match(problem?.message ?? "", message);
     assert.equal(problemOf(begun, kind, older[0]), undefined);
     const after = step(() => remove(kind, older[0]));
     assert.equal(problemOf(after, kind, younger[0]), undefined);
@@ -202,7 +202,7 @@ test("the problems of a resource in another namespace are not revealed", () => {
   put("Route", "team/web", { spec: { paths: ["/web"], serviceRef: { namespace: "shop", name: "web" } } });
   put("Route", "shop/web", { spec: { paths: ["/own"], serviceRef: { name: "web" } } });
   const translation = createTranslate({ homeNamespace: "default", class: "sluice" })(clusterState);
-  const told = (name: string) => problemOf(translation, "Route", name)?.message ?? "";
-  assert.equal(told("team/web"), "the Service shop/web is not served");
-  assert.match(told("shop/web"), /^the Service web is not served: spec\.port: /);
+  const message = (name: string) => problemOf(translation, "Route", name)?.message ?? "";
+  assert.equal(message("team/web"), "the Service shop/web is not served");
+  assert.match(message("shop/web"), /^the Service web is not served: spec\.port: /);
 });

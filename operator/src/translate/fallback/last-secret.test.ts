@@ -30,7 +30,7 @@ const served = ({ items }: Translation) => ({
   certs: [...items.certificates.values()].map(({ entity }) => entity.cert),
   names: [...items.snis.values()].map(({ entity }) => entity.name).sort(),
 });
-const told = ({ problems }: Translation) =>
+const problemsOf = ({ problems }: Translation) =>
   (problems.get(key) ?? []).map(({ condition, message }) => [condition, message]);
 
 function start() {
@@ -56,7 +56,7 @@ for (const how of ["full translation", "incremental translation"]) {
     put("Secret", "a", tls(mixed));
     const broken = translate(...of("Secret/default/a"));
     assert.deepEqual(served(broken), { certs: [first.cert], names: ["a.test"] });
-    const [[condition, message] = [], ...more] = told(broken);
+    const [[condition, message] = [], ...more] = problemsOf(broken);
     assert.deepEqual([condition, more], ["ResolvedRefs", []]);
     assert.match(String(message), /the Secret a: /);
     assert.match(String(message), kept);
@@ -64,7 +64,7 @@ for (const how of ["full translation", "incremental translation"]) {
     remove("Secret", "a");
     const gone = translate(...of("Secret/default/a"));
     assert.deepEqual(served(gone), { certs: [first.cert], names: ["a.test"] });
-    assert.match(told(gone).join(), /there is no Secret a/);
+    assert.match(problemsOf(gone).join(), /there is no Secret a/);
 
     put("Certificate", "site", spec("b", "a.test", "b.test"));
     assert.deepEqual(served(translate(...of(key))), { certs: [first.cert], names: ["a.test", "b.test"] });
@@ -72,7 +72,7 @@ for (const how of ["full translation", "incremental translation"]) {
     put("Secret", "b", tls(second));
     const renewed = translate(...of("Secret/default/b"));
     assert.deepEqual(served(renewed), { certs: [second.cert], names: ["a.test", "b.test"] });
-    assert.deepEqual(told(renewed), []);
+    assert.deepEqual(problemsOf(renewed), []);
   });
 
   test(`a deleted certificate is no longer served, and a new one with its name does not inherit its Secret (${how})`, () => {
@@ -94,7 +94,7 @@ test("a certificate whose Secret was never valid is not served", () => {
   put("Certificate", "site", { ...spec("a", "a.test"), metadata: { name: "", namespace: "", uid: "another" } });
   const translation = translate();
   assert.deepEqual(served(translation), { certs: [], names: [] });
-  assert.doesNotMatch(told(translation).join(), kept);
+  assert.doesNotMatch(problemsOf(translation).join(), kept);
 });
 
 test("a certificate is served after a restart although its Secret is invalid or deleted; a new Certificate with its name is not", async () => {
@@ -113,7 +113,7 @@ test("a certificate is served after a restart although its Secret is invalid or 
   put("Secret", "a", tls(mixed));
   const broken = await restarted();
   assert.deepEqual(served(broken), { certs: [first.cert], names: ["a.test"] });
-  assert.match(told(broken).join(), kept);
+  assert.match(problemsOf(broken).join(), kept);
   remove("Secret", "a");
   assert.deepEqual(served(await restarted()), { certs: [first.cert], names: ["a.test"] });
   put("Certificate", "site", { ...spec("a", "a.test"), metadata: { name: "", namespace: "", uid: "another" } });

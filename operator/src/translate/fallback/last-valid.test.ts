@@ -13,7 +13,7 @@ function scene(lastValid: LastValidVersions = createLastValidVersions()) {
   put("Service", "users", { spec: { url: "http://users.test" } });
   put("Route", "users", { spec: { serviceRef: { name: "users" }, paths: ["/users"] } });
   put("Plugin", "keys", { spec: { plugin: "key-auth", targetRefs: [{ kind: "Route", name: "users" }] } });
-  const told = () => {
+  const translated = () => {
     const { items, problems } = translate(made.clusterState);
     const [route] = [...items.routes.values()].map(({ entity }) => entity);
     const [plugin] = [...items.plugins.values()].map(({ entity }) => entity);
@@ -27,7 +27,7 @@ function scene(lastValid: LastValidVersions = createLastValidVersions()) {
   };
   return {
     ...made,
-    told,
+    translated,
     /** Starts a process that knows only the saved versions. */
     restart() {
       const kept = new Map(lastValid.all());
@@ -45,13 +45,13 @@ const route = (paths: readonly string[], service = "users") => ({ spec: { servic
 
 for (const restarts of [false, true])
   test(`a route that is made invalid is served in its last valid version${restarts ? ", also after a restart" : ""}`, () => {
-    const { put, told, restart } = scene();
-    told();
+    const { put, translated, restart } = scene();
+    translated();
     put("Route", "users", route(["/people"]));
-    told();
+    translated();
     put("Route", "users", route(["no-slash"]));
     if (restarts) restart();
-    const { paths, said } = told();
+    const { paths, said } = translated();
     assert.deepEqual(paths, [["/people"], false]);
     assert.equal(said.length, 1);
     assert.match(
@@ -59,20 +59,20 @@ for (const restarts of [false, true])
       /should start with: \/.*; its last valid version, generation 2, is served until there is/,
     );
     put("Route", "users", route(["/again"]));
-    assert.deepEqual([told().paths, told().said], [[["/again"], false], []]);
+    assert.deepEqual([translated().paths, translated().said], [[["/again"], false], []]);
   });
 
 test("a protecting plugin that becomes invalid protects as before; without an earlier version it answers 503", () => {
-  const { put, told, forgetAll } = scene();
+  const { put, translated, forgetAll } = scene();
   const faulty = {
     spec: { plugin: "key-auth", targetRefs: [{ kind: "Route", name: "users" }], config: { key_names: 7 } },
   };
-  const before = told().plugin;
+  const before = translated().plugin;
   put("Plugin", "keys", faulty);
-  assert.deepEqual(told().plugin, before);
+  assert.deepEqual(translated().plugin, before);
   assert.equal(before?.[1], false);
   forgetAll();
-  assert.equal(told().plugin?.[1], true);
+  assert.equal(translated().plugin?.[1], true);
 });
 
 /** Invalid specs of a plugin that was a valid cors before, and whether its last valid version is served. */
@@ -83,49 +83,49 @@ const madeInvalid: readonly (readonly [what: string, spec: object, isServed: boo
 ];
 for (const [what, spec, isServed] of madeInvalid)
   test(`a cors plugin that is changed to ${what} ${isServed ? "is served in its last valid version" : "answers 503"}`, () => {
-    const { put, told } = scene();
+    const { put, translated } = scene();
     const targetRefs = [{ kind: "Route", name: "users" }];
     put("Plugin", "keys", { spec: { plugin: "cors", targetRefs } });
-    told();
+    translated();
     put("Plugin", "keys", { spec: { ...spec, targetRefs } });
-    assert.equal(told().plugin?.[1], !isServed);
+    assert.equal(translated().plugin?.[1], !isServed);
   });
 
 test("a route that was never valid has no earlier version to serve", () => {
-  const { put, told } = scene();
+  const { put, translated } = scene();
   put("Route", "users", route(["no-slash"]));
-  assert.equal(told().paths?.[1] ?? true, true);
+  assert.equal(translated().paths?.[1] ?? true, true);
 });
 
 test("another resource with the same name does not inherit the last valid version", () => {
-  const { put, remove, told } = scene();
-  told();
+  const { put, remove, translated } = scene();
+  translated();
   remove("Route", "users");
   put("Route", "users", route(["no-slash"]));
-  assert.notDeepEqual(told().paths, [["/users"], false]);
+  assert.notDeepEqual(translated().paths, [["/users"], false]);
 });
 
 test("the last valid version of a route does not bring back a deleted Service", () => {
-  const { put, remove, told } = scene();
+  const { put, remove, translated } = scene();
   put("Secret", "key", secret("a key"));
-  told();
+  translated();
   put("Route", "users", route(["no-slash"]));
   remove("Service", "users");
-  assert.equal(told().paths?.[1] ?? true, true, "no request is sent to a removed service");
+  assert.equal(translated().paths?.[1] ?? true, true, "no request is sent to a removed service");
 });
 
 test("a route with a missing reference answers 503 although the route itself is valid", () => {
-  const { put, told } = scene();
-  told();
+  const { put, translated } = scene();
+  translated();
   put("Route", "users", route(["/users"], "nobody"));
-  assert.deepEqual(told().paths, [["/users"], true]);
+  assert.deepEqual(translated().paths, [["/users"], true]);
 });
 
 test("a last valid version with a different id is not served: other resources refer to the current id", () => {
-  const { put, told } = scene();
-  told();
+  const { put, translated } = scene();
+  translated();
   put("Service", "users", { spec: { url: "nonsense", id: "5f6c1e30-7f5b-4d4b-8f8e-0d7c1f1f2a3b" } });
-  assert.equal(told().paths?.[1] ?? true, true);
+  assert.equal(translated().paths?.[1] ?? true, true);
 });
 
 for (const how of ["full translation", "incremental translation"])

@@ -38,8 +38,8 @@ export function createEndpointSliceIndex(all: Iterable<Resource>) {
      * belongs to.
      */
     set(key: string, slice: Resource | undefined) {
-      const told = [leave(key), slice && enter(key, slice)];
-      return told.filter((service) => service !== undefined);
+      const affected = [leave(key), slice && enter(key, slice)];
+      return affected.filter((service) => service !== undefined);
     },
   };
 }

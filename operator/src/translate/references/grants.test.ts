@@ -103,18 +103,18 @@ test("a namespace is open to the keys of another namespace while a grant lets th
   const { put } = testClusterState();
   const grants = createGrantIndex([]);
   const consumers = granting(team("Consumer"), [{ kind: "Route" }]);
-  const told = (key: string, members: ReturnType<typeof granting>) =>
+  const keysOf = (key: string, members: ReturnType<typeof granting>) =>
     grants.set(key, put("ReferenceGrant", key, members));
-  assert.deepEqual(told("shop/one", consumers), [grantsIntoKey("shop"), grantsFromKey("team")]);
-  told("shop/two", consumers);
-  told("bank/one", consumers);
-  told("team/own", consumers);
-  told("park/named", granting(team("Consumer"), [{ kind: "Route", name: "a" }]));
+  assert.deepEqual(keysOf("shop/one", consumers), [grantsIntoKey("shop"), grantsFromKey("team")]);
+  keysOf("shop/two", consumers);
+  keysOf("bank/one", consumers);
+  keysOf("team/own", consumers);
+  keysOf("park/named", granting(team("Consumer"), [{ kind: "Route", name: "a" }]));
   assert.deepEqual(grants.namespacesOpenTo("team"), ["bank", "shop"]);
   assert.deepEqual(grants.namespacesOpenTo("shop"), []);
   assert.deepEqual(grants.set("shop/one", undefined), [grantsIntoKey("shop"), grantsFromKey("team")]);
   assert.deepEqual(grants.namespacesOpenTo("team"), ["bank", "shop"]);
-  told("shop/two", granting(team("Route"), [{ kind: "Route" }]));
+  keysOf("shop/two", granting(team("Route"), [{ kind: "Route" }]));
   assert.deepEqual(grants.namespacesOpenTo("team"), ["bank"]);
   assert.deepEqual(grants.set("shop/absent", undefined), [grantsIntoKey("shop")]);
 });

@@ -169,7 +169,7 @@ const kinds = [
 
 const entryId = "44444444-4444-4444-8444-444444444444";
 
-export const entries: Table = {
+export const consumerEntries: Table = {
   of: "an entry of a consumer",
   rows: kinds.flatMap(({ top, nested, one, two, name }): Row[] => [
     {
@@ -268,7 +268,7 @@ export const secondConsumer: Table = {
       status: 200,
     },
     {
-      does: "may not have a user name of the first",
+      does: "may not have a credential with a user name of the first consumer",
       ask: "POST /consumers/second/basic-auth",
       json: { username: "ann", password: "x" },
       status: 409,
@@ -319,7 +319,7 @@ export const secondConsumer: Table = {
   ],
 };
 
-export const groups: Table = {
+export const consumerGroups: Table = {
   of: "a consumer's group",
   rows: [
     {

@@ -14,7 +14,7 @@ export interface ApiStatus {
 
 /** A response with status 400 or above, or an ERROR event of a watch. */
 export class ApiServerError extends Error {
-  override readonly name = "Fault";
+  override readonly name = "ApiServerError";
   readonly code: number;
   readonly status: ApiStatus;
   /** The delay that the server asks for in Retry-After, in milliseconds. */

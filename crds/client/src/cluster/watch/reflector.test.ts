@@ -29,7 +29,7 @@ test("the reflector lists, then watches from the list's version with timeouts of
   reflecting(async (fake) => {
     await fake.settle();
     assert.deepEqual(fake.calls, ["list", "watch 10"]);
-    assert.deepEqual(fake.told, ["replaced a"]);
+    assert.deepEqual(fake.reported, ["replaced a"]);
     assert.ok(fake.timeouts.every((seconds) => seconds >= 300 && seconds <= 600));
   }));
 
@@ -39,7 +39,7 @@ test("the reflector resumes from a bookmark's version without notifying the obse
     await fake.send({ type: "BOOKMARK", object: resource("", "77") });
     await fake.endWatch();
     assert.deepEqual(fake.calls, ["list", "watch 10", "watch 77"]);
-    assert.deepEqual(fake.told, ["replaced a"]);
+    assert.deepEqual(fake.reported, ["replaced a"]);
   }));
 
 test("the reflector resumes from the last event and delivers each event once", () =>
@@ -50,7 +50,7 @@ test("the reflector resumes from the last event and delivers each event once", (
     await fake.send({ type: "DELETED", object: resource("b", "13") });
     await fake.endWatch();
     assert.deepEqual(fake.calls, ["list", "watch 10", "watch 13"]);
-    assert.deepEqual(fake.told, ["replaced a", "changed b", "changed b", "removed b"]);
+    assert.deepEqual(fake.reported, ["replaced a", "changed b", "changed b", "removed b"]);
   }));
 
 test("the reflector lists again at once when the response or the stream reports that its version is too old", () =>
@@ -63,7 +63,7 @@ test("the reflector lists again at once when the response or the stream reports 
     fake.failWatches(gone(), 1);
     await fake.endWatch();
     assert.deepEqual(fake.calls.slice(4), ["watch 30", "list", "watch 10"]);
-    assert.deepEqual(fake.told, ["replaced a", "replaced a", "replaced a"]);
+    assert.deepEqual(fake.reported, ["replaced a", "replaced a", "replaced a"]);
     assert.deepEqual(fake.waits, []);
   }));
 
@@ -104,7 +104,7 @@ test("the reflector reports an unreachable server once at the start, and the lis
     fake.failLists(new Error("connect ECONNREFUSED"), 3);
     await fake.settle();
     await fake.advance(minutes(2));
-    assert.deepEqual(fake.told, ["lost connect ECONNREFUSED", "replaced a"]);
+    assert.deepEqual(fake.reported, ["lost connect ECONNREFUSED", "replaced a"]);
   }));
 
 test("the reflector does not report an interruption of some seconds as a loss", () =>
@@ -113,7 +113,7 @@ test("the reflector does not report an interruption of some seconds as a loss", 
     fake.failWatches(new Error("reset"), 2);
     await fake.endWatch(new Error("reset"));
     await fake.advance(10_000);
-    assert.deepEqual(fake.told, ["replaced a"]);
+    assert.deepEqual(fake.reported, ["replaced a"]);
     assert.equal(fake.openWatches(), 1);
     assert.deepEqual(fake.calls.at(-1), "watch 10");
   }));
@@ -128,7 +128,7 @@ test("an unreachable server is reported from the first failed attempt until the 
     assert.deepEqual(fake.troubles, ["connect ECONNREFUSED"]);
     await fake.advance(10_000);
     assert.deepEqual(fake.troubles, ["connect ECONNREFUSED", null]);
-    assert.deepEqual(fake.told, ["replaced a"]);
+    assert.deepEqual(fake.reported, ["replaced a"]);
   }));
 
 test("a list that fails is reported until a list succeeds", () =>
@@ -172,7 +172,7 @@ test("the reflector reports the loss when the server stays unreachable, and list
     await fake.endWatch(new Error("reset"));
     fake.failLists(new Error("reset"), 1);
     await fake.advance(minutes(2));
-    assert.deepEqual(fake.told, ["replaced a", "lost reset", "replaced a"]);
+    assert.deepEqual(fake.reported, ["replaced a", "lost reset", "replaced a"]);
   }));
 
 test("the reflector counts a kind that is not served as lost at once, and recovers", () =>
@@ -182,9 +182,9 @@ test("the reflector counts a kind that is not served as lost at once, and recove
     fake.failWatches(new UnknownKind("no such kind"), 1);
     fake.failLists(new UnknownKind("no such kind"), 2);
     await fake.endWatch();
-    assert.deepEqual(fake.told, ["replaced a", "lost no such kind"]);
+    assert.deepEqual(fake.reported, ["replaced a", "lost no such kind"]);
     await fake.advance(minutes(1));
-    assert.deepEqual(fake.told, ["replaced a", "lost no such kind", "replaced a"]);
+    assert.deepEqual(fake.reported, ["replaced a", "lost no such kind", "replaced a"]);
   }));
 
 test("the reflector opens exactly one further watch when a watch delivers nothing in time", () =>
@@ -210,7 +210,7 @@ test("the reflector reopens a watch at its last position on request, whether it 
     await fake.cut();
     assert.deepEqual(fake.calls.slice(3), ["watch 20", "watch 20"]);
     assert.equal(fake.openWatches(), 1);
-    assert.deepEqual([fake.waits, fake.troubles, fake.told], [[], [], ["replaced a"]]);
+    assert.deepEqual([fake.waits, fake.troubles, fake.reported], [[], [], ["replaced a"]]);
   }));
 
 test("the reflector retries at once on request, and again after a short delay", () =>
@@ -260,11 +260,11 @@ for (const [what, pageTakes, lists] of [
       fake.pages = 3;
       fake.pageTakes = pageTakes;
       await fake.settle();
-      for (let second = 0; second < 400 && fake.told.length === 0; second++) {
+      for (let second = 0; second < 400 && fake.reported.length === 0; second++) {
         await fake.advance(1000);
         await fake.cut();
       }
-      assert.deepEqual(fake.told, ["replaced a,a2,a3"]);
+      assert.deepEqual(fake.reported, ["replaced a,a2,a3"]);
       assert.equal(fake.calls.filter((call) => call === "list").length, lists);
     }));
 
@@ -376,10 +376,10 @@ test("the reflector reads a list in pages, and without pages if they expire duri
     fake.pages = 3;
     await fake.settle();
     assert.deepEqual(fake.calls, ["list", "list page2", "list page3", "watch 10"]);
-    assert.deepEqual(fake.told, ["replaced a,a2,a3"]);
+    assert.deepEqual(fake.reported, ["replaced a,a2,a3"]);
     fake.pagesExpire = true;
     await fake.send({ type: "ERROR", object: { code: 410 } });
     await fake.advance(10_000);
     assert.deepEqual(fake.calls.slice(4, 7), ["list", "list page2", "list"]);
-    assert.equal(fake.told.at(-1), "replaced a,a2,a3");
+    assert.equal(fake.reported.at(-1), "replaced a,a2,a3");
   }));

@@ -107,7 +107,7 @@ export async function runReflector(options: ReflectorOptions): Promise<void> {
    * never complete a list.
    */
   let patienceForPage = LIST_PATIENCE;
-  let outage: { readonly since: number; told?: string } | undefined;
+  let outage: { readonly since: number; logged?: string } | undefined;
   let trouble: string | null = null;
 
   function reportTrouble(error: Error | null): void {
@@ -226,8 +226,8 @@ export async function runReflector(options: ReflectorOptions): Promise<void> {
     if (version !== undefined && !refused && clock.now() - outage.since < lostAfter) return;
     // From here on only a list makes the kind synced again: observers get `replaced` after `lost`.
     version = undefined;
-    if (outage.told === error.message) return;
-    outage.told = error.message;
+    if (outage.logged === error.message) return;
+    outage.logged = error.message;
     tell(() => observer.lost?.(error));
   }
 

@@ -6,7 +6,7 @@ import { type Clock, type ListerWatcher, runReflector, silenceLimit, type WatchE
 export interface Fake {
   /** `list`, `list <token>`, `watch <version>` in order. */
   readonly calls: readonly string[];
-  readonly told: readonly string[];
+  readonly reported: readonly string[];
   /** The arguments of `trouble`. */
   readonly troubles: readonly (string | null)[];
   /** Delays between attempts in milliseconds, without those that run while a list or watch is open. */
@@ -53,7 +53,7 @@ const item = (name: string): Resource => ({
 
 export function createFake(): Fake {
   const calls: string[] = [];
-  const told: string[] = [];
+  const reported: string[] = [];
   const troubles: (string | null)[] = [];
   const waits: number[] = [];
   const timeouts: number[] = [];
@@ -144,7 +144,7 @@ export function createFake(): Fake {
   };
 
   const tell = (what: string) => {
-    told.push(what);
+    reported.push(what);
     if (fake.observerThrows) throw new Error("the observer's own");
   };
 
@@ -163,7 +163,7 @@ export function createFake(): Fake {
 
   const fake: Fake = {
     calls,
-    told,
+    reported,
     troubles,
     waits,
     timeouts,

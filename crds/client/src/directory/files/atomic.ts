@@ -86,8 +86,8 @@ export async function writeAtomically(
 
 /** Adds the path to errors of calls on an open file, such as ENOSPC. */
 function withPath(error: unknown, path: string): unknown {
-  const { syscall, path: told } = error as NodeJS.ErrnoException;
-  if (error instanceof Error && syscall !== undefined && told === undefined) error.message += ` '${path}'`;
+  const { syscall, path: knownPath } = error as NodeJS.ErrnoException;
+  if (error instanceof Error && syscall !== undefined && knownPath === undefined) error.message += ` '${path}'`;
   return error;
 }
 

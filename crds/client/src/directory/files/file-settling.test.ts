@@ -48,20 +48,20 @@ const names = async (client: ResourceClient) =>
 /** Names of the Services that a watch has delivered. */
 async function following(client: ResourceClient): Promise<ReadonlySet<string>> {
   const held = new Set<string>();
-  let isTold = false;
+  let isReported = false;
   client.watch(
     "Service",
     {
       replaced(resources) {
         for (const { metadata } of resources) held.add(metadata.name);
-        isTold = true;
+        isReported = true;
       },
       changed: ({ metadata }) => void held.add(metadata.name),
       removed: ({ metadata }) => void held.delete(metadata.name),
     },
     { signal: new AbortController().signal },
   );
-  await waitFor(() => isTold, { what: "the first list" });
+  await waitFor(() => isReported, { what: "the first list" });
   return held;
 }
 
@@ -114,14 +114,14 @@ for (const [what, text, waits] of edits)
       write("web.yaml", text);
       const isChanged = async () =>
         (await client.get(ref("guard", "Plugin")))?.metadata.resourceVersion !== before.metadata.resourceVersion;
-      const told = () => log.some((line) => line.includes("web.yaml waits"));
+      const isLogged = () => log.some((line) => line.includes("web.yaml waits"));
       if (!waits) {
         await waitFor(async () => (await isChanged()) || (await names(client)) === "shop,web", {
           what: "the change to take effect",
         });
-        return assert.ok(!told());
+        return assert.ok(!isLogged());
       }
-      await waitFor(told, { what: "the wait to be logged" });
+      await waitFor(isLogged, { what: "the wait to be logged" });
       assert.equal(await isChanged(), false);
       // The same content put in place by a rename is complete.
       writeFileSync(join(directory, "web.yaml.new"), text === "" ? service("other") : text);
@@ -166,11 +166,11 @@ for (const [what, text, waits] of routeEdits)
       const shown = async () => JSON.stringify((await client.list("Route")).map(({ spec }) => spec));
       const before = await shown();
       write("web.yaml", text);
-      const told = () => log.some((line) => line.includes("web.yaml waits"));
-      await waitFor(async () => told() || (await shown()) !== before, {
+      const isLogged = () => log.some((line) => line.includes("web.yaml waits"));
+      await waitFor(async () => isLogged() || (await shown()) !== before, {
         what: "the change to take effect, or the wait to be logged",
       });
-      assert.equal(told(), waits);
+      assert.equal(isLogged(), waits);
       assert.equal((await shown()) === before, waits);
     }, LONG_WAIT));
 
@@ -220,22 +220,22 @@ test("a new file that is written in parts is not read before it has settled", ()
 
 test("a file that Sluice writes takes effect while another program still writes another file, and a file written in steps is reported once", () =>
   bench(async ({ client, write, directory }) => {
-    const told: string[] = [];
+    const isLogged: string[] = [];
     write("old.yaml", service("old"));
     await client.list("Service");
     client.watch(
       "Service",
       {
-        replaced: () => void told.push("all"),
-        changed: ({ metadata }) => void told.push(metadata.name),
+        replaced: () => void isLogged.push("all"),
+        changed: ({ metadata }) => void isLogged.push(metadata.name),
         removed() {},
       },
       { signal: new AbortController().signal },
     );
-    await waitFor(() => told.length > 0, { what: "the first list" });
+    await waitFor(() => isLogged.length > 0, { what: "the first list" });
     const number = await writeTogether(async (number) => {
       const theirs = service(`theirs-${number}`);
-      told.length = 0;
+      isLogged.length = 0;
       write(`theirs-${number}.yaml`, "");
       for (const text of [theirs.slice(0, 20), theirs.slice(20)]) {
         appendFileSync(join(directory, `theirs-${number}.yaml`), text);
@@ -243,7 +243,7 @@ test("a file that Sluice writes takes effect while another program still writes 
       }
       await writeAtomically(join(directory, `ours-${number}.yaml`), service(`ours-${number}`));
       const both = [`theirs-${number}`, `ours-${number}`];
-      return () => waitFor(() => both.every((name) => told.includes(name)), { what: "both files to be read" });
+      return () => waitFor(() => both.every((name) => isLogged.includes(name)), { what: "both files to be read" });
     });
-    assert.deepEqual(told, [`ours-${number}`, `theirs-${number}`]);
+    assert.deepEqual(isLogged, [`ours-${number}`, `theirs-${number}`]);
   }));

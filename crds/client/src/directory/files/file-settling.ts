@@ -38,7 +38,7 @@ interface ObservedChange {
   readonly stamp: string;
   /** By performance.now(). */
   readonly since: number;
-  isTold: boolean;
+  isReported: boolean;
 }
 
 export function createFileSettling<Value>({
@@ -59,7 +59,7 @@ export function createFileSettling<Value>({
     if (known?.stamp === stamp) return known;
     const since = performance.now();
     if (age < SETTLE) changedAt = since;
-    const now: ObservedChange = { stamp, since, isTold: false };
+    const now: ObservedChange = { stamp, since, isReported: false };
     seen.set(path, now);
     return now;
   }
@@ -89,8 +89,8 @@ export function createFileSettling<Value>({
       const lost = before === undefined ? null : lostProtection(before, now);
       const left = unprotectWait - (clock - current.since);
       if (lost === null || left <= 0) return now;
-      if (!current.isTold) onLoss(path, lost);
-      current.isTold = true;
+      if (!current.isReported) onLoss(path, lost);
+      current.isReported = true;
       onWait(path, left);
       return undefined;
     },

@@ -11,7 +11,7 @@ interface Scene {
   readonly directory: string;
   readonly folders: WatchedFolders;
   /** Waits for a notification of this path; null: anything may have changed. */
-  told(path: string | null): Promise<void>;
+  reports(path: string | null): Promise<void>;
   readonly all: (string | null)[];
 }
 
@@ -24,7 +24,7 @@ async function scene(run: (scene: Scene) => Promise<void>): Promise<void> {
       directory,
       folders,
       all,
-      told: (path) => waitFor(() => all.includes(path), { what: `${path} to be reported` }).then(() => {}),
+      reports: (path) => waitFor(() => all.includes(path), { what: `${path} to be reported` }).then(() => {}),
     });
   } finally {
     folders.stop();
@@ -33,7 +33,7 @@ async function scene(run: (scene: Scene) => Promise<void>): Promise<void> {
 }
 
 test("the path of a changed file is reported in every folder, in hidden folders only below .status", () =>
-  scene(async ({ directory, folders, told, all }) => {
+  scene(async ({ directory, folders, reports, all }) => {
     mkdirSync(join(directory, "deep/er"), { recursive: true });
     mkdirSync(join(directory, ".git"));
     mkdirSync(join(directory, ".status/service"), { recursive: true });
@@ -43,43 +43,43 @@ test("the path of a changed file is reported in every folder, in hidden folders 
     writeFileSync(join(directory, "deep/er/.b.yaml.tmp"), "");
     for (const path of ["a.yaml", "deep/er/b.yaml", ".status/service/c.json"]) {
       writeFileSync(join(directory, path), "");
-      await told(path);
+      await reports(path);
     }
     assert.deepEqual([...new Set(all)], ["a.yaml", "deep/er/b.yaml", ".status/service/c.json"]);
   }));
 
 test("a new folder is watched, and so is a folder that replaced another folder", () =>
-  scene(async ({ directory, folders, told, all }) => {
+  scene(async ({ directory, folders, reports, all }) => {
     folders.refresh();
     mkdirSync(join(directory, "new"));
-    await told(null);
+    await reports(null);
     writeFileSync(join(directory, "new/a.yaml"), "");
-    await told("new/a.yaml");
+    await reports("new/a.yaml");
     all.length = 0;
     renameSync(join(directory, "new"), join(directory, "old"));
     mkdirSync(join(directory, "new"));
-    await told(null);
+    await reports(null);
     // The notifications of the rename and of the new folder arrive together, and each is handled on arrival.
     await new Promise((resolve) => setImmediate(resolve));
     for (const path of ["old/b.yaml", "new/b.yaml"]) {
       writeFileSync(join(directory, path), "");
-      await told(path);
+      await reports(path);
     }
   }));
 
 test("a directory that is created again is watched from the next refresh on", () =>
-  scene(async ({ directory, folders, told }) => {
+  scene(async ({ directory, folders, reports }) => {
     folders.refresh();
     rmSync(directory, { recursive: true });
     assert.equal(folders.refresh(), false);
     mkdirSync(directory);
     assert.equal(folders.refresh(), true);
     writeFileSync(join(directory, "a.yaml"), "");
-    await told("a.yaml");
+    await reports("a.yaml");
   }));
 
 test("a file that Sluice's writers create or remove is reported, and so is a file that other programs write or move", () =>
-  scene(async ({ directory, folders, told, all }) => {
+  scene(async ({ directory, folders, reports, all }) => {
     folders.refresh();
     const file = join(directory, "a.yaml");
     const steps: readonly (() => Promise<void> | void)[] = [
@@ -93,7 +93,7 @@ test("a file that Sluice's writers create or remove is reported, and so is a fil
     for (const step of steps) {
       all.length = 0;
       await step();
-      await told("a.yaml");
+      await reports("a.yaml");
       await new Promise((resolve) => setImmediate(resolve));
       assert.deepEqual([...new Set(all)], ["a.yaml"]);
     }

@@ -28,7 +28,7 @@ function contentOf({ services, isOdd }: { services: { name: string; retries: num
   return read<FileContent>(good);
 }
 
-const told = ({ entries: held }: DirectoryView) =>
+const summaryOf = ({ entries: held }: DirectoryView) =>
   new Map(
     [...held]
       .sort(([a], [b]) => (a < b ? -1 : 1))
@@ -63,7 +63,7 @@ test("a view that is changed file by file equals the view of all files, and repo
           touched.push(...files.keys());
         }
         view = index.update(touched.map((path) => [path, sourceOf(path)]));
-        assert.deepEqual(told(view), told(whole()));
+        assert.deepEqual(summaryOf(view), summaryOf(whole()));
         assert.deepEqual(view.problems, whole().problems);
         for (const before of shown) {
           const differ = [...new Set([...before.entries.keys(), ...view.entries.keys()])].filter(

@@ -23,8 +23,8 @@ export function readDeckInfo(info: unknown): DeckInfo {
   const tags = Array.isArray(given) && given.every((tag) => typeof tag === "string") ? given : undefined;
   const byCollection = new Map<Collection, Members>();
   const names = Object.keys(unknown);
-  const told = (message: string) => (name: string) => ({ path: ["_info", name], message });
-  const violations: Violation[] = names.filter((name) => !ignored.has(name)).map(told("unknown field"));
+  const violationOf = (message: string) => (name: string) => ({ path: ["_info", name], message });
+  const violations: Violation[] = names.filter((name) => !ignored.has(name)).map(violationOf("unknown field"));
   if (!isRecord(info)) violations.push({ path: ["_info"], message: "expected a record" });
   if (!tags) violations.push({ path: ["_info", "select_tags"], message: "expected an array of strings" });
   if (!isRecord(defaults)) violations.push({ path: ["_info", "defaults"], message: "expected a record" });
@@ -36,7 +36,7 @@ export function readDeckInfo(info: unknown): DeckInfo {
   }
   return {
     violations,
-    warnings: names.filter((name) => ignored.has(name)).map(told("ignored: only decK itself reads this member")),
+    warnings: names.filter((name) => ignored.has(name)).map(violationOf("ignored: only decK itself reads this member")),
     apply(collection, item) {
       const defaults = byCollection.get(collection) ?? {};
       return withTags(

@@ -140,7 +140,7 @@ for (const [where, text, data, expected] of duplicates) {
   });
 }
 
-test("the reported position of a member below a duplicate key is that of the value that is used", () => {
+test("if a key occurs twice, the position of a member below it is the position in the value that is used", () => {
   const { line, column } = read("a:\n  b: 1\na:\n  b: 2\n").positionOf(["a", "b"]);
   assert.deepEqual([line, column], [4, 3]);
 });

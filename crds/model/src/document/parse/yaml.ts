@@ -51,7 +51,8 @@ export function readYaml(text: string, options: YamlOptions = {}): Checked<Locat
   const start: Position = { ...(options.file !== undefined && { file: options.file }), line: 1, column: 1 };
   let located: LocatedData | undefined;
   const positionOf = (path: Path): Position => {
-    // Positions are needed only for violations, and few texts have any. JSON that is not valid YAML has only the start.
+    // Positions are needed only for violations, and few texts have any. In JSON that is not
+    // valid YAML, every position is the start of the text.
     located ??= readAsYaml(text, options).value ?? { data, warnings: [], positionOf: () => start };
     return located.positionOf(path);
   };

@@ -6,7 +6,7 @@ export const aclSchema = record(
   {
     id: text({
       description:
-        "The entry's UUID. If unset, the admin API draws it at random, and in a declarative file it is derived from " +
+        "The entry's UUID. If unset, the admin API generates it at random; in a declarative file it is derived from " +
         "the consumer and the group (UUIDv5).",
       rule: "uuid",
     }),

@@ -22,7 +22,7 @@ export const jwtSchema = record(
   {
     id: text({
       description:
-        "The credential's UUID. If unset, the admin API draws it at random, and in a declarative file it is derived " +
+        "The credential's UUID. If unset, the admin API generates it at random; in a declarative file it is derived " +
         "from the key (UUIDv5).",
       rule: "uuid",
     }),

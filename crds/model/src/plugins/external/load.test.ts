@@ -251,9 +251,9 @@ describe("load refuses, with the entry, the file and what to change,", () => {
     test(what, async () => {
       const from = written(files);
       const { violations = [] } = await load([entries].flat(), { part: "code", from });
-      const told = violations.map(({ message }) => message.replaceAll(from, "FROM"));
-      assert.equal(told.length, messages.length, told.join("\n"));
-      for (const [at, message] of messages.entries()) assert.match(told[at] ?? "", message);
+      const reported = violations.map(({ message }) => message.replaceAll(from, "FROM"));
+      assert.equal(reported.length, messages.length, reported.join("\n"));
+      for (const [at, message] of messages.entries()) assert.match(reported[at] ?? "", message);
     });
 });
 

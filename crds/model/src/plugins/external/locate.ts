@@ -16,16 +16,16 @@ export interface PluginFiles {
 }
 
 /** The modules, or the reason why they cannot be found and what to change. */
-export type Located = { readonly files: PluginFiles; readonly fault?: undefined } | { readonly fault: string };
+export type LocatedPlugin = { readonly files: PluginFiles; readonly fault?: undefined } | { readonly fault: string };
 
 /** @param from Absolute path of the folder from which relative paths and packages are resolved. */
-export function locatePlugin(entry: string, from: string): Located {
+export function locatePlugin(entry: string, from: string): LocatedPlugin {
   if (/^(\.{1,2}(\/|$)|\/)/.test(entry)) return inFolder(entry, resolve(from, entry));
   if (/^(@[a-z0-9~-][a-z0-9._~-]*\/)?[a-z0-9~-][a-z0-9._~-]*$/.test(entry)) return inPackage(entry, from);
   return { fault: "is not a folder or a package: write a path that begins with ./, ../ or /, or a package's name" };
 }
 
-function inFolder(entry: string, folder: string): Located {
+function inFolder(entry: string, folder: string): LocatedPlugin {
   const kind = kindOf(folder);
   if (kind === null) return { fault: `there is no folder ${folder}: relative paths start at the working directory` };
   if (kind === "file") return { fault: `${folder} is a file: name the folder that contains it` };
@@ -36,18 +36,22 @@ function inFolder(entry: string, folder: string): Located {
     return { fault: `${folder} has no schema.ts or schema.js: export the plugin's facts from there` };
   if (code === undefined)
     return { fault: `${folder} has no index.ts or index.js: export the plugin's definition from there` };
-  return found(entry, {
+  return withManifest(entry, {
     code: pathToFileURL(code).href,
     schema: pathToFileURL(schema).href,
     manifest: join(folder, "package.json"),
   });
 }
 
-function inPackage(entry: string, from: string): Located {
+function inPackage(entry: string, from: string): LocatedPlugin {
   const base = pathToFileURL(join(from, "index.js")).href;
   try {
     const code = resolveFrom(entry, base);
-    return found(entry, { code, schema: resolveFrom(`${entry}/schema`, base), manifest: findPackageJSON(entry, base) });
+    return withManifest(entry, {
+      code,
+      schema: resolveFrom(`${entry}/schema`, base),
+      manifest: findPackageJSON(entry, base),
+    });
   } catch (error) {
     const { code, message } = error as Error & { readonly code?: string };
     if (code === "ERR_PACKAGE_PATH_NOT_EXPORTED") {
@@ -60,10 +64,10 @@ function inPackage(entry: string, from: string): Located {
   }
 }
 
-function found(
+function withManifest(
   entry: string,
   files: Pick<PluginFiles, "code" | "schema"> & { readonly manifest: string | undefined },
-): Located {
+): LocatedPlugin {
   const { manifest: file, ...modules } = files;
   if (file === undefined || kindOf(file) !== "file") return { files: { entry, ...modules, manifest: null } };
   try {

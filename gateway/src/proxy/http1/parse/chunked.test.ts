@@ -77,7 +77,7 @@ test("the scanner applies the limits of extensions and trailers", () => {
     ["0\r\nA:1\r\nB:2\r\n\r\n", fault.tooManyFields],
   ];
   for (const [text, last] of rows) {
-    const told = results(new ChunkedScanner(limits), text).filter((result) => typeof result === "number");
-    assert.equal(told[0], last, text);
+    const numeric = results(new ChunkedScanner(limits), text).filter((result) => typeof result === "number");
+    assert.equal(numeric[0], last, text);
   }
 });

@@ -109,10 +109,10 @@ test("the access log has the gRPC status of calls, and the HTTP status of a call
   await ask(session, { headers: { ...grpcHeaders, ":path": "/other.Service/One" }, body: message("hi") });
   const failed = await ask(session, { headers: grpcHeaders, body: message("a long one") });
   assert.equal(failed.trailers?.["grpc-status"], "13");
-  const told = (await lines()).map(({ method, path, status, grpc_status, source, route, service, target, tls }) =>
+  const logged = (await lines()).map(({ method, path, status, grpc_status, source, route, service, target, tls }) =>
     [method, path, status, grpc_status, source, route, service, target, tls].join(" ").trim(),
   );
-  assert.deepEqual(told, [
+  assert.deepEqual(logged, [
     `POST /hello.Greeter/Say 200 0 service say greeter 127.0.0.1:${greeter}`,
     "POST /other.Service/One 404  gateway",
     `POST /hello.Greeter/Say 200 13 service say greeter 127.0.0.1:${greeter}`,

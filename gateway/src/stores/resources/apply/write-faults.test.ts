@@ -6,7 +6,7 @@ import { throwUnavailable } from "./write-faults.ts";
 const system = (code: string, message: string) => Object.assign(new Error(message), { code });
 const prefix = "the resources cannot be read or written: ";
 
-const causes: readonly (readonly [what: string, cause: unknown, told: string])[] = [
+const causes: readonly (readonly [what: string, cause: unknown, expected: string])[] = [
   [
     "a full disk",
     system("ENOSPC", "ENOSPC: no space left on device, write"),
@@ -40,9 +40,9 @@ const causes: readonly (readonly [what: string, cause: unknown, told: string])[]
   ["an unknown error", new Error("bearer secret"), "the log of the admin listener has the reason"],
 ];
 
-for (const [what, cause, told] of causes) {
-  test(`the message for ${what} is: ${told}`, () =>
-    assert.throws(() => throwUnavailable(cause), { message: prefix + told, cause }));
+for (const [what, cause, expected] of causes) {
+  test(`the message for ${what} is: ${expected}`, () =>
+    assert.throws(() => throwUnavailable(cause), { message: prefix + expected, cause }));
 }
 
 test("the message for a long response contains only its start", () => {

@@ -20,7 +20,7 @@ const context = () =>
   createViewContext({ homeNamespace: "default", isOwn: (resource) => classOf(resource) === "sluice" });
 
 /** All results of a view, as data. */
-function told(view: ResourceView, resources: Resources) {
+function summaryOf(view: ResourceView, resources: Resources) {
   const { rows, claims, ids, faulty } = view.tables;
   const whose = (map: typeof claims) => [...map.keys()].sort().map((key) => [key, map.get(key)?.entity.id]);
   return {
@@ -115,7 +115,7 @@ test("an incrementally updated view equals a newly built view", () => {
         const { marked } = view;
         view = updateView(view, changed, options);
         if (view.marked === marked) quick++;
-        assert.deepEqual(told(view, resources), told(buildResourceView(resources, context()), resources));
+        assert.deepEqual(summaryOf(view, resources), summaryOf(buildResourceView(resources, context()), resources));
       }
     }),
     { numRuns: 300 },
