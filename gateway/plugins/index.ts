@@ -22,7 +22,9 @@ import { requestTermination } from "./request-termination/index.ts";
 import { requestTransformer } from "./request-transformer/index.ts";
 import { requestValidator } from "./request-validator/index.ts";
 import { responseTransformer } from "./response-transformer/index.ts";
+import { standardWebhooks } from "./standard-webhooks/index.ts";
 import { statsd } from "./statsd/index.ts";
+import { syslog } from "./syslog/index.ts";
 import { tcpLog } from "./tcp-log/index.ts";
 import { udpLog } from "./udp-log/index.ts";
 import { zipkin } from "./zipkin/index.ts";
@@ -50,7 +52,9 @@ export const builtInPlugins: readonly PluginDefinition[] = [
   requestTransformer,
   requestValidator,
   responseTransformer,
+  standardWebhooks,
   statsd,
+  syslog,
   tcpLog,
   udpLog,
   zipkin,

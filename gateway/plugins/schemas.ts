@@ -22,7 +22,9 @@ import { requestTerminationFacts } from "./request-termination/schema.ts";
 import { requestTransformerFacts } from "./request-transformer/schema.ts";
 import { requestValidatorFacts } from "./request-validator/schema.ts";
 import { responseTransformerFacts } from "./response-transformer/schema.ts";
+import { standardWebhooksFacts } from "./standard-webhooks/schema.ts";
 import { statsdFacts } from "./statsd/schema.ts";
+import { syslogFacts } from "./syslog/schema.ts";
 import { tcpLogFacts } from "./tcp-log/schema.ts";
 import { udpLogFacts } from "./udp-log/schema.ts";
 import { zipkinFacts } from "./zipkin/schema.ts";
@@ -50,7 +52,9 @@ export const builtInFacts = [
   requestTransformerFacts,
   requestValidatorFacts,
   responseTransformerFacts,
+  standardWebhooksFacts,
   statsdFacts,
+  syslogFacts,
   tcpLogFacts,
   udpLogFacts,
   zipkinFacts,

@@ -31,6 +31,8 @@ export const neededConfigs: Readonly<Record<string, object>> = {
   "rate-limiting": { minute: 5 },
   redirect: { location: "https://example.com" },
   "request-validator": { version: "draft4", body_schema: "{}" },
+  "standard-webhooks": { secret_v1: "secret" },
+  syslog: { host: "logs.test" },
   "tcp-log": { host: "logs.test", port: 514 },
   "udp-log": { host: "logs.test", port: 514 },
 };

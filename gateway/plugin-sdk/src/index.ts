@@ -6,6 +6,7 @@ export * from "./delivery/lua-fields.ts";
 export * from "./delivery/queue-settings.ts";
 export * from "./delivery/statsd.ts";
 export * from "./delivery/stream-sender.ts";
+export * from "./delivery/syslog.ts";
 export type * from "./exchange/body-filter.ts";
 export * from "./exchange/entities.ts";
 export * from "./exchange/exchange.ts";

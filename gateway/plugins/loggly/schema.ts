@@ -1,6 +1,5 @@
 /** Config of loggly: the account at Loggly, and the severities of records. */
 import {
-  choice,
   decimal,
   definePluginFacts,
   integer,
@@ -11,13 +10,9 @@ import {
   refuseLuaFields,
   type Static,
   set,
+  severityMembers,
   text,
 } from "@sluice/plugin-sdk";
-
-/** By descending urgency; the index is the number in RFC 5424 section 6.2.1. */
-export const severities = ["emerg", "alert", "crit", "err", "warning", "notice", "info", "debug"] as const;
-
-const severity = (description: string) => choice(severities.toReversed(), { description, default: "info" });
 
 const schema = record(
   {
@@ -34,10 +29,7 @@ const schema = record(
       default: ["kong"],
       maxItems: 64,
     }),
-    log_level: severity("The least urgent severity that is sent."),
-    successful_severity: severity("The severity of responses with a status below 400."),
-    client_errors_severity: severity("The severity of responses with a status from 400 to 499."),
-    server_errors_severity: severity("The severity of responses with a status of 500 or above."),
+    ...severityMembers,
     timeout: decimal({ description: "Has no effect: a datagram is not acknowledged.", default: 10_000 }),
     custom_fields_by_lua: luaFields,
   },

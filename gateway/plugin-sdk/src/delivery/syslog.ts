@@ -1,0 +1,45 @@
+/** Records of requests as syslog messages (RFC 5424), with Kong's severities by status. */
+import { hostname } from "node:os";
+import { choice, type MemberOptions } from "../schema/member.ts";
+
+/** By descending urgency; the index is the number in RFC 5424 section 6.2.1. */
+export const severities = ["emerg", "alert", "crit", "err", "warning", "notice", "info", "debug"] as const;
+export type Severity = (typeof severities)[number];
+
+const severity = (description: MemberOptions["description"]) =>
+  choice(severities.toReversed(), { description, default: "info" });
+
+/** Members of a config. */
+export const severityMembers = {
+  log_level: severity("The least urgent severity that is sent."),
+  successful_severity: severity("The severity of responses with a status below 400."),
+  client_errors_severity: severity("The severity of responses with a status from 400 to 499."),
+  server_errors_severity: severity("The severity of responses with a status of 500 or above."),
+};
+
+export type SeverityConfig = { readonly [Name in keyof typeof severityMembers]: Severity };
+
+/** The number of the severity of a record; null: it is less urgent than the log level. */
+export function severityOf(status: number, config: SeverityConfig): number | null {
+  const { successful_severity, client_errors_severity, server_errors_severity } = config;
+  const name = status >= 500 ? server_errors_severity : status >= 400 ? client_errors_severity : successful_severity;
+  const number = severities.indexOf(name);
+  return number > severities.indexOf(config.log_level) ? null : number;
+}
+
+export interface SyslogRecord {
+  /** Number of the facility (RFC 5424 section 6.2.1). */
+  readonly facility: number;
+  readonly severity: number;
+  /** Unix milliseconds. */
+  readonly time: number;
+  /** `-` for none. */
+  readonly structuredData: string;
+  readonly message: string;
+}
+
+/** The application is called kong, as in Kong: filters of syslog servers depend on it. */
+export function syslogMessage({ facility, severity, time, structuredData, message }: SyslogRecord): string {
+  const timestamp = new Date(time).toISOString().replace(/\.\d+/, "");
+  return `<${facility * 8 + severity}>1 ${timestamp} ${hostname()} kong - - ${structuredData} ${message}`;
+}

@@ -1,0 +1,34 @@
+/** Config of standard-webhooks: the secret of the sender, and the age of accepted messages. */
+import { definePluginFacts, integer, record, type Static, text } from "@sluice/plugin-sdk";
+
+const schema = record(
+  {
+    secret_v1: text({
+      description: "The secret with which the sender signs messages. Its bytes are the key: it is not decoded.",
+      secret: true,
+      maxLength: 4096,
+    }),
+    tolerance_second: integer({
+      description: "Seconds after its timestamp for which a message is accepted.",
+      default: 300,
+      minimum: 0,
+      maximum: 2 ** 31 - 1,
+    }),
+  },
+  {
+    description:
+      "Accepts only webhooks with a valid signature (Standard Webhooks: HMAC with SHA-256 of id, timestamp and body). " +
+      "Bodies are read up to 1 MiB.",
+  },
+);
+
+export type StandardWebhooksConfig = Static<typeof schema>;
+
+export const standardWebhooksFacts = definePluginFacts({
+  name: "standard-webhooks",
+  version: "0.1.0",
+  priority: 760,
+  protects: true,
+  refuses: ["consumer"],
+  schema,
+});
