@@ -41,6 +41,10 @@ const commands: Readonly<Record<string, Listed>> = {
     summary: "checks, converts, imports and exports declarative files",
     load: async () => (await import("./commands/config/index.ts")).configCommand,
   },
+  migrate: {
+    summary: "reports what of a Kong's configuration is served, and converts that part",
+    load: async () => (await import("./commands/migrate/index.ts")).migrateCommand,
+  },
   plugin: {
     summary: "writes the package of a new plugin",
     load: async () => (await import("./commands/plugin/index.ts")).pluginCommand,

@@ -4,6 +4,7 @@ import { type GeneratedFile, markdown } from "../../crds/model/src/generate/file
 import { adminSettings } from "../../gateway/src/settings/admin.ts";
 import { configSettings } from "../../gateway/src/settings/config.ts";
 import { gatewaySettings } from "../../gateway/src/settings/gateway.ts";
+import { migrateSettings } from "../../gateway/src/settings/migrate.ts";
 import { migrationsSettings } from "../../gateway/src/settings/migrations.ts";
 import { startSettings } from "../../gateway/src/settings/start.ts";
 import { operatorSettings } from "../../operator/src/settings.ts";
@@ -14,6 +15,7 @@ export const commands: Readonly<Record<string, Declarations>> = {
   "sluice gateway": gatewaySettings,
   "sluice admin": adminSettings,
   "sluice config": configSettings,
+  "sluice migrate": migrateSettings,
   "sluice migrations": migrationsSettings,
   "sluice-operator": operatorSettings,
 };

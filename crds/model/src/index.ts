@@ -22,10 +22,20 @@ export { withPort } from "./check/rules/hosts.ts";
 export * from "./document/brief.ts";
 export * from "./document/describe.ts";
 export type { FlatDocument } from "./document/flatten/flatten.ts";
-export * from "./document/load.ts";
+export {
+  type ChangedItems,
+  checkDocument,
+  type LoadedDocument,
+  type LoadedItems,
+  type LoadedText,
+  type LoadOptions,
+  loadItems,
+  loadText,
+} from "./document/load.ts";
 export { syntaxFaults } from "./document/parse/syntax-errors.ts";
 export { readYaml } from "./document/parse/yaml.ts";
 export * from "./document/render.ts";
+export * from "./document/servable-part.ts";
 export * from "./document/text/items.ts";
 export * from "./document/text/layout.ts";
 export * from "./document/text/render-item.ts";

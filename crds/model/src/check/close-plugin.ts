@@ -22,16 +22,23 @@ export function closedPlugin(raw: Members, violations: readonly Violation[]): Me
   const { name } = raw;
   if (typeof name !== "string" || !mayProtect(name)) return undefined;
   const schema = pluginEntitySchema;
-  const known = Object.entries(raw).filter(([member]) => memberSchemaOf(schema, member) !== undefined);
+  const known = Object.entries(raw).filter(
+    ([member]) => member === "_sluice" || memberSchemaOf(schema, member) !== undefined,
+  );
   const isAboutConfig = ({ path: [member] }: Violation): boolean => member === "config" || member === "@entity";
   const isUnreadable = (violation: Violation): boolean =>
     isAboutConfig(violation) ||
     violation.path[0] === "name" ||
     memberSchemaOf(schema, String(violation.path[0])) === undefined;
   if (!violations.every(isUnreadable)) return undefined;
+  return unavailablePlugin(Object.fromEntries(known), violations);
+}
+
+/** The plugin with an empty config, marked as unavailable because of the violations. */
+export function unavailablePlugin(members: Members, violations: readonly Violation[]): Members {
   const faults = violations.slice(0, 3).map(describeViolation).join("; ");
-  const reason = `plugin ${name}: ${faults}`;
+  const reason = `plugin ${members.name}: ${faults}`;
   const unavailable = reason.length > MAX_REASON ? `${reason.slice(0, MAX_REASON).toWellFormed()}…` : reason;
-  const extras = isRecord(raw._sluice) ? raw._sluice : {};
-  return { ...Object.fromEntries(known), config: {}, _sluice: { ...extras, unavailable } };
+  const extras = isRecord(members._sluice) ? members._sluice : {};
+  return { ...members, config: {}, _sluice: { ...extras, unavailable } };
 }

@@ -65,7 +65,7 @@ export function checkDocument(
 }
 
 /** Adds positions, and sorts by them. */
-function locate(violations: readonly Violation[], { positionOf }: LocatedData): readonly Violation[] {
+export function locate(violations: readonly Violation[], { positionOf }: LocatedData): readonly Violation[] {
   return violations
     .map((violation) => ({ ...violation, position: violation.position ?? positionOf(violation.path) }))
     .sort((a, b) => a.position.line - b.position.line || a.position.column - b.position.column);

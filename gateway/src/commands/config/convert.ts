@@ -1,12 +1,12 @@
 /** `sluice config convert`: converts between Kong's declarative file and custom resources. */
 import { stat } from "node:fs/promises";
-import { describeViolation } from "@sluice/model";
+import { describeViolation, entityNameOf, type Violation } from "@sluice/model";
 import { declarativeText } from "../../stores/file/export.ts";
-import { entitiesOf } from "../../stores/read-all.ts";
+import { type EntityLists, entitiesOf } from "../../stores/read-all.ts";
 import { CommandError, Misused } from "../command.ts";
 import { readFolder, writeFolder } from "./resource-folder.ts";
 import { type ConfigCall, type ConfigSubcommand, readDeclarative, writeNew } from "./subcommand.ts";
-import { toResources } from "./to-resources.ts";
+import { type EntityFaults, toResources } from "./to-resources.ts";
 
 const forms = ["custom-resources", "declarative"] as const;
 
@@ -27,23 +27,47 @@ export const convert: ConfigSubcommand = async (call) => {
 async function toCustomResources(from: string, out: string | undefined, { settings, log, print }: ConfigCall) {
   if ((await stat(from)).isDirectory()) throw new CommandError(`${from} is a folder: name the declarative file`);
   const loaded = await readDeclarative(from, { warn: (sentence) => log.warn(sentence) });
-  const ofClass = settings.class === "sluice" ? undefined : settings.class;
-  const { resources, faults } = toResources(entitiesOf(loaded.document), {
+  await writeResources(entitiesOf(loaded.document), {
+    from,
+    out,
+    settings,
+    print,
+    describe({ collection, entity }, { path, message }) {
+      const at = (loaded.document[collection] ?? []).findIndex((item) => Object(item).id === entity.id);
+      const inFile = [...(loaded.origins[collection][at] ?? []), ...path];
+      return describeViolation({ path: inFile, message, position: loaded.positionOf(inFile) });
+    },
+  });
+}
+
+interface WriteResourcesOptions extends Pick<ConfigCall, "print"> {
+  readonly settings: Pick<ConfigCall["settings"], "class" | "homeNamespace">;
+  /** The source of the entities, for messages. */
+  readonly from: string;
+  /** Undefined: standard output. */
+  readonly out: string | undefined;
+  /** The sentence for a violation of an entity. Default: with the entity's collection and name. */
+  readonly describe?: (at: Pick<EntityFaults, "collection" | "entity">, violation: Violation) => string;
+}
+
+/** Writes entities as custom resources. @throws CommandError for entities that they cannot express. */
+export async function writeResources(
+  lists: EntityLists,
+  { settings, from, out, print, describe = describeByName }: WriteResourcesOptions,
+): Promise<void> {
+  const { resources, faults } = toResources(lists, {
     namespace: settings.homeNamespace,
-    class: ofClass,
+    class: settings.class === "sluice" ? undefined : settings.class,
   });
   if (faults.length > 0) {
-    const lines = faults.flatMap(({ collection, entity, violations }) => {
-      const at = (loaded.document[collection] ?? []).findIndex((item) => Object(item).id === entity.id);
-      const base = loaded.origins[collection][at] ?? [];
-      return violations.map(({ path, message }) =>
-        describeViolation({ path: [...base, ...path], message, position: loaded.positionOf([...base, ...path]) }),
-      );
-    });
-    throw new CommandError(`${from} contains entities that custom resources cannot express:`, lines);
+    const sentences = faults.flatMap((fault) => fault.violations.map((violation) => describe(fault, violation)));
+    throw new CommandError(`${from} contains entities that custom resources cannot express:`, sentences);
   }
   await writeFolder(resources, { folder: out, print });
 }
+
+const describeByName: NonNullable<WriteResourcesOptions["describe"]> = ({ collection, entity }, { path, message }) =>
+  `${collection}/${describeViolation({ path: [entityNameOf(collection, entity) ?? entity.id, ...path], message })}`;
 
 async function toDeclarative(from: string, out: string | undefined, { settings, print }: ConfigCall) {
   const lists = await readFolder(from, { homeNamespace: settings.homeNamespace, class: settings.class });

@@ -32,7 +32,7 @@ export interface ResourceOptions {
   readonly class: string | undefined;
 }
 
-interface EntityFaults {
+export interface EntityFaults {
   readonly collection: Collection;
   readonly entity: Entity;
   readonly violations: readonly Violation[];

@@ -10,13 +10,19 @@ import { buildFileTree } from "./tree.ts";
  * Format 3.0, children after their parents. Ids that follow from a name are left out. Ids of nameless entities are
  * written, because other software would generate different ones. Passwords in plain text are written as hashes in the
  * form of Kong; `_transform: false` declares that passwords are hashed.
+ *
+ * @param unavailable The reasons of plugins that answer 503 (`_sluice.unavailable`), by id
  */
-export function declarativeText(lists: EntityLists): string {
+export function declarativeText(lists: EntityLists, unavailable: ReadonlyMap<string, string> = new Map()): string {
   const data = { _format_version: "3.0", _transform: false };
   const hashed = withPasswordsAs(kongPassword, lists);
   const tree = buildFileTree({ data, document: data, origins: noOrigins });
   const effects = collections.flatMap((collection) =>
-    (hashed[collection] ?? []).map((after) => ({ collection, before: null, after, along: [] })),
+    (hashed[collection] ?? []).map((entity) => {
+      const reason = collection === "plugins" ? unavailable.get(entity.id) : undefined;
+      const after = reason === undefined ? entity : { ...entity, _sluice: { unavailable: reason } };
+      return { collection, before: null, after, along: [] };
+    }),
   );
   const touched = new Set<never>();
   editTree(tree, effects, touched);

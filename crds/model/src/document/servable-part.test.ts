@@ -1,0 +1,132 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { checkDocument } from "./load.ts";
+import { servablePart, servablePartOfText } from "./servable-part.ts";
+
+const service = { name: "s", url: "https://s.example" };
+const route = { name: "r", paths: ["/"], service: "s" };
+const base = { _format_version: "3.0", services: [service], routes: [route] };
+
+/** The plugins that are closed, as `name` or `name of <singular>`; the entities of a kind that remain. */
+interface Expected {
+  readonly closed?: readonly string[];
+  readonly left?: Readonly<Record<string, number>>;
+  readonly outcomes: readonly string[];
+}
+
+const table: readonly (readonly [what: string, more: object, expected: Expected])[] = [
+  [
+    "a document that can be served stays as it is",
+    { plugins: [{ name: "cors" }] },
+    { outcomes: [], left: { plugins: 1 } },
+  ],
+  [
+    "a plugin of Kong that Sluice lacks is closed in its scope",
+    { plugins: [{ name: "oauth2", route: "r", config: { scopes: ["a"] } }] },
+    { closed: ["oauth2 of route"], outcomes: ["closed plugins.0.name"] },
+  ],
+  [
+    "an unknown plugin is closed, because it may protect",
+    { plugins: [{ name: "of-our-own", config: {} }] },
+    { closed: ["of-our-own"], outcomes: ["closed plugins.0.name"] },
+  ],
+  [
+    "an unknown plugin that is disabled is left out",
+    { plugins: [{ name: "oauth2", enabled: false }] },
+    { outcomes: ["left out plugins.0.name"], left: { plugins: 0 } },
+  ],
+  [
+    "a protecting plugin with a config that Sluice refuses is closed",
+    { plugins: [{ name: "ip-restriction", service: "s", config: { allow: ["nowhere"] }, tags: ["a"] }] },
+    { closed: ["ip-restriction of service"], outcomes: ["closed plugins.0.config.allow.0"] },
+  ],
+  [
+    "a plugin that does not protect and has a config that Sluice refuses is left out",
+    { plugins: [{ name: "cors", config: { max_age: "long" } }] },
+    { outcomes: ["left out plugins.0.config.max_age"], left: { plugins: 0 } },
+  ],
+  [
+    "a plugin with a scope that Sluice lacks is closed in the remaining scope",
+    { plugins: [{ name: "ip-restriction", route: "r", key_set: "k", config: { allow: ["192.0.2.1"] } }] },
+    { closed: ["ip-restriction of route"], outcomes: ["closed plugins.0.key_set"] },
+  ],
+  [
+    "a stream route is left out with its plugins",
+    {
+      routes: [route, { name: "t", protocols: ["tcp"], destinations: [{ port: 1 }], plugins: [{ name: "key-auth" }] }],
+    },
+    { outcomes: ["left out routes.1.protocols.0 +1"], left: { routes: 1, plugins: 0 } },
+  ],
+  [
+    "a service that cannot be served is left out with its routes and their plugins",
+    {
+      services: [service, { name: "t", url: "tcp://t:1" }],
+      routes: [route, { name: "u", paths: ["/u"], service: "t", plugins: [{ name: "key-auth" }] }],
+    },
+    { outcomes: ["left out services.1.protocol +2"], left: { services: 1, routes: 1, plugins: 0 } },
+  ],
+  [
+    "filters of a route close it",
+    { routes: [{ ...route, filter_chains: [{ filters: [] }] }] },
+    { closed: ["filter-chains of route"], outcomes: ["closed routes.0.filter_chains"], left: { routes: 1 } },
+  ],
+  [
+    "filters at the top of a document close all routes",
+    { filter_chains: [{ filters: [] }] },
+    { closed: ["filter-chains"], outcomes: ["closed filter_chains"] },
+  ],
+  [
+    "a credential whose key is in a vault is left out",
+    { consumers: [{ username: "c", keyauth_credentials: [{ key: "{vault://env/key}" }, { key: "k" }] }] },
+    {
+      outcomes: ["left out consumers.0.keyauth_credentials.0.key"],
+      left: { consumers: 1, keyauth_credentials: 1 },
+    },
+  ],
+  [
+    "a protecting plugin with a value in a vault is closed",
+    { plugins: [{ name: "rate-limiting", config: { minute: 1, redis: { password: "{vault://env/p}" } } }] },
+    { closed: ["rate-limiting"], outcomes: ["closed plugins.0.config.redis.password"] },
+  ],
+  [
+    "lists of entities that Sluice lacks are left out",
+    { vaults: [{ name: "env", prefix: "e" }], consumers: [{ username: "c", oauth2_credentials: [{ name: "x" }] }] },
+    { outcomes: ["left out vaults", "left out consumers.0.oauth2_credentials"], left: { consumers: 1 } },
+  ],
+];
+
+for (const [what, more, { closed = [], left = {}, outcomes }] of table) {
+  test(what, () => {
+    const { document, unserved } = servablePart({ ...base, ...more });
+    assert.equal(checkDocument(document).violations, undefined);
+    const told = unserved.map(
+      ({ outcome, violation: { path }, dependents }) =>
+        `${outcome} ${path.join(".")}${dependents ? ` +${dependents}` : ""}`,
+    );
+    assert.deepEqual(told, outcomes);
+    const plugins = (document.plugins ?? []) as readonly Readonly<Record<string, unknown>>[];
+    const scopes = plugins.flatMap(({ name, service, route, _sluice }) => {
+      if (Object(_sluice).unavailable === undefined) return [];
+      return [`${name}${service ? " of service" : ""}${route ? " of route" : ""}`];
+    });
+    assert.deepEqual(scopes, closed);
+    for (const [collection, count] of Object.entries(left))
+      assert.equal((Object(document)[collection] ?? []).length, count, collection);
+  });
+}
+
+test("a text that is no document has violations with their positions, and every finding has its position", () => {
+  assert.equal(servablePartOfText("a: [", "k.yml").violations?.[0]?.position?.line, 1);
+  assert.match(servablePartOfText("a: 1", "k.yml").violations?.[0]?.message ?? "", /_format_version/);
+  const text = '_format_version: "3.0"\n_workspace: w\nplugins:\n- name: oauth2\nvaults: [{name: env}]\n';
+  const { value } = servablePartOfText(text, "k.yml");
+  assert.deepEqual(
+    value?.unserved.map(({ violation: { position } }) => position?.line),
+    [4, 5],
+  );
+  assert.deepEqual(
+    value?.warnings.map(({ position }) => position?.line),
+    [2],
+  );
+  assert.deepEqual([value?.given, value?.served], [1, 0]);
+});

@@ -1,0 +1,221 @@
+/**
+ * The part of a document of Kong that Sluice can serve. What it lacks is left out, and reported. Leaving out protection
+ * would open what it protects: a plugin that may protect is kept as one that answers 503 (`_sluice.unavailable`).
+ */
+import { type Checked, isRecord, memberSchemaOf, type Violation } from "@sluice/plugin-sdk";
+import { unavailablePlugin } from "../check/close-plugin.ts";
+import type { Document } from "../document.ts";
+import { type Collection, collections, entities, references } from "../entities/index.ts";
+import { pluginEntitySchema } from "../entities/plugin.ts";
+import { deriveNamelessId } from "../ids.ts";
+import { mayProtect } from "../plugins/index.ts";
+import { applyDocument } from "../snapshot/apply.ts";
+import { emptySnapshot } from "../snapshot/make-snapshot.ts";
+import { describeViolation } from "./describe.ts";
+import { flattenDocument } from "./flatten/flatten.ts";
+import { locate } from "./load.ts";
+import { readYaml } from "./parse/yaml.ts";
+
+/** Something in the document that is not served. */
+export interface Unserved {
+  readonly violation: Violation;
+  /** `closed`: requests in the scope are answered 503. `left out`: the entity or the member does not exist. */
+  readonly outcome: "closed" | "left out";
+  /** The number of entities that are left out because they refer to this one. */
+  readonly dependents: number;
+}
+
+export interface ServablePart {
+  /** Valid and flat. */
+  readonly document: Document;
+  readonly unserved: readonly Unserved[];
+  /** Members that have no effect. */
+  readonly warnings: readonly Violation[];
+  /** The number of entities that were given, and of those that are served as given. */
+  readonly given: number;
+  readonly served: number;
+}
+
+type Path = Violation["path"];
+
+interface Item {
+  readonly collection: Collection;
+  readonly origin: Path;
+  members: Readonly<Record<string, unknown>>;
+  closed: boolean;
+}
+
+export interface ServableText extends ServablePart {
+  /** The members at the top of the text. */
+  readonly data: Readonly<Record<string, unknown>>;
+}
+
+/** The servable part of a text, with positions. Violations: the text is not YAML, JSON or a document. */
+export function servablePartOfText(text: string, file: string): Checked<ServableText> {
+  const read = readYaml(text, { file });
+  if (read.violations !== undefined) return read;
+  const { data, warnings } = read.value;
+  if (!isRecord(data) || data._format_version === undefined) {
+    const message = "expected a document: a record with _format_version";
+    return { violations: locate([{ path: [], message }], read.value) };
+  }
+  const part = servablePart(data);
+  const place = (one: Unserved) => ({ ...one, violation: locate([one.violation], read.value)[0] ?? one.violation });
+  const lineOf = ({ violation: { position } }: Unserved) => position?.line ?? 0;
+  const unserved = part.unserved.map(place).sort((one, other) => lineOf(one) - lineOf(other));
+  return { value: { ...part, data, unserved, warnings: locate([...warnings, ...part.warnings], read.value) } };
+}
+
+/** @param data Plain data in any form of the document. */
+export function servablePart(data: unknown): ServablePart {
+  const flat = flattenDocument(data);
+  const items = collections.flatMap((collection) =>
+    (flat.document[collection] ?? []).map(
+      (members, index): Item => ({
+        collection,
+        origin: flat.origins[collection][index] ?? [],
+        members: members as Item["members"],
+        closed: false,
+      }),
+    ),
+  );
+  const given = items.length;
+  const part = new Reduction(items);
+  part.takeDocumentFaults(flat.violations);
+  part.takeVaultReferences();
+  const document = part.reduce();
+  const served = part.items.filter(({ closed, origin }) => !closed && origin.length > 0).length;
+  return { document, unserved: part.unserved, warnings: flat.warnings, given, served };
+}
+
+/** Removes and closes entities until the rest is valid. */
+class Reduction {
+  items: readonly Item[];
+  readonly unserved: Unserved[] = [];
+
+  constructor(items: readonly Item[]) {
+    this.items = items;
+  }
+
+  /** Violations that flattening found: members of the document, and members that were removed from an entity. */
+  takeDocumentFaults(violations: readonly Violation[]): void {
+    for (const violation of violations) {
+      const item = this.#ownerOf(violation.path);
+      const member = String(violation.path[item?.origin.length ?? 0]);
+      if (item === undefined) this.#takeFaultOfDocument(violation, member);
+      else if (item.collection === "plugins" || this.#isReference(item, member)) this.#take(item, [violation]);
+      else if (item.collection === "services" || item.collection === "routes") {
+        this.#close(violation, { [entities[item.collection].singular]: { id: item.members.id } });
+      } else this.unserved.push({ violation, outcome: "left out", dependents: 0 });
+    }
+  }
+
+  /** Kong resolves these references, and Sluice would take the text itself for a secret. */
+  takeVaultReferences(): void {
+    const message = "references to vaults are not resolved: write the value, or use a custom resource with a Secret";
+    for (const item of this.items) {
+      const path = vaultReferenceIn(item.members);
+      if (path !== undefined) this.#take(item, [{ path: [...item.origin, ...path], message }]);
+    }
+  }
+
+  reduce(): Document {
+    for (;;) {
+      const lists = Map.groupBy(this.items, ({ collection }) => collection);
+      const document = {
+        _format_version: "3.0",
+        ...Object.fromEntries([...lists].map(([name, items]) => [name, items.map(({ members }) => members)])),
+      } as Document;
+      const { violations } = applyDocument(emptySnapshot, document);
+      if (violations === undefined) return document;
+      const byItem = Map.groupBy(violations, ({ path }) => lists.get(path[0] as Collection)?.[Number(path[1])]);
+      for (const [item, faults] of byItem) {
+        if (item === undefined) throw new Error(`a violation without an entity: ${faults.map(describeViolation)}`);
+        if (!this.items.includes(item)) continue;
+        const inFile = faults.map((fault) => ({ ...fault, path: [...item.origin, ...fault.path.slice(2)] }));
+        this.#take(item, inFile);
+      }
+    }
+  }
+
+  #isReference = ({ collection }: Item, member: string): boolean =>
+    references[collection].some((reference) => reference.member === member);
+
+  #ownerOf(path: Path): Item | undefined {
+    return this.items
+      .filter(({ origin }) => origin.length > 0 && origin.every((step, at) => step === path[at]))
+      .sort((one, other) => other.origin.length - one.origin.length)[0];
+  }
+
+  /** Filters and plugins that have no entity here act on requests that this function cannot tell apart. */
+  #takeFaultOfDocument(violation: Violation, member: string): void {
+    if (member === "filter_chains" || member === "consumer_group_plugins") this.#close(violation, {});
+    else this.unserved.push({ violation, outcome: "left out", dependents: 0 });
+  }
+
+  /** Adds a plugin that answers 503, named after what is missing. */
+  #close(violation: Violation, scope: object): void {
+    const name = String(violation.path.findLast((step) => typeof step === "string") ?? "")
+      .toLowerCase()
+      .replace(/[^a-z0-9]+/g, "-");
+    const id = deriveNamelessId("plugins", null, { name, ...scope });
+    const members = unavailablePlugin({ id, name, ...scope }, [violation]);
+    this.items = [...this.items, { collection: "plugins", origin: [], members, closed: true }];
+    this.unserved.push({ violation, outcome: "closed", dependents: 0 });
+  }
+
+  #take(item: Item, faults: readonly Violation[]): void {
+    const { collection, members } = item;
+    const report = (outcome: Unserved["outcome"], violations: readonly Violation[], dependents = 0) =>
+      this.unserved.push(...violations.map((violation) => ({ violation, outcome, dependents })));
+    if (collection === "services" && faults.every(({ path }) => path.at(-1) === "ca_certificates")) {
+      // Without these authorities the gateway trusts fewer upstreams, so nothing opens.
+      item.members = { ...members, ca_certificates: null };
+      report("left out", faults);
+    } else if (collection === "plugins" && !item.closed && members.enabled !== false && mayProtect(members.name)) {
+      item.members = unavailablePlugin(readableMembers(item, faults), faults);
+      item.closed = true;
+      report("closed", faults);
+    } else {
+      report("left out", faults.slice(0, 1), this.#remove(item));
+      report("left out", faults.slice(1));
+    }
+  }
+
+  /** Removes the entity and all that refer to it. Returns the number of the latter. */
+  #remove(item: Item): number {
+    const { collection, members } = item;
+    this.items = this.items.filter((one) => one !== item);
+    // Another entity with the same id keeps the references.
+    if (this.items.some((one) => one.collection === collection && one.members.id === members.id)) return 0;
+    const dependents = this.items.filter((one) =>
+      references[one.collection].some(
+        ({ member, to }) => to === collection && idOf(one.members[member]) === members.id,
+      ),
+    );
+    return dependents.reduce((count, one) => (this.items.includes(one) ? count + 1 + this.#remove(one) : count), 0);
+  }
+}
+
+const idOf = (reference: unknown): unknown => (isRecord(reference) ? reference.id : undefined);
+
+/** The members of a plugin that the entity has, without those that have a violation. */
+function readableMembers({ members, origin }: Item, faults: readonly Violation[]): Item["members"] {
+  const faulty = new Set(faults.map(({ path }) => path[origin.length]));
+  const { name } = members;
+  const kept = Object.entries(members).filter(
+    ([member]) => memberSchemaOf(pluginEntitySchema, member) !== undefined && !faulty.has(member),
+  );
+  return { ...Object.fromEntries(kept), name };
+}
+
+/** The path of a text that Kong would take from a vault. */
+function vaultReferenceIn(value: unknown): Path | undefined {
+  if (typeof value === "string") return value.startsWith("{vault://") ? [] : undefined;
+  if (typeof value !== "object" || value === null) return undefined;
+  for (const [name, member] of Object.entries(value)) {
+    const path = vaultReferenceIn(member);
+    if (path !== undefined) return [Array.isArray(value) ? Number(name) : name, ...path];
+  }
+  return undefined;
+}

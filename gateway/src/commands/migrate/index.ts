@@ -1,0 +1,108 @@
+/** `sluice migrate`: what of a Kong's configuration Sluice serves, and that part as resources or as one file. */
+import { readFile } from "node:fs/promises";
+import { describeViolation, type Entity, pluginNamed, servablePart, servablePartOfText } from "@sluice/model";
+import { migrateSettings } from "../../settings/migrate.ts";
+import { registerConfiguredPlugins } from "../../settings/plugins.ts";
+import { declarativeText } from "../../stores/file/export.ts";
+import { type EntityLists, entitiesOf } from "../../stores/read-all.ts";
+import { CommandError, defineCommand, Misused } from "../command.ts";
+import { writeNew } from "../config/subcommand.ts";
+import { readAdminApi } from "./read-admin.ts";
+import { describeInAdminApi, describeInFile, migrationReport, type Reported } from "./report.ts";
+
+/** The exit code if something is not served. */
+const NOT_ALL_SERVED = 3;
+
+const formats = ["resources", "file"] as const;
+
+export const migrateCommand = defineCommand({
+  usage: `usage: sluice migrate FILE [--write PATH [--format resources|file]]
+       sluice migrate --admin URL [--header 'NAME: VALUE'] [--write PATH [--format resources|file]]
+
+Prints which entities of a Kong Sluice serves in the same way, what differs, and what is absent with
+what to do instead. FILE is a declarative file or a dump of decK. With --admin the entities are read
+from Kong's admin API, with GET requests only.
+
+  --write PATH     writes the part that can be served: custom resources into the folder PATH, or
+                   with --format file a declarative file. A plugin that is absent and may protect
+                   is written so that requests in its scope are answered with 503
+  --header HEADER  a header for the admin API, such as 'Kong-Admin-Token: secret'
+
+Exits with 0 if everything is served, with 3 if something is absent, with 1 if the configuration
+cannot be read or written, and with 2 for invalid arguments.
+`,
+  arguments: {
+    positionals: ["[FILE]"],
+    options: {
+      admin: { type: "string" },
+      header: { type: "string" },
+      write: { type: "string" },
+      format: { type: "string" },
+    },
+  },
+  settings: migrateSettings,
+  ends: true,
+  async run({ given: { positionals, options }, settings, print }) {
+    const [file] = positionals;
+    const { admin, header, write, format = "resources" } = options;
+    if ((file === undefined) === (admin === undefined)) throw new Misused("name a FILE, or give --admin URL");
+    if (header !== undefined && admin === undefined) throw new Misused("--header needs --admin");
+    if (write === "") throw new Misused("--write must name a folder or file");
+    if (!formats.some((known) => known === format)) throw new Misused(`--format must be ${formats.join(" or ")}`);
+    if (options.format !== undefined && write === undefined) throw new Misused("--format needs --write");
+    await registerConfiguredPlugins(settings, "schema");
+    const part = file === undefined ? await partOfAdminApi(String(admin), header) : await partOfFile(file);
+    print(migrationReport(file ?? String(admin), part));
+    if (typeof write === "string") {
+      print("\n");
+      if (format === "file") {
+        await writeNew(write, declarativeText(entitiesOf(part.document), unavailableIn(part)));
+        print(`${write} is written\n`);
+      } else {
+        // Loaded on demand: custom resources need the Kubernetes client, which is slow to load.
+        const { writeResources } = await import("../config/convert.ts");
+        await writeResources(withUnknownNames(part), { from: file ?? String(admin), out: write, settings, print });
+      }
+    }
+    return part.unserved.length === 0 ? 0 : NOT_ALL_SERVED;
+  },
+});
+
+async function partOfFile(file: string): Promise<Reported> {
+  const { value, violations = [] } = servablePartOfText(await readFile(file, "utf8"), file);
+  if (!value) throw new CommandError(`${file} cannot be read:`, violations.map(describeViolation));
+  return { ...value, describe: describeInFile };
+}
+
+async function partOfAdminApi(admin: string, header: string | boolean | undefined): Promise<Reported> {
+  const url = URL.parse(admin);
+  if (url === null || !/^https?:$/.test(url.protocol)) throw new Misused("--admin must be an http or https URL");
+  const [, name, value = ""] = /^([\w-]+): *(.+)$/.exec(String(header ?? "")) ?? [];
+  if (header !== undefined && name === undefined) throw new Misused("--header must have the form 'NAME: VALUE'");
+  const data = await readAdminApi({ url, headers: name === undefined ? {} : { [name]: value } });
+  return { ...servablePart(data), describe: describeInAdminApi(data) };
+}
+
+/** The reasons of closed plugins by their ids. */
+const unavailableIn = ({ document: { plugins = [] } }: Reported): ReadonlyMap<string, string> =>
+  new Map(
+    plugins.flatMap((plugin) => {
+      const { id, _sluice } = Object(plugin);
+      return typeof _sluice?.unavailable === "string" ? [[id, _sluice.unavailable] as const] : [];
+    }),
+  );
+
+/**
+ * The entities for custom resources, which have no mark for a closed plugin: the operator closes the scope of a plugin
+ * with an unknown name, and the webhook lets such a resource pass.
+ */
+function withUnknownNames(part: Reported): EntityLists {
+  const lists = entitiesOf(part.document);
+  const closed = unavailableIn(part);
+  const plugins = lists.plugins?.map((plugin) =>
+    closed.has(plugin.id) && pluginNamed(plugin.name)
+      ? { ...plugin, name: `unavailable-${plugin.name}`, config: {} }
+      : plugin,
+  );
+  return { ...lists, ...(plugins && { plugins }) } satisfies Readonly<Record<string, readonly Entity[]>>;
+}

@@ -1,0 +1,189 @@
+import assert from "node:assert/strict";
+import { readdirSync, readFileSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { type TestContext, test } from "node:test";
+import { loadText, readArguments, readSettings } from "@sluice/model";
+import { pino } from "pino";
+import { temporaryFolder } from "../../../../tools/process/index.ts";
+import { startFileRig } from "../../admin/testing-file.ts";
+import { CommandError, Misused } from "../command.ts";
+import { migrateCommand } from "./index.ts";
+
+interface Desk {
+  readonly path: (name: string) => string;
+  /** The exit code and the output, or the error. */
+  readonly migrate: (...args: readonly string[]) => Promise<readonly [code: number | string, output: string]>;
+}
+
+function desk(context: TestContext, files: Readonly<Record<string, string>> = {}): Desk {
+  const folder = temporaryFolder("migrate");
+  context.after(() => folder.remove());
+  const path = (name: string) => join(folder.path, name);
+  for (const [name, text] of Object.entries(files)) writeFileSync(path(name), text);
+  const plain = (text: string) => text.replaceAll(`${folder.path}/`, "");
+  return {
+    path,
+    async migrate(...args) {
+      const settings = readSettings(migrateCommand.settings, {});
+      const given = readArguments(args, migrateCommand.arguments ?? {});
+      assert.ok(settings.value && given.kind === "given", JSON.stringify(given));
+      const printed: string[] = [];
+      const print = (text: string) => void printed.push(text);
+      try {
+        const code = await migrateCommand.run({
+          settings: settings.value,
+          given,
+          log: pino({ level: "silent" }),
+          print,
+        });
+        return [Number(code), plain(printed.join(""))];
+      } catch (error) {
+        if (error instanceof Misused) return ["misused", error.message];
+        if (error instanceof CommandError) return ["failed", plain([error.message, ...error.faults].join("\n"))];
+        throw error;
+      }
+    },
+  };
+}
+
+const served = `_format_version: "3.0"
+services:
+  - name: users
+    url: http://users.example
+    routes:
+      - name: users
+        paths: [/users]
+plugins:
+  - name: key-auth
+    route: users
+  - name: cors
+consumers:
+  - username: alice
+    keyauth_credentials:
+      - key: secret
+`;
+
+const partly = `${served}    oauth2_credentials: [{name: app}]
+_workspace: default
+_plugin_configs: {}
+vaults: []
+upstreams:
+  - name: u.example
+    plugins: []
+`.replace(
+  "  - name: cors\n",
+  "  - name: cors\n  - name: oauth2\n    service: users\n  - name: jwt\n    route: users\n    config: {nope: 1}\n",
+);
+
+test("migrate exits with 0 and lists everything as equal or different if everything is served", async (context) => {
+  const { path, migrate } = desk(context, { "kong.yml": served });
+  assert.deepEqual(await migrate(path("kong.yml")), [
+    0,
+    `kong.yml: 6 of 6 entities are served
+
+equal
+  services: 1
+  routes: 1
+  consumers: 1
+  keyauth_credentials: 1
+  plugin key-auth: 1
+
+differs
+  plugin cors: 1: a regular expression among the origins must match the whole origin
+`,
+  ]);
+});
+
+test("migrate exits with 3 and says what is absent, what to do instead, and what becomes of it", async (context) => {
+  const { path, migrate } = desk(context, { "kong.yml": partly });
+  const [code, output] = await migrate(path("kong.yml"));
+  assert.equal(code, 3);
+  const [, absent] = output.split("\nabsent\n");
+  assert.equal(
+    absent,
+    `  kong.yml:12:5: plugins[2].name: plugin 'oauth2' not enabled: let an authorization server issue JWTs, and verify them with the plugin jwt
+    -> requests in its scope are answered 503
+  kong.yml:16:14: plugins[3].config.nope: unknown field
+    -> requests in its scope are answered 503
+  kong.yml:21:5: consumers[0].oauth2_credentials: not supported: Sluice has no 'oauth2_credentials' yet
+    -> left out
+  kong.yml:27:5: upstreams[0].plugins: unknown field
+    -> left out
+`,
+  );
+  assert.match(output, /^kong\.yml: 6 of 9 entities are served, and something is absent\n/);
+  assert.match(output, /\n {2}kong\.yml:22:1: _workspace: ignored: /);
+});
+
+test("migrate writes a file in which absent protection is closed", async (context) => {
+  const { path, migrate } = desk(context, { "kong.yml": partly });
+  const [code, output] = await migrate(path("kong.yml"), "--write", path("sluice.yml"), "--format", "file");
+  assert.equal(code, 3);
+  assert.match(output, /\n\nsluice\.yml is written\n$/);
+  const { value } = loadText(readFileSync(path("sluice.yml"), "utf8"));
+  const plugins = [...(value?.snapshot.plugins.values() ?? [])].map(({ name, _sluice }) => [
+    name,
+    _sluice?.unavailable?.slice(0, 40),
+  ]);
+  assert.deepEqual(plugins.toSorted(), [
+    ["cors", undefined],
+    ["jwt", "plugin jwt: plugins[3].config.nope: unkn"],
+    ["key-auth", undefined],
+    ["oauth2", "plugin oauth2: plugins[2].name: plugin '"],
+  ]);
+  assert.deepEqual(await migrate(path("kong.yml"), "--write", path("sluice.yml"), "--format", "file"), [
+    "failed",
+    "sluice.yml already exists and is not overwritten: choose another name, or move it",
+  ]);
+});
+
+test("migrate writes custom resources in which absent protection has a name that no plugin has", async (context) => {
+  const { path, migrate } = desk(context, { "kong.yml": partly });
+  assert.equal((await migrate(path("kong.yml"), "--write", path("resources")))[0], 3);
+  const plugins = readdirSync(path("resources/plugin")).map((file) => {
+    const text = readFileSync(path(`resources/plugin/${file}`), "utf8");
+    return /^ {2}plugin: (.*)$/m.exec(text)?.[1];
+  });
+  assert.deepEqual(plugins.toSorted(), ["cors", "key-auth", "oauth2", "unavailable-jwt"]);
+});
+
+test("migrate reads the entities of an admin API, without changing them", async (context) => {
+  const upstream = "upstreams:\n  - name: u.example\n    targets: [{target: 'a.example:80'}]\n";
+  const rig = await startFileRig(served + upstream);
+  context.after(() => rig.close());
+  const before = rig.text();
+  const { path, migrate } = desk(context);
+  const address = `http://127.0.0.1:${rig.admin.address.port}`;
+  const [code, output] = await migrate("--admin", address, "--write", path("sluice.yml"), "--format", "file");
+  assert.equal(code, 0, output);
+  assert.match(output, /: 8 of 8 entities are served\n/);
+  assert.equal(rig.text(), before);
+  const { value } = loadText(readFileSync(path("sluice.yml"), "utf8"));
+  const original = loadText(served + upstream).value;
+  for (const collection of ["services", "routes", "plugins", "consumers", "targets", "keyauth_credentials"] as const)
+    assert.deepEqual(
+      [...(value?.snapshot[collection].keys() ?? [])],
+      [...(original?.snapshot[collection].keys() ?? [])],
+    );
+});
+
+test("migrate refuses arguments that contradict each other, and reports an admin API that cannot be read", async (context) => {
+  const { path, migrate } = desk(context, { "kong.yml": served, "broken.yml": "a: [" });
+  const file = path("kong.yml");
+  const rows: readonly (readonly [args: readonly string[], kind: string, message: RegExp])[] = [
+    [[], "misused", /name a FILE, or give --admin URL/],
+    [[file, "--admin", "http://a"], "misused", /name a FILE, or give --admin URL/],
+    [[file, "--header", "A: b"], "misused", /--header needs --admin/],
+    [[file, "--format", "file"], "misused", /--format needs --write/],
+    [[file, "--write", "x", "--format", "toml"], "misused", /--format must be resources or file/],
+    [["--admin", "kong"], "misused", /--admin must be an http or https URL/],
+    [["--admin", "http://a", "--header", "A b"], "misused", /--header must have the form/],
+    [["--admin", "http://127.0.0.1:1"], "failed", /^GET http:\/\/127\.0\.0\.1:1\/certificates failed: /],
+    [[path("broken.yml")], "failed", /^broken\.yml cannot be read:\nbroken\.yml:1:4: this \[ is not closed/],
+  ];
+  for (const [args, kind, message] of rows) {
+    const [code, output] = await migrate(...args);
+    assert.equal(code, kind, output);
+    assert.match(output, message);
+  }
+});

@@ -1,0 +1,89 @@
+/** Reads all entities of a running Kong from its admin API, as a declarative document. Sends GET requests only. */
+import { type Collection, collections, entities } from "@sluice/model";
+import { CommandError } from "../command.ts";
+
+export interface AdminApi {
+  /** Base URL, such as http://127.0.0.1:8001. */
+  readonly url: URL;
+  /** Headers of every request. */
+  readonly headers: Readonly<Record<string, string>>;
+}
+
+/** Lists of Kong that Sluice may lack, and their names in files. A Kong without such a list answers 404. */
+const others: Readonly<Record<string, string>> = {
+  ca_certificates: "ca_certificates",
+  consumer_groups: "consumer_groups",
+  "filter-chains": "filter_chains",
+  keys: "keys",
+  "key-sets": "key_sets",
+  "mtls-auths": "mtls_auth_credentials",
+  oauth2: "oauth2_credentials",
+  partials: "partials",
+  vaults: "vaults",
+};
+
+/** Milliseconds for one request. */
+const TIMEOUT = 30_000;
+
+type Members = Readonly<Record<string, unknown>>;
+
+/** @throws CommandError for a response that is not a list of entities. */
+export async function readAdminApi(api: AdminApi): Promise<Members> {
+  const document: Record<string, unknown> = { _format_version: "3.0", _transform: false };
+  for (const collection of collections) {
+    if (collection === "targets") continue;
+    document[collection] = (await readList(api, segmentOf(collection))) ?? [];
+  }
+  const targets: Members[] = [];
+  for (const { id } of document.upstreams as readonly Members[])
+    targets.push(...((await readList(api, `upstreams/${id}/targets`)) ?? []));
+  document.targets = targets;
+  for (const [segment, name] of Object.entries(others)) {
+    const items = Object.hasOwn(document, name) ? undefined : await readList(api, segment);
+    if (items !== undefined && items.length > 0) document[name] = items;
+  }
+  // A certificate also shows the names of its SNIs, which are entities of their own.
+  document.certificates = (document.certificates as readonly Members[]).map(({ snis: _, ...members }) => members);
+  return document;
+}
+
+const segmentOf = (collection: Collection): string => entities[collection].credential?.segments.top ?? collection;
+
+/** All pages of a list, without unset members; undefined if the admin API does not have it. */
+async function readList(api: AdminApi, path: string): Promise<Members[] | undefined> {
+  const items: Members[] = [];
+  const base = api.url.href.endsWith("/") ? api.url : new URL(`${api.url.href}/`);
+  for (let next: string | null = `${path}?size=1000`; next !== null; ) {
+    const url = new URL(next.replace(/^\//, ""), base);
+    const page = await readPage(url, api);
+    if (page === undefined) return undefined;
+    items.push(...page.items);
+    next = page.next;
+  }
+  return items;
+}
+
+async function readPage(url: URL, { headers }: AdminApi) {
+  const failed = (reason: string) => new CommandError(`GET ${url.origin}${url.pathname} failed: ${reason}`);
+  let response: Response;
+  let body: unknown;
+  try {
+    response = await fetch(url, { headers, redirect: "error", signal: AbortSignal.timeout(TIMEOUT) });
+    body = await response.json();
+  } catch (error) {
+    const { message, cause } = error as Error;
+    throw failed(cause instanceof Error ? cause.message : message);
+  }
+  if (response.status === 404) return undefined;
+  const { data, next } = Object(body) as { readonly data?: unknown; readonly next?: unknown };
+  if (response.status !== 200 || !Array.isArray(data)) throw failed(`status ${response.status} without a list`);
+  return { items: data.map((item) => withoutNull(item) as Members), next: typeof next === "string" ? next : null };
+}
+
+/** Kong shows every unset member as null, also members that Sluice does not have. */
+function withoutNull(value: unknown): unknown {
+  if (Array.isArray(value)) return value.map(withoutNull);
+  if (typeof value !== "object" || value === null) return value;
+  const members = Object.entries(value).filter(([, member]) => member !== null);
+  return Object.fromEntries(members.map(([name, member]) => [name, withoutNull(member)]));
+}
