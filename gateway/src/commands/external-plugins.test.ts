@@ -51,9 +51,13 @@ write(
   export default definePlugin({
     ...facts,
     phases({ word }) {
+      const until = (milliseconds) => {
+        for (const end = Date.now() + milliseconds; Date.now() < end; );
+      };
       if (word === "create") throw new Error("not today");
       return {
         async access(exchange) {
+          if (word === "block") until(exchange.request.path === "/block/forever" ? 600_000 : 150);
           if (word === "access") throw new Error("in access");
           if (exchange.request.header("x-stop")) return { status: 418, body: word };
           exchange.upstreamHeaders.set(header, word);
@@ -64,7 +68,7 @@ write(
   });`,
 );
 
-const words = ["hello", "access", "create"];
+const words = ["hello", "access", "create", "block"];
 
 /** A route for each word; `more` adds routes, so that a reader process reads the file. */
 function declarative(more = 0): string {
@@ -97,7 +101,12 @@ async function start(context: TestContext, command: string, env: Readonly<Record
     },
   });
   context.after(() => process.stop());
-  return { process, proxy: `http://127.0.0.1:${proxy}`, admin: `http://127.0.0.1:${admin}` };
+  return {
+    process,
+    proxy: `http://127.0.0.1:${proxy}`,
+    status: `http://127.0.0.1:${status}`,
+    admin: `http://127.0.0.1:${admin}`,
+  };
 }
 
 async function get(url: string, headers: Readonly<Record<string, string>> = {}): Promise<readonly [number, string]> {
@@ -121,6 +130,21 @@ describe("a node with a plugin of SLUICE_PLUGINS", () => {
       await process.waitForOutput(/"in access".*a plugin failed/);
       await process.waitForOutput(/plugin words \([^)]*\) cannot be created: Error: not today/);
     });
+
+  test("names it in a warning, in a metric and in the log, when it blocks the event loop", async (context) => {
+    write("sluice.json", declarative());
+    const { proxy, status, process } = await start(context, "gateway", {
+      SLUICE_WORKERS: "2",
+      SLUICE_WORKER_TIMEOUT: "1s",
+    });
+    await get(`${proxy}/block`);
+    await process.waitForOutput(/"plugin":"words","phase":"access","milliseconds":1\d\d,.*blocked the event loop/);
+    const [, metrics] = await get(`${status}/metrics`);
+    assert.match(metrics, /^sluice_plugin_seconds_sum\{plugin="words",phase="access"\} 0\.1\d+$/m);
+    await assert.rejects(get(`${proxy}/block/forever`));
+    await process.waitForOutput(/its event loop has been blocked for 1000 ms by the plugin words/);
+    assert.deepEqual(await get(`${proxy}/hello`), [200, "word: hello"]);
+  });
 
   test("shows it in the admin API, which validates its config", async (context) => {
     write("sluice.json", declarative());

@@ -67,6 +67,8 @@ export interface MetricReadings {
 export interface GatewayMetrics extends RequestMetrics {
   /** Counts a request that was answered before a route matched; the reason is from a fixed set. */
   countUnrouted(reason: string): void;
+  /** A measured call of a plugin's phase. */
+  observePlugin(plugin: string, phase: string, seconds: number): void;
   read(readings: Partial<MetricReadings>): void;
   /** A counter of a plugin. Calls with the same plugin and the same name in `options` count in the same metric. */
   pluginCounter(plugin: string, options: CounterMetricOptions): CounterMetric;
@@ -85,6 +87,8 @@ export interface GatewayMetricsOptions {
 }
 
 const gatewayBuckets = [1, 2, 5, 7, 10, 15, 20, 30, 50, 75, 100, 200, 500, 750, 1000, 3000, 6000];
+/** Seconds. */
+const pluginBuckets = [0.000_01, 0.000_1, 0.001, 0.01, 0.1, 1];
 const upstreamBuckets = [25, 50, 80, 100, 250, 400, 700, 1000, 2000, 5000, 10_000, 30_000, 60_000];
 
 /**
@@ -163,7 +167,17 @@ export function createMetrics({ compat, nodeId, version, maxSeries = 50_000 }: G
     "Requests that were answered before they had a route, by reason",
     ["reason"],
   );
-  const counted = [...Object.values(requests), unrouted];
+  const pluginSeconds = new Table(
+    {
+      type: "histogram",
+      name: nameOf("sluice_plugin_seconds"),
+      help: "Seconds for which a phase of a plugin occupied the event loop; one of 64 calls is measured",
+      labelNames: ["plugin", "phase"],
+      bounds: pluginBuckets,
+    },
+    MAX_PLUGIN_SERIES,
+  );
+  const counted = [...Object.values(requests), unrouted, pluginSeconds];
 
   const ofPlugins = new Map<string, Table>();
 
@@ -236,6 +250,9 @@ export function createMetrics({ compat, nodeId, version, maxSeries = 50_000 }: G
     countUnrouted(reason) {
       const snakeCase = reason.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
       unrouted.increase(unrouted.of([snakeCase]), 1);
+    },
+    observePlugin(plugin, phase, seconds) {
+      pluginSeconds.observe(pluginSeconds.of([plugin, phase]), seconds);
     },
     read(readings) {
       now = { ...now, ...readings };

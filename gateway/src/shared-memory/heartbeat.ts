@@ -4,9 +4,19 @@
  * blamed for a pause of the whole process.
  */
 
-/** @param count Workers, numbered from 1 */
+/**
+ * A word of beats for each worker, then a word for each worker with the number of the plugin that it runs.
+ *
+ * @param count Workers, numbered from 1
+ */
 export const createHeartbeatMemory = (count: number): SharedArrayBuffer =>
-  new SharedArrayBuffer((count + 1) * Int32Array.BYTES_PER_ELEMENT);
+  new SharedArrayBuffer(2 * (count + 1) * Int32Array.BYTES_PER_ELEMENT);
+
+/** The word of a worker with the number of the plugin that it runs; 0: none. */
+export function runningPlugin({ beats }: HeartbeatOptions, owner: number): Int32Array {
+  const half = beats.byteLength / 2;
+  return new Int32Array(beats, half + owner * Int32Array.BYTES_PER_ELEMENT, 1);
+}
 
 export interface HeartbeatOptions {
   readonly beats: SharedArrayBuffer;

@@ -4,7 +4,7 @@
  * reports the health signals that it observes to the control thread, which sends health changes to all workers.
  */
 import { createServer } from "node:net";
-import { changeBetween, emptySnapshot, SettingsError, type Snapshot } from "@sluice/model/serving";
+import { changeBetween, emptySnapshot, pluginNames, SettingsError, type Snapshot } from "@sluice/model/serving";
 import type { HealthUpdate } from "../balance/balancer.ts";
 import { healthy } from "../balance/health.ts";
 import { Balancers } from "../compile/balancers.ts";
@@ -12,6 +12,7 @@ import { createCountersMemory } from "../counters/shared-counters.ts";
 import type { Connections } from "../metrics/metrics.ts";
 import { type MetricsPart, partsOf, Sum } from "../metrics/slices.ts";
 import { mergeRefused } from "../outbound/refused-destinations.ts";
+import { pluginNumbered } from "../plugin-services/phase-meter.ts";
 import type { ListenAddress } from "../proxy/settings.ts";
 import { gatewaySettings as names } from "../settings/gateway.ts";
 import {
@@ -19,7 +20,12 @@ import {
   createConnectionLimitsMemory,
   releaseWorkerConnections,
 } from "../shared-memory/connection-limits.ts";
-import { createHeartbeatMemory, HeartbeatMonitor, type HeartbeatOptions } from "../shared-memory/heartbeat.ts";
+import {
+  createHeartbeatMemory,
+  HeartbeatMonitor,
+  type HeartbeatOptions,
+  runningPlugin,
+} from "../shared-memory/heartbeat.ts";
 import type { ListenAddresses, SnapshotDelta } from "./messages.ts";
 import { WorkerThread } from "./worker-thread.ts";
 import type { StartWorkersOptions, Workers, WorkersReport } from "./workers.ts";
@@ -75,7 +81,9 @@ class ThreadPool implements WorkerPool {
     this.#connectionLimits = createConnectionLimitsMemory(count, options.plan.settings);
     this.#heartbeat = { beats: createHeartbeatMemory(count), timeout: options.workerTimeout };
     this.#heartbeats = new HeartbeatMonitor(this.#heartbeat, (number) => {
-      const reason = new Error(`its event loop has been blocked for ${options.workerTimeout} ms`);
+      const plugin = pluginNumbered(pluginNames(), Atomics.load(runningPlugin(this.#heartbeat, number), 0));
+      const cause = plugin === undefined ? "" : ` by the plugin ${plugin}`;
+      const reason = new Error(`its event loop has been blocked for ${options.workerTimeout} ms${cause}`);
       void this.#threads.get(number)?.terminate(reason);
     });
   }

@@ -13,7 +13,7 @@ import { type MetricsPart, partsOf } from "../metrics/slices.ts";
 import { connectBehind } from "../outbound/connect.ts";
 import { createGuard } from "../outbound/guard.ts";
 import { sharedConnectionLimits } from "../shared-memory/connection-limits.ts";
-import { startHeartbeat } from "../shared-memory/heartbeat.ts";
+import { runningPlugin, startHeartbeat } from "../shared-memory/heartbeat.ts";
 import type { ControlFunctions, WorkerFunctions, WorkerThreadData } from "./messages.ts";
 import { ThreadCalls } from "./thread-calls.ts";
 import { type RunningWorker, startWorker } from "./worker.ts";
@@ -82,6 +82,7 @@ try {
     guard,
     connectionSlots: sharedConnectionLimits(start.connectionLimits, start.number),
     log,
+    running: runningPlugin(start.heartbeat, start.number),
     services: { counters, metrics, now: Date.now },
     snapshot,
     onHealthUpdate: (news) => control.send("reportHealth", news),

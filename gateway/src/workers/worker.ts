@@ -10,6 +10,7 @@ import { connectBehind } from "../outbound/connect.ts";
 import { datagramsBehind } from "../outbound/datagrams.ts";
 import type { Guard } from "../outbound/guard.ts";
 import type { ServicesLog, WorkerServices } from "../plugin-services/instance-context.ts";
+import { measuredPlugins } from "../plugin-services/phase-meter.ts";
 import type { CreateProxy, ProxyListener, ProxyLog } from "../proxy/engine.ts";
 import type { AccessLogPlan } from "../proxy/observability/access-log/access-log.ts";
 import { combineObservers, type RequestObserver } from "../proxy/observability/observer.ts";
@@ -47,6 +48,8 @@ export interface WorkerOptions extends BalancerTools {
   /** The connection slots shared by the node; absent: this worker has all of them. */
   readonly connectionSlots?: ConnectionSlots;
   readonly log: ServicesLog;
+  /** Receives the number of the plugin that runs (see `pluginNumbered`). Default: memory that nobody reads. */
+  readonly running?: Int32Array;
   readonly services: Pick<WorkerServices, "counters" | "metrics" | "now">;
   /** Served from the start. */
   readonly snapshot?: Snapshot;
@@ -78,12 +81,13 @@ export async function startWorker(options: WorkerOptions): Promise<RunningWorker
     connectionSlots,
     log,
     services,
+    running = new Int32Array(1),
     snapshot = emptySnapshot,
     onHealthTransition,
     onHealthUpdate,
   } = options;
   const available = [...builtInPlugins, ...(await importPlugins(plan.plugins))];
-  const plugins = new Map(available.map((plugin) => [plugin.name, plugin]));
+  const plugins = measuredPlugins(available, { metrics: services.metrics, log, running });
   const tools = {
     plugins,
     services: {
