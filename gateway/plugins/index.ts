@@ -15,6 +15,7 @@ import { keyAuth } from "./key-auth/index.ts";
 import { loggly } from "./loggly/index.ts";
 import { opentelemetry } from "./opentelemetry/index.ts";
 import { prometheus } from "./prometheus/index.ts";
+import { proxyCache } from "./proxy-cache/index.ts";
 import { rateLimiting } from "./rate-limiting/index.ts";
 import { redirect } from "./redirect/index.ts";
 import { requestSizeLimiting } from "./request-size-limiting/index.ts";
@@ -45,6 +46,7 @@ export const builtInPlugins: readonly PluginDefinition[] = [
   loggly,
   opentelemetry,
   prometheus,
+  proxyCache,
   rateLimiting,
   redirect,
   requestSizeLimiting,

@@ -15,6 +15,7 @@ import { keyAuthFacts } from "./key-auth/schema.ts";
 import { logglyFacts } from "./loggly/schema.ts";
 import { opentelemetryFacts } from "./opentelemetry/schema.ts";
 import { prometheusFacts } from "./prometheus/schema.ts";
+import { proxyCacheFacts } from "./proxy-cache/schema.ts";
 import { rateLimitingFacts } from "./rate-limiting/schema.ts";
 import { redirectFacts } from "./redirect/schema.ts";
 import { requestSizeLimitingFacts } from "./request-size-limiting/schema.ts";
@@ -45,6 +46,7 @@ export const builtInFacts = [
   logglyFacts,
   opentelemetryFacts,
   prometheusFacts,
+  proxyCacheFacts,
   rateLimitingFacts,
   redirectFacts,
   requestSizeLimitingFacts,

@@ -12,6 +12,7 @@ import { createMetrics } from "../../gateway/src/metrics/metrics.ts";
 import { connectBehind } from "../../gateway/src/outbound/connect.ts";
 import { datagramsBehind } from "../../gateway/src/outbound/datagrams.ts";
 import { createGuard } from "../../gateway/src/outbound/guard.ts";
+import { createCaches } from "../../gateway/src/plugin-caches/create-caches.ts";
 import type { BenchReport } from "./report.ts";
 import { median } from "./rounds.ts";
 
@@ -153,6 +154,7 @@ export async function benchSwap({ routes: sizes, changes }: Swaps): Promise<Benc
       now: Date.now,
       connect,
       datagrams: datagramsBehind(guard),
+      caches: createCaches({ memory: 0, warn: () => {}, connect }),
       log: { info() {}, warn() {}, error() {} },
     },
   };

@@ -24,6 +24,7 @@ import { createMetrics } from "../../gateway/src/metrics/metrics.ts";
 import { connectBehind } from "../../gateway/src/outbound/connect.ts";
 import { datagramsBehind } from "../../gateway/src/outbound/datagrams.ts";
 import { createGuard } from "../../gateway/src/outbound/guard.ts";
+import { createCaches } from "../../gateway/src/plugin-caches/create-caches.ts";
 import { InstanceContext, type WorkerServices } from "../../gateway/src/plugin-services/instance-context.ts";
 
 /** Applies header edits to the given headers. Header names may be in any case. */
@@ -199,12 +200,14 @@ export interface FakeServicesOptions extends Partial<WorkerServices> {
 /** Connections may go to this machine. Log lines are discarded. */
 export function fakeServices({ authorities = [], ...members }: FakeServicesOptions = {}): WorkerServices {
   const guard = createGuard({ allowedUpstreams: ["127.0.0.0/8", "::1"], ownListeners: [] });
+  const { now = () => 1_700_000_000_000 } = members;
   return {
     counters: new ThreadCounters(),
     metrics: createMetrics({ compat: false, nodeId: "node-1", version: "0.0.0" }),
-    now: () => 1_700_000_000_000,
+    now,
     connect: connectBehind(guard, authorities),
     datagrams: datagramsBehind(guard),
+    caches: createCaches({ memory: 4_000_000, connect: connectBehind(guard, authorities), warn() {}, now }),
     log: { info() {}, warn() {}, error() {} },
     ...members,
   };
@@ -280,6 +283,7 @@ export function fakeExchange(options: FakeExchangeOptions = {}): FakeExchange {
     upstreamQuery: options.query ?? "",
     responseHeaders,
     responseHeaderValues: (name) => responseHeaders.valuesOver(name, []),
+    receivedHeaders: Object.entries(options.responseHeaders ?? {}).flat(),
     removeQuery: (names) => void removedQuery.push(...names),
     replaceBody: (replacement) => {
       replacedBody = replacement;

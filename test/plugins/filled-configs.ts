@@ -28,6 +28,7 @@ export const neededConfigs: Readonly<Record<string, object>> = {
   "ip-restriction": { allow: ["10.0.0.0/8"] },
   loggly: { key: "token" },
   opentelemetry: { traces_endpoint: "http://traces.test/v1/traces" },
+  "proxy-cache": { strategy: "memory" },
   "rate-limiting": { minute: 5 },
   redirect: { location: "https://example.com" },
   "request-validator": { version: "draft4", body_schema: "{}" },

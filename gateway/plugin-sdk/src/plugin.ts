@@ -3,6 +3,8 @@ import type { BodyFilter } from "./exchange/body-filter.ts";
 import type { DirectResponse, Exchange } from "./exchange/exchange.ts";
 import type { RecordSchema, Static } from "./schema/member.ts";
 import type { RecordMembers } from "./schema/rules.ts";
+import type { CacheOptions, PluginCache } from "./services/cache.ts";
+import type { EndpointRequest, EndpointResponse } from "./services/endpoint.ts";
 import type { CounterMetric, CounterMetricOptions, PluginLog, PluginTimers } from "./services/instance.ts";
 import type { PluginNetwork } from "./services/network.ts";
 import type { PluginServices } from "./services/services.ts";
@@ -32,6 +34,8 @@ export interface PluginFacts<Schema extends RecordSchema = RecordSchema, Name ex
    * and in log records. Default: none.
    */
   secretParameters?(config: RecordMembers): readonly string[];
+  /** First segments of the paths below `/plugins/{id}/` that the phase `endpoint` answers. Default: none. */
+  readonly endpoints?: readonly string[];
   /** The checks of `check` in Kong's schema language, for `GET /schemas/plugins/{name}`. Names begin with `config.`. */
   readonly kongChecks?: readonly KongCheck[];
 }
@@ -61,6 +65,8 @@ export interface PluginContext extends PluginServices {
    * recently used ones are dropped.
    */
   counterMetric(options: CounterMetricOptions): CounterMetric;
+  /** The cache of the instance; an instance opens at most one. A cache in memory ends with the instance. */
+  cache<Value>(options: CacheOptions<Value>): PluginCache<Value>;
 }
 
 /** The phases of an exchange in which an instance acts. It implements only those that it needs. */
@@ -80,6 +86,12 @@ export interface PluginPhases {
   responseBody?(exchange: Exchange): BodyFilter | null;
   /** Runs at the end of every exchange, also if the gateway itself created the response. */
   log?(exchange: Exchange): void;
+  /**
+   * Answers a request to the admin API below `/plugins/{id}/`, if `endpoints` of the facts has its first segment. Each
+   * worker calls its own instance; the admin API sends the response with the highest status from 500 on, else the one
+   * with the lowest status. Undefined: there is no such endpoint.
+   */
+  endpoint?(request: EndpointRequest): EndpointResponse | undefined | Promise<EndpointResponse | undefined>;
   /**
    * Called once when the instance becomes active: before its first exchange, which does not wait for a promise. An
    * instance that a new configuration does not change keeps running.

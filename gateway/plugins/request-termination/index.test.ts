@@ -16,7 +16,7 @@ function send(config: Config, options: FakeExchangeOptions = {}) {
 async function echoed(options: FakeExchangeOptions, config: Config = {}) {
   const response = await send({ echo: true, ...config }, options);
   assert.ok(response?.body !== undefined);
-  return { ...response, json: JSON.parse(response.body) };
+  return { ...response, json: JSON.parse(String(response.body)) };
 }
 
 const json = { "Content-Type": "application/json; charset=utf-8" };

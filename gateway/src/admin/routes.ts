@@ -2,6 +2,7 @@
 import { batchRoutes } from "./batch/index.ts";
 import { configRoutes } from "./config/routes.ts";
 import type { AdminContext } from "./context.ts";
+import { pluginEndpointRoutes } from "./entities/plugin-endpoints.ts";
 import { type AdminRoute, entityRoutes } from "./entities/routes.ts";
 import { tagRoutes } from "./entities/tags.ts";
 import { healthRoutes } from "./entities/target-health.ts";
@@ -13,6 +14,7 @@ export function adminRoutes(context: AdminContext): readonly AdminRoute[] {
     ...entityRoutes(context),
     ...tagRoutes(context.store),
     ...healthRoutes(context),
+    ...pluginEndpointRoutes(context),
     ...batchRoutes(context),
     ...informationRoutes(context),
     ...configRoutes(context),

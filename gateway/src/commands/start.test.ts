@@ -24,7 +24,9 @@ interface Started {
 const noArguments = { kind: "given", subcommands: [], positionals: [], options: {} } as const;
 
 async function start(context: TestContext, env: Readonly<Record<string, string>>): Promise<Started> {
-  const upstream = await startUpstream(context, (incoming, response) => response.end(`got ${incoming.url}`));
+  const upstream = await startUpstream(context, ({ url }, response) =>
+    response.writeHead(200, { "content-type": "text/plain" }).end(`got ${url}`),
+  );
   const settings = readSettings(startCommand.settings, {
     SLUICE_PROXY_LISTEN: "127.0.0.1:0",
     SLUICE_STATUS_LISTEN: "127.0.0.1:0",
@@ -169,6 +171,42 @@ test("'sluice start' lets clients set the health of a target through the admin A
   assert.equal(turned.status, 204, turned.text);
   assert.equal(await health(), "UNHEALTHY");
 });
+
+for (const workers of ["1", "2"]) {
+  test(`'sluice start' shows and removes cached responses of ${workers} workers through the admin API`, async (context) => {
+    const file = fileIn(
+      context,
+      `${empty}plugins:\n- name: proxy-cache\n  instance_name: c\n  config: {strategy: memory}\n`,
+    );
+    const env = { SLUICE_STORE: "file", SLUICE_FILE: file, SLUICE_FILE_WRITABLE: "on", SLUICE_WORKERS: workers };
+    const { admin, proxy, upstream } = await start(context, env);
+    assert.equal((await send(`${admin}/services`, { name: "a", url: upstream })).status, 201);
+    assert.equal((await send(`${admin}/services/a/routes`, { name: "r", paths: ["/x"] })).status, 201);
+    const [plugin] = JSON.parse((await send(`${admin}/plugins`)).text).data;
+    const port = Number(new URL(proxy).port);
+    // Each request uses its own connection, so that both workers get some requests.
+    const requests = async () => Promise.all(Array.from({ length: 24 }, () => ask(port, { path: "/x/y" })));
+    const statuses = async () => new Set((await requests()).map(({ headers }) => headers["x-cache-status"]));
+    const key = (await requests())[0]?.headers["x-cache-key"];
+    assert.deepEqual(await statuses(), new Set(["Hit"]));
+    const shown = await send(`${admin}/proxy-cache/${key}`);
+    assert.deepEqual([shown.status, JSON.parse(shown.text).body], [200, "got /y"]);
+    for (const [path, once, again] of [
+      [`/proxy-cache/${key}`, 204, 404],
+      [`/proxy-cache/${plugin.id}/caches/${key}`, 204, 404],
+      [`/plugins/${plugin.id}/caches/${key}`, 204, 404],
+      [`/plugins/${plugin.id}/caches`, 204, 204],
+      ["/proxy-cache", 204, 204],
+    ] as const) {
+      await requests();
+      assert.deepEqual(await statuses(), new Set(["Hit"]), path);
+      assert.equal((await send(`${admin}${path}`, undefined, "DELETE")).status, once, path);
+      assert.equal((await send(`${admin}${path}`, undefined, "DELETE")).status, again, path);
+      assert.equal((await send(`${admin}/proxy-cache/${key}`)).status, 404);
+    }
+    assert.equal((await send(`${admin}/plugins/${plugin.id}/other`)).status, 404);
+  });
+}
 
 test("'sluice start' reports the addresses of the proxy listeners in the admin API, as Kong does", async (context) => {
   const { admin, proxy } = await start(context, { SLUICE_STORE: "file", SLUICE_FILE: fileIn(context, empty) });

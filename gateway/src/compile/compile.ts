@@ -3,6 +3,7 @@
  * between the two snapshots. Upstreams and the plugin chains of routes are built by the first request that needs them.
  */
 import { differences, type Snapshot } from "@sluice/model/serving";
+import type { PluginPhases } from "@sluice/plugin-sdk";
 import type { Balancer } from "../balance/balancer.ts";
 import type { InstanceChanges } from "../plugin-services/plugin-instance.ts";
 import { Balancers, type BalancerTools } from "./balancers.ts";
@@ -69,6 +70,10 @@ class CompiledRuntime implements Runtime {
 
   get balancers(): ReadonlyMap<string, Balancer> {
     return this.#balancers.all;
+  }
+
+  pluginPhases(pluginId: string): PluginPhases | null {
+    return this.#plugins.phasesOf(pluginId);
   }
 
   instancesSince(previous: Runtime | null): InstanceChanges {

@@ -88,6 +88,10 @@ export class PluginTable {
     return new PluginTable(loaded, this.withoutConsumer.with(changed), withConsumer);
   }
 
+  phasesOf(pluginId: string): PluginPhases | null {
+    return this.#loaded.get(pluginId)?.instance?.phases ?? null;
+  }
+
   /** The instances in which this table differs from a previous one. */
   changesSince(previous: PluginTable): InstanceChanges {
     const changed = differences(previous.#loaded, this.#loaded);

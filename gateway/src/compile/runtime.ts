@@ -133,6 +133,8 @@ export interface Runtime {
   /** Of upstream entities, by id. */
   readonly balancers: ReadonlyMap<string, Balancer>;
   readonly exchanges: ExchangeCount;
+  /** The phases of the instance of a plugin; null: there is none. */
+  pluginPhases(pluginId: string): PluginPhases | null;
   /** The plugin instances in which this runtime differs from a previous one; null: from none. */
   instancesSince(previous: Runtime | null): InstanceChanges;
   /** The compiled route; null: there is no such route, or its service is disabled. */

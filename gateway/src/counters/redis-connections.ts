@@ -16,7 +16,14 @@ export interface RedisConnectionsOptions {
   readonly now: () => number;
   /** Milliseconds of disuse after which a connection is closed; default five minutes. */
   readonly idle?: number;
+  /** Given to `warn`. Default: about rate limits. */
+  readonly messages?: { readonly lost: string; readonly back: string };
 }
+
+const countingMessages = {
+  lost: "requests cannot be counted for rate limits: Redis cannot be reached",
+  back: "requests are counted for rate limits again: Redis is back",
+};
 
 const IDLE = 300_000;
 const MAX_RECONNECT_DELAY = 2000;
@@ -42,13 +49,15 @@ export class RedisConnections {
   readonly #warn: Warn;
   readonly #connect: Connect;
   readonly #idle: number;
+  readonly #messages: { readonly lost: string; readonly back: string };
   readonly #now: () => number;
   readonly #connections = new Map<string, Connection>();
   /** Caches the key of each config object, because computing it takes as long as a take. */
   readonly #keys = new WeakMap<RedisConfig, string>();
   #closed = false;
 
-  constructor({ warn, connect, now, idle = IDLE }: RedisConnectionsOptions) {
+  constructor({ warn, connect, now, idle = IDLE, messages = countingMessages }: RedisConnectionsOptions) {
+    this.#messages = messages;
     this.#warn = warn;
     this.#connect = connect;
     this.#now = now;
@@ -96,7 +105,7 @@ export class RedisConnections {
   /** The client library is loaded on demand, because it uses memory in every worker. */
   async #openFirst(key: string, config: RedisConfig): Promise<Connection> {
     const library = await import("ioredis");
-    if (this.#closed) throw new Error("the counters are closed");
+    if (this.#closed) throw new Error("the connections to Redis are closed");
     return this.#connections.get(key) ?? this.#open(key, config, library);
   }
 
@@ -132,14 +141,10 @@ export class RedisConnections {
     client.on("error", (error: Error) => {
       if (lost) return;
       lost = true;
-      this.#warn("requests cannot be counted for rate limits: Redis cannot be reached", {
-        host,
-        port,
-        reason: error.message,
-      });
+      this.#warn(this.#messages.lost, { host, port, reason: error.message });
     });
     client.on("ready", () => {
-      if (lost) this.#warn("requests are counted for rate limits again: Redis is back", { host, port });
+      if (lost) this.#warn(this.#messages.back, { host, port });
       lost = false;
     });
   }

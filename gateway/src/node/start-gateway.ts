@@ -2,7 +2,7 @@
 import { randomUUID } from "node:crypto";
 import { availableParallelism } from "node:os";
 import { emptySnapshot, type LoadedPlugin, type NodeReport, type Snapshot } from "@sluice/model/serving";
-import type { Counters } from "@sluice/plugin-sdk";
+import type { Counters, EndpointRequest, EndpointResponse } from "@sluice/plugin-sdk";
 import type { Logger } from "pino";
 import { ActiveHealthChecks } from "../balance/active-checks.ts";
 import type { HealthTransition } from "../balance/balancer.ts";
@@ -57,6 +57,11 @@ export interface Gateway {
    * @returns False if the node has no such target, or the upstream has no health checks.
    */
   setTargetHealth(upstreamId: string, targetId: string, address: string | null, healthy: boolean): boolean;
+  /**
+   * The response of this node to a request to an endpoint of a plugin instance; null: there is no such endpoint. Of the
+   * responses of several workers it is the one with the highest status from 500 on, else the one with the lowest status.
+   */
+  askPlugin(pluginId: string, request: EndpointRequest): Promise<EndpointResponse | null>;
   /** Reopens the access log after its file was moved; null when the log is not a file. */
   readonly reopenLogs: (() => void) | null;
   /** Fails readiness, accepts no more connections, finishes open requests within the drain time, and stops. */
@@ -178,6 +183,10 @@ export async function startGateway({ settings, log, ...given }: GatewayOptions):
     state: intake.state,
     setTargetHealth: (upstreamId, targetId, address, healthy) =>
       workers.balancers().get(upstreamId)?.setHealth(targetId, address, healthy) ?? false,
+    async askPlugin(pluginId, request) {
+      const sorted = (await workers.askPlugin(pluginId, request)).toSorted((a, b) => a.status - b.status);
+      return sorted.findLast(({ status }) => status >= 500) ?? sorted[0] ?? null;
+    },
     reopenLogs: accessLogFile(settings) ? () => workers.reopenLogs() : null,
     async close() {
       draining = true;

@@ -33,6 +33,7 @@ export async function workerPlan(
     },
     plugins: plugins.map(({ files }) => files.code),
     authorities: await readAuthoritiesOf(settings),
+    cacheMemory: Math.floor(settings.cacheMemory / workers),
   };
 }
 

@@ -13,8 +13,10 @@ import { createMetrics } from "../metrics/metrics.ts";
 import { connectBehind } from "../outbound/connect.ts";
 import { datagramsBehind } from "../outbound/datagrams.ts";
 import { createGuard } from "../outbound/guard.ts";
+import { createCaches } from "../plugin-caches/create-caches.ts";
 import { createHttp1Proxy } from "../proxy/http1/listener.ts";
 import { defaultProxySettings } from "../proxy/settings.ts";
+import { gatewaySettings } from "../settings/gateway.ts";
 import { version } from "../settings/version.ts";
 import { PluginLifecycle } from "../workers/plugin-lifecycle.ts";
 import type { LogLine, TestGateway, TestGatewayOptions } from "./types.ts";
@@ -40,17 +42,15 @@ export async function startTestGateway(options: TestGatewayOptions): Promise<Tes
   const settings = { ...defaultProxySettings, version, allowedUpstreams: ["127.0.0.0/8"] };
   const guard = createGuard(settings);
   const connect = connectBehind(guard);
-  const counters = createCounters({
-    connect,
-    warn: (message, facts) => logger.warn(facts, message),
-    now,
-  });
+  const redis = { connect, warn: (message: string, facts: object) => logger.warn(facts, message), now };
+  const counters = createCounters(redis);
+  const caches = createCaches({ ...redis, memory: gatewaySettings.cacheMemory.default });
   const metrics = createMetrics({ compat: false, nodeId: "test", version });
   const upstream = await listen(listener);
   const { port } = upstream.address() as AddressInfo;
   const tools = {
     plugins: new Map([...builtInPlugins, plugin].map((one) => [one.name, one])),
-    services: { counters, metrics, now, connect, datagrams: datagramsBehind(guard), log: logger },
+    services: { counters, caches, metrics, now, connect, datagrams: datagramsBehind(guard), log: logger },
   };
   const snapshotWith = (config: object | undefined) => {
     const { value, violations } = checkDocument(documentOf(options, config, port));
@@ -72,6 +72,7 @@ export async function startTestGateway(options: TestGatewayOptions): Promise<Tes
     const close = async () => {
       await proxy.close({ deadline: 0 });
       await instances.close(runtime);
+      caches.close();
       await Promise.all([counters.close(), closeServer(upstream)]);
     };
     return {

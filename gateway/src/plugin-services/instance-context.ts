@@ -2,12 +2,14 @@
 
 import { isIP, type Socket } from "node:net";
 import type {
+  CacheOptions,
   CounterMetric,
   CounterMetricOptions,
   Destination,
   Exchange,
   HttpClient,
   LogFacts,
+  PluginCache,
   PluginContext,
   PluginLog,
   PluginNetwork,
@@ -19,6 +21,7 @@ import type { GatewayMetrics } from "../metrics/metrics.ts";
 import type { Connect } from "../outbound/connect.ts";
 import type { OpenDatagrams } from "../outbound/datagrams.ts";
 import { GuardedHttpClient } from "../outbound/http-client.ts";
+import type { InstanceCache, PluginCaches } from "../plugin-caches/create-caches.ts";
 import { InstanceTimers } from "./instance-timers.ts";
 
 /** The methods of a logger that plugins use; a logger of pino has them. */
@@ -33,6 +36,7 @@ export interface WorkerServices extends PluginServices {
   readonly metrics: GatewayMetrics;
   readonly connect: Connect;
   readonly datagrams: OpenDatagrams;
+  readonly caches: PluginCaches;
   readonly log: ServicesLog;
 }
 
@@ -43,6 +47,7 @@ export class InstanceContext implements PluginContext {
   #log: InstanceLog | null = null;
   #timers: InstanceTimers | null = null;
   #network: InstanceNetwork | null = null;
+  #cache: Pick<InstanceCache<unknown>, "end"> | null = null;
 
   constructor(plugin: string, scope: PluginScope, services: WorkerServices) {
     this.scope = scope;
@@ -81,8 +86,16 @@ export class InstanceContext implements PluginContext {
     return this.#services.metrics.pluginCounter(this.#plugin, options);
   }
 
-  /** Ends timers and connections of the instance. */
+  cache<Value>(options: CacheOptions<Value>): PluginCache<Value> {
+    if (this.#cache !== null) throw new Error("the instance has opened its cache before");
+    const cache = this.#services.caches.open(this.scope.id, options);
+    this.#cache = cache;
+    return cache;
+  }
+
+  /** Ends timers, connections and cache of the instance. */
   end(): void {
+    this.#cache?.end?.();
     this.#timers?.end();
     this.#network?.end();
   }

@@ -116,7 +116,12 @@ export class Pipeline {
     const own = createGatewayResponse(response, { style: this.style, id: exchange.id, request, started });
     if (exchange.chain.bodySteps !== null) return this.#filtered(exchange, own);
     this.#respond(exchange, own);
-    return this.#sent(exchange, { ...own, headers: exchange.applyResponseEdits(own.headers) });
+    return this.#sent(exchange, { ...own, headers: this.#ownHeaders(exchange, own) });
+  }
+
+  /** The headers of one of the gateway's own responses after the plugins' edits. */
+  #ownHeaders(exchange: LiveExchange, { headers, isKept }: GatewayResponse): readonly string[] {
+    return isKept ? clientHeaders(exchange, headers, this.style) : exchange.applyResponseEdits(headers);
   }
 
   /** Headers for the upstream as a flat list: name, value, name, value. The engine adds connection headers. */
@@ -272,7 +277,7 @@ export class Pipeline {
     exchange.responseHead = own;
     try {
       const body = filteredBody(exchange, own);
-      return this.#sent(exchange, { status: own.status, headers: exchange.applyResponseEdits(own.headers), body });
+      return this.#sent(exchange, { ...own, headers: this.#ownHeaders(exchange, own), body });
     } catch (error) {
       return this.answer(exchange, this.filterFailed(exchange, error));
     }

@@ -187,6 +187,17 @@ export const gatewaySettings = defineSettings({
       "suits a memory limit of 512 MiB. The metric " +
       '`sluice_memory_bytes` (`kind="clients"`) shows the use.',
   },
+  cacheMemory: {
+    variable: "SLUICE_PLUGIN_CACHE_MEMORY",
+    kind: "integer",
+    minimum: 0,
+    default: 67_108_864,
+    description:
+      "Bytes of memory that the caches of all plugins of a node may use together, such as the responses of " +
+      "proxy-cache with strategy `memory`. All workers get equal shares, and each worker has its own caches, of at " +
+      "most 65,536 values. When a share is used up, the plugin with the most bytes loses the values that it has not " +
+      "used for the longest time. 0: nothing is cached in memory.",
+  },
   status: {
     variable: "SLUICE_STATUS_LISTEN",
     kind: "address",

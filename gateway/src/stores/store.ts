@@ -148,6 +148,8 @@ export interface Fleet {
 }
 
 export interface FleetNode {
+  /** Id of the node. */
+  readonly node?: string;
   readonly address: string;
   /** Base URL of the node's status listener, for metrics and health; null: the node has none. */
   readonly status: string | null;

@@ -1,6 +1,6 @@
 /** Messages between the control thread and a worker thread. All of them are plain data. */
 import type { Change } from "@sluice/model";
-import type { Counters, Taken } from "@sluice/plugin-sdk";
+import type { Counters, EndpointRequest, EndpointResponse, Taken } from "@sluice/plugin-sdk";
 import type { HealthUpdate } from "../balance/balancer.ts";
 import type { CountersMemory } from "../counters/shared-counters.ts";
 import type { MetricsPart } from "../metrics/slices.ts";
@@ -42,6 +42,7 @@ export type WorkerFunctions = {
   readonly serve: (step: SnapshotDelta) => void;
   readonly adoptHealth: (news: HealthUpdate) => void;
   readonly report: () => WorkersReport;
+  readonly askPlugin: (pluginId: string, request: EndpointRequest) => Promise<EndpointResponse | null>;
   /** The next part of the worker's counts; null after the last part. */
   readonly nextPart: (isFirst: boolean) => Promise<MetricsPart | null>;
   /** The worker's `nodejs_*` metrics. */

@@ -2,6 +2,7 @@
 import { createCounters } from "../counters/create-counters.ts";
 import { connectBehind } from "../outbound/connect.ts";
 import { createGuard } from "../outbound/guard.ts";
+import { createCaches } from "../plugin-caches/create-caches.ts";
 import { startWorker } from "./worker.ts";
 import type { StartWorkersOptions, Workers } from "./workers.ts";
 
@@ -13,17 +14,21 @@ export async function startSingleWorker({
   onHealthTransition,
 }: StartWorkersOptions): Promise<Workers> {
   const guard = createGuard(plan.settings);
-  const counters = createCounters({
+  const redis = {
     connect: connectBehind(guard, plan.authorities),
-    warn: (message, facts) => log.warn(facts, message),
+    warn: (message: string, facts: object) => log.warn(facts, message),
+  };
+  const caches = createCaches({ ...redis, memory: plan.cacheMemory });
+  const counters = createCounters({
+    ...redis,
     ...(clusterCounters && { cluster: clusterCounters }),
   });
-  const { proxy, runtime, swap, reopenLogs, close } = await startWorker({
+  const { proxy, runtime, swap, askPlugin, reopenLogs, close } = await startWorker({
     plan,
     reusePort: false,
     guard,
     log,
-    services: { counters, metrics, now: Date.now },
+    services: { counters, caches, metrics, now: Date.now },
     onHealthTransition,
   });
   return {
@@ -36,11 +41,13 @@ export async function startSingleWorker({
       heap: { total: 0, used: 0, clients: proxy.memory() },
       refused: guard.refused(),
     }),
+    askPlugin: async (...given) => [await askPlugin(...given)].filter((response) => response !== null),
     metricParts: async () => null,
     unavailableReason: () => null,
     reopenLogs,
     async close(options) {
       await close(options);
+      caches.close();
       await counters.close();
     },
   };

@@ -5,6 +5,7 @@
  */
 import { createServer } from "node:net";
 import { changeBetween, emptySnapshot, pluginNames, SettingsError, type Snapshot } from "@sluice/model/serving";
+import type { EndpointRequest, EndpointResponse } from "@sluice/plugin-sdk";
 import type { HealthUpdate } from "../balance/balancer.ts";
 import { healthy } from "../balance/health.ts";
 import { Balancers } from "../compile/balancers.ts";
@@ -140,6 +141,11 @@ class ThreadPool implements WorkerPool {
       },
       refused: mergeRefused(reports.map(({ refused }) => refused)),
     };
+  }
+
+  async askPlugin(pluginId: string, request: EndpointRequest): Promise<readonly EndpointResponse[]> {
+    const responses = await Promise.all(this.threads().map((thread) => thread.askPlugin(pluginId, request)));
+    return responses.filter((response) => response !== null);
   }
 
   async metricParts(): Promise<AsyncIterable<MetricsPart>> {

@@ -12,6 +12,7 @@ import { createRuntimeMetrics } from "../metrics/runtime-metrics.ts";
 import { type MetricsPart, partsOf } from "../metrics/slices.ts";
 import { connectBehind } from "../outbound/connect.ts";
 import { createGuard } from "../outbound/guard.ts";
+import { createCaches } from "../plugin-caches/create-caches.ts";
 import { sharedConnectionLimits } from "../shared-memory/connection-limits.ts";
 import { runningPlugin, startHeartbeat } from "../shared-memory/heartbeat.ts";
 import type { ControlFunctions, WorkerFunctions, WorkerThreadData } from "./messages.ts";
@@ -27,9 +28,13 @@ const log = pino({ level, base: { pid, hostname: hostname(), ...bindings, worker
 const metrics = createMetrics(start.metrics);
 const runtime = createRuntimeMetrics({ nodeId: start.metrics.nodeId, worker: start.number });
 const guard = createGuard(start.plan.settings);
-const counters = createCounters({
+const redis = {
   connect: connectBehind(guard, start.plan.authorities),
-  warn: (message, facts) => log.warn(facts, message),
+  warn: (message: string, facts: object) => log.warn(facts, message),
+};
+const caches = createCaches({ ...redis, memory: start.plan.cacheMemory });
+const counters = createCounters({
+  ...redis,
   local: new SharedCounters({ memory: start.memory, owner: start.number }),
   ...(start.hasClusterCounters && {
     cluster: { take: (...given) => control.call("take", ...given), close: async () => undefined },
@@ -65,11 +70,13 @@ function functionsOf(worker: RunningWorker): WorkerFunctions {
         refused: guard.refused(),
       };
     },
+    askPlugin: worker.askPlugin,
     nextPart,
     runtimeMetrics: runtime,
     reopenLogs: worker.reopenLogs,
     async close(deadline) {
       await worker.close({ deadline });
+      caches.close();
       await counters.close();
     },
   };
@@ -83,7 +90,7 @@ try {
     connectionSlots: sharedConnectionLimits(start.connectionLimits, start.number),
     log,
     running: runningPlugin(start.heartbeat, start.number),
-    services: { counters, metrics, now: Date.now },
+    services: { counters, caches, metrics, now: Date.now },
     snapshot,
     onHealthUpdate: (news) => control.send("reportHealth", news),
   });

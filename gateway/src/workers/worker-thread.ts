@@ -2,7 +2,7 @@
 import { extname } from "node:path";
 import { Worker } from "node:worker_threads";
 import type { Snapshot } from "@sluice/model";
-import type { Counters } from "@sluice/plugin-sdk";
+import type { Counters, EndpointRequest, EndpointResponse } from "@sluice/plugin-sdk";
 import type { HealthUpdate } from "../balance/balancer.ts";
 import type { MetricsPart } from "../metrics/slices.ts";
 import { instanceLimits } from "../plugin-services/plugin-instance.ts";
@@ -26,6 +26,8 @@ export interface WorkerThreadOptions {
 
 /** Milliseconds that a thread may take to report; after that its last report is used. */
 const REPORT_TIMEOUT = 1000;
+/** Milliseconds that a thread may take to answer a request to an endpoint of a plugin. */
+const ENDPOINT_TIMEOUT = 5000;
 /** Milliseconds that a thread has after the deadline of its requests, to stop its plugin instances. */
 const CLOSE_TIMEOUT = instanceLimits.stop + 1000;
 
@@ -107,6 +109,12 @@ export class WorkerThread {
 
   reopenLogs(): void {
     this.#calls.send("reopenLogs");
+  }
+
+  /** Resolves to a response with status 503 if the thread does not answer in time. */
+  async askPlugin(pluginId: string, request: EndpointRequest): Promise<EndpointResponse | null> {
+    const response = await inTime(this.#calls.call("askPlugin", pluginId, request), ENDPOINT_TIMEOUT);
+    return response === undefined ? { status: 503, body: { message: "a worker did not answer in time" } } : response;
   }
 
   /** Resolves when `report` is fresh, or when the thread does not answer in time. */

@@ -2,6 +2,7 @@
  * A worker: snapshot -> compile -> runtime -> proxy. The same code runs in the control thread and in a worker thread.
  */
 import { emptySnapshot, importPlugins, type Snapshot } from "@sluice/model/serving";
+import type { EndpointRequest, EndpointResponse } from "@sluice/plugin-sdk";
 import { builtInPlugins } from "@sluice/plugins";
 import type { BalancerTools } from "../compile/balancers.ts";
 import { compile } from "../compile/compile.ts";
@@ -37,6 +38,8 @@ export interface WorkerPlan {
   readonly plugins: readonly string[];
   /** PEM certificates of authorities that plugin connections trust in addition to those of Node. */
   readonly authorities: readonly string[];
+  /** Maximum bytes of the worker's plugin caches in memory. */
+  readonly cacheMemory: number;
 }
 
 export interface WorkerOptions extends BalancerTools {
@@ -50,7 +53,7 @@ export interface WorkerOptions extends BalancerTools {
   readonly log: ServicesLog;
   /** Receives the number of the plugin that runs (see `pluginNumbered`). Default: memory that nobody reads. */
   readonly running?: Int32Array;
-  readonly services: Pick<WorkerServices, "counters" | "metrics" | "now">;
+  readonly services: Pick<WorkerServices, "counters" | "caches" | "metrics" | "now">;
   /** Served from the start. */
   readonly snapshot?: Snapshot;
 }
@@ -60,6 +63,8 @@ export interface RunningWorker {
   readonly runtime: () => Runtime;
   /** Compiles the snapshot and serves it. If it throws, the previous snapshot stays active. */
   swap(snapshot: Snapshot): void;
+  /** The response of an instance's endpoint; null: the instance has no such endpoint, or there is no such instance. */
+  askPlugin(pluginId: string, request: EndpointRequest): Promise<EndpointResponse | null>;
   /** Reopens files that were moved. */
   reopenLogs(): void;
   /** Drains; open requests are cut off after `deadline` milliseconds. */
@@ -119,6 +124,14 @@ export async function startWorker(options: WorkerOptions): Promise<RunningWorker
   return {
     proxy,
     runtime: () => runtime,
+    async askPlugin(pluginId, request) {
+      try {
+        return (await runtime.pluginPhases(pluginId)?.endpoint?.(request)) ?? null;
+      } catch (error) {
+        log.error({ err: error, instance: pluginId }, "an endpoint of a plugin failed");
+        return { status: 500, body: { message: `the plugin failed: ${(error as Error).message}` } };
+      }
+    },
     reopenLogs: () => observer?.reopen?.(),
     async close(options) {
       await proxy.close(options);

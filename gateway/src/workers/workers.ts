@@ -1,6 +1,6 @@
 /** The workers of a node: one in the control thread, or several in their own threads. */
 import type { Snapshot } from "@sluice/model";
-import type { Counters } from "@sluice/plugin-sdk";
+import type { Counters, EndpointRequest, EndpointResponse } from "@sluice/plugin-sdk";
 import type { Logger } from "pino";
 import type { Balancer } from "../balance/balancer.ts";
 import type { BalancerTools } from "../compile/balancers.ts";
@@ -31,6 +31,11 @@ export interface Workers {
   /** The balancers of the served snapshot, by upstream id. A health change made here applies to all workers. */
   balancers(): ReadonlyMap<string, Balancer>;
   report(): Promise<WorkersReport>;
+  /**
+   * The responses of each worker to a request to an endpoint of a plugin instance; without those of workers that have no
+   * such instance or endpoint.
+   */
+  askPlugin(pluginId: string, request: EndpointRequest): Promise<readonly EndpointResponse[]>;
   /** The counts and `nodejs_*` metrics of the threads; null when everything is counted in the control thread. */
   metricParts(): Promise<AsyncIterable<MetricsPart> | null>;
   /** The reason why no worker accepts requests; null when one does. */

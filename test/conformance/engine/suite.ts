@@ -2,6 +2,7 @@
 import { answerSuite } from "./answers.ts";
 import { balancingSuite } from "./balancing.ts";
 import { bodySuite } from "./bodies.ts";
+import { cachedResponseSuite } from "./cached-responses.ts";
 import { changedRequestSuite } from "./changed-requests.ts";
 import { clientMemorySuite } from "./client-memory.ts";
 import { configuredHeaderSuite } from "./configured-headers.ts";
@@ -34,6 +35,7 @@ import { slowClientSuite } from "./slow-clients.ts";
 import { strictnessSuite } from "./strictness.ts";
 import { tlsSuite } from "./tls.ts";
 import { tlsSessionSuite } from "./tls-sessions.ts";
+import { unsharedResponseSuite } from "./unshared-responses.ts";
 import { upgradeSuite } from "./upgrades.ts";
 import { upstreamHeaderSuite } from "./upstream-headers.ts";
 
@@ -49,6 +51,8 @@ export function engineSuite(engine: Engine): void {
   changedRequestSuite(engine);
   filteredBodySuite(engine);
   filteredResponseSuite(engine);
+  cachedResponseSuite(engine);
+  unsharedResponseSuite(engine);
   largeBodySuite(engine);
   failureSuite(engine);
   slowBodySuite(engine);

@@ -52,7 +52,7 @@ const free = {
   "post-function": { instead: LUA },
   "pre-function": { instead: LUA },
   prometheus: { differs: "metrics are called sluice_*, unless SLUICE_COMPAT=kong restores kong_*" },
-  "proxy-cache": { instead: "let the service send Cache-Control, and put a cache in front of the gateway" },
+  "proxy-cache": { differs: "Vary is followed, and responses with Set-Cookie are not stored" },
   "rate-limiting": { differs: "limits are exact over all workers of a node, and refused requests do not count" },
   redirect: {},
   "request-size-limiting": {},
@@ -107,7 +107,7 @@ const paid: Readonly<Record<string, string | null | Pick<KongPlugin, "differs">>
   "oauth2-introspection": free.oauth2.instead,
   opa: null,
   "openid-connect": "verify the provider's access tokens with the plugin jwt",
-  "proxy-cache-advanced": free["proxy-cache"].instead,
+  "proxy-cache-advanced": useInstead("proxy-cache"),
   "rate-limiting-advanced": useInstead("rate-limiting"),
   "request-transformer-advanced": useInstead("request-transformer"),
   "request-validator": {

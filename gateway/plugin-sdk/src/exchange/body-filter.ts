@@ -5,7 +5,18 @@
  * and a partial response (206) has only its part. The gateway sets Content-Length or Transfer-Encoding; other headers
  * that describe the body (such as ETag) are left to the plugin.
  */
-export type BodyFilter = StreamingBodyFilter | BufferingBodyFilter;
+export type BodyFilter = StreamingBodyFilter | BufferingBodyFilter | BodyObserver;
+
+/**
+ * Sees the body as the upstream sent it, before any filter, and changes neither the body nor how it is sent. It also sees
+ * the end of a response to HEAD. It does not see a body that ends with its connection, which may have been truncated.
+ */
+export interface BodyObserver {
+  /** The bytes do not change later. Pieces have arbitrary boundaries. */
+  observe(piece: Buffer): void;
+  /** Called at the end of a complete body; not called if the upstream aborts it, or the client disconnects before. */
+  complete(): void;
+}
 
 /**
  * Filters the body piece by piece. The head is sent before the first piece, without Content-Length, unless another

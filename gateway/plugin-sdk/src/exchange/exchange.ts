@@ -102,8 +102,14 @@ export interface DirectResponse {
   readonly headers?: Readonly<Record<string, string>>;
   /** Sent in a format that the client accepts. */
   readonly message?: string;
-  /** Sent unchanged. */
-  readonly body?: string;
+  /** Sent unchanged. The bytes of a buffer must not change any more. */
+  readonly body?: string | Buffer;
+  /**
+   * Headers of an upstream's response that a plugin has kept, as a flat list: name, value, name, value. They are sent
+   * like those of a response that has just arrived. To be used with `body` and without `headers`. Content-Length is
+   * added if the list lacks it.
+   */
+  readonly keptHeaders?: readonly string[];
   /** Sent as JSON. gRPC clients get it as the message of the status. */
   readonly json?: Readonly<Record<string, unknown>>;
   /** Reason for the node's log. It names parts of the configuration, which clients must not see. */
@@ -182,6 +188,11 @@ export interface Exchange {
    * filters; at other times the result may contain only values that plugins have set.
    */
   responseHeaderValues(name: Lowercase<string>): readonly string[];
+  /**
+   * The headers of the response as the upstream sent them, or as the gateway created them, without any edits. A flat list
+   * in received order: name, value, name, value. Empty where `responseHeaderValues` does not know the response's headers.
+   */
+  readonly receivedHeaders: readonly string[];
   /** The method that is sent to the upstream. Initially the client's. */
   upstreamMethod: string;
   /**

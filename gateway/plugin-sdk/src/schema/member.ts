@@ -36,7 +36,7 @@ type Limits<Keys extends string> = Partial<Record<Keys, number>>;
 export const text = (options: MemberOptions & Limits<"minLength" | "maxLength">) =>
   typedSchema<string>({ type: "string", minLength: 1, ...options });
 
-export const integer = (options: MemberOptions & Limits<"minimum" | "maximum">) =>
+export const integer = (options: MemberOptions & Limits<"minimum" | "maximum" | "exclusiveMinimum">) =>
   typedSchema<number>({ type: "integer", ...options });
 
 export const decimal = (options: MemberOptions & Limits<"minimum" | "maximum" | "exclusiveMinimum">) =>

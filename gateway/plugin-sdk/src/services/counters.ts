@@ -14,7 +14,7 @@ export interface CounterOptions {
   readonly redis: RedisServer;
 }
 
-/** The Redis server of policy redis. */
+/** A Redis server, as in the record `redisServer` of a config. */
 export interface RedisServer {
   readonly host: string | null;
   readonly port: number;

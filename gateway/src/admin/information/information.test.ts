@@ -59,6 +59,8 @@ const filling: Readonly<Record<string, string>> = {
   snis: "base.example",
   certificates: ids.certificate,
   plugins: ids.plugin,
+  plugin_id: ids.plugin,
+  cache_key: "0".repeat(64),
   "key-auths": ids.key,
   "key-auth": ids.key,
   jwts: "issuer",

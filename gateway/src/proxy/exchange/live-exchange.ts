@@ -24,7 +24,7 @@ import type {
 import type { GatewayErrorName } from "../../exchange/gateway-errors.ts";
 import { ClientBody } from "../client/client-body.ts";
 import { isIdentityName } from "../headers/header-names.ts";
-import { type ResponseHead, rawHeaderValues } from "../headers/raw-headers.ts";
+import { headerText, type ResponseHead, rawHeaderValues } from "../headers/raw-headers.ts";
 import { logRecordOf } from "../observability/log-record.ts";
 import type { IncomingRequest } from "./request.ts";
 
@@ -234,6 +234,10 @@ export class LiveExchange implements Exchange {
     const sent = isHidden ? [] : rawHeaderValues(responseHead.headers, name);
     const edit = edits?.editOf(name);
     return edit === undefined ? sent : [...sent, ...edit.values];
+  }
+
+  get receivedHeaders(): readonly string[] {
+    return this.responseHead?.headers.map(headerText) ?? [];
   }
 
   get upstreamMethod(): string {

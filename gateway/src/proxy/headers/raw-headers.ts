@@ -7,6 +7,8 @@ export type RawHeaders = readonly (Buffer | string)[];
 export interface ResponseHead {
   readonly status: number;
   readonly headers: RawHeaders;
+  /** False: the body ends with the connection, so it may have been truncated. Absent: true. */
+  readonly isDelimited?: boolean;
 }
 
 /** All values of a header, by its lower-case name. */

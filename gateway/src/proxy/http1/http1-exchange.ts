@@ -12,7 +12,7 @@ import { NONE_DROPPED, passedLines } from "./head-text.ts";
 import { type FieldSection, headerOf } from "./parse/fields.ts";
 import { CHUNKED_BODY, UNTIL_CLOSE } from "./parse/framing.ts";
 import type { ResponseHeadParser } from "./parse/response-head.ts";
-import { type Framing, gatewayResponseText, type ResponseHeads } from "./response-text.ts";
+import { type Framing, gatewayResponseHead, type ResponseHeads } from "./response-text.ts";
 import type { TunnelOptions } from "./tunnel.ts";
 import { Http1Call, type Http1CallListener } from "./upstream/http1-call.ts";
 import type { UpstreamHeads } from "./upstream/upstream-head.ts";
@@ -164,8 +164,11 @@ export class Http1Exchange extends EngineExchange<Http1ExchangeContext, Http1Cal
   protected override writeOwn(response: GatewayResponse): void {
     this.#settleLast(false);
     const bodiless = this.exchange.request.method === "HEAD";
-    this.#client.out.text(gatewayResponseText(response, { connection: this.#connection(), bodiless }));
-    this.#client.out.flush();
+    const { out } = this.#client;
+    const { body } = response;
+    out.text(gatewayResponseHead(response, this.#connection()));
+    if (!bodiless && body.length > 0) out.bytes(ByteView.of(typeof body === "string" ? Buffer.from(body) : body));
+    out.flush();
     this.finish();
   }
 

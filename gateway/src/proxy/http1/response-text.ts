@@ -74,14 +74,26 @@ const statusLine = (status: number, reason: string): string =>
 
 /** A complete response that the gateway itself generated. `bodiless`: the response to a HEAD request. */
 export function gatewayResponseText(
-  { status, headers, body }: GatewayResponse,
+  response: GatewayResponse,
   { connection, bodiless }: { readonly connection: Framing; readonly bodiless: boolean },
 ): string {
-  let text = statusLine(status, "");
-  for (let at = 0; at < headers.length; at += 2) text += `\r\n${headers[at]}: ${headers[at + 1]}`;
-  text += `\r\n${dateLine()}${connection}\r\n`;
-  return bodiless ? text : text + Buffer.from(body).toString("latin1");
+  const head = gatewayResponseHead(response, connection);
+  return bodiless ? head : head + Buffer.from(response.body).toString("latin1");
 }
+
+/** The head of a response that the gateway itself generated. */
+export function gatewayResponseHead({ status, headers }: GatewayResponse, connection: Framing): string {
+  let text = statusLine(status, "");
+  let isDated = false;
+  for (let at = 0; at < headers.length; at += 2) {
+    const name = headers[at] ?? "";
+    if (name.length === DATE_LENGTH && name.toLowerCase() === "date") isDated = true;
+    text += `\r\n${name}: ${headers[at + 1]}`;
+  }
+  return `${text}\r\n${isDated ? "" : dateLine()}${connection}\r\n`;
+}
+
+const DATE_LENGTH = "Date".length;
 
 let dateSecond = 0;
 let dateText = "";

@@ -115,7 +115,7 @@ export class StreamWriter {
     } else {
       const bodiless = method === "HEAD" || body.length === 0;
       this.head(status, headers, { ended: bodiless, trailers: false });
-      if (!bodiless) this.data(Buffer.from(body));
+      if (!bodiless) this.data(typeof body === "string" ? Buffer.from(body) : body);
     }
     this.end(null);
   }

@@ -2,7 +2,7 @@
 import { Readable } from "node:stream";
 import type { Dispatcher } from "undici";
 import type { UpstreamTarget } from "../../compile/runtime.ts";
-import type { RawHeaders } from "../headers/raw-headers.ts";
+import { type RawHeaders, rawHeaderValues } from "../headers/raw-headers.ts";
 import { withTargetHost } from "../headers/upstream-headers.ts";
 import type { Pipeline } from "../pipeline.ts";
 import { ByteView } from "../sockets/byte-view.ts";
@@ -16,6 +16,7 @@ export interface UndiciResponse {
   readonly status: number;
   readonly headers: RawHeaders;
   readonly statusText: string;
+  readonly isDelimited: boolean;
 }
 
 export type UndiciCallListener = Omit<UpstreamCallListener<UndiciResponse, RawHeaders>, "interim">;
@@ -24,6 +25,8 @@ export interface UndiciCallOptions extends UpstreamCallOptions<UndiciCallListene
   readonly pipeline: Pipeline;
   readonly pools: UndiciPools;
 }
+
+const framing = ["content-length", "transfer-encoding"];
 
 type Controller = Dispatcher.DispatchController;
 
@@ -134,7 +137,15 @@ export class UndiciCall extends UpstreamCall<UndiciCallListener> implements Disp
     this.#status = status;
     this.touch();
     this.answered(status);
-    this.listener.head({ status, headers, statusText });
+    const { method } = this.#options.forward;
+    this.listener.head({
+      status,
+      headers,
+      statusText,
+      get isDelimited() {
+        return method === "HEAD" || framing.some((name) => rawHeaderValues(headers, name).length > 0);
+      },
+    });
   }
 
   onResponseData(controller: Controller, chunk: Buffer): void {

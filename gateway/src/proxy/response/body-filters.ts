@@ -1,5 +1,5 @@
 /** The filters that plugins set for the body of one response, as a chain in order of priority. */
-import type { BodyFilter, BufferingBodyFilter, StreamingBodyFilter } from "@sluice/plugin-sdk";
+import type { BodyFilter, BodyObserver, BufferingBodyFilter, StreamingBodyFilter } from "@sluice/plugin-sdk";
 import type { LiveExchange } from "../exchange/live-exchange.ts";
 import { isGrpc } from "../exchange/protocols.ts";
 import { type ResponseHead, rawHeaderValues } from "../headers/raw-headers.ts";
@@ -23,26 +23,36 @@ interface Stage {
 
 export class BodyFilters {
   readonly #stages: readonly Stage[];
+  readonly #observers: readonly BodyObserver[];
 
-  private constructor(stages: readonly Stage[]) {
+  private constructor(stages: readonly Stage[], observers: readonly BodyObserver[]) {
     this.#stages = stages;
+    this.#observers = observers;
   }
 
   /** Runs the phase `responseBody`. Returns null if no plugin filters this response. Throws the errors of plugins. */
-  static open(exchange: LiveExchange, { status, headers }: ResponseHead): BodyFilters | null {
+  static open(exchange: LiveExchange, { status, headers, isDelimited = true }: ResponseHead): BodyFilters | null {
     const steps = exchange.chain.bodySteps;
     if (steps === null || status === NO_CONTENT || status === NOT_MODIFIED) return null;
     if (exchange.lacksBody || isGrpc(exchange.request)) return null;
     const [length] = rawHeaderValues(headers, "content-length");
     const stages: Stage[] = [];
+    const observers: BodyObserver[] = [];
     for (const { phases } of steps) {
       const filter = phases.responseBody?.(exchange) ?? null;
-      // The declared length is that of the body before any filter.
-      if (filter !== null && (stages.length > 0 || !passesUnchanged(filter, Number(length ?? 0)))) {
+      if (filter !== null && "observe" in filter) {
+        if (isDelimited) observers.push(filter);
+        // The declared length is that of the body before any filter.
+      } else if (filter !== null && (stages.length > 0 || !passesUnchanged(filter, Number(length ?? 0)))) {
         stages.push("whole" in filter ? new BufferingStage(filter) : new StreamingStage(filter));
       }
     }
-    return stages.length === 0 ? null : new BodyFilters(stages);
+    return stages.length === 0 && observers.length === 0 ? null : new BodyFilters(stages, observers);
+  }
+
+  /** False: all of them only observe the body. */
+  get changesBody(): boolean {
+    return this.#stages.length > 0;
   }
 
   /** Whether a filter still buffers the body, so that the head may change. While true, `take` returns no bytes. */
@@ -52,6 +62,7 @@ export class BodyFilters {
 
   /** Returns the bytes to send for this piece. Throws the errors of plugins, like `end`. */
   take(piece: Buffer): readonly Buffer[] {
+    this.observe(piece);
     let pieces: readonly Buffer[] = [piece];
     for (const stage of this.#stages) pieces = takeAll(stage, pieces);
     return pieces;
@@ -61,7 +72,18 @@ export class BodyFilters {
   end(): readonly Buffer[] {
     let pieces: readonly Buffer[] = [];
     for (const stage of this.#stages) pieces = [...takeAll(stage, pieces), ...stage.end()];
+    this.complete();
     return pieces;
+  }
+
+  /** Shows a piece to the observers only, for a body that is sent as it is. */
+  observe(piece: Buffer): void {
+    for (const observer of this.#observers) observer.observe(piece);
+  }
+
+  /** Reports the end of the body to the observers only. */
+  complete(): void {
+    for (const observer of this.#observers) observer.complete();
   }
 }
 
@@ -69,6 +91,11 @@ export class BodyFilters {
 export function filteredBody(exchange: LiveExchange, response: GatewayResponse): GatewayResponse["body"] {
   const filters = BodyFilters.open(exchange, response);
   if (filters === null) return response.body;
+  if (!filters.changesBody) {
+    filters.observe(Buffer.from(response.body));
+    filters.complete();
+    return response.body;
+  }
   const first = filters.take(Buffer.from(response.body));
   const body = Buffer.concat([...first, ...filters.end()]);
   exchange.responseHeaders.set("Content-Length", String(body.length));
@@ -82,7 +109,7 @@ const NOT_MODIFIED = 304;
  * Whether the filter leaves a body of this length unchanged, because it may not buffer as much. Throws BodyTooLongError
  * if the filter refuses such a body instead.
  */
-function passesUnchanged(filter: BodyFilter, length: number): boolean {
+function passesUnchanged(filter: Exclude<BodyFilter, BodyObserver>, length: number): boolean {
   if (!("whole" in filter) || length <= filter.limit) return false;
   if (filter.longer === "refused") throw new BodyTooLongError(filter.limit);
   return true;

@@ -34,6 +34,8 @@ export class FilteredResponse<Head extends ResponseHead, Trailers> implements Up
   readonly #target: FilteredResponseTarget<Head, Trailers>;
   /** Null: the body of this response is not filtered. */
   #filters: BodyFilters | null = null;
+  /** The filters of a body that is sent as it is; null: there are none, or the body is filtered. */
+  #observing: BodyFilters | null = null;
   /** Null while no head is held. */
   #held: Head | null = null;
   /** Set when another response has been sent instead. */
@@ -65,8 +67,9 @@ export class FilteredResponse<Head extends ResponseHead, Trailers> implements Up
     const filters = this.#guarded(() => BodyFilters.open(exchange, head));
     if (this.#isReplaced) return;
     if (filters === null) target.sendHead(head);
-    else if (exchange.request.method === "HEAD") {
-      exchange.responseHeaders.remove("Content-Length");
+    else if (exchange.request.method === "HEAD" || !filters.changesBody) {
+      if (filters.changesBody) exchange.responseHeaders.remove("Content-Length");
+      this.#observing = filters;
       target.sendHead(head);
     } else {
       this.#filters = filters;
@@ -79,7 +82,9 @@ export class FilteredResponse<Head extends ResponseHead, Trailers> implements Up
     const filters = this.#filters;
     if (this.#isReplaced) return;
     if (filters === null) {
-      this.#target.data(view);
+      const observing = this.#observing;
+      if (observing !== null) this.#guarded(() => observing.observe(view.keep()));
+      if (!this.#isReplaced) this.#target.data(view);
       return;
     }
     const pieces = this.#guarded(() => filters.take(view.keep()));
@@ -90,6 +95,8 @@ export class FilteredResponse<Head extends ResponseHead, Trailers> implements Up
 
   end(trailers: Trailers | null): void {
     const filters = this.#filters;
+    if (this.#isReplaced) return;
+    this.#guarded(() => this.#observing?.complete());
     if (this.#isReplaced) return;
     if (filters !== null) {
       const pieces = this.#guarded(() => filters.end());

@@ -14,6 +14,8 @@ export interface GatewayResponse {
   readonly headers: readonly string[];
   /** Text is sent as UTF-8. */
   readonly body: string | Buffer;
+  /** Whether the headers are those of an upstream's response, to which the gateway adds its own headers. */
+  readonly isKept: boolean;
 }
 
 export interface GatewayResponseOptions {
@@ -29,6 +31,7 @@ export function createGatewayResponse(
   answer: DirectResponse & { readonly transport?: true },
   { style, id, request, started }: GatewayResponseOptions,
 ): GatewayResponse {
+  if (answer.keptHeaders !== undefined) return keptResponse(answer, answer.keptHeaders, request);
   const headers: string[] = [];
   const isBodiless = answer.status === NO_CONTENT || answer.status === NOT_MODIFIED;
   for (const [name, value] of Object.entries(answer.headers ?? {})) headers.push(name, value);
@@ -52,7 +55,20 @@ export function createGatewayResponse(
   if (style.gateway !== null) headers.push("Server", style.gateway);
   if (style.latencies) headers.push(style.names.responseLatency.name, formatMilliseconds(performance.now() - started));
   headers.push(style.names.requestId.name, id);
-  return { status: answer.status, headers, body };
+  return { status: answer.status, headers, body, isKept: false };
+}
+
+function keptResponse(
+  { status, body = "" }: DirectResponse,
+  kept: readonly string[],
+  request: IncomingRequest | null,
+): GatewayResponse {
+  if (status === NO_CONTENT || status === NOT_MODIFIED) return { status, headers: kept, body: "", isKept: true };
+  // In a response to HEAD, the length would not be that of the body.
+  const hasLength =
+    request?.method === "HEAD" || kept.some((name, at) => at % 2 === 0 && name.toLowerCase() === "content-length");
+  const headers = hasLength ? kept : [...kept, "Content-Length", String(Buffer.byteLength(body))];
+  return { status, headers, body, isKept: true };
 }
 
 interface ErrorMessage {

@@ -86,7 +86,7 @@ function fleetOf(database: Database): Fleet {
       const nodes = await readNodes(database).catch(() => []);
       return nodes
         .filter(({ silent }) => !silent)
-        .map((node): FleetNode => ({ address: node.address, status: reachable(node) }));
+        .map((node): FleetNode => ({ node: node.id, address: node.address, status: reachable(node) }));
     },
   };
 }

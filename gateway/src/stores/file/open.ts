@@ -99,6 +99,6 @@ function fleetOf(own: () => NodeStatusSource | null): Fleet {
     });
   return {
     status: async () => (own() ? { silent: [], nodes: nodes() } : null),
-    nodes: async () => nodes().map(({ address, status }) => ({ address, status })),
+    nodes: async () => nodes().map(({ node, address, status }) => ({ node, address, status })),
   };
 }

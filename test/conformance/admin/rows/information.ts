@@ -77,6 +77,7 @@ export const information: Table = {
           "loggly",
           "opentelemetry",
           "prometheus",
+          "proxy-cache",
           "rate-limiting",
           "redirect",
           "request-size-limiting",

@@ -8,7 +8,7 @@ type Members = Readonly<Record<string, unknown>>;
 
 /** Returns the faults of a plugin's facts. If there are none, the value is a `PluginFacts`. */
 export function factsFaults(facts: Members): string[] {
-  const { name, version, priority, protects, refuses = [], schema, kongChecks } = facts;
+  const { name, version, priority, protects, refuses = [], endpoints = [], schema, kongChecks } = facts;
   return [
     ...(typeof name !== "string" || name.length > PLUGIN_NAME_LENGTH || !PLUGIN_NAME.test(name)
       ? [
@@ -27,6 +27,9 @@ export function factsFaults(facts: Members): string[] {
     ...(Array.isArray(refuses) && refuses.every((target) => targets.has(target))
       ? []
       : [`refuses: expected a list of service, route and consumer, not ${shown(refuses)}`]),
+    ...(Array.isArray(endpoints) && endpoints.every((segment) => typeof segment === "string" && SEGMENT.test(segment))
+      ? []
+      : [`endpoints: expected a list of lower-case letters, digits and dashes, not ${shown(endpoints)}`]),
     ...["expand", "check"].flatMap((member) =>
       facts[member] === undefined || typeof facts[member] === "function" ? [] : [`${member}: expected a function`],
     ),
@@ -34,6 +37,8 @@ export function factsFaults(facts: Members): string[] {
     ...schemaFaults(schema, "schema", true),
   ];
 }
+
+const SEGMENT = /^[a-z\d][a-z\d-]*$/;
 
 const targets: ReadonlySet<unknown> = new Set(["service", "route", "consumer"]);
 

@@ -174,6 +174,11 @@ const refused: readonly Row[] = [
     facts('refuses: ["upstream"]'),
     fault(/refuses: expected a list of service, route and/),
   ),
+  faultyFacts(
+    "an endpoint that is not one segment",
+    facts('endpoints: ["a/b"]'),
+    fault(/endpoints: expected a list of lower-case letters, digits and dashes/),
+  ),
   faultyFacts("a check that is not a function", facts("check: true"), fault(/check: expected a function$/)),
   faultyFacts(
     "phases in the facts",

@@ -43,6 +43,10 @@ export class ResponseHeadParser extends HeadParser {
     return passedFields(this.fields);
   }
 
+  get isDelimited(): boolean {
+    return this.bodyKind !== UNTIL_CLOSE;
+  }
+
   get isBodiless(): boolean {
     return this.bodyKind === NO_BODY;
   }

@@ -1,0 +1,31 @@
+/** The config record of plugins that keep data in Redis. */
+import { boolean, integer, nullable, record, text } from "./member.ts";
+
+/** Its values are a `RedisServer`. */
+export const redisServer = (description: string) =>
+  record(
+    {
+      host: nullable(text({ description: "Host name or address of Redis.", rule: "host", maxLength: 255 })),
+      port: integer({ description: "Port of Redis.", default: 6379, minimum: 0, maximum: 65_535 }),
+      timeout: integer({
+        description: "Timeout of Redis in milliseconds.",
+        default: 2000,
+        minimum: 0,
+        maximum: 2 ** 31 - 2,
+      }),
+      username: nullable(text({ description: "User name, for Redis 6 and later.", maxLength: 512 })),
+      password: nullable(
+        text({
+          description: "Password. In custom resources prefer configFrom, which reads it from a Secret.",
+          minLength: 0,
+          maxLength: 512,
+          secret: true,
+        }),
+      ),
+      database: integer({ description: "Database number.", default: 0, minimum: 0, maximum: 1_000_000 }),
+      ssl: boolean({ description: "Connect over TLS.", default: false }),
+      ssl_verify: boolean({ description: "Verify the certificate of Redis.", default: false }),
+      server_name: nullable(text({ description: "Server name for TLS.", rule: "sni", maxLength: 255 })),
+    },
+    { description, default: {} },
+  );

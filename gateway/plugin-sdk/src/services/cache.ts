@@ -1,0 +1,44 @@
+/**
+ * Caches of plugin instances. Implementations: memory (one worker) and Redis (all nodes that use the server). Both pass
+ * the same test suite.
+ */
+import type { RedisServer } from "./counters.ts";
+
+/** Converts the values of a cache, which must not change while they are cached. */
+export interface CacheCodec<Value> {
+  /** Bytes of memory that the value takes. */
+  size(value: Value): number;
+  /** The value as bytes, for a cache outside the process. */
+  encode(value: Value): Buffer;
+  /** Undefined: the bytes are not a value, such as those that another version has written. */
+  decode(bytes: Buffer): Value | undefined;
+}
+
+export interface CacheOptions<Value> {
+  /**
+   * Where values are kept. `memory`: in each worker of each node; together with the caches of other instances they take
+   * at most the worker's share of SLUICE_PLUGIN_CACHE_MEMORY. Above this, the instance with the most bytes loses the
+   * values that it has not used for the longest time.
+   */
+  readonly strategy: "memory" | "redis";
+  readonly redis: RedisServer;
+  /** Values that were stored with another generation are not found. Change it with members that values depend on. */
+  readonly generation: string;
+  readonly codec: CacheCodec<Value>;
+}
+
+/** A method returns a promise if the values are not in this process. It rejects when they cannot be reached. */
+export interface PluginCache<Value> {
+  /** Undefined: not cached, or expired. */
+  get(key: string): Value | undefined | Promise<Value | undefined>;
+  /**
+   * Replaces the value of the key. A value that alone is larger than the cache may be is not stored.
+   *
+   * @param lifetime Milliseconds until the value expires
+   */
+  set(key: string, value: Value, lifetime: number): void | Promise<void>;
+  /** Returns whether the key had a value. */
+  delete(key: string): boolean | Promise<boolean>;
+  /** Removes all values of the instance, of all generations. */
+  clear(): void | Promise<void>;
+}

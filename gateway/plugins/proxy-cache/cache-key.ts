@@ -1,0 +1,66 @@
+/**
+ * The key of a cached response: everything that may select another response. As in Kong it is made of method, route,
+ * consumer, path, query parameters and configured headers. In addition it contains what the upstream may read too: the
+ * host, the service, and changes by other plugins. The parts are joined without ambiguity.
+ */
+import { hash } from "node:crypto";
+import { type Exchange, lowerCase } from "@sluice/plugin-sdk";
+import type { ProxyCacheConfig } from "./schema.ts";
+
+/** Calculates the key as 64 hex digits. */
+export type KeyOf = (exchange: Exchange, body: Buffer | null) => string;
+
+export function createKeyOf(config: ProxyCacheConfig): KeyOf {
+  const headers = (config.vary_headers ?? []).map(lowerCase).sort();
+  const parameters = config.vary_query_params ?? [];
+  const select = parameters.length === 0 ? null : new Set(parameters);
+  return (exchange, body) => {
+    const { request, consumer, credential, authenticatedGroups, route, service } = exchange;
+    const { method, host, scheme, path, query } = request;
+    const parts = [
+      [consumer?.id, consumer === null ? credential?.id : undefined, authenticatedGroups],
+      [route.id, service?.id],
+      [method, scheme, host],
+      config.ignore_uri_case ? path.toLowerCase() : path,
+      parametersOf(query, select),
+      headers.map((name) => request.headerValues(name)),
+      [
+        exchange.upstreamMethod === method ? null : exchange.upstreamMethod,
+        exchange.upstreamPath,
+        select === null && exchange.upstreamQuery !== query ? exchange.upstreamQuery : null,
+      ],
+      body === null ? null : hash("sha256", body),
+    ];
+    return hash("sha256", JSON.stringify(parts));
+  };
+}
+
+/**
+ * The parameters as the client sent them, because upstreams decode them in different ways. They are sorted by name;
+ * those of the same name keep their order, because some upstreams use the first and others the last.
+ *
+ * @param select Decoded names; null: all.
+ */
+function parametersOf(query: string, select: ReadonlySet<string> | null): readonly string[] {
+  if (query.length < 2) return [];
+  const all = query.slice(1).split("&");
+  const kept = select === null ? all : all.filter((one) => one.includes(";") || select.has(decodedName(one)));
+  return kept.length < 2 ? kept : kept.toSorted((one, other) => compared(nameOf(one), nameOf(other)));
+}
+
+const nameOf = (parameter: string): string => parameter.split("=", 1)[0] ?? "";
+
+function decodedName(parameter: string): string {
+  const name = nameOf(parameter).replaceAll("+", " ");
+  try {
+    return decodeURIComponent(name);
+  } catch {
+    return name;
+  }
+}
+
+const compared = (one: string, other: string): number => (one < other ? -1 : Number(one > other));
+
+/** The key of a response that depends on these headers of the request, as the upstream receives them. */
+export const variantKey = (key: string, vary: readonly Lowercase<string>[], exchange: Exchange): string =>
+  hash("sha256", JSON.stringify([key, vary.map((name) => [name, exchange.upstreamHeaderValues(name)])]));

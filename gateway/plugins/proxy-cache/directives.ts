@@ -1,0 +1,30 @@
+/** The header Cache-Control (RFC 9111 section 5.2). */
+
+/** Directives by lower-case name, with their arguments; "" for none. */
+export type Directives = ReadonlyMap<string, string>;
+
+const NONE: Directives = new Map();
+
+/** A name, and an argument as a token or a quoted string, in which commas separate no directives. */
+const DIRECTIVE = /([^\s,=;]+)\s*(?:=\s*(?:"((?:[^"\\]|\\.)*)"?|([^\s,]*)))?/g;
+
+/** @param values All values of the header. Of several arguments of a directive, the smallest number counts. */
+export function directivesOf(values: readonly string[]): Directives {
+  if (values.length === 0) return NONE;
+  const directives = new Map<string, string>();
+  for (const [, name = "", quoted, token] of values.join(",").matchAll(DIRECTIVE)) {
+    const lower = name.toLowerCase();
+    const argument = quoted ?? token ?? "";
+    const before = directives.get(lower);
+    if (before === undefined || !(secondsOf(before) <= secondsOf(argument))) directives.set(lower, argument);
+  }
+  return directives;
+}
+
+/** Undefined: the directive is absent. An argument that is no number counts as 0, so that the response is stale. */
+export function secondsIn(directives: Directives, name: string): number | undefined {
+  const argument = directives.get(name);
+  return argument === undefined ? undefined : secondsOf(argument);
+}
+
+const secondsOf = (argument: string): number => (/^\d{1,10}$/.test(argument) ? Number(argument) : 0);

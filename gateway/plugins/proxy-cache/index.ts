@@ -1,0 +1,192 @@
+/** proxy-cache: caches responses of upstreams (docs/reference/kong-compatibility.md#proxy-cache). */
+import { hash } from "node:crypto";
+import { type BodyObserver, type DirectResponse, definePlugin, type Exchange, HeaderName } from "@sluice/plugin-sdk";
+import { createKeyOf, variantKey } from "./cache-key.ts";
+import { type Directives, directivesOf } from "./directives.ts";
+import { answerEndpoint } from "./endpoints.ts";
+import { ageOf, isUsable } from "./freshness.ts";
+import { bodyOf, forbidsCache, isPersonal, mayUseCache } from "./requests.ts";
+import { createStorableOf, MAX_BODY, type Storable } from "./responses.ts";
+import { proxyCacheFacts } from "./schema.ts";
+import { type CacheEntry, entryCodec, type StoredResponse } from "./stored-response.ts";
+
+const CACHE_STATUS = new HeaderName("X-Cache-Status");
+const CACHE_KEY = new HeaderName("X-Cache-Key");
+const AGE = new HeaderName("Age");
+
+/** The response to `only-if-cached` (RFC 9111 section 5.2.1.7). */
+const notCached: DirectResponse = { status: 504 };
+
+const noDirectives: Directives = new Map();
+
+/** A request whose response is not in the cache and may be stored. */
+interface Pending {
+  /** The key without the headers that Vary of the response names. */
+  readonly key: string;
+  /** Set in the phase `responseHeaders` if the response is to be stored. */
+  storable: Storable | null;
+}
+
+export const proxyCache = definePlugin({
+  ...proxyCacheFacts,
+  phases(config, context) {
+    const { log, now } = context;
+    const { redis: _redis, ...kept } = config;
+    const cache = context.cache<CacheEntry>({
+      strategy: config.strategy,
+      redis: config.redis,
+      generation: hash("sha256", JSON.stringify(kept)).slice(0, 16),
+      codec: entryCodec,
+    });
+    const keyOf = createKeyOf(config);
+    const storableOf = createStorableOf(config);
+    const methods: ReadonlySet<string> = new Set(config.request_method);
+    const shows = config.response_headers;
+    const pending = new WeakMap<Exchange, Pending>();
+
+    function showStatus(exchange: Exchange, status: "Hit" | "Miss" | "Refresh" | "Bypass"): void {
+      if (shows["X-Cache-Status"]) exchange.responseHeaders.set(CACHE_STATUS, status);
+    }
+
+    function showKey(exchange: Exchange, key: string): void {
+      if (shows["X-Cache-Key"]) exchange.responseHeaders.set(CACHE_KEY, key);
+    }
+
+    function bypass(exchange: Exchange): undefined {
+      showStatus(exchange, "Bypass");
+    }
+
+    /** Not cached requests are forwarded when the cache cannot be reached. The node logs that Redis is lost. */
+    async function laterOf(exchange: Exchange, found: Promise<DirectResponse | undefined>) {
+      try {
+        return await found;
+      } catch {
+        return bypass(exchange);
+      }
+    }
+
+    function lookUp(exchange: Exchange, body: Buffer | null, directives: Directives) {
+      const key = keyOf(exchange, body);
+      const found = cache.get(key);
+      if (found instanceof Promise) {
+        return laterOf(
+          exchange,
+          found.then((entry) => select(exchange, { key, entry, directives })),
+        );
+      }
+      return select(exchange, { key, entry: found, directives });
+    }
+
+    interface Found {
+      readonly key: string;
+      readonly entry: CacheEntry | undefined;
+      readonly directives: Directives;
+    }
+
+    /** Continues with the response for the request's headers, if the response depends on them. */
+    function select(exchange: Exchange, { key, entry, directives }: Found) {
+      if (entry === undefined || !("vary" in entry)) return decide(exchange, { key, shown: key, entry, directives });
+      const shown = variantKey(key, entry.vary, exchange);
+      const found = cache.get(shown);
+      const settle = (variant: CacheEntry | undefined) =>
+        decide(exchange, {
+          key,
+          shown,
+          entry: variant !== undefined && "vary" in variant ? undefined : variant,
+          directives,
+        });
+      return found instanceof Promise ? found.then(settle) : settle(found);
+    }
+
+    function decide(
+      exchange: Exchange,
+      {
+        key,
+        shown,
+        entry,
+        directives,
+      }: {
+        readonly key: string;
+        readonly shown: string;
+        readonly entry: StoredResponse | undefined;
+        readonly directives: Directives;
+      },
+    ): DirectResponse | undefined {
+      showKey(exchange, shown);
+      const at = now();
+      if (entry !== undefined && isUsable(entry, config, { directives, now: at })) {
+        showStatus(exchange, "Hit");
+        if (shows.age) exchange.responseHeaders.set(AGE, String(Math.floor(ageOf(entry, at))));
+        return { status: entry.status, keptHeaders: entry.headers, body: entry.body };
+      }
+      if (directives.has("only-if-cached")) return notCached;
+      pending.set(exchange, { key, storable: null });
+      showStatus(exchange, entry === undefined ? "Miss" : "Refresh");
+      return undefined;
+    }
+
+    /** An error of the cache does not concern the client. */
+    function store(exchange: Exchange, { key, storable }: Pending, body: Buffer): void {
+      if (storable === null) return;
+      const { vary, ...response } = storable;
+      const fresh = (response.ttl - ageOf({ ...response, body }, now())) * 1000;
+      const lifetime = config.storage_ttl === null ? fresh : config.storage_ttl * 1000;
+      if (lifetime <= 0) return;
+      const entry = { ...response, body };
+      const stored =
+        vary.length === 0
+          ? [cache.set(key, entry, lifetime)]
+          : [cache.set(key, { vary }, lifetime), cache.set(variantKey(key, vary, exchange), entry, lifetime)];
+      Promise.all(stored).catch((error: Error) =>
+        log.warn("a response could not be stored", { reason: error.message }, exchange),
+      );
+    }
+
+    /** Collects the body, and stores the response when the body is complete. */
+    function observer(exchange: Exchange, request: Pending): BodyObserver {
+      let pieces: Buffer[] | null = [];
+      let length = 0;
+      return {
+        observe(piece) {
+          length += piece.length;
+          if (length > MAX_BODY) pieces = null;
+          else pieces?.push(piece);
+        },
+        complete() {
+          // A copy, so that the stored body does not keep larger memory.
+          if (pieces !== null) store(exchange, request, Buffer.concat(pieces, length));
+        },
+      };
+    }
+
+    return {
+      access(exchange) {
+        const { request } = exchange;
+        if (!mayUseCache(request, methods) || isPersonal(exchange, config)) return bypass(exchange);
+        const directives = config.cache_control ? directivesOf(request.headerValues("cache-control")) : noDirectives;
+        if (forbidsCache(directives)) return bypass(exchange);
+        const body = bodyOf(request);
+        if (body instanceof Promise) {
+          return body.then((read) =>
+            read === "refused" ? bypass(exchange) : lookUp(exchange, read.length === 0 ? null : read, directives),
+          );
+        }
+        return body === "refused" ? bypass(exchange) : lookUp(exchange, body, directives);
+      },
+      responseHeaders(exchange) {
+        const request = pending.get(exchange);
+        if (request === undefined) return;
+        request.storable = storableOf(exchange, now());
+        if (request.storable === null) showStatus(exchange, "Bypass");
+        else if (request.storable.vary.length > 0) {
+          showKey(exchange, variantKey(request.key, request.storable.vary, exchange));
+        }
+      },
+      responseBody(exchange) {
+        const request = pending.get(exchange);
+        return request === undefined || request.storable === null ? null : observer(exchange, request);
+      },
+      endpoint: (request) => answerEndpoint(request, { cache, isShared: config.strategy === "redis" }),
+    };
+  },
+});

@@ -1,0 +1,51 @@
+/** Which requests may be answered from the cache, and whose responses may be stored. */
+import type { Exchange, ExchangeRequest } from "@sluice/plugin-sdk";
+import type { Directives } from "./directives.ts";
+import type { ProxyCacheConfig } from "./schema.ts";
+
+/** Maximum bytes of a request's body that is part of the key. */
+const MAX_REQUEST_BODY = 1_048_576;
+
+/**
+ * Headers by which some upstreams read another method or target than the gateway, and those that ask for a part of the
+ * response or another protocol. Responses to such requests must not be served to others.
+ */
+const uncachedHeaders = [
+  ...["x-http-method-override", "x-http-method", "x-method-override", "x-original-url", "x-rewrite-url"],
+  ...["range", "upgrade"],
+] as const;
+
+export function mayUseCache(request: ExchangeRequest, methods: ReadonlySet<string>): boolean {
+  return methods.has(request.method) && uncachedHeaders.every((name) => request.header(name) === undefined);
+}
+
+/** Whether the client forbids the cache (RFC 9111 section 5.2.1). */
+export const forbidsCache = (directives: Directives): boolean =>
+  directives.has("no-store") || directives.has("no-cache");
+
+/**
+ * The body that is part of the key; null: none. `refused`: the request must not use the cache, because the body is too
+ * long, or the method is GET or HEAD, whose bodies have no meaning (RFC 9110 section 9.3.1).
+ */
+export function bodyOf(request: ExchangeRequest): Buffer | null | "refused" | Promise<Buffer | "refused"> {
+  const { method } = request;
+  const limit = method === "GET" || method === "HEAD" ? 0 : MAX_REQUEST_BODY;
+  if (limit === 0 && request.httpVersion !== "2") return hasBody(request) ? "refused" : null;
+  return request.body(limit).then((body) => body ?? "refused");
+}
+
+const hasBody = (request: ExchangeRequest): boolean =>
+  (request.header("content-length") ?? "0") !== "0" || request.header("transfer-encoding") !== undefined;
+
+/**
+ * Whether the response may be for a user whom the key does not name: the upstream may read Authorization, and the gateway
+ * has not identified the consumer. Such requests do not use the cache, unless Cache-Control decides.
+ */
+export function isPersonal(
+  { request, consumer, anonymous }: Exchange,
+  { cache_control, vary_headers }: ProxyCacheConfig,
+): boolean {
+  if (cache_control || request.header("authorization") === undefined) return false;
+  if (consumer !== null && !anonymous) return false;
+  return vary_headers?.some((name) => name.toLowerCase() === "authorization") !== true;
+}

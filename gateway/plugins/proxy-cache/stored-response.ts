@@ -1,0 +1,67 @@
+/** What the cache holds under a key, and its form in Redis. */
+import { type CacheCodec, isRecord } from "@sluice/plugin-sdk";
+
+export interface StoredResponse {
+  readonly status: number;
+  /** Flat list, without headers of the connection. */
+  readonly headers: readonly string[];
+  readonly body: Buffer;
+  /** Unix milliseconds of the time at which the response was new. */
+  readonly timestamp: number;
+  /** Seconds for which it is fresh. */
+  readonly ttl: number;
+  /** Whether it must not be used when it is stale, even if the client accepts that. */
+  readonly mustRevalidate: boolean;
+}
+
+/** The response depends on headers of the request, so it is under a key that contains their values. */
+export interface Variants {
+  /** Lower-case names, sorted. */
+  readonly vary: readonly Lowercase<string>[];
+}
+
+export type CacheEntry = StoredResponse | Variants;
+
+/** Changes with the form in Redis, so that entries of other versions are not found. */
+const VERSION = 1;
+const LENGTH_BYTES = 4;
+
+const textSize = (texts: readonly string[]): number => texts.reduce((sum, text) => sum + 2 * text.length + 16, 0);
+
+/** In Redis: the length of a JSON text, the text, and the body. */
+export const entryCodec: CacheCodec<CacheEntry> = {
+  size: (entry) => ("vary" in entry ? textSize(entry.vary) : textSize(entry.headers) + entry.body.length),
+  encode(entry) {
+    const body = "vary" in entry ? Buffer.alloc(0) : entry.body;
+    const text = Buffer.from(JSON.stringify({ version: VERSION, ...entry, body: undefined }));
+    const length = Buffer.alloc(LENGTH_BYTES);
+    length.writeUInt32BE(text.length);
+    return Buffer.concat([length, text, body]);
+  },
+  decode(bytes) {
+    if (bytes.length < LENGTH_BYTES) return undefined;
+    const end = LENGTH_BYTES + bytes.readUInt32BE();
+    if (end > bytes.length) return undefined;
+    return entryOf(parsed(bytes.toString("utf8", LENGTH_BYTES, end)), bytes.subarray(end));
+  },
+};
+
+function parsed(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}
+
+function entryOf(value: unknown, body: Buffer): CacheEntry | undefined {
+  if (!isRecord(value) || value.version !== VERSION) return undefined;
+  const { vary, status, headers, timestamp, ttl, mustRevalidate } = value;
+  if (isTexts(vary)) return { vary: vary as Variants["vary"] };
+  if (!isTexts(headers) || headers.length % 2 !== 0 || typeof status !== "number") return undefined;
+  if (typeof timestamp !== "number" || typeof ttl !== "number" || typeof mustRevalidate !== "boolean") return undefined;
+  return { status, headers, body, timestamp, ttl, mustRevalidate };
+}
+
+const isTexts = (value: unknown): value is readonly string[] =>
+  Array.isArray(value) && value.every((item) => typeof item === "string");

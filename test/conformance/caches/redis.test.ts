@@ -1,0 +1,128 @@
+import assert from "node:assert/strict";
+import { after, before, it } from "node:test";
+import { Redis } from "ioredis";
+import { connectBehind } from "../../../gateway/src/outbound/connect.ts";
+import { createGuard } from "../../../gateway/src/outbound/guard.ts";
+import { createCaches } from "../../../gateway/src/plugin-caches/create-caches.ts";
+import { waitFor } from "../../../tools/process/index.ts";
+import { startRedis } from "../../../tools/programs/redis.ts";
+import { fakeContext, fakeExchange, pluginInstance } from "../../plugins/fake-exchange.ts";
+import { filled } from "../../plugins/filled-configs.ts";
+import { cachesSuite, textCodec } from "./suite.ts";
+
+let redis: Awaited<ReturnType<typeof startRedis>>;
+let admin: Redis;
+
+before(async () => {
+  redis = await startRedis();
+  admin = new Redis(redis.url);
+  // One test stops the server; this connection reconnects by itself.
+  admin.on("error", () => {});
+});
+after(async () => {
+  admin.disconnect();
+  await redis.stop();
+});
+
+const configWith = (members: object = {}) =>
+  filled("proxy-cache", { strategy: "redis", redis: { host: "127.0.0.1", port: redis.port }, ...members });
+
+const open = (lines: string[] = []) =>
+  createCaches({
+    memory: 0,
+    warn: (message) => void lines.push(message),
+    connect: connectBehind(createGuard({ allowedUpstreams: ["127.0.0.0/8"], ownListeners: [] })),
+  });
+
+const optionsOf = (generation: string) =>
+  ({ strategy: "redis", redis: configWith().redis, generation, codec: textCodec }) as const;
+
+cachesSuite("caches in Redis", async () => {
+  await admin.flushall();
+  return {
+    caches: open(),
+    options: optionsOf("1"),
+    // Redis has no clock that a test could set.
+    async advance() {
+      await waitFor(async () => (await admin.keys("*:k")).length === 0, { what: "Redis to expire the value" });
+    },
+  };
+});
+
+it("nodes share a cache in Redis, except between generations, and clearing removes all generations", async () => {
+  await admin.flushall();
+  const [one, other] = [open(), open()];
+  try {
+    await one.open("a", optionsOf("1")).set("k", "1", 60_000);
+    assert.equal(await other.open("a", optionsOf("1")).get("k"), "1");
+    assert.equal(await other.open("a", optionsOf("2")).get("k"), undefined);
+    await other.open("a", optionsOf("2")).clear();
+    assert.equal(await admin.dbsize(), 0);
+  } finally {
+    one.close();
+    other.close();
+  }
+});
+
+it("a value in Redis that the codec does not know counts as absent", async () => {
+  const caches = open();
+  try {
+    const cache = caches.open("a", optionsOf("1"));
+    await cache.set("k", "malformed", 60_000);
+    assert.equal(await cache.get("k"), undefined);
+  } finally {
+    caches.close();
+  }
+});
+
+/** Sends one request through an instance of proxy-cache, and returns X-Cache-Status and the body of the cache. */
+async function serve(plugin: ReturnType<typeof pluginInstance>, vary?: string) {
+  const exchange = fakeExchange({
+    headers: { "x-a": "1" },
+    responseHeaders: { "Content-Type": "text/plain", ...(vary !== undefined && { Vary: vary }) },
+  });
+  const answer = await plugin.access?.(exchange);
+  if (answer === undefined) {
+    plugin.responseHeaders?.(exchange);
+    const filter = plugin.responseBody?.(exchange);
+    if (filter && "observe" in filter) {
+      filter.observe(Buffer.from([0xff, 0x00]));
+      filter.complete();
+    }
+  }
+  return [exchange.responseHeaders.get("x-cache-status"), answer?.body];
+}
+
+for (const vary of [undefined, "X-A"]) {
+  it(`proxy-cache keeps responses in Redis with strategy redis${vary === undefined ? "" : " and Vary"}`, async () => {
+    await admin.flushall();
+    const caches = open();
+    try {
+      const plugin = pluginInstance("proxy-cache", configWith(), fakeContext({ caches }));
+      assert.deepEqual(await serve(plugin, vary), ["Miss", undefined]);
+      const stored = vary === undefined ? 1 : 2;
+      await waitFor(async () => (await admin.dbsize()) === stored, { what: "the response in Redis" });
+      assert.deepEqual(await serve(plugin, vary), ["Hit", Buffer.from([0xff, 0x00])]);
+      for (const key of await admin.keys("*")) assert.ok((await admin.pttl(key)) > 0);
+    } finally {
+      caches.close();
+    }
+  });
+}
+
+it("proxy-cache forwards requests while Redis cannot be reached", async () => {
+  const lines: string[] = [];
+  const caches = open(lines);
+  const plugin = pluginInstance(
+    "proxy-cache",
+    filled("proxy-cache", { strategy: "redis", redis: { host: "127.0.0.1", port: 1, timeout: 500 } }),
+    fakeContext({ caches }),
+  );
+  try {
+    assert.deepEqual(await serve(plugin), ["Bypass", undefined]);
+    assert.deepEqual(await serve(plugin), ["Bypass", undefined]);
+    assert.deepEqual(lines, ["plugins cannot use their caches: Redis cannot be reached"]);
+  } finally {
+    caches.close();
+  }
+});
