@@ -8,6 +8,7 @@ import { temporaryFolder } from "../../../../tools/process/index.ts";
 import { startFileRig } from "../../admin/testing-file.ts";
 import { CommandError, Misused } from "../command.ts";
 import { migrateCommand } from "./index.ts";
+import { describeInAdminApi } from "./report.ts";
 
 interface Desk {
   readonly path: (name: string) => string;
@@ -115,6 +116,16 @@ test("migrate exits with 3 and says what is absent, what to do instead, and what
   assert.match(output, /\n {2}kong\.yml:22:1: _workspace: ignored: /);
 });
 
+test("migrate says that other routes get the requests of routes that are left out", async (context) => {
+  const routes =
+    'services:\n- {name: t, url: "tcp://t:1", routes: [{name: a, paths: [/a]}]}\nroutes:\n- {name: b, paths: ["~/b(?!c)"]}\n';
+  const { path, migrate } = desk(context, { "kong.yml": `_format_version: "3.0"\n${routes}` });
+  const [, output] = await migrate(path("kong.yml"));
+  const consequences = output.split("\n").filter((line) => line.includes("->"));
+  const others = "    -> left out: other routes that match get its requests";
+  assert.deepEqual(consequences, [`${others}, with 1 that refer to it`, others]);
+});
+
 test("migrate writes a file in which absent protection is closed", async (context) => {
   const { path, migrate } = desk(context, { "kong.yml": partly });
   const [code, output] = await migrate(path("kong.yml"), "--write", path("sluice.yml"), "--format", "file");
@@ -165,6 +176,15 @@ test("migrate reads the entities of an admin API, without changing them", async 
       [...(value?.snapshot[collection].keys() ?? [])],
       [...(original?.snapshot[collection].keys() ?? [])],
     );
+});
+
+test("findings in an admin API name the entity as its URL does", () => {
+  const id = "0d3a1f0e-7c62-4d39-8b42-62a2a0a90001";
+  const document = { services: [{ id, name: "users" }], plugins: [{ id, name: "oauth2" }] };
+  const describe = describeInAdminApi(document);
+  assert.equal(describe({ path: ["services", 0, "protocol"], message: "no" }), "services/users.protocol: no");
+  assert.equal(describe({ path: ["plugins", 0, "name"], message: "no" }), `plugins/${id}.name: no`);
+  assert.equal(describe({ path: ["vaults"], message: "no" }), "vaults: no");
 });
 
 test("migrate refuses arguments that contradict each other, and reports an admin API that cannot be read", async (context) => {

@@ -54,7 +54,8 @@ async function readList(api: AdminApi, path: string): Promise<Members[] | undefi
   const items: Members[] = [];
   const base = api.url.href.endsWith("/") ? api.url : new URL(`${api.url.href}/`);
   for (let next: string | null = `${path}?size=1000`; next !== null; ) {
-    const url = new URL(next.replace(/^\//, ""), base);
+    const url = new URL(next.replace(/^\/+/, ""), base);
+    if (url.origin !== base.origin) throw new CommandError(`GET ${base.href}${path} continues at another server`);
     const page = await readPage(url, api);
     if (page === undefined) return undefined;
     items.push(...page.items);

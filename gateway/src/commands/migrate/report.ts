@@ -72,28 +72,28 @@ function differingLines(part: Reported): readonly string[] {
   ];
 }
 
-const consequences: Readonly<Record<string, string>> = {
-  closed: "requests in its scope are answered 503",
-  routes: "left out: other routes that match get its requests",
-};
+const OTHER_ROUTES = "left out: other routes that match get its requests";
 
-function absentLines({ violation, outcome, dependents }: Unserved, { describe }: Reported): readonly string[] {
-  const isRoute =
-    outcome === "left out" && violation.path.findLast((step) => collections.some((name) => name === step)) === "routes";
-  const consequence = consequences[isRoute ? "routes" : outcome] ?? outcome;
-  const others = dependents === 0 ? "" : `, with ${dependents} that refer to it`;
-  return [describe(violation), `  -> ${consequence}${others}`];
+function consequenceOf({ violation: { path }, outcome, dependents }: Unserved): string {
+  if (outcome === "closed") return "requests in its scope are answered 503";
+  const collection = path.findLast((step) => collections.some((name) => name === step));
+  return collection === "routes" || (collection === "services" && dependents > 0) ? OTHER_ROUTES : "left out";
+}
+
+function absentLines(one: Unserved, { describe }: Reported): readonly string[] {
+  const others = one.dependents === 0 ? "" : `, with ${one.dependents} that refer to it`;
+  return [describe(one.violation), `  -> ${consequenceOf(one)}${others}`];
 }
 
 /** Sentences for a document that has positions. */
 export const describeInFile = (violation: Violation): string => describeViolation(violation);
 
-/** Sentences that name entities as in the admin API's URLs: `plugins/<id>.name: …`. */
+/** Sentences that name entities as in the admin API's URLs: `services/users.protocol: …`, `plugins/<id>.name: …`. */
 export function describeInAdminApi(document: Members): (violation: Violation) => string {
   return ({ path: [collection, index, ...rest], message }) => {
     const list = document[String(collection)];
     const item = Array.isArray(list) ? Object(list[Number(index)]) : {};
-    const name = item.name ?? item.username ?? item.id;
+    const name = collection === "plugins" ? item.id : (item.name ?? item.username ?? item.id);
     if (name === undefined) return describeViolation({ path: [String(collection)], message });
     return `${collection}/${describeViolation({ path: [String(name), ...rest], message })}`;
   };
