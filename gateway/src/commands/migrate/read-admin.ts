@@ -22,6 +22,9 @@ const others: Readonly<Record<string, string>> = {
   vaults: "vaults",
 };
 
+/** Collections that an admin API shows only below their parents. */
+const belowParents: ReadonlySet<string> = new Set(["targets", "consumer_group_consumers"]);
+
 /** Milliseconds for one request. */
 const TIMEOUT = 30_000;
 
@@ -31,21 +34,28 @@ type Members = Readonly<Record<string, unknown>>;
 export async function readAdminApi(api: AdminApi): Promise<Members> {
   const document: Record<string, unknown> = { _format_version: "3.0", _transform: false };
   for (const collection of collections) {
-    if (collection === "targets") continue;
-    document[collection] = (await readList(api, segmentOf(collection))) ?? [];
+    if (!belowParents.has(collection)) document[collection] = (await readList(api, segmentOf(collection))) ?? [];
   }
-  const targets: Members[] = [];
-  for (const { id } of document.upstreams as readonly Members[])
-    targets.push(...((await readList(api, `upstreams/${id}/targets`)) ?? []));
-  document.targets = targets;
   for (const [segment, name] of Object.entries(others)) {
     const items = Object.hasOwn(document, name) ? undefined : await readList(api, segment);
     if (items !== undefined && items.length > 0) document[name] = items;
   }
+  const targets: Members[] = [];
+  for (const { id } of listOf(document.upstreams))
+    targets.push(...((await readList(api, `upstreams/${id}/targets`)) ?? []));
+  document.targets = targets;
+  const memberships: Members[] = [];
+  for (const { id } of listOf(document.consumer_groups)) {
+    const members = (await readList(api, `consumer_groups/${id}/consumers`)) ?? [];
+    memberships.push(...members.map((consumer) => ({ consumer: { id: consumer.id }, consumer_group: { id } })));
+  }
+  if (memberships.length > 0) document.consumer_group_consumers = memberships;
   // A certificate also shows the names of its SNIs, which are entities of their own.
-  document.certificates = (document.certificates as readonly Members[]).map(({ snis: _, ...members }) => members);
+  document.certificates = listOf(document.certificates).map(({ snis: _, ...members }) => members);
   return document;
 }
+
+const listOf = (value: unknown): readonly Members[] => (Array.isArray(value) ? value : []);
 
 const segmentOf = (collection: Collection): string => entities[collection].credential?.segments.top ?? collection;
 
@@ -76,7 +86,8 @@ async function readPage(url: URL, { headers }: AdminApi) {
     throw failed(cause instanceof Error ? cause.message : message);
   }
   if (response.status === 404) return undefined;
-  const { data, next } = Object(body) as { readonly data?: unknown; readonly next?: unknown };
+  // Kong's paid editions call the list of a group's consumers by its name.
+  const { consumers, data = consumers, next } = Object(body) as Readonly<Record<string, unknown>>;
   if (response.status !== 200 || !Array.isArray(data)) throw failed(`status ${response.status} without a list`);
   return { items: data.map((item) => withoutNull(item) as Members), next: typeof next === "string" ? next : null };
 }
