@@ -13,6 +13,7 @@ import { ipRestriction } from "./ip-restriction/index.ts";
 import { jwt } from "./jwt/index.ts";
 import { keyAuth } from "./key-auth/index.ts";
 import { loggly } from "./loggly/index.ts";
+import { openidConnect } from "./openid-connect/index.ts";
 import { opentelemetry } from "./opentelemetry/index.ts";
 import { prometheus } from "./prometheus/index.ts";
 import { proxyCache } from "./proxy-cache/index.ts";
@@ -44,6 +45,7 @@ export const builtInPlugins: readonly PluginDefinition[] = [
   jwt,
   keyAuth,
   loggly,
+  openidConnect,
   opentelemetry,
   prometheus,
   proxyCache,

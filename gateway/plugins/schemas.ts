@@ -13,6 +13,7 @@ import { ipRestrictionFacts } from "./ip-restriction/schema.ts";
 import { jwtFacts } from "./jwt/schema.ts";
 import { keyAuthFacts } from "./key-auth/schema.ts";
 import { logglyFacts } from "./loggly/schema.ts";
+import { openidConnectFacts } from "./openid-connect/schema.ts";
 import { opentelemetryFacts } from "./opentelemetry/schema.ts";
 import { prometheusFacts } from "./prometheus/schema.ts";
 import { proxyCacheFacts } from "./proxy-cache/schema.ts";
@@ -44,6 +45,7 @@ export const builtInFacts = [
   jwtFacts,
   keyAuthFacts,
   logglyFacts,
+  openidConnectFacts,
   opentelemetryFacts,
   prometheusFacts,
   proxyCacheFacts,

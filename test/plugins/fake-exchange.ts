@@ -271,6 +271,7 @@ export function fakeExchange(options: FakeExchangeOptions = {}): FakeExchange {
       },
       groups: (consumerId) => options.groups?.[consumerId]?.map((group) => ({ group })) ?? [],
       consumer: (wanted) => options.consumers?.find(({ id, username }) => id === wanted || username === wanted),
+      consumerByCustomId: (wanted) => options.consumers?.find(({ custom_id }) => custom_id === wanted),
     },
     consumer: options.consumer ?? null,
     credential: options.credential ?? null,

@@ -1,5 +1,5 @@
 /** Plugin configs that the model has completed with defaults, for the tests of plugins. */
-import { checkConfig, type PluginConfigs, type PluginName } from "@sluice/model";
+import { checkConfig, type PluginConfigs, type PluginName, secretMembers } from "@sluice/model";
 
 /** The config with defaults. Throws if it has violations. */
 export function filled<Name extends PluginName>(plugin: Name, config: object): PluginConfigs[Name] {
@@ -11,6 +11,9 @@ export function filled<Name extends PluginName>(plugin: Name, config: object): P
 /** The violations of a config, as `path: message`. */
 export const configViolations = (plugin: PluginName, config: object): readonly string[] =>
   (checkConfig(plugin, config).violations ?? []).map(({ path, message }) => `${path.join(".")}: ${message}`);
+
+/** The paths of a plugin's secret members. */
+export const secretPathsOf = (plugin: PluginName): readonly (readonly string[])[] => secretMembers(plugin);
 
 export const filledRateLimiting = filled("rate-limiting", { minute: 5 });
 export const filledKeyAuth = filled("key-auth", {});
@@ -27,6 +30,7 @@ export const neededConfigs: Readonly<Record<string, object>> = {
   "http-log": { http_endpoint: "http://logs.test/" },
   "ip-restriction": { allow: ["10.0.0.0/8"] },
   loggly: { key: "token" },
+  "openid-connect": { issuer: "https://login.test", auth_methods: ["bearer"] },
   opentelemetry: { traces_endpoint: "http://traces.test/v1/traces" },
   "proxy-cache": { strategy: "memory" },
   "rate-limiting": { minute: 5 },

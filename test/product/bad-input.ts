@@ -106,7 +106,7 @@ const cases: readonly Case[] = [
     condition: "Accepted",
     reason: "Invalid",
     message:
-      /spec\.plugin: plugin 'oauth2' not enabled: let an authorization server issue JWTs, and verify them with the plugin jwt/,
+      /spec\.plugin: plugin 'oauth2' not enabled: let an authorization server issue tokens, and verify them with the plugin openid-connect/,
     answers: [["/oauth2", 503]],
   },
   {

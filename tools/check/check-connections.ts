@@ -26,6 +26,7 @@ const harmless: Readonly<Record<string, readonly string[]>> = {
   ioredis: [],
   pg: [],
   ws: [],
+  "openid-client": [],
   "@grpc/grpc-js": [],
   "@opentelemetry/exporter-trace-otlp-http": [],
 };
@@ -38,6 +39,7 @@ const nodes = "its destinations are the status listeners of nodes, which configu
 const exceptions: Readonly<Record<string, string>> = {
   [door]: "it is the one place that opens connections, behind the guard",
   "src/outbound/datagrams.ts": "it sends datagrams, behind the guard",
+  "plugins/openid-connect/provider-client.ts": "its requests use the HTTP client of the plugin SDK",
   "src/outbound/http-client.ts": `its requests use connections from ${door}`,
   "src/proxy/upstream/probe.ts": `its requests use connections from ${door}`,
   "src/proxy/reply-from/undici-pools.ts": `undici gets its connections from ${door}`,

@@ -1,4 +1,7 @@
 /** `@sluice/plugin-sdk`: everything that a plugin may use. */
+export * from "./credentials/json-web-token.ts";
+export * from "./credentials/sealed-cookie.ts";
+export * from "./credentials/session-times.ts";
 export * from "./delivery/datagram-queue.ts";
 export * from "./delivery/delivery-queue.ts";
 export * from "./delivery/endpoint.ts";

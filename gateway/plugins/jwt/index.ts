@@ -7,11 +7,15 @@ import {
   definePlugin,
   type Exchange,
   type ExchangeCredentials,
+  hmacVerifier,
   LruCache,
+  ownMember,
+  publicKeyVerifier,
+  readToken,
+  type TokenVerifier,
 } from "@sluice/plugin-sdk";
 import { findTokens } from "./find-tokens.ts";
 import { type JwtConfig, jwtFacts } from "./schema.ts";
-import { decodeBase64, hmacVerifier, ownMember, publicKeyVerifier, readToken, type TokenVerifier } from "./token.ts";
 
 type Credential = ExchangeCredentials["jwt_secrets"];
 
@@ -107,6 +111,10 @@ export const jwt = definePlugin({
     return { access };
   },
 });
+
+/** The bytes of Base64 text with either alphabet (RFC 4648); null for other text. */
+const decodeBase64 = (text: string): Buffer | null =>
+  /^[\w+/-]*={0,2}$/.test(text) ? Buffer.from(text, "base64") : null;
 
 /**
  * What is wrong with the claims, by claim and in Kong's words; null: nothing.

@@ -43,9 +43,13 @@ const nothing: Indexes = {
   usernames: new GroupIndex(({ username }) => username ?? undefined),
 };
 
+const noCustomIds = new GroupIndex<Consumer>(({ custom_id }) => custom_id ?? undefined);
+
 export class CompiledIdentities {
   readonly #indexes: Indexes;
   readonly #now: () => number;
+  /** Built at the first lookup, because most nodes have no plugin that looks up consumers in this way. */
+  #customIds: GroupIndex<Consumer> | null = null;
 
   private constructor(indexes: Indexes, now: () => number) {
     this.#indexes = indexes;
@@ -62,7 +66,8 @@ export class CompiledIdentities {
       snapshot[collection] === before.snapshot[collection];
     if (previous && isSame("consumers") && credentialCollections.every(isSame)) return previous;
     const { consumers } = snapshot;
-    return new CompiledIdentities(
+    const consumerChanges = differences(before.snapshot.consumers, consumers);
+    const identities = new CompiledIdentities(
       {
         snapshot: { consumers, ...perCredential((collection) => snapshot[collection]) } as Indexes["snapshot"],
         credentials: perCredential((collection) =>
@@ -70,10 +75,13 @@ export class CompiledIdentities {
             differences<SnapshotCredential>(before.snapshot[collection], snapshot[collection]),
           ),
         ),
-        usernames: before.usernames.with(differences(before.snapshot.consumers, consumers)),
+        usernames: before.usernames.with(consumerChanges),
       },
       now,
     );
+    const customIds = previous === null ? null : previous.#customIds;
+    identities.#customIds = customIds === null ? null : customIds.with(consumerChanges);
+    return identities;
   }
 
   /** The unexpired credential that is valid for the route and has this lookup value; for a secret, its SHA-256 (hex). */
@@ -97,6 +105,11 @@ export class CompiledIdentities {
   consumer(idOrUsername: string): Consumer | undefined {
     const { snapshot, usernames } = this.#indexes;
     return snapshot.consumers.get(idOrUsername) ?? usernames.of(idOrUsername)[0];
+  }
+
+  consumerByCustomId(customId: string): Consumer | undefined {
+    this.#customIds ??= noCustomIds.with(differences(emptySnapshot.consumers, this.#indexes.snapshot.consumers));
+    return this.#customIds.of(customId)[0];
   }
 }
 

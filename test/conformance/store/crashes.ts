@@ -329,6 +329,24 @@ export function describeCrashes(name: string, hold: () => Promise<TroubledHolder
         await waitFor(async () => (await secrets(holder)).length === 0, { what: "the Secrets to be removed" });
       }));
 
+    test("keeps a secret that is in a list of one in a Secret, and returns the list", () =>
+      using(async (holder, all) => {
+        const store = holder.open();
+        const config = { issuer: "https://login.test", auth_methods: ["bearer"], client_secret: ["hidden"] };
+        const login = plugin("openid-connect", { config });
+        await create(store, "plugins", login);
+        const secretOf = async () => (await store.find("plugins", { id: login.id }))?.config.client_secret;
+        assert.deepEqual(await secretOf(), ["hidden"]);
+        assert.doesNotMatch(JSON.stringify(await all()), /hidden/);
+        const [made] = await secrets(holder);
+        await replace(store, "plugins", { ...login, config: { ...login.config, leeway: 5 } });
+        assert.deepEqual(
+          (await secrets(holder)).map(({ metadata }) => metadata.name),
+          [made?.metadata.name],
+        );
+        assert.deepEqual(await secretOf(), ["hidden"]);
+      }));
+
     test("sees its own writes at once while watches lag behind", () =>
       using(async (holder) => {
         const store = holder.open();

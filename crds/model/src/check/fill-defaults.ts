@@ -32,12 +32,18 @@ function fillAt(schema: SchemaNode, raw: unknown, path: Violation["path"], unkno
 function fillRecord(schema: SchemaNode, value: unknown, path: Violation["path"], unknown: Violation[]): unknown {
   if (!isRecord(value)) return value;
   for (const name of Object.keys(value)) {
-    if (memberSchemaOf(schema, name) === undefined) unknown.push({ path: [...path, name], message: "unknown field" });
+    if (memberSchemaOf(schema, name) === undefined)
+      unknown.push({ path: [...path, name], message: refusalOf(schema, name) });
   }
   return fromEntries(Object.entries(schema.properties ?? {}), (name, member) => {
     const given = Object.hasOwn(value, name) ? value[name] : undefined;
     return fillAt(member, given, [...path, name], unknown);
   });
+}
+
+function refusalOf({ unsupportedMembers = {} }: SchemaNode, name: string): string {
+  const message = Object.hasOwn(unsupportedMembers, name) ? unsupportedMembers[name] : undefined;
+  return message ?? "unknown field";
 }
 
 function fillList(schema: SchemaNode, value: unknown, path: Violation["path"], unknown: Violation[]): unknown {

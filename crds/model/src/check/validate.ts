@@ -39,7 +39,7 @@ const ajv = new Ajv({ allErrors: true, verbose: true })
     validate: (words: readonly unknown[], value: unknown) => words.includes(value),
   })
   // Keywords that other code reads.
-  .addVocabulary(["reference", "onDelete", "secret", "deprecatedMembers", "uniqueItems"])
+  .addVocabulary(["reference", "onDelete", "secret", "deprecatedMembers", "unsupportedMembers", "uniqueItems"])
   .addVocabulary(["pattern", "own", "open", "cel", "listMapKeys"]);
 
 type Fault = Partial<ErrorObject>;

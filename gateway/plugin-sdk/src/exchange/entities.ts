@@ -9,21 +9,26 @@ export interface ExchangeConsumer {
 
 export interface ExchangeCredential {
   readonly id: string;
-  /** The consumer that owns the credential. */
+  /** The consumer that owns the credential. Null: it is not an entity, such as the subject of a token. */
+  readonly consumer: { readonly id: string } | null;
+}
+
+/** A credential that is an entity. */
+export interface StoredCredential extends ExchangeCredential {
   readonly consumer: { readonly id: string };
 }
 
 /** The credentials of each collection. Of API keys and passwords, which requests contain, nodes store only hashes. */
 export interface ExchangeCredentials {
-  readonly keyauth_credentials: ExchangeCredential;
-  readonly jwt_secrets: ExchangeCredential & {
+  readonly keyauth_credentials: StoredCredential;
+  readonly jwt_secrets: StoredCredential & {
     readonly key: string;
     readonly secret: string | null;
     readonly rsa_public_key: string | null;
     readonly algorithm: string;
   };
-  readonly basicauth_credentials: ExchangeCredential & { readonly username: string; readonly password: string };
-  readonly hmacauth_credentials: ExchangeCredential & { readonly username: string; readonly secret: string };
+  readonly basicauth_credentials: StoredCredential & { readonly username: string; readonly password: string };
+  readonly hmacauth_credentials: StoredCredential & { readonly username: string; readonly secret: string };
 }
 
 export interface ExchangeRoute {

@@ -131,6 +131,7 @@ export interface Identities {
   /** The consumer's groups, for the plugin acl. The same list until the groups change. */
   groups(consumerId: string): readonly { readonly group: string }[];
   consumer(idOrUsername: string): ExchangeConsumer | undefined;
+  consumerByCustomId(customId: string): ExchangeConsumer | undefined;
 }
 
 /** Milliseconds of a monotonic clock; undefined until the event. */

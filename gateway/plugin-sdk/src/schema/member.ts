@@ -81,6 +81,7 @@ export const record = <Of extends Members>(
     readonly default?: unknown;
     readonly rule?: string;
     readonly deprecatedMembers?: readonly DeprecatedMember[];
+    readonly unsupportedMembers?: Readonly<Record<string, string>>;
   },
 ): RecordSchema<Of> => ({
   type: "object",

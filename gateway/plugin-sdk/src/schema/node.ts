@@ -38,6 +38,8 @@ export interface SchemaNode {
   /** The name of a check with its own message. */
   readonly rule?: string;
   readonly deprecatedMembers?: readonly DeprecatedMember[];
+  /** Names of members that Kong has and Sluice does not, with the message for each. */
+  readonly unsupportedMembers?: Readonly<Record<string, string>>;
   /** The value is sensitive: in a cluster it is kept in a Secret. */
   readonly secret?: true;
 }

@@ -4,10 +4,14 @@ import { unexpectedError } from "../exchange/unexpected-error.ts";
 import type { PluginPhases } from "../plugin.ts";
 import { type AuthenticatedIdentity, applyIdentity } from "./identify.ts";
 
-/** The identity of a request, or the response to a request without valid credentials. */
+/**
+ * The identity of a request, or the response to a request without valid credentials. `response` is sent even if there
+ * is an anonymous consumer: it redirects to a login, refuses valid credentials, or reports that they cannot be checked.
+ */
 export type AuthenticationResult =
-  | { readonly identity: AuthenticatedIdentity; readonly refusal?: undefined }
-  | { readonly refusal: DirectResponse; readonly identity?: undefined };
+  | { readonly identity: AuthenticatedIdentity; readonly refusal?: undefined; readonly response?: undefined }
+  | { readonly refusal: DirectResponse; readonly identity?: undefined; readonly response?: undefined }
+  | { readonly response: DirectResponse; readonly identity?: undefined; readonly refusal?: undefined };
 
 export interface AuthenticationOptions {
   /** The plugin's name, for the log. */
@@ -26,7 +30,9 @@ export interface AuthenticationOptions {
 export function authenticationPhase(options: AuthenticationOptions): NonNullable<PluginPhases["access"]> {
   const { plugin, anonymous, runOnPreflight = true, authenticate } = options;
 
-  function apply(exchange: Exchange, { identity, refusal }: AuthenticationResult): DirectResponse | undefined {
+  function apply(exchange: Exchange, result: AuthenticationResult): DirectResponse | undefined {
+    const { identity, refusal, response } = result;
+    if (response !== undefined) return response;
     if (identity !== undefined) {
       applyIdentity(exchange, identity);
       return undefined;

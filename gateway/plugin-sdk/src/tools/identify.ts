@@ -6,7 +6,8 @@ import { editGroup, removeHeaderEdit, setHeaderEdit } from "../exchange/header-e
 import { headerValue } from "../exchange/header-value.ts";
 
 export interface AuthenticatedIdentity {
-  readonly consumer: ExchangeConsumer;
+  /** Null: the credential belongs to no consumer. */
+  readonly consumer: ExchangeConsumer | null;
   /** Null for the anonymous consumer. */
   readonly credential: ExchangeCredential | null;
   /** The value of X-Credential-Identifier: always the same for one credential. Default: the credential's id. */
@@ -21,18 +22,22 @@ const edit = (name: string, value: string | null | undefined): HeaderEdit =>
 const ofConsumers = new WeakMap<ExchangeConsumer, readonly HeaderEdit[]>();
 /** The edits of each credential, cached for the same reason. */
 const ofCredentials = new WeakMap<ExchangeCredential, Made>();
+const withoutConsumer = ["X-Consumer-ID", "X-Consumer-Username", "X-Consumer-Custom-ID", "X-Consumer-Tags"].map(
+  removeHeaderEdit,
+);
 const ANONYMOUS = "X-Anonymous-Consumer";
 const CREDENTIAL = "X-Credential-Identifier";
 const ofNobody = [removeHeaderEdit(CREDENTIAL), setHeaderEdit(ANONYMOUS, "true")];
 
 /** The edits for a credential, and its consumer: the consumer may change while the credential stays. */
 interface Made {
-  readonly consumer: ExchangeConsumer;
+  readonly consumer: ExchangeConsumer | null;
   readonly group: HeaderEditGroup;
 }
 
 /** X-Consumer-Tags is specific to Sluice; Kong does not have it. */
-function consumerEdits(consumer: ExchangeConsumer): readonly HeaderEdit[] {
+function consumerEdits(consumer: ExchangeConsumer | null): readonly HeaderEdit[] {
+  if (consumer === null) return withoutConsumer;
   let edits = ofConsumers.get(consumer);
   if (edits === undefined) {
     edits = [

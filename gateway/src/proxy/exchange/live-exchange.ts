@@ -1,9 +1,10 @@
 /** A running exchange: the plugins' view (`Exchange`) and the state of the pipeline and the engine. */
 import { randomFillSync } from "node:crypto";
-import type { Consumer, Service, SnapshotCredential, SnapshotRoute } from "@sluice/model";
+import type { Consumer, Service, SnapshotRoute } from "@sluice/model";
 import {
   type DirectResponse,
   type Exchange,
+  type ExchangeCredential,
   type ForwardAttempt,
   foldedName,
   HeaderEditList,
@@ -69,7 +70,7 @@ export class LiveExchange implements Exchange {
   /** The plugin steps of the exchange, for all phases. Replaced when a plugin sets the consumer. */
   chain: PluginChain;
   consumer: Consumer | null = null;
-  credential: SnapshotCredential | null = null;
+  credential: ExchangeCredential | null = null;
   authenticatedGroups: readonly string[] | null = null;
   anonymous = false;
   status = 0;
@@ -155,6 +156,7 @@ export class LiveExchange implements Exchange {
       credential: (collection, value) => identities.credential(collection, value, this.compiledRoute.route),
       groups: (consumerId) => identities.acls(consumerId),
       consumer: (idOrUsername) => identities.consumer(idOrUsername),
+      consumerByCustomId: (customId) => identities.consumerByCustomId(customId),
     };
   }
 

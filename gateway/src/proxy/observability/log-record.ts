@@ -60,7 +60,7 @@ export function logRecordOf(exchange: LoggedExchange): string {
     },
     upstream_uri: forwardedTarget === null ? "" : redactedTarget(forwardedTarget, names),
     upstream_status: source === "service" ? String(exchange.status) : "",
-    response: { status: exchange.status, headers: responseHeaders(exchange.sentHead), size: exchange.bytesOut },
+    response: { status: exchange.status, headers: responseHeaders(exchange.sentHead, names), size: exchange.bytesOut },
     latencies: latenciesOf(timings),
     tries: exchange.attempts.map(({ started, host, port, failed }) => ({
       balancer_start: Math.floor(epoch + started),
@@ -68,7 +68,7 @@ export function logRecordOf(exchange: LoggedExchange): string {
       port,
       ...(failed && { state: "failed" }),
     })),
-    authenticated_entity: credential === null ? undefined : { id: credential.id, consumer_id: credential.consumer.id },
+    authenticated_entity: credential === null ? undefined : { id: credential.id, consumer_id: credential.consumer?.id },
     client_ip: request.clientAddress,
     started_at: Math.floor(epoch + timings.started),
     source: source === "service" ? "upstream" : "kong",
@@ -139,9 +139,15 @@ function requestHeaders({ rawHeaders }: IncomingRequest, names: ReadonlySet<stri
   return headers;
 }
 
-function responseHeaders(head: LoggedExchange["sentHead"]): Values<string> {
+function responseHeaders(head: LoggedExchange["sentHead"], names: ReadonlySet<string>): Values<string> {
   if (head === null) return {};
-  return grouped(typeof head === "string" ? linePairs(head) : listPairs(head));
+  const headers = grouped(typeof head === "string" ? linePairs(head) : listPairs(head));
+  const cookies = headers["set-cookie"];
+  if (cookies !== undefined && names.size > 0) {
+    const [first = "", ...more] = [cookies].flat().map((cookie) => withoutKeyCookies(cookie, names, REDACTED));
+    headers["set-cookie"] = more.length === 0 ? first : [first, ...more];
+  }
+  return headers;
 }
 
 /** Headers are Latin-1, one character per byte; most senders mean UTF-8. */

@@ -75,6 +75,7 @@ export const information: Table = {
           "jwt",
           "key-auth",
           "loggly",
+          "openid-connect",
           "opentelemetry",
           "prometheus",
           "proxy-cache",

@@ -42,7 +42,7 @@ export const missing: Table = {
       status: 400,
       body: {
         message:
-          "Sluice does not have the plugin oauth2: let an authorization server issue JWTs, and verify them with the plugin jwt",
+          "Sluice does not have the plugin oauth2: let an authorization server issue tokens, and verify them with the plugin openid-connect",
       },
     },
     { does: "is not found below a consumer", ask: "GET /consumers/base/mtls-auth", status: 404 },

@@ -73,6 +73,7 @@ const keywords: Readonly<Record<keyof SchemaNode, (value: unknown) => boolean>> 
   onDelete: () => false,
   rule: (value) => typeof value === "string",
   deprecatedMembers: Array.isArray,
+  unsupportedMembers: isRecord,
   secret: (value) => value === true,
 };
 

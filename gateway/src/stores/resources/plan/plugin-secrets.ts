@@ -19,8 +19,8 @@ export function splitConfig(held: EntityInResource | undefined, plugin: Plugin):
   const values = new Map<string, string>();
   let { config } = plugin;
   for (const path of secretMembers(plugin.name)) {
-    const value = memberAt(config, path);
-    if (typeof value !== "string" || value === "" || memberAt(clear, path) === value) continue;
+    const value = secretAt(config, path);
+    if (value === null || value === "" || secretAt(clear, path) === value) continue;
     values.set(path.join("."), value);
     config = withMember(config, path, null);
   }
@@ -40,8 +40,15 @@ export function configFromOf(
   // Values from the admin listener's own Secrets are shown: they are in the previous entity.
   const theirs = kept.filter(({ path }) => memberAt(before, path.split(".")) === null && !values.has(path));
   if (values.size === 0) return theirs;
-  const ours = kept.filter(({ path }) => values.has(path) && memberAt(before, path.split(".")) === values.get(path));
+  const ours = kept.filter(({ path }) => values.has(path) && secretAt(before, path.split(".")) === values.get(path));
   return [...theirs, ...(ours.length === values.size ? ours : configSecret(plugin, values, place))];
+}
+
+/** A text, or the text in a list of one: a Secret has no lists, and the plugin's schema expands the text. */
+function secretAt(value: unknown, path: readonly string[]): string | null {
+  const member = memberAt(value, path);
+  const text = Array.isArray(member) && member.length === 1 ? member[0] : member;
+  return typeof text === "string" ? text : null;
 }
 
 function memberAt(value: unknown, [step, ...rest]: readonly string[]): unknown {

@@ -1,5 +1,13 @@
 /** Reads and verifies JSON Web Tokens in the compact form (RFC 7515 section 7.1, RFC 7518, RFC 8037). */
-import { constants, createHmac, createPublicKey, type KeyObject, timingSafeEqual, verify } from "node:crypto";
+import {
+  constants,
+  createHmac,
+  createPublicKey,
+  type JsonWebKeyInput,
+  type KeyObject,
+  timingSafeEqual,
+  verify,
+} from "node:crypto";
 
 export interface JsonWebToken {
   readonly header: Readonly<Record<string, unknown>>;
@@ -33,10 +41,6 @@ export function readToken(text: string): JsonWebToken | string {
 
 const BASE64URL = /^[\w-]*={0,2}$/;
 
-/** The bytes of Base64 text with either alphabet (RFC 4648); null for other text. */
-export const decodeBase64 = (text: string): Buffer | null =>
-  /^[\w+/-]*={0,2}$/.test(text) ? Buffer.from(text, "base64") : null;
-
 /** The JSON object in Base64url text; undefined for other text. */
 function recordOf(text: string): Readonly<Record<string, unknown>> | undefined {
   if (!BASE64URL.test(text)) return undefined;
@@ -66,11 +70,15 @@ export function hmacVerifier(algorithm: string, secret: Buffer): TokenVerifier {
   };
 }
 
-/** For all other algorithms. Null: the key cannot be read, or is not one for the algorithm. */
-export function publicKeyVerifier(algorithm: string, pem: string): TokenVerifier | null {
+/**
+ * For all other algorithms. Null: the key cannot be read, or is not one for the algorithm.
+ *
+ * @param publicKey A key in PEM, or a JSON Web Key (RFC 7517)
+ */
+export function publicKeyVerifier(algorithm: string, publicKey: string | JsonWebKeyInput["key"]): TokenVerifier | null {
   let key: KeyObject;
   try {
-    key = createPublicKey(pem);
+    key = createPublicKey(typeof publicKey === "string" ? publicKey : { key: publicKey, format: "jwk" });
   } catch {
     return null;
   }

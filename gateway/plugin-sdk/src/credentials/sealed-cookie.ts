@@ -1,0 +1,147 @@
+/**
+ * Cookies whose value only the gateway can read and write: encrypted and authenticated with AES-256-GCM. A long value
+ * is divided into several cookies (`session`, `session2`, …), because browsers store at most 4096 bytes in one.
+ */
+import { createCipheriv, createDecipheriv, hkdfSync, randomBytes } from "node:crypto";
+import type { Exchange, ExchangeRequest } from "../exchange/exchange.ts";
+
+export interface CookieAttributes {
+  readonly name: string;
+  readonly path: string;
+  readonly domain: string | null;
+  /** Default: the attribute is left out, and the browser decides. */
+  readonly sameSite: "Strict" | "Lax" | "None" | "Default";
+  /** Null: only if the request was made with https. */
+  readonly secure: boolean | null;
+  readonly httpOnly: boolean;
+}
+
+export interface SealOptions {
+  /** The key is derived from it (HKDF, RFC 5869). */
+  readonly secret: string;
+  /**
+   * What the value is for. A cookie that was sealed for another purpose with the same secret is not accepted: name in it
+   * everything that must not be interchanged, such as the issuer of the tokens in a session.
+   */
+  readonly purpose: readonly string[];
+  readonly cookie: CookieAttributes;
+}
+
+/** Browsers accept 4096 bytes for name, value and attributes. */
+const MAX_PIECE = 3800;
+/** The headers of a request may have 16 KiB together by default. */
+const MAX_PIECES = 3;
+
+const NONCE = 12;
+const TAG = 16;
+
+/** All names that a sealed cookie of this name may use. */
+export const sealedCookieNames = (name: string): readonly string[] =>
+  Array.from({ length: MAX_PIECES }, (_, index) => pieceName(name, index));
+
+const pieceName = (name: string, index: number): string => (index === 0 ? name : `${name}${index + 1}`);
+
+export class SealedCookie {
+  readonly #key: Buffer;
+  readonly #cookie: CookieAttributes;
+  readonly #names: readonly string[];
+
+  constructor({ secret, purpose, cookie }: SealOptions) {
+    const info = JSON.stringify(["sluice cookie", cookie.name, ...purpose]);
+    // HKDF limits the length of its info; the salt may have any length.
+    this.#key = Buffer.from(hkdfSync("sha256", secret, info, "sealed cookie", 32));
+    this.#cookie = cookie;
+    this.#names = sealedCookieNames(cookie.name);
+  }
+
+  /** The value of the request's cookie; null if there is none, or it was not sealed with this secret and purpose. */
+  read(request: ExchangeRequest): string | null {
+    const pieces = this.#piecesOf(request);
+    let text = "";
+    for (const name of this.#names) {
+      const piece = pieces.get(name);
+      if (piece === undefined) break;
+      text += piece;
+    }
+    return text === "" ? null : this.#open(text);
+  }
+
+  /** False if the value is too long for cookies; then nothing is set. */
+  write(exchange: Exchange, value: string): boolean {
+    const text = this.#seal(value);
+    const count = Math.ceil(text.length / MAX_PIECE);
+    if (count > MAX_PIECES) return false;
+    const sent = this.#piecesOf(exchange.request);
+    for (const [index, name] of this.#names.entries()) {
+      if (index < count) this.#set(exchange, name, text.slice(index * MAX_PIECE, (index + 1) * MAX_PIECE));
+      else if (sent.has(name)) this.#expire(exchange, name);
+    }
+    return true;
+  }
+
+  /** Deletes the cookies that the client has sent. */
+  clear(exchange: Exchange): void {
+    for (const name of this.#piecesOf(exchange.request).keys()) this.#expire(exchange, name);
+  }
+
+  /** Leaves the cookies out of the request to the upstream, which could use them as the client does. */
+  hide(exchange: Exchange): void {
+    const before = exchange.upstreamHeaderValues("cookie").join("; ");
+    const kept = pairsOf(before).filter(([name]) => !this.#names.includes(name));
+    if (kept.length === pairsOf(before).length) return;
+    if (kept.length === 0) exchange.upstreamHeaders.remove("Cookie");
+    else exchange.upstreamHeaders.set("Cookie", kept.map(([name, value]) => `${name}=${value}`).join("; "));
+  }
+
+  #piecesOf(request: ExchangeRequest): ReadonlyMap<string, string> {
+    const pairs = pairsOf(request.headerValues("cookie").join("; "));
+    // Of several cookies with one name, the browser sends the one with the most specific path first (RFC 6265 5.4).
+    return new Map(pairs.filter(([name]) => this.#names.includes(name)).reverse());
+  }
+
+  #seal(value: string): string {
+    const nonce = randomBytes(NONCE);
+    const cipher = createCipheriv("aes-256-gcm", this.#key, nonce);
+    return Buffer.concat([nonce, cipher.update(value, "utf8"), cipher.final(), cipher.getAuthTag()]).toString(
+      "base64url",
+    );
+  }
+
+  #open(text: string): string | null {
+    const bytes = Buffer.from(text, "base64url");
+    if (bytes.length < NONCE + TAG) return null;
+    const decipher = createDecipheriv("aes-256-gcm", this.#key, bytes.subarray(0, NONCE), { authTagLength: TAG });
+    decipher.setAuthTag(bytes.subarray(-TAG));
+    try {
+      return decipher.update(bytes.subarray(NONCE, -TAG), undefined, "utf8") + decipher.final("utf8");
+    } catch {
+      return null;
+    }
+  }
+
+  #set(exchange: Exchange, name: string, value: string): void {
+    exchange.responseHeaders.append("Set-Cookie", `${name}=${value}${this.#attributes(exchange.request)}`);
+  }
+
+  #expire(exchange: Exchange, name: string): void {
+    const attributes = `; Max-Age=0; Expires=Thu, 01 Jan 1970 00:00:00 GMT${this.#attributes(exchange.request)}`;
+    exchange.responseHeaders.append("Set-Cookie", `${name}=${attributes}`);
+  }
+
+  #attributes({ scheme }: ExchangeRequest): string {
+    const { path, domain, sameSite, secure, httpOnly } = this.#cookie;
+    return (
+      `; Path=${path}` +
+      (domain === null ? "" : `; Domain=${domain}`) +
+      (sameSite === "Default" ? "" : `; SameSite=${sameSite}`) +
+      ((secure ?? scheme === "https") ? "; Secure" : "") +
+      (httpOnly ? "; HttpOnly" : "")
+    );
+  }
+}
+
+const pairsOf = (header: string): readonly (readonly [name: string, value: string])[] =>
+  header.split(";").flatMap((pair) => {
+    const equals = pair.indexOf("=");
+    return equals < 0 ? [] : [[pair.slice(0, equals).trim(), pair.slice(equals + 1).trim()] as const];
+  });

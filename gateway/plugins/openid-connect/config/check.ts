@@ -1,0 +1,113 @@
+/** Checks between the members of the config of openid-connect. */
+import { isEmptyValue, type RecordMembers, sealedCookieNames, type Violation } from "@sluice/plugin-sdk";
+
+const listOf = (value: unknown): readonly unknown[] => (Array.isArray(value) ? value : []);
+
+const problem = (name: string, message: string): Violation => ({ path: [name], message });
+
+/** Null: not a URL that the gateway can request or redirect to. */
+function httpUrl(value: unknown): URL | null {
+  const url = typeof value === "string" ? URL.parse(value) : null;
+  const isUsable = url !== null && /^https?:$/.test(url.protocol) && url.username + url.password + url.hash === "";
+  return isUsable ? url : null;
+}
+
+const NOT_A_URL = "expected a URL with http or https, without user information and fragment";
+
+const urlMembers = [
+  ...["issuer", "authorization_endpoint", "token_endpoint", "introspection_endpoint", "end_session_endpoint"],
+  ...["redirect_uri", "login_redirect_uri", "logout_redirect_uri"],
+];
+
+const urlProblems = (config: RecordMembers): readonly Violation[] =>
+  urlMembers.flatMap((name) =>
+    [config[name]]
+      .flat()
+      .filter((value) => typeof value === "string" && value !== "" && httpUrl(value) === null)
+      .map(() => problem(name, NOT_A_URL)),
+  );
+
+/** Members that an authentication method needs. */
+function neededMembers(config: RecordMembers): readonly Violation[] {
+  const methods = listOf(config.auth_methods);
+  const needed: readonly (readonly [name: string, methods: readonly string[]])[] = [
+    ["client_id", ["authorization_code", "introspection"]],
+    ["redirect_uri", ["authorization_code"]],
+    ["session_secret", ["authorization_code", "session"]],
+  ];
+  return needed.flatMap(([name, users]) => {
+    const used = users.filter((method) => methods.includes(method));
+    if (used.length === 0 || !isEmptyValue(config[name])) return [];
+    return [
+      problem(name, `required by ${used.join(" and ")}: set it, or leave ${used.join(" and ")} out of auth_methods`),
+    ];
+  });
+}
+
+function secretProblems({ client_auth, client_secret, enable_hs_signatures }: RecordMembers): readonly Violation[] {
+  if (!isEmptyValue(client_secret)) return [];
+  const [method] = listOf(client_auth);
+  return [
+    ...(typeof method === "string" && method !== "none" ? [problem("client_secret", `required by ${method}`)] : []),
+    ...(enable_hs_signatures === true ? [problem("client_secret", "required by enable_hs_signatures")] : []),
+  ];
+}
+
+const headerProblems = (config: RecordMembers): readonly Violation[] =>
+  ["upstream_headers", "downstream_headers"].flatMap((prefix) => {
+    const names = listOf(config[`${prefix}_names`]).length;
+    const claims = listOf(config[`${prefix}_claims`]).length;
+    return names === claims
+      ? []
+      : [problem(`${prefix}_names`, `expected as many names as claims in ${prefix}_claims: ${claims}, not ${names}`)];
+  });
+
+const TOKEN = /^[!#$%&'*+\-.^_`|~\dA-Za-z]+$/;
+/** Text of an attribute that can neither end it nor add another one (RFC 6265 section 4.1.1). */
+const ATTRIBUTE = /^[\x21-\x3a\x3c-\x7e]*$/;
+
+function cookieProblems(config: RecordMembers): readonly Violation[] {
+  const invalid = (name: string, pattern: RegExp, message: string) => {
+    const value = config[name];
+    return typeof value === "string" && !pattern.test(value) ? [problem(name, message)] : [];
+  };
+  const isPath = /^\/[\x21-\x3a\x3c-\x7e]*$/;
+  const { session_cookie_name: session, authorization_cookie_name: authorization } = config;
+  const clash =
+    typeof session === "string" &&
+    typeof authorization === "string" &&
+    sealedCookieNames(session).some((name) => sealedCookieNames(authorization).includes(name));
+  return [
+    ...["session_cookie", "authorization_cookie"].flatMap((cookie) => [
+      ...invalid(`${cookie}_name`, TOKEN, "expected the name of a cookie: letters, digits, dashes and underscores"),
+      ...invalid(`${cookie}_path`, isPath, "should start with: / and contain neither spaces nor semicolons"),
+      ...invalid(`${cookie}_domain`, ATTRIBUTE, "must contain neither spaces nor semicolons"),
+      ...(config[`${cookie}_same_site`] === "None" && config[`${cookie}_secure`] === false
+        ? [problem(`${cookie}_secure`, "must not be false with SameSite None: browsers would refuse the cookie")]
+        : []),
+    ]),
+    ...(clash
+      ? [problem("authorization_cookie_name", "must differ from session_cookie_name and its numbered pieces")]
+      : []),
+  ];
+}
+
+export function checkOpenidConnect(config: RecordMembers): readonly Violation[] {
+  const { upstream_access_token_header: token, bearer_token_param_type, bearer_token_cookie_name } = config;
+  return [
+    ...urlProblems(config),
+    ...neededMembers(config),
+    ...secretProblems(config),
+    ...headerProblems(config),
+    ...cookieProblems(config),
+    ...(isEmptyValue(config.login_tokens)
+      ? []
+      : [problem("login_tokens", "tokens are not put into URLs: use an empty list")]),
+    ...(typeof token === "string" && !TOKEN.test(token.replace(/:bearer$/i, ""))
+      ? [problem("upstream_access_token_header", "expected the name of a header, with or without :bearer at its end")]
+      : []),
+    ...(listOf(bearer_token_param_type).includes("cookie") && isEmptyValue(bearer_token_cookie_name)
+      ? [problem("bearer_token_cookie_name", "required by cookie in bearer_token_param_type")]
+      : []),
+  ];
+}

@@ -1,0 +1,51 @@
+/** The kinds of members that the config of openid-connect repeats. */
+import { array, nullable, text } from "@sluice/plugin-sdk";
+
+export const MAX_URL = 2048;
+
+export const url = (description: string) => nullable(text({ description, maxLength: MAX_URL }));
+
+const PATH_NOTE = "Several names are the path to a claim in nested objects.";
+
+const MAX_DEPTH = 8;
+const MAX_NAMES = 64;
+
+const name = (description: string) => text({ description, maxLength: 256 });
+
+/** A claim, as the path to it. */
+export const claimPath = (description: string, defaults: readonly string[]) =>
+  array(name("The name of a claim."), {
+    description: `${description} ${PATH_NOTE}`,
+    default: [...defaults],
+    minItems: 1,
+    maxItems: MAX_DEPTH,
+  });
+
+export const optionalClaimPath = (description: string) =>
+  nullable(
+    array(name("The name of a claim."), {
+      description: `${description} ${PATH_NOTE}`,
+      minItems: 1,
+      maxItems: MAX_DEPTH,
+    }),
+  );
+
+/** Values of which a token needs at least one; an item with several words needs all of them. */
+export const requirement = (subject: string, claim: string) =>
+  nullable(
+    array(text({ description: "One or several words, separated by spaces.", maxLength: 1024 }), {
+      description:
+        `${subject} that a token must have in the claim that \`${claim}\` names. A token needs one of the items; of an ` +
+        "item with several words, separated by spaces, it needs all words.",
+      maxItems: 64,
+    }),
+  );
+
+export const optionalNames = (description: string) =>
+  nullable(array(name("A name."), { description, maxItems: MAX_NAMES }));
+
+/** A list in Kong, of which Sluice supports one item. */
+export const single = (description: string, options: { readonly maxLength: number; readonly secret?: true }) => {
+  const { maxLength, ...rest } = options;
+  return nullable(array(text({ description: "The value.", maxLength }), { description, maxItems: 1, ...rest }));
+};

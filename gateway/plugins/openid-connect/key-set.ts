@@ -1,0 +1,68 @@
+/** The keys with which a provider signs tokens (JSON Web Key Set, RFC 7517). */
+import { isRecord, type JsonWebToken, publicKeyVerifier, type TokenVerifier } from "@sluice/plugin-sdk";
+
+/** Further keys of a set are ignored. */
+const MAX_KEYS = 64;
+/** Keys that are tried for a token that does not name its key. */
+const MAX_TRIED = 4;
+/** RFC 7518 section 3.3. */
+const MIN_RSA_BITS = 2048;
+
+export interface VerificationKey {
+  readonly id: string | null;
+  /** The JWK as JSON. */
+  readonly text: string;
+  /** Null: the key is not for this algorithm. Created at the first use of an algorithm. */
+  verifier(algorithm: string): TokenVerifier | null;
+}
+
+/** Null: the value is not a key set. Keys that cannot verify signatures are left out. */
+export function readKeySet(value: unknown): KeySet | null {
+  if (!isRecord(value) || !Array.isArray(value.keys)) return null;
+  const keys = value.keys.slice(0, MAX_KEYS).filter(isRecord).filter(isForSignatures);
+  return new KeySet(keys.map(verificationKey));
+}
+
+export class KeySet {
+  readonly #keys: readonly VerificationKey[];
+
+  constructor(keys: readonly VerificationKey[]) {
+    this.#keys = keys;
+  }
+
+  /** The keys that may have signed a token: those that it names, or a few of its algorithm if it names none. */
+  candidates({ header: { alg, kid } }: JsonWebToken): readonly VerificationKey[] {
+    const algorithm = String(alg);
+    const named = kid === undefined ? this.#keys : this.#keys.filter(({ id }) => id === kid);
+    return named.filter((key) => key.verifier(algorithm) !== null).slice(0, MAX_TRIED);
+  }
+
+  /** Whether the set still has the key. */
+  has({ text }: VerificationKey): boolean {
+    return this.#keys.some((key) => key.text === text);
+  }
+
+  get size(): number {
+    return this.#keys.length;
+  }
+}
+
+/** Private and symmetric keys do not belong into a public set, and are not used. */
+function isForSignatures({ kty, use, key_ops, d, k, n }: Readonly<Record<string, unknown>>): boolean {
+  if (d !== undefined || k !== undefined || (kty !== "RSA" && kty !== "EC" && kty !== "OKP")) return false;
+  if (use !== undefined && use !== "sig") return false;
+  if (Array.isArray(key_ops) && !key_ops.includes("verify")) return false;
+  return kty !== "RSA" || (typeof n === "string" && Buffer.from(n, "base64url").length * 8 >= MIN_RSA_BITS);
+}
+
+function verificationKey(jwk: Readonly<Record<string, unknown>>): VerificationKey {
+  const verifiers = new Map<string, TokenVerifier | null>();
+  return {
+    id: typeof jwk.kid === "string" ? jwk.kid : null,
+    text: JSON.stringify(jwk),
+    verifier: (algorithm) =>
+      jwk.alg !== undefined && jwk.alg !== algorithm
+        ? null
+        : verifiers.getOrInsertComputed(algorithm, () => publicKeyVerifier(algorithm, jwk)),
+  };
+}

@@ -1,0 +1,199 @@
+/** The session after a login: tokens in an encrypted cookie, so that every node can read it. */
+import { hash } from "node:crypto";
+import {
+  type CookieAttributes,
+  type Exchange,
+  LruCache,
+  newSession,
+  type PluginContext,
+  readToken,
+  SealedCookie,
+  type SessionTimes,
+  useSession,
+} from "@sluice/plugin-sdk";
+import type { Claims } from "./claims.ts";
+import { GrantRefused, type ProviderClient, type Tokens } from "./provider-client.ts";
+import type { OpenidConnectConfig } from "./schema.ts";
+import { type ProviderTokenVerifier, TokenFault } from "./token-verifier.ts";
+
+export interface Session {
+  readonly times: SessionTimes;
+  readonly accessToken: string;
+  readonly refreshToken: string | null;
+  readonly idToken: string;
+  /** Unix seconds of the access token's expiry; null: unknown. */
+  readonly expires: number | null;
+  readonly scope: string;
+}
+
+/** Seconds for which the result of a refresh is kept for requests that were sent with the former cookie. */
+const REFRESH_KEPT = 30;
+const REFRESHES = 256;
+
+interface Refreshed {
+  readonly result: Promise<Session | null>;
+  /** Milliseconds of the node's clock. */
+  readonly at: number;
+}
+
+/** The cookies of an instance: that of the session, and that of logins under way. */
+export function cookieOf(config: OpenidConnectConfig, kind: "session" | "authorization"): SealedCookie {
+  const [redirect] = config.redirect_uri ?? [];
+  const cookie: CookieAttributes = {
+    name: config[`${kind}_cookie_name`],
+    path: config[`${kind}_cookie_path`],
+    domain: config[`${kind}_cookie_domain`],
+    sameSite: config[`${kind}_cookie_same_site`],
+    secure: config[`${kind}_cookie_secure`] ?? (redirect?.startsWith("https:") === true ? true : null),
+    httpOnly: config[`${kind}_cookie_http_only`],
+  };
+  const purpose = [kind, config.issuer, config.client_id?.[0] ?? "", config.session_audience];
+  return new SealedCookie({ secret: config.session_secret ?? "", purpose, cookie });
+}
+
+export class Sessions {
+  readonly #config: OpenidConnectConfig;
+  readonly #client: ProviderClient;
+  readonly #verifier: ProviderTokenVerifier;
+  readonly #now: PluginContext["now"];
+  readonly #cookie: SealedCookie;
+  /** By SHA-256 of the refresh token: most providers accept each refresh token once. */
+  readonly #refreshes = new LruCache<Refreshed>(REFRESHES);
+
+  constructor(
+    config: OpenidConnectConfig,
+    tools: {
+      readonly client: ProviderClient;
+      readonly verifier: ProviderTokenVerifier;
+      readonly now: PluginContext["now"];
+    },
+  ) {
+    this.#config = config;
+    this.#client = tools.client;
+    this.#verifier = tools.verifier;
+    this.#now = tools.now;
+    this.#cookie = cookieOf(config, "session");
+  }
+
+  /** The session of a login. Rejects with `GrantRefused` if the ID token is invalid. */
+  async create(tokens: Tokens): Promise<Session> {
+    const { idToken } = tokens;
+    if (idToken === null) throw new GrantRefused("the provider sent no ID token");
+    await this.#checkIdToken(idToken);
+    return this.#sessionOf(tokens, { times: newSession(this.#seconds), idToken, scope: this.#config.scopes.join(" ") });
+  }
+
+  /** Sets the cookie of a session. False: the session is too long for cookies. */
+  write(exchange: Exchange, session: Session): boolean {
+    return this.#cookie.write(exchange, JSON.stringify(session));
+  }
+
+  /** The session of the request without any check of its age, for the logout. */
+  peek(exchange: Exchange): Session | null {
+    const text = this.#cookie.read(exchange.request);
+    if (text === null) return null;
+    // The cookie was sealed by this plugin, so it has this form.
+    return JSON.parse(text) as Session;
+  }
+
+  /**
+   * The session of the request, refreshed if necessary; null: there is none, or it has ended. Sets the cookie if the
+   * session changes. Rejects with `ProviderUnavailable` if it cannot be refreshed at present.
+   */
+  async use(exchange: Exchange): Promise<Session | null> {
+    const before = this.peek(exchange);
+    const session = before === null ? null : await this.#current(before);
+    if (session === null) {
+      this.#cookie.clear(exchange);
+      return null;
+    }
+    if (session !== before && !this.write(exchange, session)) return null;
+    return session;
+  }
+
+  clear(exchange: Exchange): void {
+    this.#cookie.clear(exchange);
+  }
+
+  hide(exchange: Exchange): void {
+    this.#cookie.hide(exchange);
+  }
+
+  /** The claims of the session: those of the access token, the granted scopes, then those of the ID token. */
+  claimsOf({ accessToken, scope, idToken }: Session): readonly Claims[] {
+    const claims = [accessToken, idToken].map((text) => {
+      const token = readToken(text);
+      return typeof token === "string" ? {} : token.claims;
+    });
+    const [ofAccess = {}, ofId = {}] = claims;
+    return [ofAccess, { scope }, ofId];
+  }
+
+  get #seconds(): number {
+    return Math.floor(this.#now() / 1000);
+  }
+
+  /** The same session if nothing changes. */
+  async #current(session: Session): Promise<Session | null> {
+    const { session_idling_timeout, session_rolling_timeout, session_absolute_timeout, leeway } = this.#config;
+    const times = useSession(
+      session.times,
+      { idling: session_idling_timeout, rolling: session_rolling_timeout, absolute: session_absolute_timeout },
+      this.#seconds,
+    );
+    if (times === null) return null;
+    const { expires } = session;
+    if (expires !== null && expires + leeway <= this.#seconds) {
+      const refreshed = await this.#refreshed(session);
+      return refreshed && { ...refreshed, times };
+    }
+    return times === session.times ? session : { ...session, times };
+  }
+
+  /** Requests with the same refresh token share one refresh, also those that arrive shortly after it. */
+  #refreshed(session: Session): Promise<Session | null> {
+    const { refreshToken } = session;
+    if (!this.#config.refresh_tokens || refreshToken === null) return Promise.resolve(null);
+    const id = hash("sha256", refreshToken, "base64");
+    const before = this.#refreshes.get(id);
+    if (before !== undefined && this.#now() - before.at < REFRESH_KEPT * 1000) return before.result;
+    const result = this.#refresh(session, refreshToken);
+    this.#refreshes.set(id, { result, at: this.#now() });
+    // The provider may answer the next attempt.
+    result.catch(() => this.#refreshes.delete(id));
+    return result;
+  }
+
+  async #refresh(session: Session, refreshToken: string): Promise<Session | null> {
+    try {
+      const tokens = await this.#client.refresh(refreshToken);
+      if (tokens.idToken !== null) {
+        const claims = await this.#checkIdToken(tokens.idToken);
+        if (claims.sub !== subjectOf(session.idToken)) return null;
+      }
+      const { times, idToken, scope } = session;
+      const next = this.#sessionOf(tokens, { times, idToken: tokens.idToken ?? idToken, scope });
+      return { ...next, refreshToken: tokens.refreshToken ?? refreshToken };
+    } catch (error) {
+      if (error instanceof GrantRefused) return null;
+      throw error;
+    }
+  }
+
+  async #checkIdToken(idToken: string): Promise<Claims> {
+    const verified = await this.#verifier.verify(idToken);
+    if (verified instanceof TokenFault) throw new GrantRefused(`ID token: ${verified.reason}`);
+    return verified.claims;
+  }
+
+  #sessionOf(tokens: Tokens, rest: Pick<Session, "times" | "idToken" | "scope">): Session {
+    const { accessToken, refreshToken, lifetime, scope } = tokens;
+    const expires = lifetime === null ? null : this.#seconds + lifetime;
+    return { ...rest, accessToken, refreshToken, expires, scope: scope ?? rest.scope };
+  }
+}
+
+function subjectOf(idToken: string): unknown {
+  const token = readToken(idToken);
+  return typeof token === "string" ? undefined : token.claims.sub;
+}

@@ -1,0 +1,132 @@
+/** Verifies the provider's JSON Web Tokens (RFC 7519, RFC 8725), access tokens and ID tokens alike. */
+import { hash } from "node:crypto";
+import {
+  hmacVerifier,
+  type JsonWebToken,
+  LruCache,
+  ownMember,
+  type PluginContext,
+  readToken,
+} from "@sluice/plugin-sdk";
+import type { Claims } from "./claims.ts";
+import type { VerificationKey } from "./key-set.ts";
+import type { Provider, ProviderState } from "./provider.ts";
+import type { OpenidConnectConfig } from "./schema.ts";
+
+/** A token whose signature and issuer are right. */
+export interface VerifiedToken {
+  readonly claims: Claims;
+  /** Null: it is signed with the client's secret. */
+  readonly key: VerificationKey | null;
+}
+
+/** Why a token is refused. The text contains nothing of the token. */
+export class TokenFault {
+  readonly reason: string;
+
+  constructor(reason: string) {
+    this.reason = reason;
+  }
+}
+
+/**
+ * The types of tokens that are accepted (RFC 8725 section 3.11, RFC 9068 section 2.1), so that a logout token or another
+ * statement of the provider is no access token. Undefined: the token has no type.
+ */
+const tokenTypes: ReadonlySet<unknown> = new Set([undefined, "jwt", "at+jwt", "application/at+jwt"]);
+
+const CACHE_SIZE = 512;
+
+/** Whether the text has the form of a signed token; all others are opaque to the gateway. */
+export const isJsonWebToken = (text: string): boolean => /^[\w-]+={0,2}\.[\w-]+={0,2}\.[\w-]*={0,2}$/.test(text);
+
+export class ProviderTokenVerifier {
+  readonly #config: OpenidConnectConfig;
+  readonly #provider: Provider;
+  readonly #now: PluginContext["now"];
+  /** By SHA-256 of the token. Clients repeat tokens, and verifying costs more than a hash. */
+  readonly #verified = new LruCache<VerifiedToken>(CACHE_SIZE);
+
+  constructor(config: OpenidConnectConfig, provider: Provider, now: PluginContext["now"]) {
+    this.#config = config;
+    this.#provider = provider;
+    this.#now = now;
+  }
+
+  /** Rejects with `ProviderUnavailable` if there are no keys. */
+  verify(text: string): VerifiedToken | TokenFault | Promise<VerifiedToken | TokenFault> {
+    const state = this.#provider.get();
+    return state instanceof Promise
+      ? state.then((known) => this.#verifyWith(known, text))
+      : this.#verifyWith(state, text);
+  }
+
+  #verifyWith(state: ProviderState, text: string): VerifiedToken | TokenFault | Promise<VerifiedToken | TokenFault> {
+    const id = hash("sha256", text, "base64");
+    const before = this.#verified.get(id);
+    if (before !== undefined && (before.key === null || state.keys.has(before.key))) {
+      return this.#timeFault(before.claims) ?? before;
+    }
+    const token = readToken(text);
+    if (typeof token === "string") return new TokenFault(`the token cannot be read: ${token}`);
+    const fault = this.#formFault(token);
+    if (fault !== null) return fault;
+    const accept = (current: ProviderState, key: VerificationKey | null) => {
+      const claimFault = this.#issuerFault(token.claims, current) ?? this.#timeFault(token.claims);
+      if (claimFault !== null) return claimFault;
+      const result = { claims: token.claims, key };
+      this.#verified.set(id, result);
+      return result;
+    };
+    if (isSymmetric(token)) return this.#isSignedWithSecret(token) ? accept(state, null) : wrongSignature;
+    const key = signerOf(state, token);
+    if (key !== undefined) return accept(state, key);
+    // The provider may have new keys. If the token names a known key, its signature is wrong.
+    if (token.header.kid !== undefined && state.keys.candidates(token).length > 0) return wrongSignature;
+    return this.#provider.refreshed().then((refreshed) => {
+      const newKey = signerOf(refreshed, token);
+      return newKey === undefined ? noKey : accept(refreshed, newKey);
+    });
+  }
+
+  #formFault({ header }: JsonWebToken): TokenFault | null {
+    if (header.crit !== undefined) return new TokenFault("the token has critical headers, which are not supported");
+    const { typ } = header;
+    return tokenTypes.has(typeof typ === "string" ? typ.toLowerCase() : typ)
+      ? null
+      : new TokenFault("the token is not an access token: its header typ names another type");
+  }
+
+  #isSignedWithSecret(token: JsonWebToken): boolean {
+    const { enable_hs_signatures, client_secret } = this.#config;
+    const [secret] = client_secret ?? [];
+    if (!enable_hs_signatures || secret === undefined) return false;
+    return hmacVerifier(String(token.header.alg), Buffer.from(secret))(token);
+  }
+
+  #issuerFault(claims: Claims, { metadata }: ProviderState): TokenFault | null {
+    const { issuers_allowed: allowed } = this.#config;
+    const issuer = ownMember(claims, "iss");
+    const isRight = allowed?.length ? allowed.some((each) => each === issuer) : issuer === metadata.issuer;
+    return isRight ? null : new TokenFault("the token has another issuer");
+  }
+
+  #timeFault(claims: Claims): TokenFault | null {
+    const now = this.#now() / 1000;
+    const { leeway } = this.#config;
+    const exp = ownMember(claims, "exp");
+    if (typeof exp !== "number") return new TokenFault("the token has no expiry");
+    if (exp + leeway <= now) return new TokenFault("the token has expired");
+    const nbf = ownMember(claims, "nbf");
+    if (nbf === undefined || (typeof nbf === "number" && nbf - leeway <= now)) return null;
+    return new TokenFault("the token is not valid yet");
+  }
+}
+
+const wrongSignature = new TokenFault("the signature of the token is wrong");
+const noKey = new TokenFault("the provider has no key for the token");
+
+const isSymmetric = ({ header }: JsonWebToken): boolean => String(header.alg).startsWith("HS");
+
+const signerOf = ({ keys }: ProviderState, token: JsonWebToken): VerificationKey | undefined =>
+  keys.candidates(token).find((key) => key.verifier(String(token.header.alg))?.(token) === true);

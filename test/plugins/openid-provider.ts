@@ -1,0 +1,183 @@
+/** A real OpenID provider (oidc-provider) on a free port, and a browser that logs in at it. */
+import { generateKeyPairSync } from "node:crypto";
+import { createServer } from "node:http";
+import type { AddressInfo } from "node:net";
+import type { TestContext } from "node:test";
+import Provider, { type Configuration } from "oidc-provider";
+
+export const client = { id: "gateway", secret: "a secret of the client, long enough for HS256" };
+/** The origin of the application in a browser; the browser sends its requests to the gateway. */
+export const APP = "http://app.test";
+/** Access tokens for this resource are JSON Web Tokens; others are opaque. */
+export const RESOURCE = "https://api.test";
+/** Seconds for which access tokens are valid. */
+export const TOKEN_LIFETIME = 60;
+
+const configuration: Configuration = {
+  clients: [
+    {
+      client_id: client.id,
+      client_secret: client.secret,
+      grant_types: ["authorization_code", "refresh_token", "client_credentials"],
+      redirect_uris: [`${APP}/callback`],
+      post_logout_redirect_uris: [`${APP}/bye`],
+    },
+  ],
+  cookies: { keys: ["a key for the provider's own cookies"] },
+  jwks: { keys: [generateKeyPairSync("rsa", { modulusLength: 2048 }).privateKey.export({ format: "jwk" })] },
+  scopes: ["openid", "offline_access", "read", "write"],
+  claims: { openid: ["sub", "email"] },
+  conformIdTokenClaims: false,
+  ttl: {
+    AccessToken: TOKEN_LIFETIME,
+    ClientCredentials: TOKEN_LIFETIME,
+    IdToken: 86_400,
+    Session: 86_400,
+    Grant: 86_400,
+    Interaction: 600,
+    RefreshToken: 86_400,
+  },
+  features: {
+    clientCredentials: { enabled: true },
+    devInteractions: { enabled: false },
+    introspection: { enabled: true, allowedPolicy: () => true },
+    revocation: { enabled: true, allowedPolicy: () => true },
+    resourceIndicators: {
+      enabled: true,
+      getResourceServerInfo: () => ({
+        scope: "read write",
+        audience: RESOURCE,
+        accessTokenFormat: "jwt",
+        accessTokenTTL: TOKEN_LIFETIME,
+        jwt: { sign: { alg: "RS256" } },
+      }),
+    },
+  },
+  findAccount: (_context, id) => ({
+    accountId: id,
+    claims: () => ({ sub: id, email: `${id}@example.com` }),
+  }),
+  issueRefreshToken: async () => true,
+  interactions: { url: (_context, { uid }) => `/interaction/${uid}` },
+  async loadExistingGrant(context) {
+    const { provider, client: asking, session } = context.oidc;
+    const grant = new provider.Grant({ clientId: asking?.clientId, accountId: session?.accountId });
+    grant.addOIDCScope("openid offline_access read write");
+    await grant.save();
+    return grant;
+  },
+};
+
+export interface OpenidProvider {
+  readonly issuer: string;
+  /** The requests that the provider has received, as method and path. */
+  readonly requests: readonly string[];
+  /** A token of the client itself: a JSON Web Token for a resource, else opaque. */
+  token(form?: Readonly<Record<string, string>>): Promise<string>;
+  revoke(token: string): Promise<void>;
+  /** From now on, requests to the token endpoint are answered with 503. */
+  breakTokenEndpoint(): void;
+}
+
+/** Whoever visits the login page is logged in as alice. */
+export async function startOpenidProvider(test: Pick<TestContext, "after">): Promise<OpenidProvider> {
+  const server = createServer();
+  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+  const issuer = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+  const provider = new Provider(issuer, configuration);
+  const handle = provider.callback();
+  const requests: string[] = [];
+  let isBroken = false;
+  server.on("request", (request, response) => {
+    const [path = ""] = (request.url ?? "").split("?");
+    requests.push(`${request.method} ${path}`);
+    if (path.startsWith("/interaction/")) {
+      void provider.interactionFinished(request, response, { login: { accountId: "alice" } });
+    } else if (isBroken && path === "/token") response.writeHead(503).end();
+    else void handle(request, response);
+  });
+  test.after(() => {
+    server.close();
+    server.closeAllConnections();
+  });
+  const post = (path: string, form: Readonly<Record<string, string>>) =>
+    fetch(issuer + path, {
+      method: "POST",
+      headers: { authorization: `Basic ${btoa(`${client.id}:${encodeURIComponent(client.secret)}`)}` },
+      body: new URLSearchParams(form),
+    });
+  return {
+    issuer,
+    requests,
+    async token(form = {}) {
+      const response = await post("/token", { grant_type: "client_credentials", ...form });
+      const { access_token } = (await response.json()) as { readonly access_token: string };
+      return access_token;
+    },
+    async revoke(token) {
+      await post("/token/revocation", { token });
+    },
+    breakTokenEndpoint() {
+      isBroken = true;
+    },
+  };
+}
+
+/** A browser: it keeps cookies by host, and follows redirects. */
+export class Browser {
+  readonly #gateway: string;
+  readonly #cookies = new Map<string, Map<string, string>>();
+  /** The cookies that the application has set, with their attributes. */
+  readonly setCookies: string[] = [];
+  /** The URLs of the last request and of its redirects. */
+  visited: readonly string[] = [];
+
+  /** @param gateway The URL to which requests to the application are sent */
+  constructor(gateway: string) {
+    this.#gateway = gateway;
+  }
+
+  /** The response after all redirects; `stopAt` ends at the first URL that begins with this text, without a request. */
+  async visit(
+    url: string,
+    { stopAt, ...init }: RequestInit & { readonly stopAt?: string } = {},
+  ): Promise<Response | null> {
+    const visited: string[] = [];
+    this.visited = visited;
+    for (let next = url, options = init; ; options = {}) {
+      visited.push(next);
+      if (stopAt !== undefined && visited.length > 1 && next.startsWith(stopAt)) return null;
+      const response = await this.#request(next, options);
+      const location = response.headers.get("location");
+      if (location === null) return response;
+      await response.body?.cancel();
+      next = new URL(location, next).href;
+      if (visited.length > 12) throw new Error(`too many redirects: ${visited.join(" ")}`);
+    }
+  }
+
+  async #request(url: string, init: RequestInit): Promise<Response> {
+    const { origin } = new URL(url);
+    const cookies = this.#cookies.getOrInsertComputed(origin, () => new Map());
+    const headers = new Headers(init.headers);
+    if (cookies.size > 0) headers.set("cookie", [...cookies].map(([name, value]) => `${name}=${value}`).join("; "));
+    const target = url.startsWith(APP) ? this.#gateway + url.slice(APP.length) : url;
+    const response = await fetch(target, { ...init, headers, redirect: "manual" });
+    for (const cookie of response.headers.getSetCookie()) {
+      if (origin === APP) this.setCookies.push(cookie);
+      const [pair = ""] = cookie.split(";");
+      const [name = "", ...value] = pair.split("=");
+      if (/max-age=0|expires=thu, 01 jan 1970/i.test(cookie)) cookies.delete(name);
+      else cookies.set(name, value.join("="));
+    }
+    return response;
+  }
+
+  cookie(name: string): string | undefined {
+    return this.#cookies.get(APP)?.get(name);
+  }
+
+  setCookie(name: string, value: string): void {
+    this.#cookies.get(APP)?.set(name, value);
+  }
+}

@@ -1,0 +1,25 @@
+/** The real proxy with a plugin that comes with Sluice, in front of an upstream that returns the request as JSON. */
+import type { TestContext } from "node:test";
+import { definePlugin, record } from "@sluice/plugin-sdk";
+import { startTestGateway } from "../../gateway/src/plugin-harness/index.ts";
+import type { TestGateway } from "../../gateway/src/plugin-harness/types.ts";
+
+/** The harness tests a plugin that does not come with Sluice; this one does nothing. */
+const bystander = definePlugin({
+  name: "bystander",
+  version: "0.1.0",
+  priority: 1,
+  protects: false,
+  schema: record({}, { description: "Does nothing." }),
+  phases: () => ({}),
+});
+
+/** There is a consumer alice. */
+export async function startProxyWith(
+  test: Pick<TestContext, "after">,
+  plugin: { readonly name: string; readonly config: object },
+): Promise<TestGateway> {
+  const gateway = await startTestGateway({ plugin: bystander, plugins: [plugin], consumers: [{ username: "alice" }] });
+  test.after(() => gateway.close());
+  return gateway;
+}
