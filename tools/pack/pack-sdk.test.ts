@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { execFile } from "node:child_process";
 import { cpSync, mkdirSync, readdirSync, readFileSync, symlinkSync, writeFileSync } from "node:fs";
-import { join } from "node:path";
+import { dirname, join } from "node:path";
 import { after, before, test } from "node:test";
 import { promisify } from "node:util";
 import { loadPlugins } from "@sluice/model";
@@ -27,9 +27,11 @@ async function install(tarball: string): Promise<void> {
   await run("tar", ["-xzf", tarball, "-C", sdk, "--strip-components=1"]);
   const { dependencies, bundleDependencies } = JSON.parse(readFileSync(join(sdk, "package.json"), "utf8"));
   const installed = Object.keys(dependencies).filter((name) => !bundleDependencies.includes(name));
-  mkdirSync(join(modules, "@types"));
-  for (const name of [...installed, "@types/node", "typescript"])
-    symlinkSync(join(root, "node_modules", name), join(modules, name));
+  for (const name of [...installed, "@types/node", "typescript"]) {
+    const to = join(modules, name);
+    mkdirSync(dirname(to), { recursive: true });
+    symlinkSync(join(root, "node_modules", name), to);
+  }
 }
 
 before(async () => {

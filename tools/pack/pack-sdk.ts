@@ -10,6 +10,7 @@ import { createProgram, ModuleKind, ModuleResolutionKind, ScriptTarget } from "t
 import model from "../../crds/model/package.json" with { type: "json" };
 import gateway from "../../gateway/package.json" with { type: "json" };
 import sdk from "../../gateway/plugin-sdk/package.json" with { type: "json" };
+import plugins from "../../gateway/plugins/package.json" with { type: "json" };
 import { emitAll } from "../build/emit.ts";
 
 const root = resolve(import.meta.dirname, "../..");
@@ -25,6 +26,7 @@ const bundled = [
 /** Third-party packages that the bundled code imports when it runs. */
 const dependencies = {
   ...sdk.dependencies,
+  ...Object.fromEntries(Object.entries(plugins.dependencies).filter(([name]) => !name.startsWith("@sluice/"))),
   ajv: model.dependencies.ajv,
   yaml: model.dependencies.yaml,
   "prom-client": gateway.dependencies["prom-client"],

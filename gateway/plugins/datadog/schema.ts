@@ -75,7 +75,7 @@ const schema = record(
     status_tag: tagName("the status", "status"),
     consumer_tag: tagName("the consumer", "consumer"),
     retry_count: nullable(integer({ description: "Has no effect, as in Kong; see queue.max_retry_time." })),
-    queue: queueSettings,
+    queue: queueSettings(),
     metrics: array(metric, { description: "The metrics.", default: defaults, maxItems: 64 }),
   },
   {

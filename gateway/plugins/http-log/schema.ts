@@ -54,7 +54,7 @@ const schema = record(
         maxProperties: 64,
       }),
     ),
-    queue: queueSettings,
+    queue: queueSettings(),
     custom_fields_by_lua: luaFields,
   },
   {

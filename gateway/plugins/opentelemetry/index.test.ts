@@ -203,7 +203,10 @@ describe("opentelemetry", () => {
   });
 
   it("sends up to 200 spans together by default", () => {
-    assert.equal(filled("opentelemetry", { traces_endpoint: "http://a.test" }).queue.max_batch_size, 200);
+    for (const queue of [undefined, { max_entries: 500 }]) {
+      const config = filled("opentelemetry", { traces_endpoint: "http://a.test", ...(queue && { queue }) });
+      assert.equal(config.queue.max_batch_size, 200);
+    }
   });
 
   for (const [config, expected] of [

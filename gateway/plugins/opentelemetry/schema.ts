@@ -43,7 +43,7 @@ const schema = record(
         maxProperties: 64,
       }),
     ),
-    queue: { ...queueSettings, default: { max_batch_size: 200 } },
+    queue: queueSettings({ maxBatchSize: 200 }),
     connect_timeout: timeout("Milliseconds to connect. A request may take the sum of the three timeouts.", 1000),
     send_timeout: timeout("Milliseconds to send a request.", 5000),
     read_timeout: timeout("Milliseconds until the response.", 5000),

@@ -119,7 +119,7 @@ const schema = record(
           "and statuses are then not sent. Unset: no tags.",
       }),
     ),
-    queue: queueSettings,
+    queue: queueSettings(),
   },
   {
     description:

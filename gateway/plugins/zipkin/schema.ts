@@ -91,7 +91,7 @@ const schema = record(
       description: "Whether spans have the durations of phases as annotations or as tags.",
       default: "annotations",
     }),
-    queue: queueSettings,
+    queue: queueSettings(),
     propagation: propagationSettings("b3"),
   },
   {

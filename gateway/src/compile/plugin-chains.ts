@@ -157,7 +157,9 @@ export class RoutePlugins implements Readonly<Record<Scheme, RouteChains>> {
         const chosen = selectChain(byPrecedence(own, found), protocol);
         const chain = chainOf([
           ...base.steps.filter((step) => step.priority >= after),
-          ...chosen.steps.filter((step) => step.priority < after),
+          ...chosen.steps.filter(
+            (step) => step.priority < after || (!base.steps.includes(step) && step.priority === UNKNOWN_PRIORITY),
+          ),
         ]);
         if (identified.size >= MAX_CHAINS) identified.clear();
         identified.set(consumer.id, { after, chain });
@@ -232,21 +234,10 @@ function loadPlugin(plugin: SnapshotPlugin, tools: PluginTools): LoadedPlugin {
 }
 
 /**
- * Whether the plugin may identify the consumer: such plugins protect, and cannot be attached to a consumer. A few others,
- * such as acl, also count.
- */
-const isIdentifying = ({ protects, refuses = [] }: PluginDefinition): boolean =>
-  protects && refuses.includes("consumer");
-
-/**
  * The stand-in for an unknown plugin runs before all others, so that none of them counts or answers a refused request. If
- * it is attached to a consumer, it runs after all plugins that may identify the consumer.
+ * it is attached to a consumer, it runs as soon as the consumer is known.
  */
-function priorityOfUnknown({ consumer }: SnapshotPlugin, known: PluginTools["plugins"]): number {
-  if (consumer === null) return Number.POSITIVE_INFINITY;
-  const identifying = [...known.values()].filter(isIdentifying);
-  return Math.min(...identifying.map(({ priority }) => priority)) - 0.5;
-}
+const UNKNOWN_PRIORITY = Number.POSITIVE_INFINITY;
 
 /** Snapshots are validated: an unknown name that is not marked unavailable is a bug. */
 function stepOf(plugin: SnapshotPlugin, { plugins, services }: PluginTools): Pick<LoadedPlugin, "step" | "instance"> {
@@ -254,7 +245,7 @@ function stepOf(plugin: SnapshotPlugin, { plugins, services }: PluginTools): Pic
   const code = plugins.get(plugin.name);
   // The plugin may protect its scope but cannot run, so requests in that scope are refused.
   if (unavailable !== undefined) {
-    const priority = code?.priority ?? priorityOfUnknown(plugin, plugins);
+    const priority = code?.priority ?? UNKNOWN_PRIORITY;
     const answer = errorAnswer("closed", unavailable);
     return { step: { priority, phases: { access: () => answer } }, instance: null };
   }

@@ -123,8 +123,8 @@ test("a plugin that the operator does not have causes a warning, and other error
       {
         allowed: true,
         warnings: [
-          "spec.plugin: plugin 'oauth2' not enabled: let an authorization server issue JWTs, and verify them with the " +
-            `plugin jwt. ${consequence}`,
+          "spec.plugin: plugin 'oauth2' not enabled: let an authorization server issue tokens, and verify them with the " +
+            `plugin openid-connect. ${consequence}`,
         ],
       },
     ],

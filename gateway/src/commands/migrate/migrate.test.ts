@@ -102,7 +102,7 @@ test("migrate exits with 3 and says what is absent, what to do instead, and what
   const [, absent] = output.split("\nabsent\n");
   assert.equal(
     absent,
-    `  kong.yml:12:5: plugins[2].name: plugin 'oauth2' not enabled: let an authorization server issue JWTs, and verify them with the plugin jwt
+    `  kong.yml:12:5: plugins[2].name: plugin 'oauth2' not enabled: let an authorization server issue tokens, and verify them with the plugin openid-connect
     -> requests in its scope are answered 503
   kong.yml:16:14: plugins[3].config.nope: unknown field
     -> requests in its scope are answered 503
