@@ -19,6 +19,9 @@ const notCached: DirectResponse = { status: 504 };
 
 const noDirectives: Directives = new Map();
 
+/** Milliseconds. */
+const LOG_INTERVAL = 10_000;
+
 /** A request whose response is not in the cache and may be stored. */
 interface Pending {
   /** The key without the headers that Vary of the response names. */
@@ -43,6 +46,7 @@ export const proxyCache = definePlugin({
     const methods: ReadonlySet<string> = new Set(config.request_method);
     const shows = config.response_headers;
     const pending = new WeakMap<Exchange, Pending>();
+    let silentUntil = 0;
 
     function showStatus(exchange: Exchange, status: "Hit" | "Miss" | "Refresh" | "Bypass"): void {
       if (shows["X-Cache-Status"]) exchange.responseHeaders.set(CACHE_STATUS, status);
@@ -56,11 +60,20 @@ export const proxyCache = definePlugin({
       showStatus(exchange, "Bypass");
     }
 
-    /** Not cached requests are forwarded when the cache cannot be reached. The node logs that Redis is lost. */
+    /** Logs an error of the cache, at most once in LOG_INTERVAL: it may affect every request. */
+    function report(message: string, error: unknown, exchange: Exchange): void {
+      const at = now();
+      if (at < silentUntil) return;
+      silentUntil = at + LOG_INTERVAL;
+      log.warn(message, { reason: (error as Error).message }, exchange);
+    }
+
+    /** When the cache cannot be read, the request is forwarded. */
     async function laterOf(exchange: Exchange, found: Promise<DirectResponse | undefined>) {
       try {
         return await found;
-      } catch {
+      } catch (error) {
+        report("the cache cannot be read, so requests are forwarded", error, exchange);
         return bypass(exchange);
       }
     }
@@ -137,9 +150,7 @@ export const proxyCache = definePlugin({
         vary.length === 0
           ? [cache.set(key, entry, lifetime)]
           : [cache.set(key, { vary }, lifetime), cache.set(variantKey(key, vary, exchange), entry, lifetime)];
-      Promise.all(stored).catch((error: Error) =>
-        log.warn("a response could not be stored", { reason: error.message }, exchange),
-      );
+      Promise.all(stored).catch((error: unknown) => report("responses cannot be stored", error, exchange));
     }
 
     /** Collects the body, and stores the response when the body is complete. */
