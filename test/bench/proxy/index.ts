@@ -1,6 +1,7 @@
 /** Runs the cases of `npm run bench -- proxy [case ...]`. */
 import type { BenchReport } from "../report.ts";
 import { bodies } from "./bodies.ts";
+import { cache } from "./cache.ts";
 import { changes } from "./changes.ts";
 import { type Effort, Field } from "./field.ts";
 import { h2 } from "./h2.ts";
@@ -30,6 +31,7 @@ const cases = {
   bodies: { run: bodies, rounds: 3, seconds: 2 },
   websocket: { run: websocket, rounds: 5, seconds: 3 },
   redis: { run: redis, rounds: 5, seconds: 2 },
+  cache: { run: cache, rounds: 7, seconds: 2 },
   changes: { run: changes, rounds: 5, seconds: 3 },
   scrape: { run: scraped, rounds: 5, seconds: 3 },
   memory: { run: memory, rounds: 1, seconds: 3 },

@@ -33,8 +33,11 @@ async function start(
 /** Streams bodies like Sluice; nginx would otherwise buffer request bodies, possibly on disk. */
 const streaming = "proxy_request_buffering off; proxy_max_temp_file_size 0;";
 
+/** Keeps responses with status 200 for an hour; `$upstream_cache_status` is that of the cache. */
+const cache = "proxy_cache kept; proxy_cache_valid 200 1h; add_header X-Cache-Status $upstream_cache_status;";
+
 const nginxBehind =
-  (listen: (stage: Stage, port: number) => readonly string[]): StartPeer =>
+  (listen: (stage: Stage, port: number) => readonly string[], { caches = false } = {}): StartPeer =>
   async (stage) => {
     const path = await tool("nginx");
     const port = await freePort();
@@ -43,8 +46,11 @@ const nginxBehind =
     const pool = (name: string, to: number) =>
       `upstream ${name} { server 127.0.0.1:${to}; keepalive 256; keepalive_requests 1000000000; keepalive_timeout 1h; }`;
     const pass = (from: string, to: string) =>
-      `location ${from} { proxy_pass http://${to}/; proxy_http_version 1.1; proxy_set_header Connection ""; ${streaming} }`;
+      `location ${from} { proxy_pass http://${to}/; proxy_http_version 1.1; proxy_set_header Connection ""; ${streaming} ${caches ? cache : ""} }`;
     const http = [
+      ...(caches
+        ? [`proxy_cache_path ${join(folder, "cache")} keys_zone=kept:10m max_size=64m use_temp_path=off;`]
+        : []),
       pool("up", stage.upstream),
       pool("reader", stage.reader),
       "server {",
@@ -58,6 +64,8 @@ const nginxBehind =
   };
 
 export const nginx = nginxBehind((_, port) => [`listen 127.0.0.1:${port};`]);
+
+export const nginxCache = nginxBehind((_, port) => [`listen 127.0.0.1:${port};`], { caches: true });
 
 const overTls = (stage: Stage, listen: string): readonly string[] => [
   listen,
