@@ -56,9 +56,10 @@ class PhaseMeter {
       responseHeaders: this.#phase(phases, "responseHeaders"),
       responseBody: phases.responseBody?.bind(phases),
       log: this.#phase(phases, "log"),
+      endpoint: phases.endpoint?.bind(phases),
       start: phases.start?.bind(phases),
       stop: phases.stop?.bind(phases),
-    } as PluginPhases;
+    } satisfies Record<keyof PluginPhases, unknown> as PluginPhases;
   }
 
   /** A promise that the phase returns is not awaited: only the call itself occupies the event loop. */
