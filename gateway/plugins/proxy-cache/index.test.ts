@@ -338,6 +338,19 @@ describe("an entry in Redis", () => {
       assert.deepEqual(entryCodec.decode(entryCodec.encode(entry)), entry);
   });
 
+  for (const [what, members] of [
+    ["a line end in a value", { headers: ["A", "1\r\nB: 2"] }],
+    ["a line end in a name", { headers: ["A: 1\r\nB", "2"] }],
+    ["a name without a value", { headers: ["A"] }],
+    ["an interim status", { status: 100 }],
+    ["a status that cannot be sent", { status: 600 }],
+  ] as const) {
+    it(`is not found if it has ${what}`, () => {
+      const entry = { status: 200, headers: [], body: Buffer.from("b"), timestamp: 1, ttl: 2, mustRevalidate: true };
+      assert.equal(entryCodec.decode(entryCodec.encode({ ...entry, ...members })), undefined);
+    });
+  }
+
   for (const bytes of ["", "ab", "\xff\xff\xff\xff", "\0\0\0\x02[]", "\0\0\0\x02{}", "\0\0\0\x03{x}"]) {
     it(`is not found if it is ${JSON.stringify(bytes)}`, () => {
       assert.equal(entryCodec.decode(Buffer.from(bytes, "latin1")), undefined);

@@ -58,10 +58,20 @@ function entryOf(value: unknown, body: Buffer): CacheEntry | undefined {
   if (!isRecord(value) || value.version !== VERSION) return undefined;
   const { vary, status, headers, timestamp, ttl, mustRevalidate } = value;
   if (isTexts(vary)) return { vary: vary as Variants["vary"] };
-  if (!isTexts(headers) || headers.length % 2 !== 0 || typeof status !== "number") return undefined;
+  if (!isHeaders(headers) || !isStatus(status)) return undefined;
   if (typeof timestamp !== "number" || typeof ttl !== "number" || typeof mustRevalidate !== "boolean") return undefined;
   return { status, headers, body, timestamp, ttl, mustRevalidate };
 }
+
+/** The statuses of complete responses that every version of HTTP can send. */
+const isStatus = (value: unknown): value is number =>
+  typeof value === "number" && Number.isInteger(value) && value >= 200 && value <= 599;
+
+/** A token, and a value without line ends (RFC 9110 section 5): Redis must not be able to split a response. */
+const isHeaders = (value: unknown): value is readonly string[] =>
+  isTexts(value) &&
+  value.length % 2 === 0 &&
+  value.every((text, at) => (at % 2 === 0 ? /^[!#$%&'*+.^_`|~\w-]+$/ : /^[\t\x20-\x7e\x80-\xff]*$/).test(text));
 
 const isTexts = (value: unknown): value is readonly string[] =>
   Array.isArray(value) && value.every((item) => typeof item === "string");

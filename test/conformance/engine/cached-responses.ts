@@ -106,6 +106,16 @@ export function cachedResponseSuite(engine: Engine): void {
       }
     });
 
+    it("are framed by their bodies, whatever the kept headers say", async (test) => {
+      const kept = ["Content-Length", "2", "content-length", "50", "Transfer-Encoding", "chunked", "X-A", "1"];
+      const restoring: PluginPhases = { access: () => ({ status: 200, keptHeaders: kept, body: "hello" }) };
+      const { port } = await startRig(test, engine, { plugins: { "proxy-cache": restoring } });
+      const { rawHeaders, headers, body } = await send(port);
+      assert.equal(rawHeaders.filter((name) => name.toLowerCase() === "content-length").length, 1);
+      assert.deepEqual([headers["content-length"], headers["transfer-encoding"]], ["5", undefined]);
+      assert.deepEqual([headers["x-a"], body], ["1", "hello"]);
+    });
+
     it("are sent completely if they are large", async (test) => {
       const large = Buffer.alloc(1_048_576, "0123456789");
       const { port } = await startCache(test, engine, {

@@ -106,8 +106,8 @@ export interface DirectResponse {
   readonly body?: string | Buffer;
   /**
    * Headers of an upstream's response that a plugin has kept, as a flat list: name, value, name, value. They are sent
-   * like those of a response that has just arrived. To be used with `body` and without `headers`. Content-Length is
-   * added if the list lacks it.
+   * like those of a response that has just arrived. To be used with `body` and without `headers`. Content-Length
+   * is that of the body; in the response to HEAD it is that of the list, if any.
    */
   readonly keptHeaders?: readonly string[];
   /** Sent as JSON. gRPC clients get it as the message of the status. */

@@ -5,6 +5,7 @@ import type { IncomingRequest } from "../exchange/request.ts";
 import { formatMilliseconds } from "../headers/client-headers.ts";
 import type { HeaderStyle } from "../headers/header-names.ts";
 
+const LENGTH = "content-length";
 const NO_CONTENT = 204;
 const NOT_MODIFIED = 304;
 
@@ -64,10 +65,14 @@ function keptResponse(
   request: IncomingRequest | null,
 ): GatewayResponse {
   if (status === NO_CONTENT || status === NOT_MODIFIED) return { status, headers: kept, body: "", isKept: true };
-  // In a response to HEAD, the length would not be that of the body.
-  const hasLength =
-    request?.method === "HEAD" || kept.some((name, at) => at % 2 === 0 && name.toLowerCase() === "content-length");
-  const headers = hasLength ? kept : [...kept, "Content-Length", String(Buffer.byteLength(body))];
+  // In a response to HEAD, the length is not that of this body.
+  if (request?.method === "HEAD") return { status, headers: kept, body: "", isKept: true };
+  const headers: string[] = [];
+  for (let at = 0; at < kept.length; at += 2) {
+    const name = kept[at] ?? "";
+    if (name.length !== LENGTH.length || name.toLowerCase() !== LENGTH) headers.push(name, kept[at + 1] ?? "");
+  }
+  headers.push("Content-Length", String(Buffer.byteLength(body)));
   return { status, headers, body, isKept: true };
 }
 
