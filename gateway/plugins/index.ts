@@ -23,6 +23,7 @@ import { requestSizeLimiting } from "./request-size-limiting/index.ts";
 import { requestTermination } from "./request-termination/index.ts";
 import { requestTransformer } from "./request-transformer/index.ts";
 import { requestValidator } from "./request-validator/index.ts";
+import { responseRatelimiting } from "./response-ratelimiting/index.ts";
 import { responseTransformer } from "./response-transformer/index.ts";
 import { standardWebhooks } from "./standard-webhooks/index.ts";
 import { statsd } from "./statsd/index.ts";
@@ -55,6 +56,7 @@ export const builtInPlugins: readonly PluginDefinition[] = [
   requestTermination,
   requestTransformer,
   requestValidator,
+  responseRatelimiting,
   responseTransformer,
   standardWebhooks,
   statsd,

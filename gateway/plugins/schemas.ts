@@ -23,6 +23,7 @@ import { requestSizeLimitingFacts } from "./request-size-limiting/schema.ts";
 import { requestTerminationFacts } from "./request-termination/schema.ts";
 import { requestTransformerFacts } from "./request-transformer/schema.ts";
 import { requestValidatorFacts } from "./request-validator/schema.ts";
+import { responseRatelimitingFacts } from "./response-ratelimiting/schema.ts";
 import { responseTransformerFacts } from "./response-transformer/schema.ts";
 import { standardWebhooksFacts } from "./standard-webhooks/schema.ts";
 import { statsdFacts } from "./statsd/schema.ts";
@@ -55,6 +56,7 @@ export const builtInFacts = [
   requestTerminationFacts,
   requestTransformerFacts,
   requestValidatorFacts,
+  responseRatelimitingFacts,
   responseTransformerFacts,
   standardWebhooksFacts,
   statsdFacts,

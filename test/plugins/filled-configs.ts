@@ -36,6 +36,7 @@ export const neededConfigs: Readonly<Record<string, object>> = {
   "rate-limiting": { minute: 5 },
   redirect: { location: "https://example.com" },
   "request-validator": { version: "draft4", body_schema: "{}" },
+  "response-ratelimiting": { limits: { video: { minute: 5 } } },
   "standard-webhooks": { secret_v1: "secret" },
   syslog: { host: "logs.test" },
   "tcp-log": { host: "logs.test", port: 514 },

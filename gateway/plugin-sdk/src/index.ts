@@ -31,6 +31,7 @@ export type * from "./services/endpoint.ts";
 export type * from "./services/instance.ts";
 export type * from "./services/network.ts";
 export * from "./services/services.ts";
+export * from "./services/windows.ts";
 export {
   MAX_RENDERED,
   TemplateError,

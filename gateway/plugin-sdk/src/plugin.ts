@@ -5,7 +5,7 @@ import type { RecordSchema, Static } from "./schema/member.ts";
 import type { RecordMembers } from "./schema/rules.ts";
 import type { CacheOptions, PluginCache } from "./services/cache.ts";
 import type { EndpointRequest, EndpointResponse } from "./services/endpoint.ts";
-import type { CounterMetric, CounterMetricOptions, PluginLog, PluginTimers } from "./services/instance.ts";
+import type { CounterMetric, CounterMetricOptions, PluginLog, PluginScope, PluginTimers } from "./services/instance.ts";
 import type { PluginNetwork } from "./services/network.ts";
 import type { PluginServices } from "./services/services.ts";
 import type { Violation } from "./violation.ts";
@@ -46,14 +46,6 @@ export type KongCheck = Readonly<Record<string, unknown>>;
 /** The kinds of entities that a plugin can be attached to. */
 export type PluginTarget = "service" | "route" | "consumer";
 
-/** An instance's id, and the ids of the entities to which it is attached. */
-export interface PluginScope {
-  readonly id: string;
-  readonly serviceId: string | null;
-  readonly routeId: string | null;
-  readonly consumerId: string | null;
-}
-
 /** The scope of an instance, and the services that it may use. */
 export interface PluginContext extends PluginServices {
   readonly scope: PluginScope;
@@ -77,13 +69,14 @@ export interface PluginPhases {
   responseHeaders?(exchange: Exchange): void;
   /**
    * Runs after `responseHeaders` of all plugins, also for the gateway's own responses. Returns a filter for the body of
-   * this response; null: the body stays as it is. The filters of several plugins run in order of priority.
+   * this response; null: the body stays as it is. The filters of several plugins run in order of priority. Or returns a
+   * response that replaces this one: `responseHeaders` of all plugins runs again for it, this method does not.
    *
    * Does not run for a response that cannot have a body (204, 304), for gRPC or for an upgraded connection. The filter
    * of an upstream's response to HEAD is not called; Content-Length is removed. If this method or the filter throws,
    * the response is replaced by one with status 500, or aborted if its head has been sent.
    */
-  responseBody?(exchange: Exchange): BodyFilter | null;
+  responseBody?(exchange: Exchange): BodyFilter | DirectResponse | null;
   /** Runs at the end of every exchange, also if the gateway itself created the response. */
   log?(exchange: Exchange): void;
   /**

@@ -1,7 +1,6 @@
 /** Rate-limit headers to the client. RateLimit-*: draft-ietf-httpapi-ratelimit-headers-07. */
-import { type HeaderEdits, HeaderName } from "@sluice/plugin-sdk";
+import { type HeaderEdits, HeaderName, nominalLength, secondsUntilReset } from "@sluice/plugin-sdk";
 import type { Limit } from "./limits.ts";
-import { nominalLength, secondsUntilReset } from "./windows.ts";
 
 const REMAINING = new HeaderName("RateLimit-Remaining");
 const RESET = new HeaderName("RateLimit-Reset");

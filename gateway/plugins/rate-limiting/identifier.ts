@@ -1,6 +1,6 @@
 /** The identifier by which requests are counted (`limit_by`). */
 import { hash } from "node:crypto";
-import { type Exchange, lowerCase, type PluginScope, StringCache } from "@sluice/plugin-sdk";
+import { counterScope, type Exchange, lowerCase, type PluginScope, StringCache } from "@sluice/plugin-sdk";
 import type { RateLimitingConfig } from "./schema.ts";
 
 /**
@@ -53,11 +53,3 @@ export function counterNames(config: RateLimitingConfig, scope: PluginScope): (e
 
 const bounded = (identifier: string): string =>
   identifier.length > MAX_IDENTIFIER ? `sha256:${hash("sha256", identifier)}` : identifier;
-
-/**
- * The part of a counter's name that derives from the plugin's scope. The plugin's id is not used, so that a plugin that
- * is deleted and created again continues its counts.
- */
-export function counterScope({ routeId, serviceId, consumerId }: PluginScope): string {
-  return `${routeId ?? "-"}:${serviceId ?? "-"}:${consumerId ?? "-"}`;
-}

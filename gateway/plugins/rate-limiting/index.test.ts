@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import { type Counters, periods } from "@sluice/plugin-sdk";
+import { type Counters, periods, windowOf } from "@sluice/plugin-sdk";
 import fc from "fast-check";
 import {
   type FakeExchange,
@@ -12,7 +12,6 @@ import {
 import { filledRateLimiting } from "../../../test/plugins/filled-configs.ts";
 import { rateLimiting } from "./index.ts";
 import type { RateLimitingConfig } from "./schema.ts";
-import { windowOf } from "./windows.ts";
 
 const start = Date.parse("2024-02-29T13:45:50.000Z");
 
@@ -131,7 +130,11 @@ describe("rate-limiting", () => {
     assert.deepEqual([answer?.status, answer?.message], [503, "Later"]);
   });
 
-  const away: Counters = { take: () => Promise.reject(new Error("gone")), close: async () => undefined };
+  const away: Counters = {
+    take: () => Promise.reject(new Error("gone")),
+    add: () => Promise.reject(new Error("gone")),
+    close: async () => undefined,
+  };
   for (const [fault_tolerant, status] of [
     [true, undefined],
     [false, 500],

@@ -2,6 +2,7 @@
 
 import {
   type Counter,
+  counterScope,
   type DirectResponse,
   definePlugin,
   type Exchange,
@@ -9,7 +10,7 @@ import {
   unexpectedError,
 } from "@sluice/plugin-sdk";
 import { setRateLimitHeaders } from "./headers.ts";
-import { counterNames, counterScope } from "./identifier.ts";
+import { counterNames } from "./identifier.ts";
 import { limitsOf } from "./limits.ts";
 import { rateLimitingFacts } from "./schema.ts";
 

@@ -1,8 +1,15 @@
 /** The limits of a config, with everything precomputed that is the same for each request. */
 
-import { type HeaderEdit, HeaderName, type Period, periods, setHeaderEdit } from "@sluice/plugin-sdk";
+import {
+  type HeaderEdit,
+  HeaderName,
+  type Period,
+  periods,
+  setHeaderEdit,
+  type Window,
+  windowOf,
+} from "@sluice/plugin-sdk";
 import type { RateLimitingConfig } from "./schema.ts";
-import { type Window, windowOf } from "./windows.ts";
 
 export class Limit {
   readonly period: Period;

@@ -5,6 +5,7 @@ import {
   choice,
   decimal,
   definePluginFacts,
+  deprecatedRedisMembers,
   integer,
   nullable,
   type Period,
@@ -17,21 +18,6 @@ import { checkRateLimiting, kongChecks } from "./checks.ts";
 
 const limit = (period: Period) =>
   nullable(decimal({ description: `Number of requests allowed in one ${period}.`, exclusiveMinimum: 0 }));
-
-const redis = redisServer("The Redis server for policy redis.");
-
-/** Members of `redis` that were members of the config itself before Kong 3.8. Files dumped from Kong 3.9 have both. */
-const formerRedis = [
-  "host",
-  "port",
-  "password",
-  "username",
-  "ssl",
-  "ssl_verify",
-  "server_name",
-  "timeout",
-  "database",
-] as const satisfies readonly (keyof Static<typeof redis>)[];
 
 const schema = record(
   {
@@ -68,7 +54,7 @@ const schema = record(
         "Whether requests pass without a limit while the counters are unreachable. If false, they are answered 500.",
       default: true,
     }),
-    redis,
+    redis: redisServer("The Redis server for policy redis."),
     hide_client_headers: boolean({ description: "Omit the rate-limit headers from responses.", default: false }),
     error_code: integer({
       description: "Status of the response to a request over the limit.",
@@ -93,7 +79,7 @@ const schema = record(
       "and `RateLimit-*` headers report the period with the fewest requests left. In the response to a refused " +
       "request, `Retry-After` is the number of seconds until the window of that period ends. Local counters survive " +
       "a change of the configuration, but not a restart of the node.",
-    deprecatedMembers: formerRedis.map((name) => ({ name: `redis_${name}`, replacedBy: ["redis", name] })),
+    deprecatedMembers: deprecatedRedisMembers,
   },
 );
 

@@ -19,6 +19,7 @@ export interface CountersOptions {
 
 const noCluster: Counters = {
   take: () => Promise.reject(new Error("policy cluster needs the database mode")),
+  add: () => Promise.reject(new Error("policy cluster needs the database mode")),
   close: async () => undefined,
 };
 
@@ -36,6 +37,7 @@ export function createCounters({
   };
   const counters: Counters = {
     take: (wanted, config) => byPolicy[config.policy].take(wanted, config),
+    add: (wanted, amount, config) => byPolicy[config.policy].add(wanted, amount, config),
     async close() {
       await Promise.all(Object.values(byPolicy).map((each) => each.close()));
     },

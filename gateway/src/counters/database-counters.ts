@@ -26,6 +26,14 @@ export interface DatabaseCountersOptions {
 const SKEW = 1000;
 
 const TAKE = "select admitted, counts::float8[] as counts from take_counters($1::uuid[], $2::float8[], $3::bigint[])";
+// Rows are written in the order of their keys, so that no two statements wait for each other.
+const ADD =
+  "insert into counters (key, count, expires) " +
+  "select key, $2::bigint, ends from unnest($1::uuid[], $3::bigint[]) as added (key, ends) order by key " +
+  "on conflict (key) do update set count = counters.count + excluded.count " +
+  "returning replace(key::text, '-', '') as key, count::float8 as count";
+const READ =
+  "select replace(key::text, '-', '') as key, count::float8 as count from counters where key = any ($1::uuid[])";
 const TIDY = "delete from counters where expires < extract(epoch from clock_timestamp()) * 1000 - $1::int";
 
 export class DatabaseCounters implements Counters {
@@ -47,22 +55,41 @@ export class DatabaseCounters implements Counters {
   }
 
   async take(counters: readonly Counter[]): Promise<Taken> {
+    const [row] = await this.#ask(TAKE, [
+      counters.map(keyOf),
+      counters.map(({ limit }) => limit),
+      counters.map(({ expires }) => expires),
+    ]);
+    return { admitted: row?.admitted === true, counts: row?.counts as readonly number[] };
+  }
+
+  async add(counters: readonly Counter[], amount: number): Promise<readonly number[]> {
+    const keys = counters.map(keyOf);
+    const rows =
+      amount === 0
+        ? await this.#ask(READ, [keys])
+        : await this.#ask(ADD, [keys, amount, counters.map(({ expires }) => expires)]);
+    const counts = new Map(rows.map(({ key, count }) => [key, Number(count)]));
+    return keys.map((key) => counts.get(key) ?? 0);
+  }
+
+  async close(): Promise<void> {
+    this.#closed = true;
+    clearInterval(this.#timer);
+  }
+
+  /** Runs a statement, unless the database is lost and has been tried within the patience. */
+  async #ask(...[text, values]: Parameters<DatabaseQuery>): ReturnType<DatabaseQuery> {
     if (this.#lost && performance.now() < this.#triedAgain) throw new Error("the database cannot be reached");
-    // Only one take at a time checks whether the database is back.
+    // Only one statement at a time checks whether the database is back.
     this.#triedAgain = performance.now() + this.#patience;
     // A node that counts also removes expired counters.
     if (!this.#closed) this.#timer ??= setInterval(() => this.#tidy(), this.#tidying).unref();
     try {
-      const [row] = await this.#soon(
-        this.#query(TAKE, [
-          counters.map(keyOf),
-          counters.map(({ limit }) => limit),
-          counters.map(({ expires }) => expires),
-        ]),
-      );
+      const rows = await this.#soon(this.#query(text, values));
       if (this.#lost) this.#warn("requests are counted for rate limits again: the database is back", {});
       this.#lost = false;
-      return { admitted: row?.admitted === true, counts: row?.counts as readonly number[] };
+      return rows;
     } catch (error) {
       const { message: reason } = error as Error;
       if (!this.#lost)
@@ -70,11 +97,6 @@ export class DatabaseCounters implements Counters {
       this.#lost = true;
       throw error;
     }
-  }
-
-  async close(): Promise<void> {
-    this.#closed = true;
-    clearInterval(this.#timer);
   }
 
   #soon<Value>(asked: Promise<Value>): Promise<Value> {

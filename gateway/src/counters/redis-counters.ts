@@ -6,6 +6,7 @@
 import type { Counter, CounterOptions, Counters, Taken, Warn } from "@sluice/plugin-sdk";
 import type { Connect } from "../outbound/connect.ts";
 import { RedisConnections } from "./redis-connections.ts";
+import { addScript, counterKey, lifetime, runScript } from "./redis-scripts.ts";
 import { SyncedCounters } from "./redis-synced-counters.ts";
 
 export interface RedisCountersOptions {
@@ -37,6 +38,15 @@ export class RedisCounters implements Counters {
   async take(counters: readonly Counter[], config: CounterOptions): Promise<Taken> {
     if (config.sync_rate !== EVERY_REQUEST) return this.#syncedFor(config).take(counters);
     return (await this.#connections.batch(config.redis)).take(counters);
+  }
+
+  async add(counters: readonly Counter[], amount: number, { redis }: CounterOptions): Promise<readonly number[]> {
+    const client = await this.#connections.client(redis);
+    const keys = counters.map(counterKey);
+    if (amount === 0) return (await client.mget(keys)).map(Number);
+    const now = this.#now();
+    const values = counters.flatMap((counter) => [amount, lifetime(counter, now)]);
+    return (await runScript(client, addScript, { keys, values })) as readonly number[];
   }
 
   async close(): Promise<void> {

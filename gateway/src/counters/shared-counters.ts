@@ -75,6 +75,10 @@ export class SharedCounters implements Counters {
     return { admitted: true, counts };
   }
 
+  add(counters: readonly Counter[], amount: number): readonly number[] {
+    return counters.map((counter) => this.#slots.addAmount(this.#find(counter), amount));
+  }
+
   /** Does nothing: the memory belongs to the node. */
   async close(): Promise<void> {}
 

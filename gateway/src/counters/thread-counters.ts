@@ -42,7 +42,14 @@ export class ThreadCounters implements Counters {
       groups.push(group);
       before.push(count);
     }
-    return { admitted, counts: admitted ? counters.map((counter, at) => this.#add(counter, groups[at])) : before };
+    return { admitted, counts: admitted ? counters.map((counter, at) => this.#add(counter, groups[at], 1)) : before };
+  }
+
+  add(counters: readonly Counter[], amount: number): readonly number[] {
+    return counters.map((counter) => {
+      const group = this.#group(counter);
+      return amount === 0 ? (group.get(counter.name) ?? 0) : this.#add(counter, group, amount);
+    });
   }
 
   async close(): Promise<void> {
@@ -78,14 +85,14 @@ export class ThreadCounters implements Counters {
     }
   }
 
-  #add(counter: Counter, group: Group | undefined): number {
+  #add(counter: Counter, group: Group | undefined, amount: number): number {
     // Another counter of the same take may have replaced this one.
     const before = group?.get(counter.name);
     if (group === undefined || before === undefined) {
-      this.#all.add(this.#group(counter), counter.name, 1);
-      return 1;
+      this.#all.add(this.#group(counter), counter.name, amount);
+      return amount;
     }
-    group.set(counter.name, before + 1);
-    return before + 1;
+    group.set(counter.name, before + amount);
+    return before + amount;
   }
 }

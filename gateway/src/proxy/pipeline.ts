@@ -23,7 +23,7 @@ import type { RawHeaders, ResponseHead } from "./headers/raw-headers.ts";
 import { upstreamHeaders } from "./headers/upstream-headers.ts";
 import { LogLimiter } from "./observability/log-limiter.ts";
 import type { RequestObserver } from "./observability/observer.ts";
-import { BodyTooLongError, filteredBody } from "./response/body-filters.ts";
+import { BodyTooLongError, filteredBody, ReplacedResponseError } from "./response/body-filters.ts";
 import { createGatewayResponse, type GatewayResponse } from "./response/gateway-response.ts";
 
 /** A request that matched no route does not become an exchange: plugins do not see it. */
@@ -138,9 +138,10 @@ export class Pipeline {
     this.#respond(exchange, head);
   }
 
-  /** Returns the response that replaces one whose body filter failed. The filters do not run for it. */
+  /** Returns the response that replaces one whose body filter failed, or that of a plugin. The filters do not run for it. */
   filterFailed(exchange: LiveExchange, error: unknown): DirectResponse | GatewayErrorName {
     exchange.chain = { ...exchange.chain, bodySteps: null };
+    if (error instanceof ReplacedResponseError) return error.response;
     if (error instanceof BodyTooLongError) return errorAnswer("badUpstream", error.message);
     this.#logFailure(exchange, error);
     return "unexpected";

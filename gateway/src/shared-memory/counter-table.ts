@@ -129,6 +129,18 @@ export class CounterTable {
     }
   }
 
+  /** Adds an amount without a limit, and returns the count, which is at most 4,294,967,295. */
+  addAmount(slot: number, amount: number): number {
+    const words = this.#words;
+    const at = slot + COUNT;
+    for (let seen = Atomics.load(words, at); ; ) {
+      const count = Math.min(MOST, (seen >>> 0) + amount);
+      const now = Atomics.compareExchange(words, at, seen, count | 0);
+      if (now === seen) return count;
+      seen = now;
+    }
+  }
+
   /** Undoes an `add`. */
   remove(slot: number): void {
     const words = this.#words;

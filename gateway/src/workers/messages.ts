@@ -55,4 +55,5 @@ export type ControlFunctions = {
   readonly reportHealth: (news: HealthUpdate) => void;
   /** Counters of `policy: cluster`: only the control thread has the database. */
   readonly take: (...given: Parameters<Counters["take"]>) => Taken | Promise<Taken>;
+  readonly add: (...given: Parameters<Counters["add"]>) => ReturnType<Counters["add"]>;
 };

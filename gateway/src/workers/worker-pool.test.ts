@@ -206,6 +206,7 @@ test("with policy cluster every worker uses the counters of the control thread, 
         asked.push(...counters);
         return { admitted: asked.length <= 5, counts: counters.map(() => asked.length) };
       },
+      add: async () => [],
       close: async () => undefined,
     },
   });

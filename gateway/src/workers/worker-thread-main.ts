@@ -37,7 +37,11 @@ const counters = createCounters({
   ...redis,
   local: new SharedCounters({ memory: start.memory, owner: start.number }),
   ...(start.hasClusterCounters && {
-    cluster: { take: (...given) => control.call("take", ...given), close: async () => undefined },
+    cluster: {
+      take: (...given) => control.call("take", ...given),
+      add: (...given) => control.call("add", ...given),
+      close: async () => undefined,
+    },
   }),
 });
 let snapshot = adoptChange(emptySnapshot, start.document.change, start.document.hash);

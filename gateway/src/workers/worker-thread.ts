@@ -68,6 +68,10 @@ export class WorkerThread {
         if (clusterCounters === undefined) throw new Error("policy cluster needs the database mode");
         return clusterCounters.take(...given);
       },
+      add(...given) {
+        if (clusterCounters === undefined) throw new Error("policy cluster needs the database mode");
+        return clusterCounters.add(...given);
+      },
     };
     this.#calls.listen(functions);
     this.started = this.#calls.call("started");

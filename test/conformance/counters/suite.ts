@@ -107,6 +107,22 @@ export function countersSuite(name: string, open: () => Promise<CountersUnderTes
       assert.deepEqual(await take({ ...one, limit: 2 }), { admitted: true, counts: [2] });
     });
 
+    it("add an amount whatever the limit, and read values without a change", async () => {
+      const [minute, hour] = [counter({ name: "amounts", limit: 1 }), counter({ name: "amounts", period: "hour" })];
+      const add = async (amount: number, ...wanted: readonly Counter[]) =>
+        under.counters.add(wanted, amount, under.config);
+      assert.deepEqual(await add(0, minute, hour), [0, 0]);
+      assert.deepEqual(await add(3, hour), [3]);
+      assert.deepEqual(await add(4, minute, hour), [4, 7]);
+      assert.deepEqual(await add(0, hour, minute), [7, 4]);
+    });
+
+    it("add the amounts of concurrent calls exactly", async () => {
+      const one = counter();
+      await Promise.all(Array.from({ length: 100 }, async () => under.counters.add([one], 2, under.config)));
+      assert.deepEqual(await under.counters.add([one], 0, under.config), [200]);
+    });
+
     it("drop a counter when its window is over", async () => {
       const brief = counter({ period: "second", expires: Date.now() + 200 });
       await take(brief);

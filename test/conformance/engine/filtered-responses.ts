@@ -47,6 +47,24 @@ export function filteredResponseSuite(engine: Engine): void {
       assert.deepEqual(shown, [["1"], ["1"], ["2"], []]);
     });
 
+    it("are replaced by the response of a plugin, for which the phase of the headers runs again", async (test) => {
+      const sources: string[] = [];
+      const plugin: PluginPhases = {
+        responseHeaders(exchange) {
+          sources.push(exchange.source);
+          exchange.responseHeaders.set(exchange.source === "service" ? "X-First" : "X-Second", "1");
+        },
+        responseBody: ({ source }) => (source === "service" ? { status: 429, body: "" } : null),
+      };
+      const { port } = await startRig(test, engine, { upstream: sized, plugins: { cors: plugin } });
+      for (let count = 1; count <= 2; count++) {
+        const { status, headers, body } = await send(port);
+        assert.deepEqual([status, headers["content-length"], body], [429, "0", ""]);
+        assert.deepEqual([headers["x-first"], headers["x-second"], headers["x-up"]], [undefined, "1", undefined]);
+      }
+      assert.deepEqual(sources, ["service", "gateway", "service", "gateway"]);
+    });
+
     it("are changed by response-transformer in headers and bodies, also if they are the gateway's own", async (test) => {
       const transformer = pluginInstance(
         "response-transformer",

@@ -103,7 +103,7 @@ export function checkConfig(
   if (excess !== undefined) return { violations: [{ path: [], message: excess }] };
   const expanded = isRecord(raw) ? expandConfig(facts, raw) : { members: raw ?? {}, violations: [] };
   const filled = fillDefaults(facts.schema, expanded.members);
-  const nowhere = !database && plugin === "rate-limiting" && Object(filled.value).policy === "cluster";
+  const nowhere = !database && countingPlugins.has(plugin) && Object(filled.value).policy === "cluster";
   const violations = [
     ...expanded.violations,
     ...filled.unknown,
@@ -134,6 +134,9 @@ function runCheck(check: PluginFacts["check"], config: Members): readonly Violat
     return [{ path: ["@entity"], message: `the plugin's check failed: ${error}` }];
   }
 }
+
+/** Plugins with the policies of rate-limiting. */
+const countingPlugins: ReadonlySet<string> = new Set(["rate-limiting", "response-ratelimiting"]);
 
 const NO_CLUSTER: Violation = {
   path: ["policy"],

@@ -58,9 +58,7 @@ const free = {
   "request-size-limiting": {},
   "request-termination": { differs: "echo leaves out the configuration of the gateway" },
   "request-transformer": { differs: "templates understand a part of Lua; other Lua is refused" },
-  "response-ratelimiting": {
-    instead: "use rate-limiting, which counts requests; usage that a service reports is not counted",
-  },
+  "response-ratelimiting": { differs: "a response without a body, and one of a gRPC call, is not replaced by 429" },
   "response-transformer": { differs: "bodies over 8 MiB are replaced by a response with status 502" },
   session: { instead: "let the application keep its sessions" },
   "standard-webhooks": { differs: "a header may have several signatures" },

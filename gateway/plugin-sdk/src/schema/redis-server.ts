@@ -1,5 +1,5 @@
 /** The config record of plugins that keep data in Redis. */
-import { boolean, integer, nullable, record, text } from "./member.ts";
+import { boolean, integer, nullable, record, type Static, text } from "./member.ts";
 
 /** Its values are a `RedisServer`. */
 export const redisServer = (description: string) =>
@@ -29,3 +29,22 @@ export const redisServer = (description: string) =>
     },
     { description, default: {} },
   );
+
+/** Members of `redis` that were members of the config itself before Kong 3.8. Files dumped from Kong 3.9 have both. */
+const formerRedis = [
+  "host",
+  "port",
+  "password",
+  "username",
+  "ssl",
+  "ssl_verify",
+  "server_name",
+  "timeout",
+  "database",
+] as const satisfies readonly (keyof Static<ReturnType<typeof redisServer>>)[];
+
+/** The former members of a config with the member `redis`. */
+export const deprecatedRedisMembers = formerRedis.map((name) => ({
+  name: `redis_${name}`,
+  replacedBy: ["redis", name],
+}));

@@ -1,7 +1,8 @@
 /**
- * Counters of requests in fixed windows. Implementations: thread (one worker), shared (all workers of a node), redis,
+ * Counters in fixed windows. Implementations: thread (one worker), shared (all workers of a node), redis,
  * database. All pass the same test suite.
  */
+import type { PluginScope } from "./instance.ts";
 
 export const periods = ["second", "minute", "hour", "day", "month", "year"] as const;
 export type Period = (typeof periods)[number];
@@ -60,8 +61,26 @@ export interface Counters {
    * not in this process, it returns a promise, which rejects when they cannot be reached.
    */
   take(counters: readonly Counter[], options: CounterOptions): Taken | Promise<Taken>;
+  /**
+   * Adds an amount (a whole number of at least 0) to every counter, whatever its limit, and returns the counters' values.
+   * With 0, the values are read. Atomic for each counter. With policy redis every call counts in Redis, whatever the
+   * `sync_rate`.
+   */
+  add(
+    counters: readonly Counter[],
+    amount: number,
+    options: CounterOptions,
+  ): readonly number[] | Promise<readonly number[]>;
   /** Closes connections and timers. */
   close(): Promise<void>;
+}
+
+/**
+ * The part of a counter's name that derives from the plugin's scope. The plugin's id is not used, so that a plugin that
+ * is deleted and created again continues its counts.
+ */
+export function counterScope({ routeId, serviceId, consumerId }: PluginScope): string {
+  return `${routeId ?? "-"}:${serviceId ?? "-"}:${consumerId ?? "-"}`;
 }
 
 /** Logs a problem for the administrator of the node; `facts` contain no secrets. */

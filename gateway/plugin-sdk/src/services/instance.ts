@@ -1,6 +1,14 @@
 /** Services of one plugin instance; they end with it. */
 import type { Exchange } from "../exchange/exchange.ts";
 
+/** An instance's id, and the ids of the entities to which it is attached. */
+export interface PluginScope {
+  readonly id: string;
+  readonly serviceId: string | null;
+  readonly routeId: string | null;
+  readonly consumerId: string | null;
+}
+
 /** Details of a log line. They must contain no secrets. */
 export type LogFacts = Readonly<Record<string, unknown>>;
 

@@ -1,5 +1,11 @@
 /** The filters that plugins set for the body of one response, as a chain in order of priority. */
-import type { BodyFilter, BodyObserver, BufferingBodyFilter, StreamingBodyFilter } from "@sluice/plugin-sdk";
+import type {
+  BodyFilter,
+  BodyObserver,
+  BufferingBodyFilter,
+  DirectResponse,
+  StreamingBodyFilter,
+} from "@sluice/plugin-sdk";
 import type { LiveExchange } from "../exchange/live-exchange.ts";
 import { isGrpc } from "../exchange/protocols.ts";
 import { type ResponseHead, rawHeaderValues } from "../headers/raw-headers.ts";
@@ -11,6 +17,17 @@ export class BodyTooLongError extends Error {
 
   constructor(limit: number) {
     super(`the body of the response is longer than the ${limit} bytes that a plugin may buffer`);
+  }
+}
+
+/** A plugin returned a response that replaces the present one. */
+export class ReplacedResponseError extends Error {
+  override readonly name = "ReplacedResponseError";
+  readonly response: DirectResponse;
+
+  constructor(response: DirectResponse) {
+    super("a plugin replaced the response");
+    this.response = response;
   }
 }
 
@@ -30,7 +47,10 @@ export class BodyFilters {
     this.#observers = observers;
   }
 
-  /** Runs the phase `responseBody`. Returns null if no plugin filters this response. Throws the errors of plugins. */
+  /**
+   * Runs the phase `responseBody`. Returns null if no plugin filters this response. Throws the errors of plugins, and
+   * ReplacedResponseError.
+   */
   static open(exchange: LiveExchange, { status, headers, isDelimited = true }: ResponseHead): BodyFilters | null {
     const steps = exchange.chain.bodySteps;
     if (steps === null || status === NO_CONTENT || status === NOT_MODIFIED) return null;
@@ -40,6 +60,7 @@ export class BodyFilters {
     const observers: BodyObserver[] = [];
     for (const { phases } of steps) {
       const filter = phases.responseBody?.(exchange) ?? null;
+      if (filter !== null && "status" in filter) throw new ReplacedResponseError(filter);
       if (filter !== null && "observe" in filter) {
         if (isDelimited) observers.push(filter);
         // The declared length is that of the body before any filter.

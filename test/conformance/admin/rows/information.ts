@@ -85,6 +85,7 @@ export const information: Table = {
           "request-termination",
           "request-transformer",
           "request-validator",
+          "response-ratelimiting",
           "response-transformer",
           "standard-webhooks",
           "statsd",

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import type { Period } from "@sluice/plugin-sdk";
+import type { Period } from "./counters.ts";
 import { secondsUntilReset, windowOf } from "./windows.ts";
 
 const at = Date.parse("2024-02-29T13:45:50.123Z");

@@ -1,5 +1,5 @@
 /** Fixed windows, aligned to UTC calendar units, as in Kong. */
-import type { Period } from "@sluice/plugin-sdk";
+import type { Period } from "./counters.ts";
 
 const SECOND = 1000;
 const MINUTE = 60 * SECOND;

@@ -1,0 +1,163 @@
+/** response-ratelimiting: limits reported use (docs/reference/kong-compatibility.md#response-ratelimiting). */
+import {
+  type Counter,
+  counterScope,
+  type DirectResponse,
+  definePlugin,
+  type Exchange,
+  lowerCase,
+  periods,
+  unexpectedError,
+  windowOf,
+} from "@sluice/plugin-sdk";
+import { reportedAmounts } from "./amounts.ts";
+import { responseRatelimitingFacts } from "./schema.ts";
+
+const exceeded = (name: string): DirectResponse => ({
+  status: 429,
+  message: `API rate limit exceeded for '${name}'`,
+});
+
+/** Without a body, as in Kong. */
+const replaced: DirectResponse = { status: 429, body: "" };
+
+/** One limit for the identifier of a request. */
+interface LimitUsage {
+  readonly name: string;
+  readonly counters: readonly Counter[];
+  /** What is left in each period, before this request; negative if concurrent requests exceeded the limit. */
+  readonly remaining: readonly number[];
+}
+
+interface Usage {
+  readonly limits: readonly LimitUsage[];
+  /** Null until the service has responded. */
+  reported: ReadonlyMap<string, number> | null;
+  /** Whether the response is replaced: its amounts are not added. */
+  isReplaced: boolean;
+}
+
+const NONE: ReadonlyMap<string, number> = new Map();
+
+export const responseRatelimiting = definePlugin({
+  ...responseRatelimitingFacts,
+  phases(config, { scope, counters, now, log }) {
+    const names = new Set(Object.keys(config.limits));
+    const header = lowerCase(config.header_name);
+    const limits = Object.entries(config.limits).map(([name, amounts]) => ({
+      name,
+      limits: periods.flatMap((period) => {
+        const limit = amounts[period];
+        return limit === null ? [] : [{ period, limit }];
+      }),
+    }));
+    const scopeName = `response-ratelimiting:${counterScope(scope)}`;
+    const options = { policy: config.policy, redis: config.redis, sync_rate: -1 };
+    const usages = new WeakMap<Exchange, Usage>();
+
+    function identifierOf({ consumer, credential, request }: Exchange): string {
+      const id = config.limit_by === "consumer" ? (consumer?.id ?? credential?.id) : credential?.id;
+      return (config.limit_by === "ip" ? undefined : id) ?? request.clientAddress;
+    }
+
+    function countersOf(exchange: Exchange): readonly (readonly Counter[])[] {
+      const at = now();
+      const identifier = identifierOf(exchange);
+      return limits.map(({ name, limits: ofName }) =>
+        ofName.map(({ period, limit }) => {
+          const { start, end } = windowOf(period, at);
+          const counter = `${scopeName}:${identifier}:${name}`;
+          return { name: counter, scope: scopeName, period, limit, windowStart: start, expires: end };
+        }),
+      );
+    }
+
+    /** Refuses the request, or tells the upstream what is left. */
+    function admit(
+      exchange: Exchange,
+      wanted: readonly (readonly Counter[])[],
+      counts: readonly (readonly number[])[],
+    ) {
+      const usage: Usage = {
+        limits: limits.map(({ name }, at) => ({
+          name,
+          counters: wanted[at] ?? [],
+          remaining: (wanted[at] ?? []).map(({ limit }, index) => limit - (counts[at]?.[index] ?? 0)),
+        })),
+        reported: null,
+        isReplaced: false,
+      };
+      if (config.block_on_first_violation) {
+        const used = usage.limits.find(({ remaining }) => remaining.some((each) => each <= 0));
+        if (used !== undefined) return exceeded(used.name);
+      }
+      for (const { name, remaining } of usage.limits) {
+        exchange.upstreamHeaders.set(`X-RateLimit-Remaining-${name}`, String(Math.min(...remaining)));
+      }
+      usages.set(exchange, usage);
+      return undefined;
+    }
+
+    const unreachable = (error: unknown): DirectResponse | undefined =>
+      config.fault_tolerant ? undefined : unexpectedError(`response-ratelimiting: ${(error as Error).message}`);
+
+    function setHeaders({ responseHeaders }: Exchange, usage: Usage, reported: ReadonlyMap<string, number>): void {
+      for (const { name, counters: ofName, remaining } of usage.limits) {
+        for (const [index, { period, limit }] of ofName.entries()) {
+          const left = Math.max(0, (remaining[index] ?? 0) - (reported.get(name) ?? 0));
+          responseHeaders.set(`X-RateLimit-Limit-${name}-${period}`, String(limit));
+          responseHeaders.set(`X-RateLimit-Remaining-${name}-${period}`, String(left));
+        }
+      }
+    }
+
+    return {
+      access(exchange) {
+        const wanted = countersOf(exchange);
+        const counts = wanted.map((each) => counters.add(each, 0, options));
+        // Local counters respond synchronously; a promise per request would cost more than the counting.
+        if (!counts.some((each) => each instanceof Promise)) {
+          return admit(exchange, wanted, counts as readonly (readonly number[])[]);
+        }
+        return Promise.all(counts).then((known) => admit(exchange, wanted, known), unreachable);
+      },
+
+      responseHeaders(exchange) {
+        const usage = usages.get(exchange);
+        if (usage === undefined) return;
+        // Runs again for the response that replaces the service's.
+        if (exchange.source === "service") {
+          usage.reported = reportedAmounts(exchange.responseHeaderValues(header), names);
+          exchange.responseHeaders.remove(config.header_name);
+        }
+        if (!config.hide_client_headers) setHeaders(exchange, usage, usage.reported ?? NONE);
+      },
+
+      responseBody(exchange) {
+        const usage = usages.get(exchange);
+        const reported = usage?.reported ?? NONE;
+        const isOver = usage?.limits.some(
+          ({ name, remaining }) => (reported.get(name) ?? 0) > 0 && remaining.some((left) => left <= 0),
+        );
+        if (usage === undefined || isOver !== true) return null;
+        usage.isReplaced = true;
+        return replaced;
+      },
+
+      log(exchange) {
+        const usage = usages.get(exchange);
+        if (usage === undefined || usage.isReplaced || usage.reported === null) return;
+        for (const { name, counters: ofName } of usage.limits) {
+          const amount = usage.reported.get(name) ?? 0;
+          if (amount === 0) continue;
+          const added = counters.add(ofName, amount, options);
+          if (added instanceof Promise) {
+            added.catch((error: Error) =>
+              log.warn("used amounts are not counted", { reason: error.message }, exchange),
+            );
+          }
+        }
+      },
+    };
+  },
+});
