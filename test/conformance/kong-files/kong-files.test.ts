@@ -18,7 +18,7 @@ interface Outcome {
 const outcomes: Readonly<Record<string, Outcome>> = {
   "authorization-server.yml": {
     faults: [
-      "10:13: services[0].routes[0].plugins[0].name: plugin 'oauth2' not enabled: let an authorization server issue JWTs, and verify them with the plugin jwt",
+      "10:13: services[0].routes[0].plugins[0].name: plugin 'oauth2' not enabled: let an authorization server issue tokens, and verify them with the plugin openid-connect",
       "15:13: services[0].routes[1].plugins[0].name: plugin 'aws-lambda' not enabled: give the function a function URL, and make it the url of the service",
       "19:5: consumers[0].oauth2_credentials: not supported: Sluice has no 'oauth2_credentials' yet",
     ],
