@@ -87,4 +87,6 @@ export interface TranslatedEntity {
   readonly backend?: BackendService;
   /** Plugins and services only: paths in the item of values from Secrets, which messages must not quote. */
   readonly secretPaths?: readonly Path[];
+  /** Plugins only: paths in the item of members that are in Secrets and that the audience does not see. */
+  readonly hiddenPaths?: readonly Path[];
 }

@@ -25,7 +25,9 @@ export interface TranslatorInput extends SpecMembers {
 
 /** The contribution of some members of a spec to an entity. */
 export interface EntityPart
-  extends Partial<Pick<TranslatedEntity, "sourcePaths" | "violations" | "references" | "backend" | "secretPaths">> {
+  extends Partial<
+    Pick<TranslatedEntity, "sourcePaths" | "violations" | "references" | "backend" | "secretPaths" | "hiddenPaths">
+  > {
   /** Members of the entity. */
   readonly members?: Readonly<Record<string, unknown>>;
 }
@@ -42,6 +44,7 @@ export function entityOf(
   const references: ReferencedResource[] = [];
   let backend: EntityPart["backend"];
   let secretPaths: EntityPart["secretPaths"];
+  let hiddenPaths: EntityPart["hiddenPaths"];
   for (const part of parts) {
     Object.assign(members, part.members);
     Object.assign(sourcePaths, part.sourcePaths);
@@ -49,8 +52,10 @@ export function entityOf(
     references.push(...(part.references ?? []));
     backend ??= part.backend;
     secretPaths ??= part.secretPaths;
+    hiddenPaths ??= part.hiddenPaths;
   }
-  return { collection, basePath, item: { ...members, id }, sourcePaths, violations, references, backend, secretPaths };
+  const item = { ...members, id };
+  return { collection, basePath, item, sourcePaths, violations, references, backend, secretPaths, hiddenPaths };
 }
 
 /** A violation in the resource's own fields. */

@@ -81,11 +81,15 @@ function configPart({ own, from, options }: TranslatorInput): EntityPart {
   const { config = {}, configFrom = [] } = own as Partial<PluginSpec>;
   let value: Members = Object(config);
   const secretPaths: Path[] = [];
+  const hiddenPaths: Path[] = [];
   const violations: ResourceViolation[] = [];
   for (const [index, { path, secretRef }] of configFrom.entries()) {
     const place = ["spec", "configFrom", index];
     const steps = path.split(".");
-    if (options.audience === "admin" && !isShown(secretRef, { from, options })) continue;
+    if (options.audience === "admin" && !isShown(secretRef, { from, options })) {
+      hiddenPaths.push(["config", ...steps]);
+      continue;
+    }
     const found = readSecret(secretRef, { from, path: [...place, "secretRef"] }, options);
     const written = "value" in found ? withMember(value, steps, found.value) : value;
     if (!("value" in found)) violations.push(found);
@@ -96,7 +100,7 @@ function configPart({ own, from, options }: TranslatorInput): EntityPart {
       );
     value = written ?? value;
   }
-  return { members: { config: value }, secretPaths, violations };
+  return { members: { config: value }, secretPaths, hiddenPaths, violations };
 }
 
 /** The admin listener shows values that were written through it, and omits values from other Secrets. */

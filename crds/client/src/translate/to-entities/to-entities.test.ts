@@ -171,6 +171,23 @@ test("for nodes, a config includes members from Secrets, and the translation rec
   assert.deepEqual(forAdmin?.item.config, spec.config);
 });
 
+test("for the admin API, a config is valid if a member that it needs is in a Secret, and the member is null", () => {
+  const config = { issuer: "https://login.test", auth_methods: ["session"] };
+  const spec = {
+    plugin: "openid-connect",
+    config,
+    configFrom: [{ path: "session_secret", secretRef: { name: "keys", key: "good" } }],
+  };
+  const forAdmin = { ...options, audience: "admin" } as const;
+  const [translated] = translate(resource("Plugin", spec), forAdmin);
+  assert.deepEqual(translated?.violations, []);
+  assert.partialDeepStrictEqual(translated?.entity, { config: { ...config, session_secret: null } });
+  const [without] = translate(resource("Plugin", { ...spec, configFrom: [] }), forAdmin);
+  assert.match(String(without?.violations[0]?.message), /^required by session/);
+  const wrong = { ...spec, config: { ...config, leeway: -1 } };
+  assert.equal(translate(resource("Plugin", wrong), forAdmin)[0]?.entity, undefined);
+});
+
 test("for nodes, headers include values from Secrets, and their paths are recorded; for the admin API, such headers are omitted", () => {
   const spec = {
     host: "a",
