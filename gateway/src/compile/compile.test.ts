@@ -107,3 +107,18 @@ test("a credential opens routes of its namespaces until it expires; a consumer i
   assert.equal(identities.consumer("demo"), demo);
   assert.equal(identities.consumer(demo.id), demo);
 });
+
+test("a consumer is found by its custom_id, also after changes", () => {
+  const [one, two] = [consumerNamed("one"), consumerNamed("two")].map((consumer) => ({
+    ...consumer,
+    custom_id: "crm-7",
+  }));
+  assert.ok(one && two);
+  const before = compile(null, snapshotOf({ consumers: [one, consumerNamed("other")] }), tools);
+  assert.equal(before.identities.consumerByCustomId("crm-7"), one);
+  assert.equal(before.identities.consumerByCustomId("one"), undefined);
+  const after = compile(before, snapshotOf({ consumers: [two] }), tools);
+  assert.equal(after.identities.consumerByCustomId("crm-7"), two);
+  assert.equal(before.identities.consumerByCustomId("crm-7"), one);
+  assert.equal(compile(after, snapshotOf({}), tools).identities.consumerByCustomId("crm-7"), undefined);
+});

@@ -161,6 +161,25 @@ test("tokens of jwt are redacted in queries, headers and cookies with the names 
   assert.deepEqual([token, cookie], ["REDACTED", "a=1; session=REDACTED;session=REDACTED; b=2"]);
 });
 
+test("cookies that a response sets are redacted if a plugin reads them", async (context) => {
+  const upstream = await listen(context, (_request, response) => {
+    response.writeHead(200, { "Set-Cookie": ["session=secret; Path=/", "a=1"] }).end();
+  });
+  const config = { issuer: "https://login.test", auth_methods: ["bearer"], anonymous: "demo" };
+  const { logged } = await startLoggedNode(context, {
+    services: [
+      {
+        name: "up",
+        url: `http://127.0.0.1:${upstream}`,
+        routes: [{ paths: ["/"], plugins: [{ name: "openid-connect", config }] }],
+      },
+    ],
+    consumers,
+  });
+  const { response } = await logged({ path: "/" });
+  assert.deepEqual(response.headers["set-cookie"], ["session=REDACTED; Path=/", "a=1"]);
+});
+
 test("failed attempts are recorded before the last one", async (context) => {
   const upstream = await listen(context, (_request, response) => response.end());
   const targets = [{ target: "127.0.0.1:1" }, { target: `127.0.0.1:${upstream}` }];
