@@ -8,6 +8,7 @@ import { chartValueFiles } from "./chart-values.ts";
 import { dashboardFiles } from "./dashboards.ts";
 import { knownVariablesFile } from "./known-variables.ts";
 import { kongPluginsTable } from "./kong-plugins.ts";
+import { pluginPages } from "./plugin-pages.ts";
 import { settingsPage } from "./settings-page.ts";
 import { speedPage } from "./speed-page.ts";
 import { thirdPartyLicenses } from "./third-party-licenses.ts";
@@ -19,6 +20,7 @@ const files = [
   settingsPage(),
   knownVariablesFile(),
   kongPluginsTable(),
+  ...pluginPages(),
   speedPage(),
   thirdPartyLicenses(),
   ...chartValueFiles(),

@@ -2,12 +2,12 @@
 import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { crdChartFiles, crdFiles, type GeneratedFile } from "./files.ts";
-import { entitiesPage, pluginsPage, resourcesPage } from "./pages.ts";
+import { entitiesPage, resourcesPage } from "./pages.ts";
 
 const generators: readonly (() => readonly GeneratedFile[])[] = [
   crdFiles,
   crdChartFiles,
-  () => [entitiesPage(), pluginsPage(), resourcesPage()],
+  () => [entitiesPage(), resourcesPage()],
 ];
 
 /** Folders whose own files (not those in folders below) are all generated: a stale file would be applied too. */

@@ -1,7 +1,5 @@
-/** The reference pages about entities, plugins and resources. */
+/** The reference pages about entities and resources. */
 
-import type { PluginFacts } from "@sluice/plugin-sdk";
-import { builtInFacts } from "@sluice/plugins/schemas";
 import { type Collection, collections, entities } from "../entities/index.ts";
 import { kinds } from "../resources/index.ts";
 import { apiVersion, type KindFacts, type SpecNode } from "../resources/kind.ts";
@@ -9,7 +7,6 @@ import { type GeneratedFile, markdown } from "./files.ts";
 import { memberTable } from "./tables.ts";
 
 export const entitiesPage = (): GeneratedFile => markdown("docs/reference/entities.md", entitiesText());
-export const pluginsPage = (): GeneratedFile => markdown("docs/reference/plugins.md", pluginsText());
 export const resourcesPage = (): GeneratedFile => markdown("docs/reference/resources.md", resourcesText());
 
 const sections = (...texts: readonly string[]): string => texts.join("\n\n");
@@ -37,40 +34,6 @@ function entitySection(collection: Collection): string {
 
 /** Members that are generated when they are missing. */
 const made = ["id", "created_at", "updated_at"];
-
-function pluginsText(): string {
-  return sections(
-    "# Plugins",
-    "This page lists the fields of each plugin's `config`. They have the same names in custom resources, files " +
-      "and the admin API. Plugins run in descending order of priority.",
-    "If several instances of one plugin match a request, only the one with the most specific scope runs; the " +
-      "others have no effect, so their rate limits do not count the request. The order, the most specific first: " +
-      "consumer, route and service; consumer and route; consumer and service; route and service; consumer; route; " +
-      "service; global. A disabled instance, or one whose `protocols` exclude the request's, is ignored, so an " +
-      "instance with a wider scope may run.",
-    ...builtInFacts.map(pluginSection),
-  );
-}
-
-function pluginSection(facts: PluginFacts): string {
-  const { name, schema, refuses = [] } = facts;
-  const traits = [
-    `Priority ${facts.priority}.`,
-    ...(facts.protects ? ["While its config is invalid, requests in its scope are answered with 503."] : []),
-    ...refuses.map((target) => `Cannot be attached to a ${target}.`),
-  ];
-  const deprecated = (schema.deprecatedMembers ?? []).map(
-    (member) => `\`${member.name}\` for \`${member.replacedBy.join(".")}\``,
-  );
-  return sections(
-    `## ${name}`,
-    `${schema.description} ${traits.join(" ")}`,
-    memberTable(schema),
-    ...(deprecated.length > 0
-      ? [`Deprecated fields, which the admin API accepts and shows as Kong does: ${deprecated.join(", ")}.`]
-      : []),
-  );
-}
 
 function resourcesText(): string {
   return sections(

@@ -1,0 +1,142 @@
+/**
+ * The examples on the pages of the plugins, as written: each configures a gateway with commands for the admin API, with
+ * decK and with custom resources, and all three must give the same entities. Then the requests of the page are sent.
+ */
+import assert from "node:assert/strict";
+import { writeFileSync } from "node:fs";
+import { createServer, type IncomingHttpHeaders, type Server } from "node:http";
+import type { AddressInfo } from "node:net";
+import { join } from "node:path";
+import { after, before, describe, test } from "node:test";
+import type { Resource } from "@sluice/crds";
+import { loadText } from "@sluice/model";
+import { builtInFacts } from "@sluice/plugins/schemas";
+import { parse, parseAllDocuments } from "yaml";
+import { fromResources } from "../../../gateway/src/commands/config/from-resources.ts";
+import { entitiesOf } from "../../../gateway/src/stores/read-all.ts";
+import {
+  adminCommands,
+  customResources,
+  deckFile,
+  type ExampleRequest,
+  examplesOf,
+  type PluginExample,
+} from "../../../tools/generate/plugin-examples.ts";
+import { startProcess, temporaryFolder } from "../../../tools/process/index.ts";
+import { createDeck, type Deck } from "./deck.ts";
+import { type RunningStore, writableStores } from "./stores.ts";
+
+const folder = temporaryFolder("plugin-pages");
+let running: RunningStore;
+let deck: Deck;
+let upstream: Server;
+let example: PluginExample;
+/** The headers of the last request that reached the upstream. */
+let received: IncomingHttpHeaders = {};
+
+before(async () => {
+  running = await (writableStores.find(({ name }) => name === "file") ?? assert.fail()).start();
+  deck = createDeck(running.admin, join(folder.path, "deck"));
+  upstream = createServer((request, response) => {
+    received = request.headers;
+    const { status = 200, headers = {}, body = "" } = example.upstream ?? {};
+    request.resume().once("end", () => response.writeHead(status, headers).end(body));
+  });
+  await new Promise<void>((resolve) => upstream.listen(0, "127.0.0.1", resolve));
+  // An error status of the admin API is an error of the command.
+  writeFileSync(join(folder.path, ".curlrc"), "silent\nfail-with-body\n");
+});
+after(async () => {
+  await running?.stop();
+  upstream?.close();
+  folder.remove();
+});
+
+/** The text of a page with the addresses of this test instead of the page's. */
+const here = (text: string): string =>
+  text
+    .replaceAll(/http:\/\/[a-z]+\.example/g, `http://127.0.0.1:${(upstream.address() as AddressInfo).port}`)
+    .replaceAll("http://localhost:8001", running.admin)
+    .replaceAll("http://localhost:8000", running.proxy);
+
+async function shell(script: string): Promise<string> {
+  const file = join(folder.path, "commands.sh");
+  writeFileSync(file, `set -e\n${script}\n`);
+  const command = await startProcess("sh", [file], { name: "the commands", env: { CURL_HOME: folder.path } });
+  const { code } = await command.ended();
+  assert.equal(code, 0, `${script}\n${command.output()}`);
+  return command.output();
+}
+
+const configured = async () => comparable(await deck.dump());
+
+/** Without generated members, which differ between the three forms. A reference keeps its id. */
+function comparable(value: unknown, within = ""): unknown {
+  if (Array.isArray(value))
+    return value.map((one) => comparable(one)).toSorted((one, other) => (text(one) < text(other) ? -1 : 1));
+  if (value === null || typeof value !== "object") return value;
+  const generated = ["id", "created_at", "updated_at", "password", "_format_version", "_transform"];
+  const isReference = Object.keys(value).length === 1 && within !== "";
+  const members = Object.entries(value).filter(
+    ([name, member]) => (isReference || !generated.includes(name)) && member !== null,
+  );
+  return Object.fromEntries(members.toSorted().map(([name, member]) => [name, comparable(member, name)]));
+}
+const text = (value: unknown): string => JSON.stringify(value);
+
+/** The entities of the custom resources, in the namespace default. */
+function entitiesOfResources(): unknown {
+  const resources = parseAllDocuments(customResources(example)).map((document) => document.toJS() as Resource);
+  const placed = resources.map((one) => ({ ...one, metadata: { ...one.metadata, namespace: "default" } }));
+  const { lists, faults } = fromResources(placed, { homeNamespace: "default", class: "sluice" });
+  assert.equal(faults, undefined);
+  return lists;
+}
+
+function entitiesOfFile(): unknown {
+  const { value } = loadText(deckFile(example), { file: "kong.yaml" });
+  return value && entitiesOf(value.document);
+}
+
+/** The pages show request ids as dots. */
+const withoutIds = (body: string): string => body.replaceAll(/\b[0-9a-f]{32}\b/g, "...");
+
+async function send({ curl, status, headers = {}, body, received: expected = {} }: ExampleRequest): Promise<void> {
+  received = {};
+  const [head = "", ...rest] = (await shell(`curl -i --no-fail-with-body ${here(curl)}`)).split("\r\n\r\n");
+  const [line = "", ...lines] = head.split("\r\n");
+  assert.equal(Number(line.split(" ")[1]), status, `${curl}\n${head}`);
+  for (const [name, value] of Object.entries(headers)) {
+    const own = lines.filter((each) => each.toLowerCase().startsWith(`${name.toLowerCase()}: `));
+    assert.deepEqual(
+      own.map((each) => each.slice(name.length + 2)),
+      [value],
+      `${curl}\n${head}`,
+    );
+  }
+  if (body !== undefined) assert.equal(withoutIds(rest.join("\r\n\r\n")), body, curl);
+  for (const [name, value] of Object.entries(expected))
+    assert.equal(received[name.toLowerCase()] ?? null, value, `${name} of ${curl}`);
+}
+
+for (const { name } of builtInFacts) {
+  describe(`the page of ${name}`, () => {
+    for (const one of examplesOf(name)) {
+      test(`its example "${one.title}" is the same in three forms, and its requests have the responses shown`, async () => {
+        example = one;
+        await deck.reset();
+        await shell(adminCommands(one).map(here).join("\n"));
+        const byCommands = await configured();
+        await deck.reset();
+        await deck.change("sync", parse(here(deckFile(one))));
+        assert.deepEqual(await configured(), byCommands);
+        assert.deepEqual(comparable(entitiesOfResources()), comparable(entitiesOfFile()));
+        for (const request of one.requests) await send(request);
+      });
+    }
+
+    test("it has two examples", () => {
+      assert.equal(examplesOf(name).length, 2);
+    });
+  });
+}

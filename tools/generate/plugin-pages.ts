@@ -1,0 +1,95 @@
+/** The reference pages of the plugins: an index, and a page for each plugin with its fields and worked examples. */
+import { STATUS_CODES } from "node:http";
+import type { PluginFacts } from "@sluice/plugin-sdk";
+import { builtInFacts } from "@sluice/plugins/schemas";
+import { type GeneratedFile, markdown } from "../../crds/model/src/generate/files.ts";
+import { memberTable } from "../../crds/model/src/generate/tables.ts";
+import {
+  adminCommands,
+  customResources,
+  deckFile,
+  type ExampleRequest,
+  examplesOf,
+  type PluginExample,
+} from "./plugin-examples.ts";
+
+const SOURCE = "gateway/plugins";
+
+export const pluginPages = (): readonly GeneratedFile[] => [
+  markdown("docs/reference/plugins.md", indexText(), SOURCE),
+  ...builtInFacts.map((facts) => markdown(`docs/reference/plugins/${facts.name}.md`, pageText(facts), SOURCE)),
+];
+
+const sections = (...texts: readonly string[]): string => texts.join("\n\n");
+const block = (language: string, text: string): string => `\`\`\`${language}\n${text.trimEnd()}\n\`\`\``;
+
+function indexText(): string {
+  const rows = builtInFacts.map(
+    ({ name, priority, schema }) => `| [${name}](plugins/${name}.md) | ${priority} | ${schema.description} |`,
+  );
+  return sections(
+    "# Plugins",
+    "The fields of a plugin's `config` have the same names in custom resources, files and the admin API. Plugins run " +
+      "in descending order of priority.",
+    "If several instances of one plugin match a request, only the one with the most specific scope runs; the " +
+      "others have no effect, so their rate limits do not count the request. The order, the most specific first: " +
+      "consumer, route and service; consumer and route; consumer and service; route and service; consumer; route; " +
+      "service; global. A disabled instance, or one whose `protocols` exclude the request's, is ignored, so an " +
+      "instance with a wider scope may run.",
+    ["| plugin | priority | what it does |", "|---|---|---|", ...rows].join("\n"),
+  );
+}
+
+function pageText(facts: PluginFacts): string {
+  const { name, schema, refuses = [] } = facts;
+  const traits = [
+    `Priority ${facts.priority}.`,
+    ...(facts.protects ? ["While its config is invalid, requests in its scope are answered with 503."] : []),
+    ...refuses.map((target) => `Cannot be attached to a ${target}.`),
+  ];
+  const deprecated = (schema.deprecatedMembers ?? []).map(
+    (member) => `\`${member.name}\` for \`${member.replacedBy.join(".")}\``,
+  );
+  return sections(
+    `# ${name}`,
+    `${schema.description} ${traits.join(" ")}`,
+    ...examplesOf(name).map(exampleText),
+    "## Fields of config",
+    memberTable(schema),
+    ...(deprecated.length > 0
+      ? [`Deprecated fields, which the admin API accepts and shows as Kong does: ${deprecated.join(", ")}.`]
+      : []),
+  );
+}
+
+function exampleText(example: PluginExample): string {
+  return sections(
+    `## Example: ${example.title}`,
+    example.text.trim(),
+    "As custom resources, for `kubectl apply -f`:",
+    block("yaml", customResources(example)),
+    "With the admin API:",
+    block("sh", adminCommands(example).join("\n")),
+    "As a file, for `deck gateway sync` or `sluice config import`:",
+    block("yaml", deckFile(example)),
+    "Then:",
+    ...example.requests.flatMap(requestText),
+  );
+}
+
+function requestText(request: ExampleRequest): readonly string[] {
+  const { text, curl, received = {} } = request;
+  const told = Object.entries(received).map(([name, value]) =>
+    value === null ? `no header \`${name}\`` : `\`${name}: ${value}\``,
+  );
+  return [
+    ...(text === undefined ? [] : [text.trim()]),
+    block("console", [`$ curl -i ${curl}`, ...responseLines(request)].join("\n")),
+    ...(told.length === 0 ? [] : [`The upstream receives ${told.join(", ")}.`]),
+  ];
+}
+
+function responseLines({ status, headers = {}, body }: ExampleRequest): readonly string[] {
+  const lines = Object.entries(headers).map(([name, value]) => `${name}: ${value}`);
+  return [`HTTP/1.1 ${status} ${STATUS_CODES[status]}`, ...lines, ...(body === undefined ? [] : ["", body])];
+}
