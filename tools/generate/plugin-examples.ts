@@ -31,11 +31,13 @@ export interface ExampleRequest {
   /** The arguments of curl; the gateway is http://localhost:8000. */
   readonly curl: string;
   readonly status: number;
-  /** Some of the response's headers. */
-  readonly headers?: Headers;
+  /** Some of the response's headers; null: the response does not have the header. */
+  readonly headers?: Readonly<Record<string, string | null>>;
   readonly body?: string;
   /** Some of the headers that the upstream receives; null: it does not receive the header. */
   readonly received?: Readonly<Record<string, string | null>>;
+  /** The method and the target that the upstream receives, such as `GET /orders?limit=10`. */
+  readonly forwarded?: string;
 }
 
 const plugins = resolve(import.meta.dirname, "../../gateway/plugins");
@@ -57,11 +59,23 @@ export function customResources(example: PluginExample): string {
   if (!value) throw new Error(`the example "${example.title}": ${JSON.stringify(violations)}`);
   const { resources, faults } = toResources(entitiesOf(value.document), { namespace: "default", class: undefined });
   if (faults.length > 0) throw new Error(`the example "${example.title}": ${JSON.stringify(faults)}`);
-  const names = new Map(resources.map((resource) => [resource.metadata.name, shortName(resource)]));
+  const names = shortNames(resources);
   return resources.map((resource) => yaml(handwritten(resource, names))).join("---\n");
 }
 
 type Resource = ReturnType<typeof toResources>["resources"][number];
+
+/** Short names by name. A name that several resources of a kind would have gets a number. */
+function shortNames(resources: readonly Resource[]): ReadonlyMap<string, string> {
+  const uses = new Map<string, number>();
+  const names = resources.map((resource) => {
+    const name = shortName(resource);
+    const use = (uses.get(`${resource.kind} ${name}`) ?? 0) + 1;
+    uses.set(`${resource.kind} ${name}`, use);
+    return [resource.metadata.name, use === 1 ? name : `${name}-${use}`] as const;
+  });
+  return new Map(names);
+}
 
 /** A name without the hash that keeps converted names apart. */
 function shortName({ kind, metadata: { name }, data }: Resource): string {
@@ -131,7 +145,7 @@ const segmentOf = (collection: string): string =>
 function commandOf(path: string, item: Item): string {
   const url = `http://localhost:8001${path}`;
   const pairs = formOf(item, "");
-  if (pairs === undefined) return `curl ${url} --json ${quoted(JSON.stringify(item))}`;
+  if (pairs === undefined) return `curl ${url} --json ${quoted(JSON.stringify(item, null, 2))}`;
   return [`curl ${url}`, ...pairs].join(pairs.length > 2 ? " \\\n  " : " ");
 }
 

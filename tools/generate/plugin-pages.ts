@@ -78,18 +78,24 @@ function exampleText(example: PluginExample): string {
 }
 
 function requestText(request: ExampleRequest): readonly string[] {
-  const { text, curl, received = {} } = request;
+  const { text, curl, headers = {}, received = {}, forwarded } = request;
   const told = Object.entries(received).map(([name, value]) =>
     value === null ? `no header \`${name}\`` : `\`${name}: ${value}\``,
   );
+  const line = forwarded === undefined ? [] : [`\`${forwarded}\``];
+  const absent = Object.keys(headers).filter((name) => headers[name] === null);
   return [
     ...(text === undefined ? [] : [text.trim()]),
     block("console", [`$ curl -i ${curl}`, ...responseLines(request)].join("\n")),
-    ...(told.length === 0 ? [] : [`The upstream receives ${told.join(", ")}.`]),
+    ...(absent.length === 0 ? [] : [`The response has no header ${listed(absent.map((name) => `\`${name}\``))}.`]),
+    ...(told.length + line.length === 0 ? [] : [`The upstream receives ${listed([...line, ...told])}.`]),
   ];
 }
 
+const listed = (items: readonly string[]): string =>
+  items.length < 2 ? items.join("") : `${items.slice(0, -1).join(", ")} and ${items.at(-1)}`;
+
 function responseLines({ status, headers = {}, body }: ExampleRequest): readonly string[] {
-  const lines = Object.entries(headers).map(([name, value]) => `${name}: ${value}`);
+  const lines = Object.entries(headers).flatMap(([name, value]) => (value === null ? [] : [`${name}: ${value}`]));
   return [`HTTP/1.1 ${status} ${STATUS_CODES[status]}`, ...lines, ...(body === undefined ? [] : ["", body])];
 }

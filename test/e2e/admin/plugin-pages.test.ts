@@ -33,12 +33,14 @@ let upstream: Server;
 let example: PluginExample;
 /** The headers of the last request that reached the upstream. */
 let received: IncomingHttpHeaders = {};
+let forwarded: string | undefined;
 
 before(async () => {
   running = await (writableStores.find(({ name }) => name === "file") ?? assert.fail()).start();
   deck = createDeck(running.admin, join(folder.path, "deck"));
   upstream = createServer((request, response) => {
     received = request.headers;
+    forwarded = `${request.method} ${request.url}`;
     const { status = 200, headers = {}, body = "" } = example.upstream ?? {};
     request.resume().once("end", () => response.writeHead(status, headers).end(body));
   });
@@ -55,7 +57,7 @@ after(async () => {
 /** The text of a page with the addresses of this test instead of the page's. */
 const here = (text: string): string =>
   text
-    .replaceAll(/http:\/\/[a-z]+\.example/g, `http://127.0.0.1:${(upstream.address() as AddressInfo).port}`)
+    .replaceAll(/http:\/\/[a-z]+\.example(?!:)/g, `http://127.0.0.1:${(upstream.address() as AddressInfo).port}`)
     .replaceAll("http://localhost:8001", running.admin)
     .replaceAll("http://localhost:8000", running.proxy);
 
@@ -101,8 +103,9 @@ function entitiesOfFile(): unknown {
 /** The pages show request ids as dots. */
 const withoutIds = (body: string): string => body.replaceAll(/\b[0-9a-f]{32}\b/g, "...");
 
-async function send({ curl, status, headers = {}, body, received: expected = {} }: ExampleRequest): Promise<void> {
+async function send({ curl, status, headers = {}, body, ...expected }: ExampleRequest): Promise<void> {
   received = {};
+  forwarded = undefined;
   const [head = "", ...rest] = (await shell(`curl -i --no-fail-with-body ${here(curl)}`)).split("\r\n\r\n");
   const [line = "", ...lines] = head.split("\r\n");
   assert.equal(Number(line.split(" ")[1]), status, `${curl}\n${head}`);
@@ -110,13 +113,14 @@ async function send({ curl, status, headers = {}, body, received: expected = {} 
     const own = lines.filter((each) => each.toLowerCase().startsWith(`${name.toLowerCase()}: `));
     assert.deepEqual(
       own.map((each) => each.slice(name.length + 2)),
-      [value],
+      value === null ? [] : [value],
       `${curl}\n${head}`,
     );
   }
   if (body !== undefined) assert.equal(withoutIds(rest.join("\r\n\r\n")), body, curl);
-  for (const [name, value] of Object.entries(expected))
+  for (const [name, value] of Object.entries(expected.received ?? {}))
     assert.equal(received[name.toLowerCase()] ?? null, value, `${name} of ${curl}`);
+  if (expected.forwarded !== undefined) assert.equal(forwarded, expected.forwarded, curl);
 }
 
 for (const { name } of builtInFacts) {
