@@ -39,12 +39,17 @@ export function checkArchitecture(files: readonly SourceFile[], paths: readonly 
   return [...missing.map((folder) => ({ file: page, message: `does not name the folder \`${folder}\`` })), ...inLines];
 }
 
-/** Pages below docs that docs/README.md does not link to, except decision records: it links only to their folder. */
+/**
+ * Pages below docs that docs/README.md does not link to. Decision records and the pages of plugins have lists of their
+ * own.
+ */
 export function checkIndex(files: readonly SourceFile[]): readonly Fault[] {
   const text = files.find(({ path }) => path === index)?.text ?? "";
   return files
     .map(({ path }) => path)
-    .filter((path) => /^docs\/.*\.md$/.test(path) && path !== index && !path.startsWith("docs/decisions/"))
+    .filter(
+      (path) => /^docs\/.*\.md$/.test(path) && path !== index && !/^docs\/(decisions|reference\/plugins)\//.test(path),
+    )
     .filter((path) => !text.includes(`](${path.slice("docs/".length)})`))
     .map((path) => ({ file: index, message: `does not link to ${path}` }));
 }
