@@ -22,6 +22,14 @@ const configuration: Configuration = {
       redirect_uris: [`${APP}/callback`],
       post_logout_redirect_uris: [`${APP}/bye`],
     },
+    // The client of the worked example of openid-connect.
+    {
+      client_id: "partner",
+      client_secret: "partner-secret",
+      grant_types: ["client_credentials"],
+      redirect_uris: [],
+      response_types: [],
+    },
   ],
   cookies: { keys: ["a key for the provider's own cookies"] },
   jwks: { keys: [generateKeyPairSync("rsa", { modulusLength: 2048 }).privateKey.export({ format: "jwk" })] },
@@ -44,9 +52,9 @@ const configuration: Configuration = {
     revocation: { enabled: true, allowedPolicy: () => true },
     resourceIndicators: {
       enabled: true,
-      getResourceServerInfo: () => ({
+      getResourceServerInfo: (_context, resource) => ({
         scope: "read write",
-        audience: RESOURCE,
+        audience: resource,
         accessTokenFormat: "jwt",
         accessTokenTTL: TOKEN_LIFETIME,
         jwt: { sign: { alg: "RS256" } },

@@ -14,7 +14,7 @@ export interface PluginExample {
   readonly title: string;
   /** What the example does, and when one would want it. Markdown. */
   readonly text: string;
-  /** Members of a declarative file; `http://<name>.example` is an upstream. */
+  /** Members of a declarative file; `http://<name>.example` is an upstream, https://identity.example an OpenID provider. */
   readonly config: Readonly<Record<string, unknown>>;
   /** The response of every upstream. Default: status 200 and no headers or body of interest. */
   readonly upstream?: { readonly status?: number; readonly headers?: Headers; readonly body?: string };
@@ -31,13 +31,13 @@ export interface ExampleRequest {
   /** The arguments of curl; the gateway is http://localhost:8000. */
   readonly curl: string;
   readonly status: number;
-  /** Some of the response's headers; null: the response does not have the header. */
+  /** Some of the response's headers; null: the response does not have the header. A value may end with `...`, for any text. */
   readonly headers?: Readonly<Record<string, string | null>>;
   readonly body?: string;
   /** Some of the headers that the upstream receives; null: it does not receive the header. */
   readonly received?: Readonly<Record<string, string | null>>;
-  /** The method and the target that the upstream receives, such as `GET /orders?limit=10`. */
-  readonly forwarded?: string;
+  /** The method and the target that the upstream receives, such as `GET /orders?limit=10`; null: it receives nothing. */
+  readonly forwarded?: string | null;
 }
 
 const plugins = resolve(import.meta.dirname, "../../gateway/plugins");

@@ -82,12 +82,13 @@ function requestText(request: ExampleRequest): readonly string[] {
   const told = Object.entries(received).map(([name, value]) =>
     value === null ? `no header \`${name}\`` : `\`${name}: ${value}\``,
   );
-  const line = forwarded === undefined ? [] : [`\`${forwarded}\``];
+  const line = typeof forwarded === "string" ? [`\`${forwarded}\``] : [];
   const absent = Object.keys(headers).filter((name) => headers[name] === null);
   return [
     ...(text === undefined ? [] : [text.trim()]),
     block("console", [`$ curl -i ${curl}`, ...responseLines(request)].join("\n")),
     ...(absent.length === 0 ? [] : [`The response has no header ${listed(absent.map((name) => `\`${name}\``))}.`]),
+    ...(forwarded === null ? ["The upstream receives nothing."] : []),
     ...(told.length + line.length === 0 ? [] : [`The upstream receives ${listed([...line, ...told])}.`]),
   ];
 }

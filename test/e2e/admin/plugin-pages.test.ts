@@ -23,6 +23,7 @@ import {
   type PluginExample,
 } from "../../../tools/generate/plugin-examples.ts";
 import { startProcess, temporaryFolder } from "../../../tools/process/index.ts";
+import { type OpenidProvider, startOpenidProvider } from "../../plugins/openid-provider.ts";
 import { createDeck, type Deck } from "./deck.ts";
 import { type RunningStore, writableStores } from "./stores.ts";
 
@@ -30,6 +31,7 @@ const folder = temporaryFolder("plugin-pages");
 let running: RunningStore;
 let deck: Deck;
 let upstream: Server;
+let provider: Pick<OpenidProvider, "issuer">;
 let example: PluginExample;
 /** The headers of the last request that reached the upstream. */
 let received: IncomingHttpHeaders = {};
@@ -58,6 +60,7 @@ after(async () => {
 const here = (text: string): string =>
   text
     .replaceAll(/http:\/\/[a-z]+\.example(?!:)/g, `http://127.0.0.1:${(upstream.address() as AddressInfo).port}`)
+    .replaceAll("https://identity.example", provider.issuer)
     .replaceAll("http://localhost:8001", running.admin)
     .replaceAll("http://localhost:8000", running.proxy);
 
@@ -111,23 +114,23 @@ async function send({ curl, status, headers = {}, body, ...expected }: ExampleRe
   assert.equal(Number(line.split(" ")[1]), status, `${curl}\n${head}`);
   for (const [name, value] of Object.entries(headers)) {
     const own = lines.filter((each) => each.toLowerCase().startsWith(`${name.toLowerCase()}: `));
-    assert.deepEqual(
-      own.map((each) => each.slice(name.length + 2)),
-      value === null ? [] : [value],
-      `${curl}\n${head}`,
-    );
+    const values = own.map((each) => each.slice(name.length + 2));
+    const [start = "", end] = here(value ?? "").split("...");
+    const isStart = end !== undefined && values.length === 1 && values[0]?.startsWith(start);
+    if (!isStart) assert.deepEqual(values, value === null ? [] : [start], `${curl}\n${head}`);
   }
   if (body !== undefined) assert.equal(withoutIds(rest.join("\r\n\r\n")), body, curl);
   for (const [name, value] of Object.entries(expected.received ?? {}))
     assert.equal(received[name.toLowerCase()] ?? null, value, `${name} of ${curl}`);
-  if (expected.forwarded !== undefined) assert.equal(forwarded, expected.forwarded, curl);
+  if (expected.forwarded !== undefined) assert.equal(forwarded ?? null, expected.forwarded, curl);
 }
 
 for (const { name } of builtInFacts) {
   describe(`the page of ${name}`, () => {
     for (const one of examplesOf(name)) {
-      test(`its example "${one.title}" is the same in three forms, and its requests have the responses shown`, async () => {
+      test(`its example "${one.title}" is the same in three forms, and its requests have the responses shown`, async (context) => {
         example = one;
+        provider = name === "openid-connect" ? await startOpenidProvider(context) : { issuer: "no provider" };
         await deck.reset();
         await shell(adminCommands(one).map(here).join("\n"));
         const byCommands = await configured();
