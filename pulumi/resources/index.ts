@@ -4,6 +4,8 @@ export type { InputsOf, MembersOf } from "./inputs.ts";
 export {
   Certificate,
   type CertificateArgs,
+  ConsumerGroup,
+  type ConsumerGroupArgs,
   Plugin,
   type PluginArgs,
   Route,

@@ -2,6 +2,7 @@
 import type { ComponentResourceOptions } from "@pulumi/pulumi";
 import type {
   CertificateSpec,
+  ConsumerGroupSpec,
   PluginConfigs,
   PluginName,
   PluginSpec,
@@ -57,14 +58,28 @@ export class Certificate extends SluiceResource<"Certificate"> {
   }
 }
 
+/** Members of the spec, in addition to `metadata`. A Consumer joins the group by naming it in `consumerGroups`. */
+export type ConsumerGroupArgs = Placed & MembersOf<ConsumerGroupSpec>;
+
+/** A group of consumers to which plugins can be attached. */
+export class ConsumerGroup extends SluiceResource<"ConsumerGroup"> {
+  constructor(name: string, { metadata, ...spec }: ConsumerGroupArgs, options?: ComponentResourceOptions) {
+    super("ConsumerGroup", { name, metadata, spec: () => spec, options });
+  }
+}
+
 /** The plugin's targets: it acts on requests that match all of them, or on all requests if none is given. */
 export interface Targets {
   readonly service?: ComponentReference<"Service">;
   readonly route?: ComponentReference<"Route">;
   readonly consumer?: ComponentReference<"Consumer">;
+  readonly consumerGroup?: ComponentReference<"ConsumerGroup">;
 }
 
-/** Members of the spec, in addition to `metadata`; `service`, `route` and `consumer` stand for `targetRefs`. */
+/**
+ * Members of the spec, in addition to `metadata`; `service`, `route`, `consumer` and `consumerGroup` stand for
+ * `targetRefs`.
+ */
 export type PluginArgs<Name extends PluginName> = Placed &
   Targets &
   MembersOf<Omit<PluginSpec, "plugin" | "config" | "targetRefs">> & {
@@ -76,21 +91,22 @@ export type PluginArgs<Name extends PluginName> = Placed &
 /** An enabled plugin. Its config is typed by the plugin's name. */
 export class Plugin<Name extends PluginName> extends SluiceResource<"Plugin"> {
   constructor(name: string, args: PluginArgs<Name>, options?: ComponentResourceOptions) {
-    const { metadata, service, route, consumer, ...members } = args;
+    const { metadata, service, route, consumer, consumerGroup, ...members } = args;
     super("Plugin", {
       name,
       metadata,
-      spec: () => ({ ...members, targetRefs: targetRefs({ service, route, consumer }) }),
+      spec: () => ({ ...members, targetRefs: targetRefs({ service, route, consumer, consumerGroup }) }),
       options,
     });
   }
 }
 
-function targetRefs({ service, route, consumer }: Targets) {
+function targetRefs({ service, route, consumer, consumerGroup }: Targets) {
   const targets = [
     ...(service === undefined ? [] : [{ kind: "Service", name: referencedName(service) }]),
     ...(route === undefined ? [] : [{ kind: "Route", name: referencedName(route) }]),
     ...(consumer === undefined ? [] : [{ kind: "Consumer", name: referencedName(consumer) }]),
+    ...(consumerGroup === undefined ? [] : [{ kind: "ConsumerGroup", name: referencedName(consumerGroup) }]),
   ];
   return targets.length === 0 ? undefined : targets;
 }

@@ -1,7 +1,15 @@
 /** Reads a golden file's resources, translates them with the operator's code, and prints the outcome readably. */
 import { X509Certificate } from "node:crypto";
 import { type Kind, kindOf, type Resource, resourceKey } from "@sluice/crds";
-import { type Collection, collections, type Document, entities, entityNameOf, snapshotToDocument } from "@sluice/model";
+import {
+  type Collection,
+  collections,
+  type Document,
+  entities,
+  entityNameOf,
+  referencedId,
+  snapshotToDocument,
+} from "@sluice/model";
 import { parseAllDocuments, stringify } from "yaml";
 import { createBatches, type HeldBack, withHeldBack } from "../../operator/src/document/batches.ts";
 import { buildSnapshot, emptyBuild, type SnapshotBuild } from "../../operator/src/document/build-snapshot.ts";
@@ -123,6 +131,8 @@ function titleOf(collection: Collection, { owner, entity }: Item, names: Readonl
   if (collection === "targets" || collection === "snis") return `${resource} ${entityNameOf(collection, entity)}`;
   const { credential } = entities[collection];
   if (credential === undefined) return resource;
+  if (collection === "consumer_group_consumers")
+    return `${resource} in ${names.get(referencedId(entity, "consumer_group") ?? "")}`;
   if (collection !== "keyauth_credentials") return `${resource} ${credential.list} ${entityNameOf(collection, entity)}`;
   const taken = new Set(names.values());
   let number = 0;

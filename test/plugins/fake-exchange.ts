@@ -169,6 +169,7 @@ export const fakeScope = (members: Partial<PluginScope> = {}): PluginScope => ({
   serviceId: null,
   routeId: null,
   consumerId: null,
+  consumerGroupId: null,
   ...members,
 });
 

@@ -4,6 +4,7 @@ import type { PluginFacts } from "@sluice/plugin-sdk";
 import { builtInFacts } from "@sluice/plugins/schemas";
 import { type GeneratedFile, markdown } from "../../crds/model/src/generate/files.ts";
 import { memberTable } from "../../crds/model/src/generate/tables.ts";
+import { refusedTargets } from "../../crds/model/src/plugins/index.ts";
 import {
   adminCommands,
   customResources,
@@ -33,7 +34,8 @@ function indexText(): string {
       "in descending order of priority.",
     "If several instances of one plugin match a request, only the one with the most specific scope runs; the " +
       "others have no effect, so their rate limits do not count the request. The order, the most specific first: " +
-      "consumer, route and service; consumer and route; consumer and service; route and service; consumer; route; " +
+      "consumer, route and service; consumer group, route and service; consumer and route; consumer and service; " +
+      "consumer group and route; consumer group and service; route and service; consumer; consumer group; route; " +
       "service; global. A disabled instance, or one whose `protocols` exclude the request's, is ignored, so an " +
       "instance with a wider scope may run.",
     ["| plugin | priority | what it does |", "|---|---|---|", ...rows].join("\n"),
@@ -41,11 +43,11 @@ function indexText(): string {
 }
 
 function pageText(facts: PluginFacts): string {
-  const { name, schema, refuses = [] } = facts;
+  const { name, schema } = facts;
   const traits = [
     `Priority ${facts.priority}.`,
     ...(facts.protects ? ["While its config is invalid, requests in its scope are answered with 503."] : []),
-    ...refuses.map((target) => `Cannot be attached to a ${target}.`),
+    ...refusedTargets(facts).map((target) => `Cannot be attached to a ${target.replace("_", " ")}.`),
   ];
   const deprecated = (schema.deprecatedMembers ?? []).map(
     (member) => `\`${member.name}\` for \`${member.replacedBy.join(".")}\``,

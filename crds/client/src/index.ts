@@ -40,6 +40,6 @@ export { CHILD_TIMES, timedVersionOf } from "./translate/timestamps.ts";
 export { certificateSecret } from "./translate/tls-secrets.ts";
 export { type Children, writeChild } from "./translate/to-resource/kind-members.ts";
 export { kindOfCollection, type ResourceCollection, toResource } from "./translate/to-resource/to-resource.ts";
-export type { ResourceLocation } from "./translate/to-resource/write-references.ts";
+export { type ResourceLocation, writeEntryReference } from "./translate/to-resource/write-references.ts";
 export * from "./translate/translate.ts";
 export * from "./translate/translation.ts";

@@ -15,6 +15,7 @@ export const kindNames: Readonly<Record<Kind, KindNames>> = {
   Service: { apiVersion: ours, kind: "Service", plural: "services" },
   Route: { apiVersion: ours, kind: "Route", plural: "routes" },
   Plugin: { apiVersion: ours, kind: "Plugin", plural: "plugins" },
+  ConsumerGroup: { apiVersion: ours, kind: "ConsumerGroup", plural: "consumergroups" },
   Consumer: { apiVersion: ours, kind: "Consumer", plural: "consumers" },
   Secret: { apiVersion: "v1", kind: "Secret", plural: "secrets" },
   CoreService: { apiVersion: "v1", kind: "Service", plural: "services" },

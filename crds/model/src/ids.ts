@@ -29,11 +29,14 @@ export const deriveId = (collection: Collection, key: string): string => uuidV5(
  * from its parent and its content if it has no name.
  */
 export function derivedIdOf(collection: Collection, members: Readonly<Record<string, unknown>>): string {
-  const { within } = entities[collection];
+  const { within, key, uniqueTogether } = entities[collection];
   const name = entityNameOf(collection, members);
-  const parents = within === undefined ? ["service", "route", "consumer"] : [within];
+  const parents = within === undefined ? ["service", "route", "consumer", "consumer_group"] : [within];
   const parent = parents.map((member) => Object(members[member]).id).find((id) => typeof id === "string") ?? null;
-  if (name === undefined) return deriveNamelessId(collection, parent, members);
+  // The members that identify an entity without a key.
+  const identifying = key === null ? uniqueTogether?.map((member) => [member, members[member]]) : undefined;
+  if (name === undefined)
+    return deriveNamelessId(collection, parent, identifying ? Object.fromEntries(identifying) : members);
   return within === undefined ? deriveId(collection, name) : uuidV5(uuidV5(parent ?? ROOT, collection), name);
 }
 

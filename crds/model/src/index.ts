@@ -22,6 +22,7 @@ export { withPort } from "./check/rules/hosts.ts";
 export * from "./document/brief.ts";
 export * from "./document/describe.ts";
 export type { FlatDocument } from "./document/flatten/flatten.ts";
+export { writtenLists } from "./document/flatten/nested-lists.ts";
 export {
   type ChangedItems,
   checkDocument,
@@ -59,8 +60,9 @@ export type * from "./protocols/push.ts";
 export type * from "./protocols/wait.ts";
 export * from "./resources/certificate.ts";
 export type * from "./resources/consumer.ts";
+export type { ConsumerGroupSpec } from "./resources/consumer-group.ts";
 export * from "./resources/index.ts";
-export { apiVersion, category, crdVersion, group, type KindFacts, type SpecNode } from "./resources/kind.ts";
+export { apiVersion, category, crdVersion, group, type KindFacts, pluralOf, type SpecNode } from "./resources/kind.ts";
 export * from "./resources/plugin.ts";
 export type * from "./resources/route.ts";
 export type * from "./resources/service.ts";

@@ -18,7 +18,7 @@ export {
   loadPlugins,
   registerSchemas,
 } from "./plugins/external/index.ts";
-export { mayProtect, pluginNamed, pluginNames, pluginSetHash } from "./plugins/index.ts";
+export { mayProtect, pluginNamed, pluginNames, pluginSetHash, refusedTargets } from "./plugins/index.ts";
 export * from "./settings/index.ts";
 export { adoptChange, adoptEdit } from "./snapshot/adopt.ts";
 export { BucketMap, byHash, byId, differences } from "./snapshot/bucket-map.ts";

@@ -20,7 +20,10 @@ export interface PluginFacts<Schema extends RecordSchema = RecordSchema, Name ex
   readonly priority: number;
   /** Whether the plugin protects its targets: if it is invalid, its routes answer 503 instead of staying open. */
   readonly protects: boolean;
-  /** Targets that this plugin does not support (Kong: `value must be null`). Default: none. */
+  /**
+   * Targets that this plugin does not support (Kong: `value must be null`). A plugin that refuses consumers also refuses
+   * groups of consumers. Default: none.
+   */
   readonly refuses?: readonly PluginTarget[];
   readonly schema: Schema;
   /** Replaces short forms that the schema does not have, such as one string for a list of strings. */
@@ -44,7 +47,7 @@ export interface PluginFacts<Schema extends RecordSchema = RecordSchema, Name ex
 export type KongCheck = Readonly<Record<string, unknown>>;
 
 /** The kinds of entities that a plugin can be attached to. */
-export type PluginTarget = "service" | "route" | "consumer";
+export type PluginTarget = "service" | "route" | "consumer" | "consumer_group";
 
 /** The scope of an instance, and the services that it may use. */
 export interface PluginContext extends PluginServices {

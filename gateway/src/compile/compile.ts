@@ -9,6 +9,7 @@ import type { InstanceChanges } from "../plugin-services/plugin-instance.ts";
 import { Balancers, type BalancerTools } from "./balancers.ts";
 import { Certificates } from "./certificates.ts";
 import { CompiledRoutes } from "./compiled-routes.ts";
+import { ConsumerGroups } from "./consumer-groups.ts";
 import { CompiledIdentities } from "./identities.ts";
 import { PluginTable, type PluginTools } from "./plugin-chains.ts";
 import { Router } from "./router/router.ts";
@@ -34,6 +35,7 @@ class CompiledRuntime implements Runtime {
   readonly #balancers: Balancers;
   readonly upstreams: CompiledUpstreams;
   readonly exchanges: ExchangeCount = { open: 0, onIdle: null };
+  readonly #groups: ConsumerGroups;
   readonly #plugins: PluginTable;
   readonly #parts: CompiledRoutes;
   readonly #router: Router;
@@ -49,10 +51,17 @@ class CompiledRuntime implements Runtime {
       now: tools.services.now,
     });
     this.certificates = (previous?.certificates ?? Certificates.empty).with(snapshot);
-    this.#plugins = (previous === null ? PluginTable.empty : previous.#plugins).with(
-      changed((of) => of.plugins),
-      tools,
-    );
+    const { memberships } = this.identities;
+    const groups = previous === null ? null : previous.#groups;
+    this.#groups = groups?.isOf(memberships, snapshot.consumer_groups)
+      ? groups
+      : new ConsumerGroups(memberships, snapshot.consumer_groups);
+    this.#plugins = (previous === null ? PluginTable.empty : previous.#plugins)
+      .with(
+        changed((of) => of.plugins),
+        tools,
+      )
+      .withGroups(this.#groups);
     this.#balancers = (previous === null ? Balancers.empty : previous.#balancers).with(snapshot, tools);
     this.#router = (previous === null ? Router.empty : previous.#router).with({
       removed: routes.flatMap((route) => route.before ?? []),

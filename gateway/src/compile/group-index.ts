@@ -23,6 +23,10 @@ export class GroupIndex<Item extends Member> {
     return this.#map.get(key) ?? none;
   }
 
+  get isEmpty(): boolean {
+    return this.#map.size === 0;
+  }
+
   has(key: string): boolean {
     return this.#map.has(key);
   }

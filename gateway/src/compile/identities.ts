@@ -102,6 +102,13 @@ export class CompiledIdentities {
     return this.#indexes.credentials.acls.of(consumerId) as readonly SnapshotCredential<"acls">[];
   }
 
+  /** By consumer. The same object until a membership changes. */
+  get memberships(): GroupIndex<SnapshotCredential<"consumer_group_consumers">> {
+    return this.#indexes.credentials.consumer_group_consumers as GroupIndex<
+      SnapshotCredential<"consumer_group_consumers">
+    >;
+  }
+
   consumer(idOrUsername: string): Consumer | undefined {
     const { snapshot, usernames } = this.#indexes;
     return snapshot.consumers.get(idOrUsername) ?? usernames.of(idOrUsername)[0];

@@ -1,12 +1,22 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { differences, type Plugin } from "@sluice/model";
+import { type Consumer, type ConsumerGroup, differences, type Plugin } from "@sluice/model";
 import type { PluginContext, PluginPhases, PluginScope } from "@sluice/plugin-sdk";
 import { pluginsWithPhases } from "../../../test/plugins/fake-exchange.ts";
 import type { WorkerServices } from "../plugin-services/instance-context.ts";
+import { ConsumerGroups } from "./consumer-groups.ts";
+import { CompiledIdentities } from "./identities.ts";
 import { PluginTable, RoutePlugins } from "./plugin-chains.ts";
 import type { PluginChain } from "./runtime.ts";
-import { consumerNamed, idOf, pluginNamed, routeNamed } from "./testing-entities.ts";
+import {
+  consumerNamed,
+  groupNamed,
+  idOf,
+  membershipOf,
+  pluginNamed,
+  routeNamed,
+  snapshotOf,
+} from "./testing-entities.ts";
 
 interface Made extends PluginPhases {
   readonly scope: PluginScope;
@@ -19,15 +29,20 @@ const tools = { plugins, services: {} as WorkerServices };
 const service = { id: idOf("service s") };
 const demo = consumerNamed("demo");
 const route = routeNamed("r", { service });
-const own = { route: { id: route.id }, service, consumer: { id: demo.id } };
+const gold = groupNamed("gold");
+const own = { route: { id: route.id }, service, consumer: { id: demo.id }, consumer_group: { id: gold.id } };
 
-/** Kong's precedence of scopes, the most specific first. */
-const precedence: readonly (readonly ("route" | "service" | "consumer")[])[] = [
+/** The precedence of scopes in Kong Enterprise's documentation ("Plugin precedence"), the most specific first. */
+const precedence: readonly (readonly (keyof typeof own)[])[] = [
   ["route", "service", "consumer"],
+  ["route", "service", "consumer_group"],
   ["route", "consumer"],
   ["service", "consumer"],
+  ["route", "consumer_group"],
+  ["service", "consumer_group"],
   ["route", "service"],
   ["consumer"],
+  ["consumer_group"],
   ["route"],
   ["service"],
   [],
@@ -36,15 +51,31 @@ const precedence: readonly (readonly ("route" | "service" | "consumer")[])[] = [
 const attached = (name: string, to: readonly (keyof typeof own)[], members: Partial<Plugin> = {}) =>
   pluginNamed(name, { ...Object.fromEntries(to.map((kind) => [kind, own[kind]])), ...members });
 
-const tableOf = (all: readonly Plugin[]) =>
-  PluginTable.empty.with(differences(new Map(), new Map(all.map((plugin) => [plugin.id, plugin]))), tools);
+/** The consumers and their groups. */
+type Members = readonly (readonly [Consumer, ConsumerGroup])[];
+
+function groupsOf(members: Members): ConsumerGroups {
+  const { memberships } = CompiledIdentities.of(
+    snapshotOf({ memberships: members.map(([consumer, group]) => membershipOf(consumer, group)) }),
+    { previous: null, now: Date.now },
+  );
+  return new ConsumerGroups(memberships, new Map(members.map(([, group]) => [group.id, group])));
+}
+
+const tableOf = (all: readonly Plugin[], members: Members = [[demo, gold]]) =>
+  PluginTable.empty
+    .with(differences(new Map(), new Map(all.map((plugin) => [plugin.id, plugin]))), tools)
+    .withGroups(groupsOf(members));
 
 /** Plugin names and the scope that won, in order. */
 const namesIn = ({ steps }: PluginChain) =>
   steps.map(({ priority, phases }) => {
     const { scope } = phases as Made;
     const name = [...plugins.values()].find((facts) => facts.priority === priority)?.name;
-    const parts = [scope.routeId && "route", scope.serviceId && "service", scope.consumerId && "consumer"];
+    const parts = [
+      ...[scope.routeId && "route", scope.serviceId && "service", scope.consumerId && "consumer"],
+      scope.consumerGroupId && "consumer_group",
+    ];
     return `${name} ${parts.filter(Boolean).join("+") || "global"}`;
   });
 
@@ -60,6 +91,75 @@ for (const [place, scope] of precedence.entries()) {
     }
   });
 }
+
+const [alpha, beta] = [groupNamed("alpha"), groupNamed("beta")];
+const ofGroup = (group: ConsumerGroup, members: Partial<Plugin> = {}) =>
+  pluginNamed("rate-limiting", { consumer_group: { id: group.id }, ...members });
+/** The ids of the groups whose plugins run for the consumer. */
+const groupsIn = (table: PluginTable, consumer = demo) =>
+  new RoutePlugins(table, route).http
+    .identified(consumer, afterAuth)
+    .steps.map(({ phases }) => (phases as Made).scope.consumerGroupId);
+
+for (const order of [
+  [alpha, beta],
+  [beta, alpha],
+]) {
+  test(`of the plugins of several groups, that of the first group by name runs (joined: ${order.map(({ name }) => name).join(", ")})`, () => {
+    const members = order.map((group) => [demo, group] as const);
+    assert.deepEqual(
+      groupsIn(
+        tableOf(
+          order.map((group) => ofGroup(group)),
+          members,
+        ),
+      ),
+      [alpha.id],
+    );
+  });
+}
+
+test("a more specific plugin of a later group precedes a plugin of an earlier group", () => {
+  const members = [
+    [demo, alpha],
+    [demo, beta],
+  ] as const;
+  assert.deepEqual(groupsIn(tableOf([ofGroup(alpha), ofGroup(beta, { route: own.route })], members)), [beta.id]);
+});
+
+test("a plugin of a group runs for the group's consumers only", () => {
+  const table = tableOf([ofGroup(gold)]);
+  assert.deepEqual(groupsIn(table), [gold.id]);
+  const chains = new RoutePlugins(table, route).http;
+  assert.deepEqual(namesIn(chains.base), []);
+  assert.equal(chains.identified(consumerNamed("other"), afterAuth), chains.base);
+});
+
+test("consumers without plugins of their own share the chain of their groups", () => {
+  const second = consumerNamed("second");
+  const chains = new RoutePlugins(
+    tableOf(
+      [ofGroup(gold)],
+      [
+        [demo, gold],
+        [second, gold],
+      ],
+    ),
+    route,
+  ).http;
+  assert.equal(chains.identified(demo, afterAuth), chains.identified(second, afterAuth));
+});
+
+test("a changed membership changes the chains only while a plugin is attached to a group", () => {
+  const [none, some] = [groupsOf([]), groupsOf([[demo, gold]])];
+  const plain = tableOf([attached("rate-limiting", ["consumer"])], []);
+  assert.equal(plain.withGroups(some), plain);
+  const grouped = tableOf([ofGroup(gold)], []).withGroups(none);
+  const chains = new RoutePlugins(grouped, route);
+  assert.deepEqual(groupsIn(grouped), []);
+  assert.equal(chains.isOf(grouped.withGroups(some)), false);
+  assert.deepEqual(groupsIn(grouped.withGroups(some)), [gold.id]);
+});
 
 test("plugins of a consumer run when the consumer is known; one instance of each plugin runs, by priority", () => {
   const table = tableOf([

@@ -1,9 +1,10 @@
 /**
- * Plugin chains: which instances run for a route and a consumer. As in Kong, one instance runs per plugin name, and the
- * most specific scope wins. A disabled plugin is ignored, so an instance with a wider scope applies.
+ * Plugin chains: which instances run for a route, a consumer and the consumer's groups. As in Kong, one instance runs
+ * per plugin name, and the most specific scope wins. A disabled plugin is ignored, so an instance with a wider scope
+ * applies.
  *
  * Plugins are indexed by scope. A route remembers the groups of its four scopes, and its chains are valid until one of
- * these groups, or any plugin of a consumer, changes. So a plugin change does not visit routes.
+ * these groups, or any plugin of a consumer or of a consumer group, changes. So a plugin change does not visit routes.
  */
 import {
   BucketMap,
@@ -17,6 +18,7 @@ import type { PluginDefinition, PluginPhases } from "@sluice/plugin-sdk";
 import { errorAnswer } from "../exchange/gateway-errors.ts";
 import type { WorkerServices } from "../plugin-services/instance-context.ts";
 import { type InstanceChanges, PluginInstance } from "../plugin-services/plugin-instance.ts";
+import type { ConsumerGroups } from "./consumer-groups.ts";
 import { GroupIndex } from "./group-index.ts";
 import type { PluginChain, PluginStep, RouteChains, Scheme } from "./runtime.ts";
 
@@ -33,16 +35,23 @@ interface LoadedPlugin {
   readonly step: PluginStep;
   /** Null if the plugin is marked unavailable, or its instance could not be created. */
   readonly instance: PluginInstance | null;
-  /** The route, service and consumer that the plugin is attached to. */
+  /** The route, service, consumer and consumer group that the plugin is attached to. */
   readonly scope: string;
   readonly consumer: string | undefined;
+  readonly consumerGroup: string | undefined;
   readonly protocols: SnapshotPlugin["protocols"];
 }
 
 interface ConsumerPlugins {
   readonly byScope: GroupIndex<LoadedPlugin>;
   readonly byConsumer: GroupIndex<LoadedPlugin>;
+  readonly byConsumerGroup: GroupIndex<LoadedPlugin>;
+  /** Null if no plugin is attached to a consumer group. */
+  readonly groups: ConsumerGroups | null;
 }
+
+const isForAll = ({ consumer, consumerGroup }: LoadedPlugin): boolean =>
+  consumer === undefined && consumerGroup === undefined;
 
 /** Maximum number of cached consumer chains per route and scheme. */
 const MAX_CHAINS = 1000;
@@ -50,7 +59,7 @@ const MAX_CHAINS = 1000;
 /** Instances of all enabled plugins, by scope. An instance is kept until its plugin changes. */
 export class PluginTable {
   readonly #loaded: BucketMap<LoadedPlugin>;
-  /** Plugins without a consumer, by scope. */
+  /** Plugins without a consumer and without a consumer group, by scope. */
   readonly withoutConsumer: GroupIndex<LoadedPlugin>;
   readonly withConsumer: ConsumerPlugins;
 
@@ -66,10 +75,12 @@ export class PluginTable {
 
   static readonly empty = new PluginTable(
     new BucketMap(byId),
-    new GroupIndex(({ scope, consumer }) => (consumer === undefined ? scope : undefined)),
+    new GroupIndex((plugin) => (isForAll(plugin) ? plugin.scope : undefined)),
     {
-      byScope: new GroupIndex(({ scope, consumer }) => (consumer === undefined ? undefined : scope)),
+      byScope: new GroupIndex((plugin) => (isForAll(plugin) ? undefined : plugin.scope)),
       byConsumer: new GroupIndex(({ consumer }) => consumer),
+      byConsumerGroup: new GroupIndex(({ consumerGroup }) => consumerGroup),
+      groups: null,
     },
   );
 
@@ -80,12 +91,25 @@ export class PluginTable {
     );
     if (loaded === this.#loaded) return this;
     const changed = differences(this.#loaded, loaded);
-    const byScope = this.withConsumer.byScope.with(changed);
+    const before = this.withConsumer;
+    const byScope = before.byScope.with(changed);
     const withConsumer =
-      byScope === this.withConsumer.byScope
-        ? this.withConsumer
-        : { byScope, byConsumer: this.withConsumer.byConsumer.with(changed) };
+      byScope === before.byScope
+        ? before
+        : {
+            ...before,
+            byScope,
+            byConsumer: before.byConsumer.with(changed),
+            byConsumerGroup: before.byConsumerGroup.with(changed),
+          };
     return new PluginTable(loaded, this.withoutConsumer.with(changed), withConsumer);
+  }
+
+  /** The table for these groups of consumers; the same object when no plugin depends on the difference. */
+  withGroups(all: ConsumerGroups): PluginTable {
+    const groups = this.withConsumer.byConsumerGroup.isEmpty ? null : all;
+    if (groups === this.withConsumer.groups) return this;
+    return new PluginTable(this.#loaded, this.withoutConsumer, { ...this.withConsumer, groups });
   }
 
   phasesOf(pluginId: string): PluginPhases | null {
@@ -117,7 +141,7 @@ export class RoutePlugins implements Readonly<Record<Scheme, RouteChains>> {
     this.#withoutConsumer = withoutConsumer;
     this.#withConsumer = withConsumer;
     this.#route = route;
-    this.#scopes = scopesOf(route, null);
+    this.#scopes = scopesOf(route);
     this.#found = this.#scopes.map((scope) => withoutConsumer.of(scope));
   }
 
@@ -141,7 +165,7 @@ export class RoutePlugins implements Readonly<Record<Scheme, RouteChains>> {
 
   #chainsFor(scheme: Scheme): RouteChains {
     const found = this.#found;
-    const { byScope, byConsumer } = this.#withConsumer;
+    const { byScope, byConsumer, groups } = this.#withConsumer;
     const route = this.#route;
     const protocol = protocolOf(route, scheme);
     const base = selectChain(found, protocol);
@@ -149,12 +173,18 @@ export class RoutePlugins implements Readonly<Record<Scheme, RouteChains>> {
     return {
       base,
       identified(consumer, after) {
-        // A consumer without plugins uses the base chain.
-        if (!byConsumer.has(consumer.id)) return base;
-        const known = identified.get(consumer.id);
+        const isOwner = byConsumer.has(consumer.id);
+        const memberships = groups === null ? null : groups.of(consumer.id);
+        // A consumer without plugins and without groups uses the base chain.
+        if (!isOwner && memberships === null) return base;
+        // Consumers without plugins of their own share the chains of their groups.
+        const key = isOwner || memberships === null ? consumer.id : memberships.key;
+        const known = identified.get(key);
         if (known?.after === after) return known.chain;
-        const own = scopesOf(route, consumer.id).map((scope) => byScope.of(scope));
-        const chosen = selectChain(byPrecedence(own, found), protocol);
+        const foundFor = (owner: PluginOwner) => scopesOf(route, owner).map((scope) => byScope.of(scope));
+        const own = foundFor({ consumer: consumer.id });
+        const ofGroups = (memberships?.ids ?? []).map((consumerGroup) => foundFor({ consumerGroup }));
+        const chosen = selectChain(byPrecedence({ own, ofGroups, all: found }), protocol);
         const chain = chainOf([
           ...base.steps.filter((step) => step.priority >= after),
           ...chosen.steps.filter(
@@ -162,7 +192,7 @@ export class RoutePlugins implements Readonly<Record<Scheme, RouteChains>> {
           ),
         ]);
         if (identified.size >= MAX_CHAINS) identified.clear();
-        identified.set(consumer.id, { after, chain });
+        identified.set(key, { after, chain });
         return chain;
       },
     };
@@ -171,27 +201,52 @@ export class RoutePlugins implements Readonly<Record<Scheme, RouteChains>> {
 
 type Scopes<Found> = readonly Found[];
 
-/** Scopes for a consumer or for no consumer: route and service, route, service, global. */
-function scopesOf({ id, service }: Pick<SnapshotRoute, "id" | "service">, consumer: string | null): Scopes<string> {
-  const owner = service?.id ?? null;
+/** The consumer or the group of consumers that a plugin is attached to; neither: all requests. */
+type PluginOwner = Partial<Pick<LoadedPlugin, "consumer" | "consumerGroup">>;
+
+/** Scopes of one owner: route and service, route, service, neither. */
+function scopesOf({ id, service }: Pick<SnapshotRoute, "id" | "service">, owner: PluginOwner = {}): Scopes<string> {
+  const serviceId = service?.id;
   return [
-    scopeKey(id, owner, consumer),
-    scopeKey(id, null, consumer),
-    scopeKey(null, owner, consumer),
-    scopeKey(null, null, consumer),
+    scopeKey({ ...owner, route: id, service: serviceId }),
+    scopeKey({ ...owner, route: id }),
+    scopeKey({ ...owner, service: serviceId }),
+    scopeKey(owner),
   ];
 }
 
-/** Most specific first; route and service together precede the consumer alone. */
-function byPrecedence<Found>(
-  [ownBoth, ownRoute, ownService, own]: Scopes<Found>,
-  [both, route, service, any]: Scopes<Found>,
-): Scopes<Found> {
-  return [ownBoth, ownRoute, ownService, both, own, route, service, any] as Scopes<Found>;
+interface FoundPlugins<Found> {
+  /** Those of the consumer. */
+  readonly own: Scopes<Found>;
+  /** Those of each group, in the order in which groups take precedence. */
+  readonly ofGroups: readonly Scopes<Found>[];
+  /** Those without consumer and group. */
+  readonly all: Scopes<Found>;
 }
 
-const scopeKey = (route: string | null, service: string | null, consumer: string | null): string =>
-  `${route ?? ""}/${service ?? ""}/${consumer ?? ""}`;
+/**
+ * Most specific first, in the order of Kong's documentation (docs/reference/kong-compatibility.md#order-and-scope). Route
+ * and service together precede the consumer or a group alone.
+ */
+function byPrecedence<Found>({ own, ofGroups, all }: FoundPlugins<Found>): Scopes<Found> {
+  const [ownBoth, ownRoute, ownService, ownAny] = own;
+  const [both, route, service, any] = all;
+  const [groupBoth = [], groupRoute = [], groupService = [], groupAny = []] = [0, 1, 2, 3].map((place) =>
+    ofGroups.map((scopes) => scopes[place]),
+  );
+  return [
+    ...[ownBoth, ...groupBoth, ownRoute, ownService, ...groupRoute, ...groupService],
+    ...[both, ownAny, ...groupAny, route, service, any],
+  ] as Scopes<Found>;
+}
+
+interface PluginScopeIds extends PluginOwner {
+  readonly route?: string | undefined;
+  readonly service?: string | undefined;
+}
+
+const scopeKey = ({ route = "", service = "", consumer = "", consumerGroup = "" }: PluginScopeIds): string =>
+  `${route}/${service}/${consumer}/${consumerGroup}`;
 
 type Protocol = LoadedPlugin["protocols"][number];
 
@@ -222,20 +277,22 @@ export function chainOf(steps: readonly PluginStep[]): PluginChain {
 }
 
 function loadPlugin(plugin: SnapshotPlugin, tools: PluginTools): LoadedPlugin {
-  const { id, route, service, consumer, protocols } = plugin;
+  const { id, protocols } = plugin;
+  const [consumer, consumerGroup] = [plugin.consumer?.id, plugin.consumer_group?.id];
   return {
     id,
     name: plugin.name,
     ...stepOf(plugin, tools),
-    scope: scopeKey(route?.id ?? null, service?.id ?? null, consumer?.id ?? null),
-    consumer: consumer?.id,
+    scope: scopeKey({ route: plugin.route?.id, service: plugin.service?.id, consumer, consumerGroup }),
+    consumer,
+    consumerGroup,
     protocols,
   };
 }
 
 /**
  * The stand-in for an unknown plugin runs before all others, so that none of them counts or answers a refused request. If
- * it is attached to a consumer, it runs as soon as the consumer is known.
+ * it is attached to a consumer or a group, it runs as soon as the consumer is known.
  */
 const UNKNOWN_PRIORITY = Number.POSITIVE_INFINITY;
 
@@ -255,6 +312,7 @@ function stepOf(plugin: SnapshotPlugin, { plugins, services }: PluginTools): Pic
     serviceId: plugin.service?.id ?? null,
     routeId: plugin.route?.id ?? null,
     consumerId: plugin.consumer?.id ?? null,
+    consumerGroupId: plugin.consumer_group?.id ?? null,
   };
   const instance = instanceOf(plugin, () => new PluginInstance(code, { config: plugin.config, scope, services }));
   return { step: { priority: code.priority, phases: instance.phases }, instance: instance.running };

@@ -3,6 +3,7 @@ import { createHash } from "node:crypto";
 import type {
   Certificate,
   Consumer,
+  ConsumerGroup,
   Plugin,
   Route,
   Service,
@@ -71,7 +72,9 @@ export const routeNamed = (name: string, members: Partial<SnapshotRoute> = {}): 
 });
 
 export const pluginNamed = (name: string, members: Partial<Plugin> = {}): Plugin => ({
-  id: idOf(`plugin ${name} ${JSON.stringify([members.route, members.service, members.consumer])}`),
+  id: idOf(
+    `plugin ${name} ${JSON.stringify([members.route, members.service, members.consumer, members.consumer_group])}`,
+  ),
   created_at: 0,
   updated_at: 0,
   name,
@@ -79,6 +82,7 @@ export const pluginNamed = (name: string, members: Partial<Plugin> = {}): Plugin
   route: null,
   service: null,
   consumer: null,
+  consumer_group: null,
   config: {},
   protocols: ["grpc", "grpcs", "http", "https"],
   enabled: true,
@@ -92,6 +96,25 @@ export const consumerNamed = (username: string): Consumer => ({
   updated_at: 0,
   username,
   custom_id: null,
+  tags: null,
+});
+
+export const groupNamed = (name: string): ConsumerGroup => ({
+  id: idOf(`group ${name}`),
+  created_at: 0,
+  updated_at: 0,
+  name,
+  tags: null,
+});
+
+export const membershipOf = (
+  consumer: Consumer,
+  group: ConsumerGroup,
+): SnapshotCredential<"consumer_group_consumers"> => ({
+  id: idOf(`membership ${consumer.id} ${group.id}`),
+  created_at: 0,
+  consumer: { id: consumer.id },
+  consumer_group: { id: group.id },
   tags: null,
 });
 
@@ -133,6 +156,8 @@ export function snapshotOf(content: {
   readonly plugins?: readonly Plugin[];
   readonly consumers?: readonly Consumer[];
   readonly credentials?: readonly SnapshotCredential<"keyauth_credentials">[];
+  readonly groups?: readonly ConsumerGroup[];
+  readonly memberships?: readonly SnapshotCredential<"consumer_group_consumers">[];
   readonly endpoints?: Snapshot["endpoints"];
 }): Snapshot {
   const byId = <Item extends { readonly id: string }>(items: readonly Item[] = []) =>
@@ -152,6 +177,8 @@ export function snapshotOf(content: {
     basicauth_credentials: byId(),
     hmacauth_credentials: byId(),
     acls: byId(),
+    consumer_groups: byId(content.groups),
+    consumer_group_consumers: byId(content.memberships),
     endpoints: content.endpoints ?? new Map(),
   };
 }

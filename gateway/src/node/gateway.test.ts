@@ -34,6 +34,8 @@ async function startNode(
   }: {
     service: object;
     consumers?: object[];
+    consumer_groups?: object[];
+    plugins?: object[];
     upstreams?: object[];
     certificates?: object[];
     settings?: Record<string, string>;
@@ -92,6 +94,24 @@ for (const [header, expected] of [
     assert.equal(seen(getStatus).headers["x-real-ip"], expected);
   });
 }
+
+test("a plugin of a consumer group applies to the group's consumers, whose wider instance it replaces", async (context) => {
+  const limit = (minute: number) => ({ name: "rate-limiting", config: { minute } });
+  const gold = { ...demo, groups: [{ name: "gold" }] };
+  const content = (member: object) => ({
+    consumers: [member, { username: "other", keyauth_credentials: [{ key: "other-key" }] }],
+    consumer_groups: [{ name: "gold", plugins: [limit(100)] }],
+    plugins: [limit(5)],
+  });
+  const service = { name: "up", routes: [{ paths: ["/"], plugins: [{ name: "key-auth" }] }] };
+  const settings = { SLUICE_UNPROTECT_WAIT: "0s" };
+  const { send, write } = await startNode(context, { service, settings, ...content(gold) });
+  const limitOf = async (apikey: string) => (await send({ headers: { apikey } })).headers["ratelimit-limit"];
+  assert.deepEqual([await limitOf("demo-key"), await limitOf("other-key")], ["100", "5"]);
+  const services = [{ url: "http://127.0.0.1:1", ...service }];
+  write(JSON.stringify({ _format_version: "3.0", services, ...content(demo) }));
+  await waitFor(async () => (await limitOf("demo-key")) === "5", { what: "the limit of a consumer without group" });
+});
 
 test("a plugin with protocols applies only to requests with one of these protocols", async (context) => {
   const { send } = await startNode(context, {

@@ -26,7 +26,15 @@ import type { EntityTranslation, ResourceTranslation } from "./translate-resourc
 import type { Item, Owner, Translation } from "./translation.ts";
 
 /** Parents before children. */
-export const kindOrder: readonly SluiceKind[] = ["Certificate", "Upstream", "Service", "Route", "Consumer", "Plugin"];
+export const kindOrder: readonly SluiceKind[] = [
+  "Certificate",
+  "Upstream",
+  "Service",
+  "Route",
+  "ConsumerGroup",
+  "Consumer",
+  "Plugin",
+];
 
 export interface TranslatedResource {
   readonly cached: ResourceTranslation;

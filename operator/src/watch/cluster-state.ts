@@ -8,6 +8,7 @@ export const watchedKinds = [
   "Service",
   "Route",
   "Plugin",
+  "ConsumerGroup",
   "Consumer",
   "Secret",
   "CoreService",

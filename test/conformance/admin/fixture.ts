@@ -36,6 +36,7 @@ export const lists = [
   "/hmac-auths",
   "/acls",
   "/consumers",
+  "/consumer_groups",
   "/routes",
   "/services",
   "/upstreams",

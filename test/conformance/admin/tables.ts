@@ -5,6 +5,7 @@ import { bodies } from "./rows/bodies.ts";
 import { certificates } from "./rows/certificates.ts";
 import { changing } from "./rows/changing.ts";
 import { conditions } from "./rows/conditions.ts";
+import { groupsWithPlugins } from "./rows/consumer-groups.ts";
 import { creating } from "./rows/creating.ts";
 import { consumerEntries, consumerGroups, credentials, secondConsumer } from "./rows/credentials.ts";
 import { foreign } from "./rows/foreign.ts";
@@ -39,6 +40,7 @@ export const tables: readonly Table[] = [
   consumerEntries,
   secondConsumer,
   consumerGroups,
+  groupsWithPlugins,
   plugins,
   planning,
   batches,

@@ -74,7 +74,7 @@ export function creating(test: StoreTest): void {
       [
         "plugins",
         plugin("cors", { service: { id: users.id }, config: { max_age: 5 } }),
-        unique({ name: "cors", route: null, service: { id: users.id }, consumer: null }),
+        unique({ name: "cors", route: null, service: { id: users.id }, consumer: null, consumer_group: null }),
       ],
       ["plugins", plugin("key-auth", { instance_name: "all" }), unique({ instance_name: "all" })],
       ["certificates", await certificate(1, { id: pair.id }), taken(pair.id)],

@@ -108,9 +108,10 @@ for (const store of writableStores) {
       await deck.change("sync", file);
       const changed = nextDay(file);
       const expected = {
-        created: ["route new"],
+        created: ["consumer-group bronze", "consumer-group-consumer ann", "route new"],
         updated: [
           `certificate ${certificateId}`,
+          "consumer-group gold",
           "plugin prometheus (global)",
           "route users",
           "service users",
@@ -118,8 +119,11 @@ for (const store of writableStores) {
         ],
         deleted: [
           "consumer bob@example.test",
+          "consumer-group silver",
+          "consumer-group-consumer ann",
           "key-auth f_ann for consumer ann",
           "plugin cors for service users",
+          "plugin rate-limiting for consumer-group gold",
           "route nowhere",
           "target 127.0.0.1:9002",
         ],

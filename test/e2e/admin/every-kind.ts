@@ -55,9 +55,14 @@ export function everyKind({ upstreamPort }: EveryKind): KongFile {
         acls: [{ group: "staff", tags: ["team-a"] }, { group: "users" }],
         hmacauth_credentials: [{ username: "ann", secret: "secret-of-ann" }],
         jwt_secrets: [{ key: "ann", secret: "secret-of-ann", algorithm: "HS512" }],
+        groups: [{ name: "gold" }],
         plugins: [plugin("rate-limiting", { hour: 1000, limit_by: "ip" })],
       },
       { username: "bob@example.test" },
+    ],
+    consumer_groups: [
+      { name: "gold", plugins: [{ name: "rate-limiting", config: { hour: 500, limit_by: "ip" } }] },
+      { name: "silver", tags: ["team-a"] },
     ],
     upstreams: [
       {
@@ -96,7 +101,8 @@ export function nextDay(file: KongFile): KongFile {
     plugins: entities(file.plugins).map((plugin) =>
       plugin.name === "prometheus" ? { ...plugin, config: {} } : plugin,
     ),
-    consumers: [{ ...ann, keyauth_credentials: [{ key: "key-of-ann" }] }],
+    consumers: [{ ...ann, keyauth_credentials: [{ key: "key-of-ann" }], groups: [{ name: "bronze" }] }],
+    consumer_groups: [{ name: "bronze" }, { name: "gold", tags: ["team-a"] }],
     upstreams: [{ ...upstream, targets: [{ target: "127.0.0.1:9001", weight: 20 }] }],
     certificates: [{ ...certificate, cert: later.certificate.trim(), key: later.key.trim() }],
   };

@@ -9,6 +9,7 @@ export interface KongFile {
   readonly routes?: readonly Entity[];
   readonly plugins?: readonly Entity[];
   readonly consumers?: readonly Entity[];
+  readonly consumer_groups?: readonly Entity[];
   readonly upstreams?: readonly Entity[];
   readonly certificates?: readonly Entity[];
 }
@@ -115,6 +116,8 @@ const collections = new Set([
   "routes",
   "plugins",
   "consumers",
+  "consumer_groups",
+  "groups",
   "keyauth_credentials",
   "acls",
   "basicauth_credentials",

@@ -2,7 +2,7 @@
 import { type Collection, credentialCollections, entities, type ResourceKind } from "@sluice/model";
 
 /** Kinds whose `spec.name` is the entity's name. The others have a different naming member or none. */
-export const namedKinds: ReadonlySet<ResourceKind> = new Set(["Upstream", "Service", "Route"]);
+export const namedKinds: ReadonlySet<ResourceKind> = new Set(["Upstream", "Service", "Route", "ConsumerGroup"]);
 
 /** A member of a spec that refers to one resource, and the entity's member for it. */
 interface SingleReference {
@@ -31,7 +31,11 @@ export interface ChildList {
   readonly list: string;
   readonly collection: Collection;
   readonly parent: string;
+  /** The resource to which an entry refers by `name` and `namespace`, and the entity's member for it. */
+  readonly reference?: Pick<SingleReference, "kind" | "member">;
 }
+
+const memberships: Pick<ChildList, "reference"> = { reference: { kind: "ConsumerGroup", member: "consumer_group" } };
 
 export const childLists: Readonly<Record<ResourceKind, readonly ChildList[]>> = {
   Certificate: [{ list: "snis", collection: "snis", parent: "certificate" }],
@@ -40,8 +44,10 @@ export const childLists: Readonly<Record<ResourceKind, readonly ChildList[]>> = 
     list: entities[collection].credential?.list ?? collection,
     collection,
     parent: "consumer",
+    ...(collection === "consumer_group_consumers" && memberships),
   })),
   Service: [],
   Route: [],
+  ConsumerGroup: [],
   Plugin: [],
 };

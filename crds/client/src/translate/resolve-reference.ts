@@ -46,6 +46,7 @@ const words: Readonly<Record<CrossNamespaceReference["to"]["kind"], string>> = {
   Upstream: "Upstream",
   Service: "Service of sluice.dev",
   Route: "Route",
+  ConsumerGroup: "ConsumerGroup",
   Consumer: "Consumer",
   Plugin: "Plugin",
   Secret: "Secret",

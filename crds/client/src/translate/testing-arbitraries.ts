@@ -2,7 +2,7 @@
 import type { Collection } from "@sluice/model";
 import fc from "fast-check";
 import { elliptic, first } from "../../../../tools/programs/pairs.ts";
-import { CERTIFICATE, CONSUMER, ROUTE, SERVICE, UPSTREAM } from "./testing-example.ts";
+import { CERTIFICATE, CONSUMER, GROUP, ROUTE, SERVICE, UPSTREAM } from "./testing-example.ts";
 
 const word = fc.stringMatching(/^[a-z][a-z0-9]{0,12}$/);
 const maybe = <Value>(value: fc.Arbitrary<Value>) => fc.option(value);
@@ -100,22 +100,24 @@ export const arbitraries: { readonly [Name in Collection]: fc.Arbitrary<object> 
     response_buffering: flag,
     service: maybe(fc.constant({ id: SERVICE })),
   }),
-  plugins: fc.record({
-    ...times,
-    name: fc.constant("rate-limiting"),
-    instance_name: maybe(name),
-    service: maybe(fc.constant({ id: SERVICE })),
-    route: maybe(fc.constant({ id: ROUTE })),
-    consumer: maybe(fc.constant({ id: CONSUMER })),
-    config: fc.record({
-      minute: fc.integer({ min: 1, max: 9 }),
-      policy: fc.constantFrom("local", "redis"),
-      redis: fc.record({ host: word, port: fc.integer({ min: 0, max: 9999 }), password: maybe(word), ssl: flag }),
-      hide_client_headers: flag,
-    }),
-    protocols: fc.constantFrom(["http"], ["grpc", "grpcs", "http", "https"]),
-    enabled: flag,
-  }),
+  plugins: fc
+    .record({
+      ...times,
+      name: fc.constant("rate-limiting"),
+      instance_name: maybe(name),
+      service: maybe(fc.constant({ id: SERVICE })),
+      route: maybe(fc.constant({ id: ROUTE })),
+      owner: fc.constantFrom({}, { consumer: { id: CONSUMER } }, { consumer_group: { id: GROUP } }),
+      config: fc.record({
+        minute: fc.integer({ min: 1, max: 9 }),
+        policy: fc.constantFrom("local", "redis"),
+        redis: fc.record({ host: word, port: fc.integer({ min: 0, max: 9999 }), password: maybe(word), ssl: flag }),
+        hide_client_headers: flag,
+      }),
+      protocols: fc.constantFrom(["http"], ["grpc", "grpcs", "http", "https"]),
+      enabled: flag,
+    })
+    .map(({ owner, ...members }) => ({ ...members, ...owner })),
   consumers: fc
     .record({ ...times, username: maybe(name), custom_id: maybe(word) })
     .filter(({ username, custom_id }) => username !== null || custom_id !== null),
@@ -140,4 +142,10 @@ export const arbitraries: { readonly [Name in Collection]: fc.Arbitrary<object> 
   }),
   hmacauth_credentials: fc.record({ ...common, consumer: fc.constant({ id: CONSUMER }), username: name, secret: word }),
   acls: fc.record({ ...common, consumer: fc.constant({ id: CONSUMER }), group: name }),
+  consumer_groups: fc.record({ ...times, name }),
+  consumer_group_consumers: fc.record({
+    ...common,
+    consumer: fc.constant({ id: CONSUMER }),
+    consumer_group: fc.constant({ id: GROUP }),
+  }),
 };

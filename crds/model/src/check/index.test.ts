@@ -102,6 +102,7 @@ test("checkEntity fills consumers, credentials and plugins with Kong's defaults"
     route: null,
     service: null,
     consumer: null,
+    consumer_group: null,
     protocols: ["grpc", "grpcs", "http", "https"],
     enabled: true,
     tags: null,

@@ -103,6 +103,11 @@ const valid: { readonly [Name in Collection]: fc.Arbitrary<Record<string, unknow
   basicauth_credentials: fc.record({ username: name, password: name, consumer: fc.constant({ id: UUID }) }),
   hmacauth_credentials: fc.record({ username: name, consumer: fc.constant({ id: UUID }), secret: name }),
   acls: fc.record({ group: name, consumer: fc.constant({ id: UUID }) }),
+  consumer_groups: fc.record({ name, tags: optional(fc.array(name, { maxLength: 5 })) }),
+  consumer_group_consumers: fc.record({
+    consumer: fc.constant({ id: UUID }),
+    consumer_group: fc.constant({ id: UUID }),
+  }),
   plugins: fc.record({
     name: fc.constant("rate-limiting"),
     instance_name: optional(name),

@@ -44,8 +44,8 @@ const taken: readonly (readonly [what: string, text: string, warnings: readonly 
   ],
   [
     "empty collections in an entity",
-    "consumers:\n- username: c\n  sessions: []\n  oauth2_credentials: []\n  groups: []\n",
-    ["sessions", "oauth2_credentials", "groups"].map(
+    "consumers:\n- username: c\n  sessions: []\n  oauth2_credentials: []\n",
+    ["sessions", "oauth2_credentials"].map(
       (name, index) =>
         `kong.yml:${index + 4}:3: consumers[0].${name}: ignored: Sluice has no '${name}' yet, and none are given`,
     ),

@@ -196,10 +196,10 @@ const faulty: readonly [string, string, readonly string[]][] = [
   ],
   [
     "a reference to the enclosing service, and children that Sluice does not have",
-    `${head}services:\n- name: a\n  host: h\n  routes:\n  - hosts: [a.b]\n    service: a\nconsumers:\n- username: c\n  groups: [{name: g}]\n`,
+    `${head}services:\n- name: a\n  host: h\n  routes:\n  - hosts: [a.b]\n    service: a\nconsumers:\n- username: c\n  oauth2_credentials: [{name: g}]\n`,
     [
       "k.yaml:7:5: services[0].routes[0].service: unknown field (already defined by the enclosing service)",
-      "k.yaml:10:3: consumers[0].groups: not supported: Sluice has no 'groups' yet",
+      "k.yaml:10:3: consumers[0].oauth2_credentials: not supported: Sluice has no 'oauth2_credentials' yet",
     ],
   ],
   [

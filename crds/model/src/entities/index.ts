@@ -2,8 +2,10 @@
 import type { RecordSchema, Static } from "@sluice/plugin-sdk";
 import { type Certificate, certificateSchema } from "./certificate.ts";
 import { type Consumer, consumerSchema } from "./consumer.ts";
+import { type ConsumerGroup, consumerGroupSchema } from "./consumer-group.ts";
 import { type Acl, aclSchema } from "./credentials/acl.ts";
 import { type BasicAuthCredential, basicAuthSchema } from "./credentials/basic-auth.ts";
+import { type ConsumerGroupConsumer, consumerGroupConsumerSchema } from "./credentials/consumer-group-consumer.ts";
 import { type HmacAuthCredential, hmacAuthSchema } from "./credentials/hmac-auth.ts";
 import { type JwtSecret, jwtSchema } from "./credentials/jwt.ts";
 import { type KeyAuthCredential, keyAuthSchema } from "./credentials/key-auth.ts";
@@ -58,6 +60,7 @@ const table = {
   services: { schema: serviceSchema, singular: "service", key: "name", unique: ["name"] },
   routes: { schema: routeSchema, singular: "route", key: "name", unique: ["name"] },
   consumers: { schema: consumerSchema, singular: "consumer", key: "username", unique: ["username", "custom_id"] },
+  consumer_groups: { schema: consumerGroupSchema, singular: "consumer_group", key: "name", unique: ["name"] },
   keyauth_credentials: {
     schema: keyAuthSchema,
     singular: "keyauth_credential",
@@ -110,12 +113,25 @@ const table = {
     within: "consumer",
     credential: { lookup: null, generated: [], list: "acls", segments: { top: "acls", nested: "acls" } },
   },
+  consumer_group_consumers: {
+    schema: consumerGroupConsumerSchema,
+    singular: "consumer_group_consumer",
+    key: null,
+    unique: [],
+    uniqueTogether: ["consumer", "consumer_group"],
+    credential: {
+      lookup: null,
+      generated: [],
+      list: "consumerGroups",
+      segments: { top: "consumer_group_consumers", nested: "consumer_groups" },
+    },
+  },
   plugins: {
     schema: pluginEntitySchema,
     singular: "plugin",
     key: "instance_name",
     unique: ["instance_name"],
-    uniqueTogether: ["name", "route", "service", "consumer"],
+    uniqueTogether: ["name", "route", "service", "consumer", "consumer_group"],
   },
 } satisfies Readonly<Record<string, EntityFacts>>;
 
@@ -194,6 +210,8 @@ export type {
   BasicAuthCredential,
   Certificate,
   Consumer,
+  ConsumerGroup,
+  ConsumerGroupConsumer,
   HmacAuthCredential,
   JwtSecret,
   KeyAuthCredential,

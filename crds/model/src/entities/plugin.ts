@@ -1,4 +1,4 @@
-/** A plugin: behaviour attached to a service, a route, a consumer, or to all requests. */
+/** A plugin: behaviour attached to a service, a route, a consumer, a consumer group, or to all requests. */
 import { boolean, choice, nullable, record, reference, type Static, set, text, typedSchema } from "@sluice/plugin-sdk";
 import { created_at, idFrom, tags, updated_at } from "./shared.ts";
 
@@ -30,6 +30,7 @@ export const pluginEntitySchema = record(
     route: reference("routes", "Restricts the plugin to requests that this route matches."),
     service: reference("services", "Restricts the plugin to requests to this service."),
     consumer: reference("consumers", "Restricts the plugin to requests of this consumer."),
+    consumer_group: reference("consumer_groups", "Restricts the plugin to requests of consumers of this group."),
     config: typedSchema<Record<string, unknown>>({
       type: "object",
       description: "Configuration of the plugin; see the reference page of plugins.",
@@ -49,7 +50,10 @@ export const pluginEntitySchema = record(
     }),
     tags,
   },
-  { description: "Behaviour attached to a service, a route, a consumer, or to all requests.", rule: "plugin" },
+  {
+    description: "Behaviour attached to a service, a route, a consumer, a consumer group, or to all requests.",
+    rule: "plugin",
+  },
 );
 
 export type Plugin = Static<typeof pluginEntitySchema>;

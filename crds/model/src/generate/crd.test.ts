@@ -48,8 +48,12 @@ test("status is a subresource whose conditions are a map by type", () => {
 
 test("plugins that refuse a target have a rule that is generated from the table of plugins", () => {
   const rules = kinds.Plugin.spec.cel?.map(({ message }) => message);
+  const refusing =
+    "acl, basic-auth, bot-detection, cors, hmac-auth, jwt, key-auth, openid-connect and standard-webhooks";
   assert.deepEqual(rules, [
-    "acl, basic-auth, bot-detection, cors, hmac-auth, jwt, key-auth, openid-connect and standard-webhooks cannot be attached to a Consumer",
+    `${refusing} cannot be attached to a Consumer`,
+    `${refusing} cannot be attached to a ConsumerGroup`,
+    "a plugin cannot be attached to both a consumer and a consumer group",
   ]);
 });
 

@@ -1,28 +1,28 @@
 /** CustomResourceDefinitions from the table of kinds: structural schemas, rules, columns. */
 import { entities } from "../entities/index.ts";
 import { kinds } from "../resources/index.ts";
-import { category, crdVersion, group, type KindFacts, type SpecNode } from "../resources/kind.ts";
+import { category, crdVersion, group, type KindFacts, pluralOf, type SpecNode } from "../resources/kind.ts";
 
 type Plain = { readonly [member: string]: unknown };
 
 /** The CRDs of all kinds, by their names, as plain data. */
 export const crds = (): ReadonlyMap<string, Plain> =>
-  new Map(Object.entries(kinds).map(([kind, facts]) => [`${facts.collection}.${group}`, crd(kind, facts)]));
+  new Map(Object.entries(kinds).map(([kind, facts]) => [`${pluralOf(facts)}.${group}`, crd(kind, facts)]));
 
 export function crd(kind: string, facts: KindFacts): Plain {
   const { singular } = entities[facts.collection];
   return {
     apiVersion: "apiextensions.k8s.io/v1",
     kind: "CustomResourceDefinition",
-    metadata: { name: `${facts.collection}.${group}` },
+    metadata: { name: `${pluralOf(facts)}.${group}` },
     spec: {
       group,
       scope: "Namespaced",
       names: {
         kind,
         listKind: `${kind}List`,
-        plural: facts.collection,
-        singular,
+        plural: pluralOf(facts),
+        singular: kind.toLowerCase(),
         shortNames: [facts.shortName],
         categories: [category],
       },

@@ -1,6 +1,6 @@
 /** The plugins that this process knows: those that come with Sluice, and registered ones. */
 import { hash } from "node:crypto";
-import type { PluginFacts, SchemaNode } from "@sluice/plugin-sdk";
+import type { PluginFacts, PluginTarget, SchemaNode } from "@sluice/plugin-sdk";
 import { builtInFacts } from "@sluice/plugins/schemas";
 import { type Collection, entities } from "../entities/index.ts";
 import { canonicalJson } from "../ids.ts";
@@ -23,6 +23,13 @@ export function registerPlugins(plugins: readonly PluginFacts[]): void {
     known.set(facts.name, facts);
   }
 }
+
+/** The targets that a plugin does not support: one that refuses consumers also refuses groups of consumers. */
+export const refusedTargets = ({ refuses = [] }: Pick<PluginFacts, "refuses">): readonly PluginTarget[] =>
+  refuses.flatMap((target) => (target === "consumer" ? [target, "consumer_group"] : [target]));
+
+/** The violation of a plugin that is attached to both: no request would select it. */
+export const CONSUMER_OR_GROUP = "a plugin cannot be attached to both a consumer and a consumer group";
 
 /** Undefined for a plugin that this process does not have. */
 export const pluginNamed = (name: unknown): PluginFacts | undefined =>

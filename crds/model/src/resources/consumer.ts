@@ -3,6 +3,7 @@ import {
   type Acl,
   type BasicAuthCredential,
   type Consumer,
+  type ConsumerGroupConsumer,
   type CredentialCollection,
   credentialCollections,
   entities,
@@ -12,7 +13,16 @@ import {
   type KeyAuthCredential,
 } from "../entities/index.ts";
 import { type Derived, type KindFacts, type SpecNode, specOf } from "./kind.ts";
-import { type CommonSpec, common, entityId, type SecretRef, secretRef, stateColumns } from "./shared.ts";
+import {
+  type CommonSpec,
+  common,
+  entityId,
+  type NameRef,
+  nameRef,
+  type SecretRef,
+  secretRef,
+  stateColumns,
+} from "./shared.ts";
 
 /** A credential in a spec, with a reference to its secret instead of the secret. */
 export interface CredentialEntry {
@@ -43,6 +53,9 @@ export interface AclEntry extends Derived<Acl, "consumer"> {
   readonly group: string;
 }
 
+/** A reference to a ConsumerGroup. */
+export interface ConsumerGroupEntry extends Derived<ConsumerGroupConsumer, "consumer" | "consumer_group">, NameRef {}
+
 export type ConsumerSpec = CommonSpec &
   Derived<Consumer> & {
     readonly keyAuth?: readonly KeyAuthEntry[];
@@ -50,6 +63,7 @@ export type ConsumerSpec = CommonSpec &
     readonly basicAuth?: readonly BasicAuthEntry[];
     readonly hmacAuth?: readonly HmacAuthEntry[];
     readonly acls?: readonly AclEntry[];
+    readonly consumerGroups?: readonly ConsumerGroupEntry[];
   };
 
 interface ListFacts {
@@ -59,6 +73,8 @@ interface ListFacts {
   readonly id: string;
   readonly required: readonly string[];
   readonly refine?: Readonly<Record<string, SpecNode>>;
+  /** The entity's reference to another resource, which the entry names by `name` and `namespace`. */
+  readonly reference?: { readonly member: string; readonly kind: string };
 }
 
 const lists: Readonly<Record<CredentialCollection, ListFacts>> = {
@@ -94,6 +110,13 @@ const lists: Readonly<Record<CredentialCollection, ListFacts>> = {
     id: "The entry's UUID. Derived from the consumer and group if unset.",
     required: ["group"],
   },
+  consumer_group_consumers: {
+    description: "The consumer groups that the consumer belongs to.",
+    entry: "One group.",
+    id: "The entry's UUID. Derived from the consumer and the group if unset.",
+    required: ["name"],
+    reference: { member: "consumer_group", kind: "ConsumerGroup" },
+  },
 };
 
 const secretNames: Readonly<Record<string, string>> = {
@@ -103,7 +126,7 @@ const secretNames: Readonly<Record<string, string>> = {
 };
 
 function listNode(collection: CredentialCollection): SpecNode {
-  const { description, entry, id, required, refine = {} } = lists[collection];
+  const { description, entry, id, required, refine = {}, reference } = lists[collection];
   const secrets = entitySecrets[collection];
   const [secret] = secrets;
   return {
@@ -112,10 +135,11 @@ function listNode(collection: CredentialCollection): SpecNode {
     maxItems: 64,
     items: specOf(collection, {
       description: entry,
-      omit: ["consumer", ...secrets],
+      omit: ["consumer", ...secrets, ...(reference ? [reference.member] : [])],
       add: {
         id: entityId(id),
         ...(secret !== undefined && { secretRef: secretRef(secretNames[secret] ?? `The ${secret}`) }),
+        ...(reference && nameRef("", reference.kind).properties),
       },
       refine,
       required,

@@ -1,6 +1,7 @@
 /** The table of kinds: the one place that lists the custom resources. CRDs, translation and pages derive from it. */
 import { type CertificateSpec, certificateKind } from "./certificate.ts";
 import { type ConsumerSpec, consumerKind } from "./consumer.ts";
+import { type ConsumerGroupSpec, consumerGroupKind } from "./consumer-group.ts";
 import type { KindFacts } from "./kind.ts";
 import { type PluginSpec, pluginKind } from "./plugin.ts";
 import { type RouteSpec, routeKind } from "./route.ts";
@@ -12,6 +13,7 @@ export interface Specs {
   readonly Upstream: UpstreamSpec;
   readonly Service: ServiceSpec;
   readonly Route: RouteSpec;
+  readonly ConsumerGroup: ConsumerGroupSpec;
   readonly Plugin: PluginSpec;
   readonly Consumer: ConsumerSpec;
 }
@@ -24,6 +26,7 @@ export const kinds: Readonly<Record<ResourceKind, KindFacts>> = {
   Upstream: upstreamKind,
   Service: serviceKind,
   Route: routeKind,
+  ConsumerGroup: consumerGroupKind,
   Consumer: consumerKind,
   Plugin: pluginKind,
 };

@@ -41,12 +41,15 @@ export interface PrinterColumn {
 }
 
 export interface KindFacts {
-  /** The collection of the entity that a resource of this kind represents; also the plural in the API's paths. */
+  /** The collection of the entity that a resource of this kind represents. */
   readonly collection: Collection;
   readonly shortName: string;
   readonly spec: SpecNode;
   readonly columns: readonly PrinterColumn[];
 }
+
+/** The plural of a kind in the API's paths, where names have no underscore: `consumergroups`. */
+export const pluralOf = ({ collection }: Pick<KindFacts, "collection">): string => collection.replaceAll("_", "");
 
 /** `strip_path` -> `stripPath`, in types. */
 export type Camel<Name extends string> = Name extends `${infer Head}_${infer Tail}`

@@ -3,8 +3,8 @@
 import type { PluginFacts } from "@sluice/plugin-sdk";
 import { builtInFacts } from "@sluice/plugins/schemas";
 import type { Plugin } from "../entities/index.ts";
-import { PLUGIN_NAME, PLUGIN_NAME_LENGTH } from "../plugins/index.ts";
-import { type Derived, type KindFacts, specOf } from "./kind.ts";
+import { CONSUMER_OR_GROUP, PLUGIN_NAME, PLUGIN_NAME_LENGTH, refusedTargets } from "../plugins/index.ts";
+import { type CelRule, type Derived, type KindFacts, specOf } from "./kind.ts";
 import {
   type CommonSpec,
   common,
@@ -17,7 +17,12 @@ import {
 } from "./shared.ts";
 
 /** Kinds to which a plugin may be attached, with the referring member of the entity. */
-export const targetMembers = { Service: "service", Route: "route", Consumer: "consumer" } as const;
+export const targetMembers = {
+  Service: "service",
+  Route: "route",
+  Consumer: "consumer",
+  ConsumerGroup: "consumer_group",
+} as const;
 export type TargetKind = keyof typeof targetMembers;
 const targetKinds = Object.keys(targetMembers) as readonly TargetKind[];
 
@@ -32,7 +37,7 @@ export interface ConfigFrom {
 }
 
 export type PluginSpec = CommonSpec &
-  Derived<Plugin, "name" | "service" | "route" | "consumer"> & {
+  Derived<Plugin, "name" | "service" | "route" | "consumer" | "consumer_group"> & {
     readonly plugin: string;
     readonly targetRefs?: readonly TargetRef[];
     readonly configFrom?: readonly ConfigFrom[];
@@ -44,7 +49,7 @@ const listOf = (names: readonly string[]): string => names.join(", ").replace(/,
 /** CEL rules for the targets that some plugins refuse, from the table of plugins. */
 const refusals = targetKinds.flatMap((kind) => {
   const refusing = (builtInFacts as readonly PluginFacts[])
-    .filter(({ refuses = [] }) => refuses.includes(targetMembers[kind]))
+    .filter((facts) => refusedTargets(facts).includes(targetMembers[kind]))
     .map(({ name }) => name);
   if (refusing.length === 0) return [];
   return {
@@ -55,6 +60,14 @@ const refusals = targetKinds.flatMap((kind) => {
     fieldPath: ".targetRefs",
   };
 });
+
+const consumerOrGroup: CelRule = {
+  rule:
+    "!has(self.targetRefs) || !(self.targetRefs.exists(target, target.kind == 'Consumer') && " +
+    "self.targetRefs.exists(target, target.kind == 'ConsumerGroup'))",
+  message: CONSUMER_OR_GROUP,
+  fieldPath: ".targetRefs",
+};
 
 export const pluginKind: KindFacts = {
   collection: "plugins",
@@ -78,10 +91,10 @@ export const pluginKind: KindFacts = {
       targetRefs: {
         type: "array",
         description:
-          "The resources that the plugin is attached to: at most one Service, one Route and one Consumer. It acts on " +
-          "requests that match all of them. Without targets it acts on all requests, which only Plugins in Sluice's " +
+          "The resources that the plugin is attached to: at most one Service, one Route, and one Consumer or " +
+          "ConsumerGroup. It acts on requests that match all of them. Without targets it acts on all requests, which only Plugins in Sluice's " +
           "home namespace may do.",
-        maxItems: targetKinds.length,
+        maxItems: 3,
         listMapKeys: ["kind"],
         items: object("A resource.", ["kind", "name"], {
           kind: { type: "string", description: "Kind of the resource.", enum: targetKinds },
@@ -111,7 +124,7 @@ export const pluginKind: KindFacts = {
       },
     },
     required: ["plugin"],
-    cel: refusals,
+    cel: [...refusals, consumerOrGroup],
   }),
   columns: [
     { name: "Plugin", jsonPath: ".spec.plugin", description: "Name of the plugin." },

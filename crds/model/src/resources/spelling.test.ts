@@ -16,12 +16,14 @@ const elsewhere: Readonly<Record<string, readonly string[]>> = {
   services: ["created_at", "updated_at", "client_certificate"],
   routes: ["created_at", "updated_at", "service"],
   consumers: ["created_at", "updated_at"],
-  plugins: ["created_at", "updated_at", "name", "service", "route", "consumer"],
+  consumer_groups: ["created_at", "updated_at"],
+  plugins: ["created_at", "updated_at", "name", "service", "route", "consumer", "consumer_group"],
   keyauth_credentials: ["created_at", "consumer", "key"],
   jwt_secrets: ["created_at", "consumer", "secret"],
   basicauth_credentials: ["created_at", "consumer", "password"],
   hmacauth_credentials: ["created_at", "consumer", "secret"],
   acls: ["created_at", "consumer"],
+  consumer_group_consumers: ["created_at", "consumer", "consumer_group"],
 };
 
 /** Entities that are nested in the resource of their parent. */
@@ -31,6 +33,7 @@ const inside: Readonly<Record<string, SpecNode | undefined>> = {
   basicauth_credentials: kinds.Consumer.spec.properties?.basicAuth?.items,
   hmacauth_credentials: kinds.Consumer.spec.properties?.hmacAuth?.items,
   acls: kinds.Consumer.spec.properties?.acls?.items,
+  consumer_group_consumers: kinds.Consumer.spec.properties?.consumerGroups?.items,
   targets: kinds.Upstream.spec.properties?.targets?.items,
   snis: kinds.Certificate.spec.properties?.snis?.items,
 };
@@ -73,7 +76,7 @@ const faults: readonly (readonly [string, keyof typeof kinds, unknown, readonly 
     "errors inside a list",
     "Plugin",
     { plugin: "cors", targetRefs: [{ kind: "Pod", name: "x" }] },
-    [[["targetRefs", 0, "kind"], "expected one of: Service, Route, Consumer"]],
+    [[["targetRefs", 0, "kind"], "expected one of: Service, Route, Consumer, ConsumerGroup"]],
   ],
   ["an invalid id", "Service", { host: "x", id: "1" }, [[["id"], "expected a valid UUID"]]],
   [

@@ -79,8 +79,9 @@ export interface Counters {
  * The part of a counter's name that derives from the plugin's scope. The plugin's id is not used, so that a plugin that
  * is deleted and created again continues its counts.
  */
-export function counterScope({ routeId, serviceId, consumerId }: PluginScope): string {
-  return `${routeId ?? "-"}:${serviceId ?? "-"}:${consumerId ?? "-"}`;
+export function counterScope({ routeId, serviceId, consumerId, consumerGroupId }: PluginScope): string {
+  const owner = consumerGroupId === null ? (consumerId ?? "-") : `group-${consumerGroupId}`;
+  return `${routeId ?? "-"}:${serviceId ?? "-"}:${owner}`;
 }
 
 /** Logs a problem for the administrator of the node; `facts` contain no secrets. */

@@ -7,6 +7,7 @@ export interface PluginScope {
   readonly serviceId: string | null;
   readonly routeId: string | null;
   readonly consumerId: string | null;
+  readonly consumerGroupId: string | null;
 }
 
 /** Details of a log line. They must contain no secrets. */

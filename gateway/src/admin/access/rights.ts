@@ -45,6 +45,7 @@ const storage: PerCollection<EntityStorage> = {
   services: { in: "services" },
   routes: { in: "routes" },
   consumers: { in: "consumers" },
+  consumer_groups: { in: "consumergroups" },
   ...credentialStorage,
   plugins: { in: "plugins" },
 };

@@ -20,6 +20,7 @@ import type { RawMembers } from "../http/decode-body.ts";
 import { badRequest, invalidEntity } from "../http/errors.ts";
 import type { EntityOperations, PrepareOptions } from "../requests.ts";
 import { certificates } from "./certificates.ts";
+import { consumerGroupConsumers, consumerGroups } from "./consumer-groups.ts";
 import { presentAll } from "./operations.ts";
 import { resolveUrl } from "./resolve-url.ts";
 
@@ -151,6 +152,8 @@ export const collectionOverrides: Partial<
   consumers,
   ...Object.fromEntries(credentialCollections.map((collection) => [collection, () => credentials(collection)])),
   basicauth_credentials: basicAuthCredentials,
+  consumer_groups: consumerGroups,
+  consumer_group_consumers: consumerGroupConsumers,
   plugins,
   services,
   targets,

@@ -27,18 +27,27 @@ export interface ReferenceEndpoint {
  */
 const withoutForeign: ReadonlySet<Collection> = new Set(["snis"]);
 
+/** As in Kong, targets are found below their upstream only, and memberships below the consumer or the group. */
+const belowParents: ReadonlySet<Collection> = new Set(["targets", "consumer_group_consumers"]);
+
+/** A membership is shown as the entity at its other end. */
+function segmentOf(child: Collection, parent: string): string {
+  const other = references[child].find(({ member }) => member !== parent);
+  if (child === "consumer_group_consumers" && other) return other.to;
+  return entities[child].credential?.segments.nested ?? child;
+}
+
 export const endpoints: readonly AdminEndpoint[] = collections.flatMap((collection): readonly AdminEndpoint[] => {
   const top = `/${entities[collection].credential?.segments.top ?? collection}`;
   const nested = nestedLists[collection].flatMap(({ child, member }): readonly AdminEndpoint[] => {
-    const url = `${top}/:entity/${entities[child].credential?.segments.nested ?? child}`;
+    const url = `${top}/:entity/${segmentOf(child, member)}`;
     const parent = { collection, member };
     return [
       { kind: "list", url, collection: child, parent },
       { kind: "one", url: `${url}/:child`, collection: child, parent },
     ];
   });
-  // As in Kong, targets are found below their upstream only.
-  if (collection === "targets") return nested;
+  if (belowParents.has(collection)) return nested;
   const foreign = references[collection].map(
     ({ member, to }): ReferenceEndpoint => ({
       kind: "foreign",

@@ -39,6 +39,8 @@ export type WriteHandler = (call: EntityRequest) => Promise<PreparedWrite>;
 
 export function writeHandlersOf({ kind, collection }: AdminEndpoint): Partial<Record<Method, WriteHandler>> {
   const { create, upsert, change, remove } = operations[collection];
+  if (collection === "consumer_group_consumers")
+    return kind === "list" ? { POST: create, DELETE: remove } : { DELETE: remove };
   return kind === "list" ? { POST: create } : { PUT: upsert, PATCH: change, DELETE: remove };
 }
 

@@ -91,11 +91,14 @@ const writeErrors: ErrorsByKind = {
       message: `primary key violation on key '${luaTable({ id })}'`,
       fields: { id },
     }),
-  unique: ({ members }) =>
-    codedError(409, 5, "unique constraint violation", {
+  unique({ members: { consumer_group, ...rest } }) {
+    // Kong 3.9's free edition does not have this member of a plugin.
+    const members = (consumer_group ?? null) === null ? rest : { ...rest, consumer_group };
+    return codedError(409, 5, "unique constraint violation", {
       message: `UNIQUE violation detected on '${luaTable(members)}'`,
       fields: members,
-    }),
+    });
+  },
   "foreign-key": ({ member, to, id }) =>
     codedError(400, 4, "foreign key violation", {
       message: `the foreign key '${luaTable({ id })}' does not reference an existing '${to}' entity.`,

@@ -20,6 +20,7 @@ const ids = {
   target: "33333333-3333-4333-8333-333333333333",
   certificate: "44444444-4444-4444-8444-444444444444",
   acl: "55555555-5555-4555-8555-555555555555",
+  groupPlugin: "66666666-6666-4666-8666-666666666666",
 };
 
 /** One entity of each kind, with every reference that it may have. */
@@ -36,9 +37,12 @@ const everything = JSON.stringify({
       basicauth_credentials: [{ username: "ann", password: "s" }],
       hmacauth_credentials: [{ username: "ann", secret: "s" }],
       acls: [{ id: ids.acl, group: "admins" }],
+      groups: [{ name: "gold" }],
     },
   ],
+  consumer_groups: [{ name: "gold" }],
   plugins: [
+    { id: ids.groupPlugin, name: "rate-limiting", config: { minute: 5 }, consumer_group: "gold" },
     { id: ids.plugin, name: "rate-limiting", config: { minute: 5 }, service: "base", route: "base", consumer: "base" },
   ],
   upstreams: [
@@ -70,6 +74,7 @@ const filling: Readonly<Record<string, string>> = {
   "hmac-auths": "ann",
   "hmac-auth": "ann",
   acls: ids.acl,
+  consumer_groups: "gold",
   targets: ids.target,
   address: "10.0.0.1:80",
   tag: "blue",
@@ -125,6 +130,8 @@ describe("the information of the admin listener", () => {
     for (const url of (body as { data: string[] }).data) {
       const path = url
         .replace("plugins/{name}", "plugins/cors")
+        .replace(/\/plugins\/\{plugins\}\/consumer_group$/, `/plugins/${ids.groupPlugin}/consumer_group`)
+        .replace("{consumer_groups}/plugins/{plugins}", `{consumer_groups}/plugins/${ids.groupPlugin}`)
         .replaceAll(/\{([^}]+)\}/g, (_, name: string) => filling[name] ?? `no ${name} to ask for`);
       const { headers } = await full.ask("OPTIONS", path);
       for (const method of String(headers.allow).split(", ")) {
@@ -137,12 +144,7 @@ describe("the information of the admin listener", () => {
 
   test("does not list URLs of features that only Kong has", async () => {
     const { data } = (await bodyOf("/endpoints")) as unknown as { data: string[] };
-    for (const url of [
-      "/vaults",
-      "/consumer_groups",
-      "/consumers/{consumers}/oauth2",
-      "/routes/{routes}/filter-chains",
-    ])
+    for (const url of ["/vaults", "/consumers/{consumers}/oauth2", "/routes/{routes}/filter-chains"])
       assert.ok(!data.includes(url), url);
   });
 

@@ -15,7 +15,6 @@ const top: Readonly<Record<string, string>> = {
   oauth2: plugin("oauth2"),
   oauth2_tokens: plugin("oauth2"),
   "mtls-auths": plugin("mtls-auth"),
-  consumer_groups: "consumer groups",
   vaults: "vaults: config takes secrets from Kubernetes Secrets",
   partials: "partials",
   keys: "keys and key sets",
@@ -31,7 +30,6 @@ const top: Readonly<Record<string, string>> = {
 const nested: readonly (readonly [parent: string, segment: string, what: string])[] = [
   ["consumers", "oauth2", plugin("oauth2")],
   ["consumers", "mtls-auth", plugin("mtls-auth")],
-  ["consumers", "consumer_groups", "consumer groups"],
   ["services", "filter-chains", "WebAssembly filters"],
   ["routes", "filter-chains", "WebAssembly filters"],
 ];

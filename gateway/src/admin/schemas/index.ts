@@ -1,5 +1,13 @@
 /** Schemas of entities and plugins in Kong's format, derived from Sluice's: decK takes defaults from them. */
-import { type Collection, entities, type PluginFacts, pluginNamed, type SchemaNode, schemaNodeAt } from "@sluice/model";
+import {
+  type Collection,
+  entities,
+  type PluginFacts,
+  pluginNamed,
+  refusedTargets,
+  type SchemaNode,
+  schemaNodeAt,
+} from "@sluice/model";
 import type { KongCheck } from "@sluice/plugin-sdk";
 import { entityChecks } from "./checks.ts";
 
@@ -33,9 +41,11 @@ export function entitySchema(collection: Collection): KongSchema {
 export function kongPluginSchema(plugin: string): KongSchema | null {
   const facts = pluginNamed(plugin);
   if (facts === undefined) return null;
-  const { schema, refuses = [], kongChecks = [] } = facts;
+  const { schema, kongChecks = [] } = facts;
   const { protocols } = entities.plugins.schema.properties ?? {};
-  const refused = refuses.map((member) => ({ [member]: { type: "foreign", reference: `${member}s`, eq: null } }));
+  const refused = refusedTargets(facts).map((member) => ({
+    [member]: { type: "foreign", reference: `${member}s`, eq: null },
+  }));
   const config: KongField = {
     type: "record",
     required: true,

@@ -3,6 +3,7 @@ import { baseChanges } from "./base-changes.ts";
 import { baseCounters } from "./base-counters.ts";
 import { baseTables } from "./base-tables.ts";
 import { baseWrite, writeAllFunction } from "./base-write.ts";
+import { consumerGroupTables } from "./consumer-group-tables.ts";
 import { credentialTables } from "./credential-tables.ts";
 
 /**
@@ -34,4 +35,5 @@ export const migrations: readonly Migration[] = [
     up: writeAllFunction("create or replace", "created_at + ttl <= extract(epoch from clock_timestamp()) - 1"),
   },
   { name: "003_credentials", up: credentialTables },
+  { name: "004_consumer_groups", up: consumerGroupTables },
 ];

@@ -16,6 +16,9 @@ const other = "- name: other\n  url: http://other.test\n  routes:\n  - {name: ot
 const global = (name: string, more = "") => `plugins:\n- {name: ${name}${more}}\n`;
 const keyAuth = shop(onService("{name: key-auth}"));
 const demo = "consumers:\n- username: demo\n";
+const inGold = `${demo}  groups: [{name: gold}]\n`;
+const gold = "consumer_groups:\n- name: gold\n";
+const goldLimit = `${gold}  plugins:\n  - {name: rate-limiting, config: {minute: 5}}\n`;
 
 /** A route for all paths, without a plugin. */
 const openSite = "  - {name: site, paths: [/]}\n";
@@ -27,6 +30,20 @@ const protectedAdmin = "  - {name: admin, paths: [/admin], plugins: [{name: key-
 /** A file before and after a change, and the plugin whose protection is lost. */
 const changes: readonly (readonly [what: string, before: string, now: string, lost: string | null])[] = [
   ["nothing changes", keyAuth, keyAuth, null],
+  [
+    "a consumer leaves a group with a rate limit",
+    shop("", inGold + goldLimit),
+    shop("", demo + goldLimit),
+    "rate-limiting of consumer demo, who leaves a consumer group",
+  ],
+  ["a consumer leaves a group without plugins", shop("", inGold + gold), shop("", demo + gold), null],
+  ["a consumer of a group with a rate limit is removed", shop("", inGold + goldLimit), shop("", goldLimit), null],
+  [
+    "a rate limit of all requests is attached to a consumer group",
+    shop("", `${gold}${global("rate-limiting", ", config: {minute: 5}")}`),
+    shop("", goldLimit),
+    "rate-limiting of route shop",
+  ],
   ["a service loses its key-auth", keyAuth, shop(""), "key-auth of route shop"],
   [
     "a service's key-auth is disabled",

@@ -15,6 +15,8 @@ import {
 /** Describes the first plugin and route that are found; null: none. Without relevant differences nothing is scanned. */
 export function describeLostProtection(before: Snapshot, now: Snapshot): string | null {
   if (collections.every((name) => before[name] === now[name])) return null;
+  const left = lostMembership(before, now);
+  if (left) return left;
   const affected = differences<SnapshotPlugin>(before.plugins, now.plugins).flatMap(({ before: was, after }) =>
     was && protects(was) && !(after && replaces(after, was)) ? routesOf(was, before).toArray() : [],
   );
@@ -33,14 +35,15 @@ export function describeLostProtection(before: Snapshot, now: Snapshot): string 
   }
   // Requests that a route no longer matches may match another route, such as one for all paths. Protection is lost if
   // such a route leads to the same upstream without the plugin.
-  const left = routes.filter((was) => leavesRequests(was, now.routes.get(was.id)));
-  const byAddress = left.length > 0 ? Map.groupBy(now.routes.values(), (route) => addressOf(route, now)) : new Map();
+  const narrowed = routes.filter((was) => leavesRequests(was, now.routes.get(was.id)));
+  const byAddress =
+    narrowed.length > 0 ? Map.groupBy(now.routes.values(), (route) => addressOf(route, now)) : new Map();
   const covered = new Set<string>();
-  for (const was of left) {
+  for (const was of narrowed) {
     const address = addressOf(was, before);
     for (const plugin of protecting(was)) {
       const key = JSON.stringify([address, plugin.name, plugin.protocols]);
-      if (plugin.consumer || covered.has(key)) continue;
+      if (!isForAll(plugin) || covered.has(key)) continue;
       const others: readonly SnapshotRoute[] = byAddress.get(address) ?? [];
       if (others.some((route) => isLost(plugin, route))) return describe(plugin, was);
       covered.add(key);
@@ -49,7 +52,21 @@ export function describeLostProtection(before: Snapshot, now: Snapshot): string 
   return null;
 }
 
-/** The protecting plugins of a route, also those for single consumers. */
+/** A consumer that leaves a group loses the group's protecting plugins. A consumer that is gone sends no requests. */
+function lostMembership(before: Snapshot, now: Snapshot): string | null {
+  const changed = differences(before.consumer_group_consumers, now.consumer_group_consumers);
+  const left = changed.flatMap(({ before: was, after }) => (was && !after ? was : []));
+  if (left.length === 0) return null;
+  const plugins = [...before.plugins.values().filter(protects)];
+  for (const { consumer, consumer_group } of left.filter((was) => now.consumers.has(was.consumer.id))) {
+    const lost = plugins.find((plugin) => plugin.consumer_group?.id === consumer_group.id);
+    const { username, id } = now.consumers.get(consumer.id) ?? { username: null, id: consumer.id };
+    if (lost) return `${lost.name} of consumer ${username ?? id}, who leaves a consumer group`;
+  }
+  return null;
+}
+
+/** The protecting plugins of a route, also those for single consumers and groups. */
 type Protection = (route: SnapshotRoute) => readonly SnapshotPlugin[];
 
 function protectionOf({ plugins }: Snapshot): Protection {
@@ -73,10 +90,14 @@ interface Identified {
 const scopeOf = (route: Identified | null, service: Identified | null): string =>
   `${route?.id ?? ""}/${service?.id ?? ""}`;
 
+const isForAll = ({ consumer, consumer_group }: SnapshotPlugin): boolean =>
+  consumer === null && consumer_group === null;
+
 /** Whether the plugin protects all requests that the other one protects, of a route that both apply to. */
 const coversAll = (plugin: SnapshotPlugin, other: SnapshotPlugin): boolean =>
   plugin.name === other.name &&
-  (plugin.consumer === null || plugin.consumer.id === other.consumer?.id) &&
+  (isForAll(plugin) ||
+    (plugin.consumer?.id === other.consumer?.id && plugin.consumer_group?.id === other.consumer_group?.id)) &&
   other.protocols.every((protocol) => plugin.protocols.includes(protocol));
 
 /** Whether the changed plugin protects at least the same requests as before. */

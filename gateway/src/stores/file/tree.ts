@@ -1,5 +1,5 @@
 /** A declarative file as a tree of its entities: their nesting, and how each is written. */
-import { type Collection, checkEntity, collections, type Entity, nestedLists } from "@sluice/model";
+import { type Collection, checkEntity, collections, type Entity, writtenLists } from "@sluice/model";
 import type { LoadedData } from "../../sources/file/read-file.ts";
 
 export type Members = Readonly<Record<string, unknown>>;
@@ -59,10 +59,10 @@ export function buildFileTree({
       if (!known) throw new Error(`the content at ${path.join(".")} is not in the parsed file`);
       const members: Record<string, unknown> = { ...raw };
       const node: FileNode = { ...known, collection, members, children: new Map(), parent: at.parent ?? null };
-      for (const { child, member } of nestedLists[collection]) {
-        const children = read(child, raw[child], { path: [...path, child], parent: { node, member } });
-        if (children.length > 0) node.children.set(child, children);
-        delete members[child];
+      for (const { list, child, member, value } of writtenLists(collection, raw)) {
+        const children = read(child, value, { path: [...path, list], parent: { node, member } });
+        if (children.length > 0) node.children.set(child, [...(node.children.get(child) ?? []), ...children]);
+        delete members[list];
       }
       nodes.set(nodeKey(collection, node.entity.id), node);
       return node;

@@ -38,11 +38,14 @@ function named(collection: Collection, entity: Claimant["entity"], members: read
 
 const idOf = (entity: unknown): unknown => (entity as { id?: string } | null)?.id ?? null;
 
-const scopeOf = ({ name, service, route, consumer }: Claimant["entity"]): string =>
-  `scope=${JSON.stringify([name, idOf(service), idOf(route), idOf(consumer)])}`;
+const scopeOf = ({ name, service, route, consumer, consumer_group }: Claimant["entity"]): string =>
+  `scope=${JSON.stringify([name, idOf(service), idOf(route), idOf(consumer), idOf(consumer_group)])}`;
 
 const targetOf = ({ upstream, target }: Claimant["entity"]): string =>
   `target=${JSON.stringify([idOf(upstream), String(target).toLowerCase()])}`;
+
+const membershipOf = ({ consumer, consumer_group }: Claimant["entity"]): string =>
+  `member=${JSON.stringify([idOf(consumer), idOf(consumer_group)])}`;
 
 const groupOf = ({ consumer, group }: Claimant["entity"]): string => `group=${JSON.stringify([idOf(consumer), group])}`;
 
@@ -65,6 +68,9 @@ function claimsOf({ collection, entity }: Claimant): readonly EntityClaim[] {
     ...(collection === "plugins" ? [scope] : []),
     ...(collection === "targets" ? [{ key: targetOf(entity), what: `the target ${entity.target}` }] : []),
     ...(collection === "acls" ? [{ key: groupOf(entity), what: `the group ${entity.group}` }] : []),
+    ...(collection === "consumer_group_consumers"
+      ? [{ key: membershipOf(entity), what: "the membership in the same consumer group" }]
+      : []),
     { key: `${collection} id=${entity.id}`, what: `the id ${entity.id}` },
   ];
   known.set(entity, claims);

@@ -4,7 +4,7 @@
  * that may protect because it is unknown.
  */
 import type { CheckedTranslation } from "@sluice/crds";
-import { checkEntity, deriveId, mayProtect, pluginNamed } from "@sluice/model";
+import { checkEntity, deriveId, mayProtect, pluginNamed, refusedTargets } from "@sluice/model";
 import type { Item, Owner } from "../translation.ts";
 
 type Entity = Item["entity"];
@@ -73,11 +73,21 @@ function unavailablePlugin({ item, violations }: Entry, id: string, reason: stri
   const { name, enabled, service, route, created_at, updated_at } = item;
   if (!mayProtect(name) || enabled === false) return undefined;
   if (violations.some((violation) => violation.reason === "NotAllowed")) return undefined;
-  const { refuses = [] } = pluginNamed(name) ?? {};
-  const consumer = refuses.includes("consumer") ? undefined : item.consumer;
-  // Without the consumer, which the plugin refuses, a plugin for one consumer would apply to all consumers.
-  if (item.consumer && !service && !route && !consumer) return undefined;
-  const entity = { id, service, route, consumer, created_at, updated_at, _sluice: { unavailable: reason } };
+  const refuses = refusedTargets(pluginNamed(name) ?? {}).includes("consumer");
+  const consumer = refuses ? undefined : item.consumer;
+  const consumer_group = refuses || consumer ? undefined : item.consumer_group;
+  // Without the consumer or group, which the plugin refuses, a plugin for one of them would apply to all consumers.
+  if ((item.consumer || item.consumer_group) && !service && !route && !consumer && !consumer_group) return undefined;
+  const entity = {
+    id,
+    service,
+    route,
+    consumer,
+    consumer_group,
+    created_at,
+    updated_at,
+    _sluice: { unavailable: reason },
+  };
   // A plugin with an invalid name closes its routes, too.
   return (
     checkEntity("plugins", { ...entity, name }).value ?? checkEntity("plugins", { ...entity, name: "unknown" }).value

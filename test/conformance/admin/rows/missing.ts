@@ -5,7 +5,6 @@ const lists = [
   "ca_certificates",
   "oauth2",
   "mtls-auths",
-  "consumer_groups",
   "vaults",
   "partials",
   "keys",

@@ -1,11 +1,11 @@
-/** Whether a changed file loses a protecting plugin, or a Route that a plugin may protect. Pure. */
+/** Whether a changed file loses a protecting plugin, or a Route or a membership that a plugin may protect. Pure. */
 import { isDeepStrictEqual } from "node:util";
 import { mayProtect } from "@sluice/model";
 import { refKey } from "../../keys.ts";
 import { refOf } from "./directory-view.ts";
 import type { ParsedFile, ParsedResource } from "./parse-resources.ts";
 
-/** Describes the lost plugin or Route, or the loss of all content; null: no protection is lost. */
+/** Describes the lost plugin, membership or Route, or the loss of all content; null: no protection is lost. */
 export function lostProtection(before: ParsedFile, now: ParsedFile): string | null {
   if (before.resources.length > 0 && now.resources.length === 0) return "all of its resources";
   const left = new Map(now.resources.map((placed) => [refKey(refOf(placed)), placed]));
@@ -14,10 +14,28 @@ export function lostProtection(before: ParsedFile, now: ParsedFile): string | nu
     return protects(placed) && !(after && protects(after) && isAlike(placed, after));
   });
   if (lost) return `the Plugin ${nameOf(lost)}`;
+  const leaving = before.resources.find((placed) => leavesGroups(placed, left.get(refKey(refOf(placed)))));
+  if (leaving) return `members of consumer groups, by a change of the ${leaving.kind} ${nameOf(leaving)}`;
   const cut = before.resources.find(
     (placed) => placed.kind === "Route" && isCut(placed, left.get(refKey(refOf(placed)))),
   );
   return cut ? `matches of the Route ${nameOf(cut)}, which a Plugin in another file may protect` : null;
+}
+
+/** A consumer that leaves a group loses its Plugins. A Consumer that is gone sends no requests. */
+function leavesGroups(was: ParsedResource, now: ParsedResource | undefined): boolean {
+  if (was.kind === "ConsumerGroup") return now === undefined;
+  if (was.kind !== "Consumer" || now === undefined) return false;
+  const [before, after] = [was, now].map((placed) => {
+    const { consumerGroups } = specOf(placed);
+    return (Array.isArray(consumerGroups) ? consumerGroups : []).map((entry) => JSON.stringify(namedIn(entry)));
+  });
+  return before?.some((group) => !after?.includes(group)) ?? false;
+}
+
+function namedIn(entry: unknown): readonly unknown[] {
+  const { namespace, name } = Object(entry) as Readonly<Record<string, unknown>>;
+  return [namespace, name];
 }
 
 const nameOf = (placed: ParsedResource): string => `${refOf(placed).namespace}/${refOf(placed).name}`;

@@ -12,12 +12,14 @@ import {
   entitySecrets,
   isSecretLookup,
   kinds,
+  type NameRef,
   readSpec,
   type SecretRef,
   uuidV5,
   withPort,
 } from "@sluice/model";
 import { type ChildList, childLists } from "../kind-tables.ts";
+import { referencePart } from "../resolve-reference.ts";
 import { hashKey, readSecret } from "../secrets.ts";
 import { CHILD_TIMES, childTimes, createdAt } from "../timestamps.ts";
 import type { Path, TranslatedEntity } from "../translation.ts";
@@ -39,7 +41,10 @@ interface Entry {
 export const childEntities = (input: TranslatorInput): readonly TranslatedEntity[] =>
   childLists[input.identity.kind].flatMap((child) => entitiesOf(input, child));
 
-function entitiesOf(input: TranslatorInput, { collection, list, parent }: ChildList): readonly TranslatedEntity[] {
+function entitiesOf(
+  input: TranslatorInput,
+  { collection, list, parent, reference }: ChildList,
+): readonly TranslatedEntity[] {
   const { kind, id: parentId } = input.identity;
   const given = input.resource.spec?.[list];
   if (!Array.isArray(given)) return [];
@@ -48,7 +53,9 @@ function entitiesOf(input: TranslatorInput, { collection, list, parent }: ChildL
     const path = ["spec", list, index];
     const { members, own, violations } = readSpec(node, value);
     const entry: Entry = { collection, parentId, index, path, members, own };
-    const id = typeof own.id === "string" ? own.id.toLowerCase() : derivedChildId(entry);
+    const references = reference ? [readEntryReference(input, { ...entry, reference })] : [];
+    const resolved = { ...entry, members: { ...members, ...references[0]?.members } };
+    const id = typeof own.id === "string" ? own.id.toLowerCase() : derivedChildId(resolved);
     return entityOf({ collection, id, basePath: path }, [
       {
         members: { ...members, [parent]: { id: parentId } },
@@ -57,12 +64,13 @@ function entitiesOf(input: TranslatorInput, { collection, list, parent }: ChildL
       },
       timesPart(input, { collection, id }),
       ...(entities[collection].credential === undefined ? [] : [credentialPart(input, entry)]),
+      ...references,
     ]);
   });
 }
 
 function derivedChildId({ collection, parentId, index, members, own }: Entry): string {
-  const { target, name, group } = members;
+  const { target, name, group, consumer_group } = members;
   switch (collection) {
     case "targets":
       return typeof target === "string"
@@ -72,6 +80,10 @@ function derivedChildId({ collection, parentId, index, members, own }: Entry): s
       return deriveId("snis", typeof name === "string" ? name : `${parentId}/${index}`);
     case "acls":
       return derivedIdOf("acls", { consumer: { id: parentId }, group });
+    case "consumer_group_consumers":
+      return typeof Object(consumer_group).id === "string"
+        ? derivedIdOf(collection, { consumer: { id: parentId }, consumer_group })
+        : uuidV5(parentId, `${collection}/${index}`);
     default: {
       const name = isSecretLookup(collection) ? undefined : entityNameOf(collection, members);
       if (name !== undefined) return deriveId(collection, `${parentId}/${name}`);
@@ -81,6 +93,18 @@ function derivedChildId({ collection, parentId, index, members, own }: Entry): s
       return deriveId(collection, `${parentId}/${secretRef ? placeOf(secretRef) : index}`);
     }
   }
+}
+
+/** The reference of an entry to another resource. That an entry has no name is already a violation of the spec. */
+function readEntryReference(
+  { from, options }: TranslatorInput,
+  { own, path, reference }: Entry & { readonly reference: NonNullable<ChildList["reference"]> },
+): EntityPart {
+  const { kind, member } = reference;
+  const { name, namespace } = own as Partial<NameRef>;
+  if (name === undefined) return { members: { [member]: {} }, sourcePaths: { [member]: [...path, "name"] } };
+  const part = referencePart({ kind, member, ref: { name, namespace } as NameRef }, { from, path }, options);
+  return { ...part, sourcePaths: { [member]: [...path, "name"] } };
 }
 
 const placeOf = ({ namespace, name, key }: SecretRef): string =>

@@ -1,5 +1,12 @@
 /** The name, the targets and the config of a Plugin. */
-import { type PluginSpec, pluginNamed, type SecretRef, type TargetRef, targetMembers } from "@sluice/model";
+import {
+  type PluginSpec,
+  pluginNamed,
+  refusedTargets,
+  type SecretRef,
+  type TargetRef,
+  targetMembers,
+} from "@sluice/model";
 import { referencePart } from "../resolve-reference.ts";
 import { isManaged, readSecret } from "../secrets.ts";
 import type { Path, ResourceViolation } from "../translation.ts";
@@ -62,8 +69,8 @@ function isTargetRef(ref: unknown): ref is TargetRef {
   return isNamed && typeof kind === "string" && Object.hasOwn(targetMembers, kind);
 }
 
-const refuses = (plugin: string | undefined, member: "service" | "route" | "consumer"): boolean =>
-  pluginNamed(plugin)?.refuses?.includes(member) ?? false;
+const refuses = (plugin: string | undefined, member: (typeof targetMembers)[TargetRef["kind"]]): boolean =>
+  refusedTargets(pluginNamed(plugin) ?? {}).includes(member);
 
 /** A global plugin affects all namespaces, so only the home namespace may define one. */
 function globalPluginViolations({ from, resource, options }: TranslatorInput): readonly ResourceViolation[] {

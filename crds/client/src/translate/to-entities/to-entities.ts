@@ -20,6 +20,7 @@ const ownParts: Readonly<Record<ResourceKind, (input: TranslatorInput) => readon
   Route: ({ from: { namespace }, options }) =>
     options.audience === "nodes" ? [{ members: { _sluice: { namespace } } }] : [],
   Plugin: pluginParts,
+  ConsumerGroup: () => [],
   Consumer: () => [],
 };
 

@@ -2,6 +2,7 @@
  * Members that only some kinds of resources have: a Plugin's config, and lists whose entries are entities of their own.
  */
 import {
+  type Checked,
   type Collection,
   type ConfigFrom,
   type CredentialEntry,
@@ -13,10 +14,12 @@ import {
   type SecretRef,
   type UpstreamHeader,
   type UpstreamHeaderEntry,
+  type Violation,
   withoutDefaults,
   writeSpec,
 } from "@sluice/model";
 import { childLists } from "../kind-tables.ts";
+import { type WriteReferencesOptions, writeEntryReference } from "./write-references.ts";
 
 type Members = Readonly<Record<string, unknown>>;
 
@@ -50,6 +53,12 @@ function memberAt(value: unknown, [step, ...rest]: readonly string[]): unknown {
 /** Entities that are entries of a resource's lists, by their collection. */
 export type Children = { readonly [Name in Collection]?: readonly Entities[Name][] };
 
+interface WriteChildrenOptions extends Pick<WriteReferencesOptions, "namespace" | "locate"> {
+  readonly children: Children;
+  readonly secretRefs: ReadonlyMap<string, SecretRef>;
+  readonly before: Members;
+}
+
 /**
  * The lists of children as members of the spec; empty lists are omitted. Every entry has the id of its entity, so that
  * the entity keeps its id when it is renamed.
@@ -60,24 +69,24 @@ export type Children = { readonly [Name in Collection]?: readonly Entities[Name]
  */
 export function writeChildren(
   kind: ResourceKind,
-  {
-    children,
-    secretRefs,
-    before,
-  }: {
-    readonly children: Children;
-    readonly secretRefs: ReadonlyMap<string, SecretRef>;
-    readonly before: Members;
-  },
-): Members {
-  const lists = childLists[kind].map(({ list, collection }): readonly [string, readonly unknown[]] => {
+  { children, secretRefs, before, ...place }: WriteChildrenOptions,
+): Checked<Members> {
+  const violations: Violation[] = [];
+  const lists = childLists[kind].map((child): readonly [string, readonly unknown[]] => {
+    const { list, collection } = child;
     const given = before[list];
     const entriesBefore: readonly unknown[] = Array.isArray(given) ? given : [];
     const known = new Map(entriesBefore.map((entry) => [Object(entry).id, entry]));
-    const write = (child: Entity) => writeChild({ kind, list }, child, known.get(child.id), secretRefs.get(child.id));
+    const write = (entity: Entity) => {
+      const old = known.get(entity.id);
+      const reference = writeEntryReference(child, entity, { ...place, before: old });
+      violations.push(...reference.violations);
+      return { ...writeChild({ kind, list }, entity, old, secretRefs.get(entity.id)), ...reference.members };
+    };
     return [list, children[collection]?.map(write) ?? entriesBefore];
   });
-  return Object.fromEntries(lists.filter(([, entries]) => entries.length > 0));
+  if (violations.length > 0) return { violations };
+  return { value: Object.fromEntries(lists.filter(([, entries]) => entries.length > 0)) };
 }
 
 /**

@@ -64,13 +64,21 @@ export function toResource<Name extends ResourceCollection>(
   const members: Members = { ...entity };
   const written = { ...writeSpec(kinds[kind].spec, members, before), ...algorithmMember(collection, members) };
   const resourceClass = previous ? before.class : options.class;
+  const children = writeChildren(kind, {
+    children: options.children ?? {},
+    secretRefs: options.secretRefs ?? new Map(),
+    before,
+    namespace: references.namespace,
+    locate: options.locate,
+  });
+  if (children.violations) return { violations: children.violations };
   const spec: Members = {
     ...nameMember(kind, members),
     id: entity.id,
     ...(resourceClass !== undefined && { class: resourceClass }),
     ...references.spec,
     ...own[kind](members, { written, before, options }),
-    ...writeChildren(kind, { children: options.children ?? {}, secretRefs: options.secretRefs ?? new Map(), before }),
+    ...children.value,
   };
   return {
     value: {
@@ -121,6 +129,7 @@ const own: Readonly<Record<ResourceKind, (entity: Members, parts: Parts) => Memb
   Service: (entity, parts) => ({ ...keepSource(entity, parts), ...headersOf(entity, parts) }),
   Route: (_, { written }) => written,
   Plugin: (entity, { written, before }) => ({ ...written, ...pluginMembers(entity, before) }),
+  ConsumerGroup: (_, { written }) => written,
   Consumer: (_, { written }) => written,
 };
 

@@ -1,7 +1,7 @@
 /** An entity's references in the form of the resource, and the namespace that they require. */
 import { type NameRef, type ResourceKind, targetMembers, type Violation } from "@sluice/model";
 import type { Resource } from "../../resource.ts";
-import { singleReferences } from "../kind-tables.ts";
+import { type ChildList, singleReferences } from "../kind-tables.ts";
 
 /** The namespace and name of a resource. */
 export interface ResourceLocation {
@@ -37,10 +37,7 @@ export function writeReferences(of: ResourceKind, entity: object, options: Write
     options.namespace;
   const violations = found.flatMap(({ kind, member, place }): Violation[] => {
     if (place?.namespace === namespace || (place && wasReferredTo(options.previous, { kind, place }))) return [];
-    const message = place
-      ? `the ${kind} is in the namespace ${place.namespace}, but this resource must be in ${namespace}`
-      : `there is no resource for this ${kind}`;
-    return [{ path: [member], message }];
+    return [{ path: [member], message: unreachable(kind, place, namespace) }];
   });
   const refs = found.map(({ kind, place }) => ({
     kind,
@@ -49,6 +46,31 @@ export function writeReferences(of: ResourceKind, entity: object, options: Write
   }));
   return { spec: specOf(of, refs), namespace, violations };
 }
+
+/**
+ * The name and namespace by which the entry of a child refers to another resource. A reference to another namespace
+ * stays if the entry before has it.
+ */
+export function writeEntryReference(
+  { reference }: ChildList,
+  child: object,
+  { namespace, locate, before }: Pick<WriteReferencesOptions, "namespace" | "locate"> & { readonly before: unknown },
+): { readonly members: Partial<NameRef>; readonly violations: readonly Violation[] } {
+  if (!reference) return { members: {}, violations: [] };
+  const { kind, member } = reference;
+  const place = locate(kind, Object(Reflect.get(child, member)).id);
+  const crosses = place && place.namespace !== namespace;
+  const members = { name: place?.name ?? "", ...(crosses && { namespace: place.namespace }) };
+  const old = Object(before);
+  if (place && (!crosses || (old.name === place.name && old.namespace === place.namespace)))
+    return { members, violations: [] };
+  return { members, violations: [{ path: [member], message: unreachable(kind, place, namespace) }] };
+}
+
+const unreachable = (kind: ResourceKind, place: ResourceLocation | undefined, namespace: string): string =>
+  place
+    ? `the ${kind} is in the namespace ${place.namespace}, but this resource must be in ${namespace}`
+    : `there is no resource for this ${kind}`;
 
 /** Whether a cross-namespace reference exists already. If so, it stays; the operator decides whether it is allowed. */
 function wasReferredTo(

@@ -2,7 +2,7 @@
 
 import { atLeastOneOf, conditional, isEmptyValue, type RecordRule, type Violation } from "@sluice/plugin-sdk";
 import { pluginProtocols, servedProtocols } from "../../entities/plugin.ts";
-import { pluginNamed, pluginNames } from "../../plugins/index.ts";
+import { CONSUMER_OR_GROUP, pluginNamed, pluginNames, refusedTargets } from "../../plugins/index.ts";
 import { insteadOfPlugin } from "../../plugins/kong-plugins.ts";
 import { suggestionFor } from "../../suggest.ts";
 import type { TextRule } from "./rule.ts";
@@ -69,10 +69,14 @@ export const pluginRule: RecordRule = (members) => {
   const { name, protocols } = members;
   const plugin = pluginNamed(name);
   if (plugin === undefined) return [];
-  const refused = (plugin.refuses ?? [])
+  const refused = refusedTargets(plugin)
     .filter((reference) => members[reference] !== null)
     .map((reference) => ({ path: [reference], message: "value must be null" }));
-  return [...refused, ...(plugin.protects ? unprotected(protocols) : [])];
+  const isForBoth = members.consumer !== null && members.consumer_group !== null;
+  return [
+    ...(isForBoth && refused.length === 0 ? [{ path: ["consumer_group"], message: CONSUMER_OR_GROUP }] : refused),
+    ...(plugin.protects ? unprotected(protocols) : []),
+  ];
 };
 
 const served: readonly unknown[] = servedProtocols;

@@ -1,7 +1,8 @@
 /** Collects a document's entities from all lists, including nested ones, each with its original path. */
 
 import { isRecord, type Violation } from "@sluice/plugin-sdk";
-import { type Collection, collections, entities, nestedLists } from "../../entities/index.ts";
+import { type Collection, collections, entities } from "../../entities/index.ts";
+import { writtenLists } from "./nested-lists.ts";
 import { checkRemarks, emptyCollection, type Findings, isEmptyList, unsupportedCollections } from "./top-level.ts";
 
 export interface DocumentEntry {
@@ -43,8 +44,8 @@ export function gatherEntries(document: Readonly<Record<string, unknown>>): Gath
       warnings.push(...found.warnings);
       const entry: DocumentEntry = { collection, item, path: place, parent };
       entries.push(entry);
-      for (const { child, member, value: children } of lists) {
-        gather({ collection: child, value: children, path: [...place, child], parent: { entry, member } });
+      for (const { list, child, member, value: children } of lists) {
+        gather({ collection: child, value: children, path: [...place, list], parent: { entry, member } });
       }
     }
   }
@@ -62,11 +63,8 @@ function openEntry(
   const violations = [...checkRemarks(raw, at.path)];
   const warnings: Violation[] = [];
   const { _comment, _ignore, ...item }: Record<string, unknown> = raw;
-  const lists = nestedLists[collection].flatMap(({ child, member }) => {
-    const value = item[child];
-    delete item[child];
-    return value === undefined ? [] : [{ child, member, value }];
-  });
+  const lists = writtenLists(collection, item);
+  for (const { list } of lists) delete item[list];
   for (const [member, value] of Object.entries(item)) {
     const path = [...at.path, member];
     if (member === at.parent?.member) {

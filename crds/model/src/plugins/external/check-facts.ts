@@ -26,7 +26,7 @@ export function factsFaults(facts: Members): string[] {
       : []),
     ...(Array.isArray(refuses) && refuses.every((target) => targets.has(target))
       ? []
-      : [`refuses: expected a list of service, route and consumer, not ${shown(refuses)}`]),
+      : [`refuses: expected a list of service, route, consumer and consumer_group, not ${shown(refuses)}`]),
     ...(Array.isArray(endpoints) && endpoints.every((segment) => typeof segment === "string" && SEGMENT.test(segment))
       ? []
       : [`endpoints: expected a list of lower-case letters, digits and dashes, not ${shown(endpoints)}`]),
@@ -40,7 +40,7 @@ export function factsFaults(facts: Members): string[] {
 
 const SEGMENT = /^[a-z\d][a-z\d-]*$/;
 
-const targets: ReadonlySet<unknown> = new Set(["service", "route", "consumer"]);
+const targets: ReadonlySet<unknown> = new Set(["service", "route", "consumer", "consumer_group"]);
 
 const shown = (value: unknown): string => (value === undefined ? "undefined" : (JSON.stringify(value) ?? typeof value));
 

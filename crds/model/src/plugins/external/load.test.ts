@@ -172,7 +172,7 @@ const refused: readonly Row[] = [
   faultyFacts(
     "an unknown target",
     facts('refuses: ["upstream"]'),
-    fault(/refuses: expected a list of service, route and/),
+    fault(/refuses: expected a list of service, route, consumer and consumer_group,/),
   ),
   faultyFacts(
     "an endpoint that is not one segment",

@@ -10,6 +10,7 @@ import {
   type ResourceLocation,
   toResource,
   writeChild,
+  writeEntryReference,
 } from "@sluice/crds";
 import {
   type Certificate,
@@ -65,6 +66,11 @@ export function desiredResource(options: DesiredResourceOptions): DesiredResourc
   const secrets: Resource[] = [];
   const violations: Violation[] = [];
   const secretPlace = { namespace, homeNamespace, existing: view.resources.Secret, secrets, violations };
+  const referenceOf = (list: ChildList, child: Entity, before: unknown) => {
+    const reference = writeEntryReference(list, child, { namespace, locate: options.place, before });
+    violations.push(...reference.violations);
+    return reference.members;
+  };
   const made = entity && makeResource(options, entity, secretPlace);
   if (made?.violations) return made;
   if (violations.length > 0) return { violations };
@@ -78,7 +84,10 @@ export function desiredResource(options: DesiredResourceOptions): DesiredResourc
       next,
       write: (child, before) =>
         isCredential(list.collection)
-          ? credentialEntry(view, { list, child }, { ...secretPlace, before })
+          ? {
+              ...credentialEntry(view, { list, child }, { ...secretPlace, before }),
+              ...referenceOf(list, child, before),
+            }
           : entryOf(made?.value.spec, list.list, child.id),
     });
     return { list: list.list, entries };

@@ -1,0 +1,42 @@
+/** The lists of entities that are nested in an entity of a declarative file. */
+import { isRecord } from "@sluice/plugin-sdk";
+import { type Collection, nestedLists } from "../../entities/index.ts";
+
+export interface WrittenList {
+  /** The member of the enclosing entity that has the list. */
+  readonly list: string;
+  readonly child: Collection;
+  /** The reference of the children that the nesting replaces. */
+  readonly member: string;
+  /** The children as entities of `child`. */
+  readonly value: unknown;
+}
+
+/**
+ * decK's lists of a consumer's groups and of a group's consumers. Their entries are the entity at the other end of a
+ * membership.
+ */
+const membershipLists = [
+  { parent: "consumers", list: "groups", member: "consumer", other: "consumer_group" },
+  { parent: "consumer_groups", list: "consumers", member: "consumer_group", other: "consumer" },
+] as const;
+
+/** The lists that an entity of the file has, without those that are unset. */
+export function writtenLists(collection: Collection, item: Readonly<Record<string, unknown>>): readonly WrittenList[] {
+  const own = nestedLists[collection].map(({ child, member }) => ({ list: child, child, member, value: item[child] }));
+  const memberships = membershipLists
+    .filter(({ parent }) => parent === collection)
+    .map(({ list, member, other }): WrittenList => {
+      const value = item[list];
+      const entries = Array.isArray(value) ? value.map((entry) => membershipWith(other, entry)) : value;
+      return { list, child: "consumer_group_consumers", member, value: entries };
+    });
+  return [...own, ...memberships].filter(({ value }) => value !== undefined);
+}
+
+/** Only the name or id is used: the entity itself is defined elsewhere in the file. */
+function membershipWith(other: string, entry: unknown): unknown {
+  if (!isRecord(entry)) return entry;
+  const { id, name, username } = entry;
+  return { [other]: id ?? name ?? username ?? {} };
+}

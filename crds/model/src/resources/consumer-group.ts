@@ -1,0 +1,21 @@
+/** The custom resource ConsumerGroup. Its members are listed in the resources of the consumers. */
+import type { ConsumerGroup } from "../entities/index.ts";
+import { type Derived, type KindFacts, specOf } from "./kind.ts";
+import { type CommonSpec, common, stateColumns } from "./shared.ts";
+
+export type ConsumerGroupSpec = CommonSpec & Derived<ConsumerGroup>;
+
+export const consumerGroupKind: KindFacts = {
+  collection: "consumer_groups",
+  shortName: "gwgroup",
+  spec: specOf("consumer_groups", {
+    add: common(
+      "The group's name, unique across namespaces. Default: metadata.name in Sluice's home namespace, " +
+        "<namespace>.<metadata.name> elsewhere.",
+    ),
+  }),
+  columns: [
+    { name: "Group", jsonPath: ".spec.name", description: "The group's name, if set by spec.name." },
+    ...stateColumns,
+  ],
+};
