@@ -178,6 +178,14 @@ test("migrate reads the entities of an admin API, without changing them", async 
     );
 });
 
+test("migrate does not take another server for a Kong without entities", async (context) => {
+  const rig = await startFileRig(served);
+  context.after(() => rig.close());
+  const { migrate } = desk(context);
+  const address = `http://127.0.0.1:${rig.admin.address.port}/nothing`;
+  assert.deepEqual(await migrate("--admin", address), ["failed", `${address} is not the admin API of a Kong`]);
+});
+
 test("findings in an admin API name the entity as its URL does", () => {
   const id = "0d3a1f0e-7c62-4d39-8b42-62a2a0a90001";
   const document = { services: [{ id, name: "users" }], plugins: [{ id, name: "oauth2" }] };

@@ -34,8 +34,10 @@ type Members = Readonly<Record<string, unknown>>;
 export async function readAdminApi(api: AdminApi): Promise<Members> {
   const document: Record<string, unknown> = { _format_version: "3.0", _transform: false };
   for (const collection of collections) {
-    if (!belowParents.has(collection)) document[collection] = (await readList(api, segmentOf(collection))) ?? [];
+    if (!belowParents.has(collection)) document[collection] = await readList(api, segmentOf(collection));
   }
+  // Lists of credentials are absent while their plugin is not enabled, but every Kong has services.
+  if (document.services === undefined) throw new CommandError(`${api.url.href} is not the admin API of a Kong`);
   for (const [segment, name] of Object.entries(others)) {
     const items = Object.hasOwn(document, name) ? undefined : await readList(api, segment);
     if (items !== undefined && items.length > 0) document[name] = items;
