@@ -51,6 +51,24 @@ const table: readonly (readonly [what: string, more: object, expected: Expected]
     { closed: ["ip-restriction of route"], outcomes: ["closed plugins.0.key_set"] },
   ],
   [
+    "a second plugin in the same scope is left out, which is told once",
+    { plugins: ["a", "b"].map((name) => ({ name: "key-auth", instance_name: name, route: "r" })) },
+    { outcomes: ["left out plugins.1"], left: { plugins: 1 } },
+  ],
+  [
+    "the faults of entities that are left out with another one are told",
+    {
+      services: [
+        service,
+        { name: "t", url: "tcp://t:1", routes: [{ name: "a", paths: ["/a"], plugins: [{ name: "oauth2" }] }] },
+      ],
+    },
+    {
+      outcomes: ["left out services.1.protocol +2", "left out services.1.routes.0.plugins.0.name"],
+      left: { routes: 1 },
+    },
+  ],
+  [
     "a stream route is left out with its plugins",
     {
       routes: [route, { name: "t", protocols: ["tcp"], destinations: [{ port: 1 }], plugins: [{ name: "key-auth" }] }],

@@ -21,8 +21,9 @@ export interface Unserved {
   readonly violation: Violation;
   /** `closed`: requests in the scope are answered 503. `left out`: the entity or the member does not exist. */
   readonly outcome: "closed" | "left out";
-  /** The number of entities that are left out because they refer to this one. */
+  /** The number of entities that are left out because they refer to this one, and of the routes among them. */
   readonly dependents: number;
+  readonly routes: number;
 }
 
 export interface ServablePart {
@@ -82,7 +83,6 @@ export function servablePart(data: unknown): ServablePart {
   const given = items.length;
   const part = new Reduction(items);
   part.takeDocumentFaults(flat.violations);
-  part.takeVaultReferences();
   const document = part.reduce();
   const served = part.items.filter(({ closed, origin }) => !closed && origin.length > 0).length;
   return { document, unserved: part.unserved, warnings: flat.warnings, given, served };
@@ -91,7 +91,7 @@ export function servablePart(data: unknown): ServablePart {
 /** Removes and closes entities until the rest is valid. */
 class Reduction {
   items: readonly Item[];
-  readonly unserved: Unserved[] = [];
+  unserved: Unserved[] = [];
 
   constructor(items: readonly Item[]) {
     this.items = items;
@@ -106,36 +106,53 @@ class Reduction {
       else if (item.collection === "plugins" || this.#isReference(item, member)) this.#take(item, [violation]);
       else if (item.collection === "services" || item.collection === "routes") {
         this.#close(violation, { [entities[item.collection].singular]: { id: item.members.id } });
-      } else this.unserved.push({ violation, outcome: "left out", dependents: 0 });
-    }
-  }
-
-  /** Kong resolves these references, and Sluice would take the text itself for a secret. */
-  takeVaultReferences(): void {
-    const message = "references to vaults are not resolved: write the value, or use a custom resource with a Secret";
-    for (const item of this.items) {
-      const path = vaultReferenceIn(item.members);
-      if (path !== undefined) this.#take(item, [{ path: [...item.origin, ...path], message }]);
+      } else this.#report("left out", [violation]);
     }
   }
 
   reduce(): Document {
+    let inVaults = this.#vaultReferences();
     for (;;) {
       const lists = Map.groupBy(this.items, ({ collection }) => collection);
       const document = {
         _format_version: "3.0",
         ...Object.fromEntries([...lists].map(([name, items]) => [name, items.map(({ members }) => members)])),
       } as Document;
-      const { violations } = applyDocument(emptySnapshot, document);
-      if (violations === undefined) return document;
+      const { violations = [] } = applyDocument(emptySnapshot, document);
+      if (violations.length + inVaults.size === 0) return document;
       const byItem = Map.groupBy(violations, ({ path }) => lists.get(path[0] as Collection)?.[Number(path[1])]);
       for (const [item, faults] of byItem) {
         if (item === undefined) throw new Error(`a violation without an entity: ${faults.map(describeViolation)}`);
-        if (!this.items.includes(item)) continue;
+        if (inVaults.has(item)) continue;
         const inFile = faults.map((fault) => ({ ...fault, path: [...item.origin, ...fault.path.slice(2)] }));
-        this.#take(item, inFile);
+        this.#takeOrReport(item, inFile);
       }
+      for (const [item, fault] of inVaults) this.#takeOrReport(item, [fault]);
+      inVaults = new Map();
     }
+  }
+
+  /** Kong resolves these references, and Sluice would take the text itself for a secret. */
+  #vaultReferences(): ReadonlyMap<Item, Violation> {
+    const message = "references to vaults are not resolved: write the value, or use a custom resource with a Secret";
+    return new Map(
+      this.items.flatMap((item) => {
+        const path = vaultReferenceIn(item.members);
+        return path === undefined ? [] : [[item, { path: [...item.origin, ...path], message }] as const];
+      }),
+    );
+  }
+
+  /** An entity that was left out with another one has faults of its own, which the user would find later. */
+  #takeOrReport(item: Item, faults: readonly Violation[]): void {
+    if (this.items.includes(item)) this.#take(item, faults);
+    else this.#report("left out", faults);
+  }
+
+  #report(outcome: Unserved["outcome"], violations: readonly Violation[], dependents: readonly Item[] = []): void {
+    const routes = dependents.filter(({ collection }) => collection === "routes").length;
+    const counts = { dependents: dependents.length, routes };
+    for (const violation of violations) this.unserved.push({ violation, outcome, ...counts });
   }
 
   #isReference = ({ collection }: Item, member: string): boolean =>
@@ -143,14 +160,14 @@ class Reduction {
 
   #ownerOf(path: Path): Item | undefined {
     return this.items
-      .filter(({ origin }) => origin.length > 0 && origin.every((step, at) => step === path[at]))
+      .filter(({ origin }) => isBelow(path, origin))
       .sort((one, other) => other.origin.length - one.origin.length)[0];
   }
 
   /** Filters and plugins that have no entity here act on requests that this function cannot tell apart. */
   #takeFaultOfDocument(violation: Violation, member: string): void {
     if (member === "filter_chains" || member === "consumer_group_plugins") this.#close(violation, {});
-    else this.unserved.push({ violation, outcome: "left out", dependents: 0 });
+    else this.#report("left out", [violation]);
   }
 
   /** Adds a plugin that answers 503, named after what is missing. */
@@ -161,41 +178,45 @@ class Reduction {
     const id = deriveNamelessId("plugins", null, { name, ...scope });
     const members = unavailablePlugin({ id, name, ...scope }, [violation]);
     this.items = [...this.items, { collection: "plugins", origin: [], members, closed: true }];
-    this.unserved.push({ violation, outcome: "closed", dependents: 0 });
+    this.#report("closed", [violation]);
   }
 
   #take(item: Item, faults: readonly Violation[]): void {
     const { collection, members } = item;
-    const report = (outcome: Unserved["outcome"], violations: readonly Violation[], dependents = 0) =>
-      this.unserved.push(...violations.map((violation) => ({ violation, outcome, dependents })));
     if (collection === "services" && faults.every(({ path }) => path.at(-1) === "ca_certificates")) {
       // Without these authorities the gateway trusts fewer upstreams, so nothing opens.
       item.members = { ...members, ca_certificates: null };
-      report("left out", faults);
+      this.#report("left out", faults);
     } else if (collection === "plugins" && !item.closed && members.enabled !== false && mayProtect(members.name)) {
       item.members = unavailablePlugin(readableMembers(item, faults), faults);
       item.closed = true;
-      report("closed", faults);
+      this.#report("closed", faults);
     } else {
-      report("left out", faults.slice(0, 1), this.#remove(item));
-      report("left out", faults.slice(1));
+      const dependents = this.#remove(item);
+      // A plugin that was closed can be impossible also in this form, such as a second one in the same scope.
+      if (item.closed) this.unserved = this.unserved.filter(({ violation }) => !isBelow(violation.path, item.origin));
+      this.#report("left out", faults.slice(0, 1), dependents);
+      this.#report("left out", faults.slice(1));
     }
   }
 
-  /** Removes the entity and all that refer to it. Returns the number of the latter. */
-  #remove(item: Item): number {
+  /** Removes the entity and all that refer to it. Returns the latter. */
+  #remove(item: Item): readonly Item[] {
     const { collection, members } = item;
     this.items = this.items.filter((one) => one !== item);
     // Another entity with the same id keeps the references.
-    if (this.items.some((one) => one.collection === collection && one.members.id === members.id)) return 0;
+    if (this.items.some((one) => one.collection === collection && one.members.id === members.id)) return [];
     const dependents = this.items.filter((one) =>
       references[one.collection].some(
         ({ member, to }) => to === collection && idOf(one.members[member]) === members.id,
       ),
     );
-    return dependents.reduce((count, one) => (this.items.includes(one) ? count + 1 + this.#remove(one) : count), 0);
+    return dependents.flatMap((one) => (this.items.includes(one) ? [one, ...this.#remove(one)] : []));
   }
 }
+
+const isBelow = (path: Path, origin: Path): boolean =>
+  origin.length > 0 && origin.every((step, at) => step === path[at]);
 
 const idOf = (reference: unknown): unknown => (isRecord(reference) ? reference.id : undefined);
 

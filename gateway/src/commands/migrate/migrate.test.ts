@@ -117,13 +117,17 @@ test("migrate exits with 3 and says what is absent, what to do instead, and what
 });
 
 test("migrate says that other routes get the requests of routes that are left out", async (context) => {
+  const id = "0d3a1f0e-7c62-4d39-8b42-62a2a0a90001";
   const routes =
-    'services:\n- {name: t, url: "tcp://t:1", routes: [{name: a, paths: [/a]}]}\nroutes:\n- {name: b, paths: ["~/b(?!c)"]}\n';
+    'services:\n- {name: t, url: "tcp://t:1", routes: [{name: a, paths: [/a]}]}\n' +
+    `- {name: v, url: "https://v", client_certificate: ${id}, routes: [{name: c, paths: [/c]}]}\n` +
+    'routes:\n- {name: b, paths: ["~/b(?!c)"]}\n' +
+    `certificates:\n- {id: ${id}, cert: "{vault://env/c}", key: "{vault://env/k}"}\n`;
   const { path, migrate } = desk(context, { "kong.yml": `_format_version: "3.0"\n${routes}` });
   const [, output] = await migrate(path("kong.yml"));
   const consequences = output.split("\n").filter((line) => line.includes("->"));
   const others = "    -> left out: other routes that match get its requests";
-  assert.deepEqual(consequences, [`${others}, with 1 that refer to it`, others]);
+  assert.deepEqual(consequences, [`${others}, with 1 that refer to it`, others, `${others}, with 2 that refer to it`]);
 });
 
 test("migrate writes a file in which absent protection is closed", async (context) => {

@@ -74,10 +74,10 @@ function differingLines(part: Reported): readonly string[] {
 
 const OTHER_ROUTES = "left out: other routes that match get its requests";
 
-function consequenceOf({ violation: { path }, outcome, dependents }: Unserved): string {
+function consequenceOf({ violation: { path }, outcome, routes }: Unserved): string {
   if (outcome === "closed") return "requests in its scope are answered 503";
   const collection = path.findLast((step) => collections.some((name) => name === step));
-  return collection === "routes" || (collection === "services" && dependents > 0) ? OTHER_ROUTES : "left out";
+  return collection === "routes" || routes > 0 ? OTHER_ROUTES : "left out";
 }
 
 function absentLines(one: Unserved, { describe }: Reported): readonly string[] {
