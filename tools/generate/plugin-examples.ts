@@ -67,9 +67,10 @@ type Resource = ReturnType<typeof toResources>["resources"][number];
 
 /** Short names by name. A name that several resources of a kind would have gets a number. */
 function shortNames(resources: readonly Resource[]): ReadonlyMap<string, string> {
+  const consumers = consumersBySecret(resources);
   const uses = new Map<string, number>();
   const names = resources.map((resource) => {
-    const name = shortName(resource);
+    const name = shortName(resource, consumers);
     const use = (uses.get(`${resource.kind} ${name}`) ?? 0) + 1;
     uses.set(`${resource.kind} ${name}`, use);
     return [resource.metadata.name, use === 1 ? name : `${name}-${use}`] as const;
@@ -77,16 +78,22 @@ function shortNames(resources: readonly Resource[]): ReadonlyMap<string, string>
   return new Map(names);
 }
 
-/** A name without the hash that keeps converted names apart. */
-function shortName({ kind, metadata: { name }, data }: Resource): string {
+/** The consumer of each Secret with a credential, by the Secret's name. */
+function consumersBySecret(resources: readonly Resource[]): ReadonlyMap<string, Resource> {
+  const consumers = resources.filter(({ kind }) => kind === "Consumer");
+  const references = (consumer: Resource) =>
+    Object.values(Object(consumer.spec))
+      .flat()
+      .flatMap((credential): readonly string[] => Object(credential)?.secretRef?.name ?? []);
+  return new Map(consumers.flatMap((consumer) => references(consumer).map((secret) => [secret, consumer])));
+}
+
+/** A name without the hash that keeps converted names apart. A credential's Secret is named after its consumer. */
+function shortName({ kind, metadata: { name } }: Resource, consumers: ReadonlyMap<string, Resource>): string {
   if (kind !== "Secret") return name.replace(/-[0-9a-f]{10}$/, "");
   const [collection = ""] = name.split(/-[0-9a-f]{8}-/);
-  const user = Object(data).username ?? Object(data).key ?? "";
-  return `${collection}-${Buffer.from(user, "base64")
-    .toString()
-    .toLowerCase()
-    .replace(/[^a-z0-9]+/g, "-")
-    .slice(0, 20)}`.replace(/-+$/, "");
+  const consumer = consumers.get(name);
+  return consumer === undefined ? collection : `${collection}-${shortName(consumer, consumers)}`;
 }
 
 /** The resource as people would write it: with short names, without ids, and with its secrets in clear text. */
