@@ -153,6 +153,15 @@ const accepted: readonly (readonly [what: string, request: FakeExchangeOptions, 
     { headers: { date, "x-date": "now", authorization: authorization() } },
   ],
   [
+    "of an old Date beside a recent X-Date that is not signed, as in Kong",
+    { headers: { date: at(-301), "x-date": date, authorization: authorization({ text: `date: ${at(-301)}` }) } },
+  ],
+  [
+    "of a Date and the absence of X-Date, if both must be signed",
+    { headers: { date, authorization: authorization({ names: "date x-date", text: `date: ${date}\nx-date:` }) } },
+    { enforce_headers: ["date", "x-date"] },
+  ],
+  [
     "and the digest of an empty body, without a body",
     {
       headers: {
@@ -202,6 +211,18 @@ const refused: readonly (readonly [what: string, request: FakeExchangeOptions, m
     "with a Date that is earlier than the clock skew allows",
     { headers: { date: at(-301), authorization: authorization() } },
     MISSING_DATE,
+  ],
+  [
+    "with an old Date beside a recent X-Date that is not signed, if both must be signed",
+    {
+      headers: {
+        date: at(-301),
+        "x-date": date,
+        authorization: authorization({ names: "date x-date", text: `date: ${at(-301)}\nx-date:` }),
+      },
+    },
+    NOT_SAME,
+    { enforce_headers: ["date", "x-date"] },
   ],
   [
     "with a Date that is later than the clock skew allows",

@@ -17,7 +17,9 @@ const schema = record(
   {
     hide_credentials: boolean({ description: "Remove the signature before forwarding.", default: false }),
     clock_skew: decimal({
-      description: "Maximum seconds between the request's date and the node's clock, which limits replays.",
+      description:
+        "Maximum seconds between the node's clock and the date in X-Date or Date. It limits replays only if " +
+        "`enforce_headers` has both `date` and `x-date`, because the date that is checked need not be signed.",
       default: 300,
       exclusiveMinimum: 0,
     }),
