@@ -86,6 +86,20 @@ export function answerSuite(engine: Engine): void {
       });
     }
 
+    it("runs no plugin for a request that matches no route", async (test) => {
+      const ran: string[] = [];
+      const phases = {
+        access: () => void ran.push("access"),
+        responseHeaders: () => void ran.push("responseHeaders"),
+        log: () => void ran.push("log"),
+      };
+      const { port } = await startRig(test, engine, { route: { paths: ["/routed"] }, plugins: { "http-log": phases } });
+      assert.equal((await send(port, { path: "/other" })).status, 404);
+      assert.deepEqual(ran, []);
+      assert.notEqual((await send(port, { path: "/routed" })).status, 404);
+      assert.deepEqual(ran.slice(0, 2), ["access", "responseHeaders"]);
+    });
+
     it("answers HEAD with a head only", async (test) => {
       const { port } = await startRig(test, engine, { route: { paths: ["/other"] } });
       const answer = await send(port, { method: "HEAD" });
