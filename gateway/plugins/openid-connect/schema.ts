@@ -46,7 +46,7 @@ export const openidConnectFacts = definePluginFacts({
   protects: true,
   refuses: ["consumer"],
   secretParameters: ({ session_cookie_name, authorization_cookie_name, bearer_token_cookie_name }) => [
-    ...["access_token", "access-token", "x-access-token", "code"],
+    ...["access_token", "access-token", "x-access-token", "code", "id_token_hint"],
     ...textOf(bearer_token_cookie_name),
     ...[session_cookie_name, authorization_cookie_name].flatMap(textOf).flatMap(sealedCookieNames),
   ],

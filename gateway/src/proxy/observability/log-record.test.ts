@@ -161,9 +161,10 @@ test("tokens of jwt are redacted in queries, headers and cookies with the names 
   assert.deepEqual([token, cookie], ["REDACTED", "a=1; session=REDACTED;session=REDACTED; b=2"]);
 });
 
-test("cookies that a response sets are redacted if a plugin reads them", async (context) => {
+test("cookies and tokens that a response sends are redacted if a plugin reads them", async (context) => {
   const upstream = await listen(context, (_request, response) => {
-    response.writeHead(200, { "Set-Cookie": ["session=secret; Path=/", "a=1"] }).end();
+    const location = "https://login.test/end?a=1&id_token_hint=secret#top";
+    response.writeHead(302, { "Set-Cookie": ["session=secret; Path=/", "a=1"], Location: location }).end();
   });
   const config = { issuer: "https://login.test", auth_methods: ["bearer"], anonymous: "demo" };
   const { logged } = await startLoggedNode(context, {
@@ -178,6 +179,7 @@ test("cookies that a response sets are redacted if a plugin reads them", async (
   });
   const { response } = await logged({ path: "/" });
   assert.deepEqual(response.headers["set-cookie"], ["session=REDACTED; Path=/", "a=1"]);
+  assert.match(String(response.headers.location), /^https:\/\/login\.test\/end\?a=1&id_token_hint=REDACTED/);
 });
 
 test("failed attempts are recorded before the last one", async (context) => {

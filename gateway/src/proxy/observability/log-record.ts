@@ -147,6 +147,7 @@ function responseHeaders(head: LoggedExchange["sentHead"], names: ReadonlySet<st
     const [first = "", ...more] = [cookies].flat().map((cookie) => withoutKeyCookies(cookie, names, REDACTED));
     headers["set-cookie"] = more.length === 0 ? first : [first, ...more];
   }
+  if (typeof headers.location === "string") headers.location = redactedTarget(headers.location, names);
   return headers;
 }
 
