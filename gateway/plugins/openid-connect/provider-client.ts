@@ -79,6 +79,8 @@ export class ProviderClient {
     requireEndpoint(configuration, "token_endpoint");
     const url = new URL(this.#redirectUri);
     url.search = query;
+    // Unknown parameters must be ignored (RFC 6749 section 4.1.2); the library refuses those of other flows.
+    for (const name of ["response", "id_token", "token"]) url.searchParams.delete(name);
     return this.#tokens(() =>
       library.authorizationCodeGrant(configuration, url, {
         expectedState: state,
@@ -151,7 +153,12 @@ export class ProviderClient {
       [library.clockTolerance]: leeway,
     };
     const [id = ""] = client_id ?? [];
-    const configuration = new library.Configuration(metadata, id, clientMetadata, this.#clientAuth(library));
+    const authenticate = this.#clientAuth(library);
+    const configuration = new library.Configuration(metadata, id, clientMetadata, (server, client, body, headers) => {
+      // It must be the same text as at the login (RFC 6749 section 4.1.3); the library leaves out its query.
+      if (body.has("redirect_uri")) body.set("redirect_uri", this.#redirectUri);
+      return authenticate(server, client, body, headers);
+    });
     configuration[library.customFetch] = this.#fetch;
     configuration.timeout = 0;
     if (metadata.issuer.startsWith("http:") || this.#config.issuer.startsWith("http:")) {

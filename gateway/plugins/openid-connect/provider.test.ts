@@ -24,6 +24,15 @@ describe("a provider of openid-connect", () => {
       "/jwks",
       () => (_request, response) => response.writeHead(200, { "content-length": "1000" }).write('{"keys":['),
     ],
+    [
+      "that sends its keys one character at a time",
+      "/jwks",
+      () => (_request, response) => {
+        response.writeHead(200, { "content-length": "1000" });
+        const timer = setInterval(() => response.write(" "), 20);
+        response.on("close", () => clearInterval(timer));
+      },
+    ],
     ["that closes the connection", "/jwks", () => (_request, response) => response.destroy()],
     [
       "that redirects to another document",

@@ -89,8 +89,12 @@ export class ProviderTokenVerifier {
     });
   }
 
-  #formFault({ header }: JsonWebToken): TokenFault | null {
+  #formFault({ header, claims }: JsonWebToken): TokenFault | null {
     if (header.crit !== undefined) return new TokenFault("the token has critical headers, which are not supported");
+    // RFC 8417: many providers send logout tokens with the type JWT.
+    if (ownMember(claims, "events") !== undefined) {
+      return new TokenFault("the token is not an access token: it is about an event");
+    }
     const { typ } = header;
     return tokenTypes.has(typeof typ === "string" ? typ.toLowerCase() : typ)
       ? null

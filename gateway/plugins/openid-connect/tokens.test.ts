@@ -82,6 +82,11 @@ describe("a token of openid-connect", () => {
       { header: { typ: "logout+jwt" } },
       "the token is not an access token: its header typ names another type",
     ],
+    [
+      "about an event, such as a logout",
+      { claims: { events: { "http://schemas.openid.net/event/backchannel-logout": {} } } },
+      "the token is not an access token: it is about an event",
+    ],
     ["of another issuer", { claims: { iss: "https://another.test" } }, "the token has another issuer"],
     ["without an issuer", { claims: { iss: undefined } }, "the token has another issuer"],
     ["with a list of issuers", { claims: { iss: ["https://another.test"] } }, "the token has another issuer"],

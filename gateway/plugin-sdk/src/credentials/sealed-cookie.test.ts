@@ -54,6 +54,12 @@ describe("a sealed cookie", () => {
     assert.equal(exchange.responseHeaders.get("set-cookie"), undefined);
   });
 
+  it("is read although another server of the domain has set further pieces", () => {
+    const long = "x".repeat(4000);
+    assert.equal(readFrom(`${written(long)}; session3=other`), long);
+    assert.equal(readFrom(`${written("short")}; session2=other; session3=other`), "short");
+  });
+
   it("deletes pieces that a shorter value does not need", () => {
     const exchange = fakeExchange({ headers: { cookie: written("x".repeat(8000)) } });
     sealed.write(exchange, "short");

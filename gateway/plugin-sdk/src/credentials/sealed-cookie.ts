@@ -57,13 +57,18 @@ export class SealedCookie {
   /** The value of the request's cookie; null if there is none, or it was not sealed with this secret and purpose. */
   read(request: ExchangeRequest): string | null {
     const pieces = this.#piecesOf(request);
-    let text = "";
+    const texts: string[] = [];
     for (const name of this.#names) {
       const piece = pieces.get(name);
       if (piece === undefined) break;
-      text += piece;
+      texts.unshift((texts[0] ?? "") + piece);
     }
-    return text === "" ? null : this.#open(text);
+    // The last pieces may be cookies of another server of the domain.
+    for (const text of texts) {
+      const value = this.#open(text);
+      if (value !== null) return value;
+    }
+    return null;
   }
 
   /** False if the value is too long for cookies; then nothing is set. */

@@ -1,0 +1,239 @@
+/** What a login accepts from the browser and from the provider. */
+import assert from "node:assert/strict";
+import { hash } from "node:crypto";
+import { describe, it, type TestContext } from "node:test";
+import type { FakeExchange } from "../../../test/plugins/fake-exchange.ts";
+import {
+  DISCOVERY,
+  type Making,
+  NOW,
+  type StubProvider,
+  startStubProvider,
+} from "../../../test/plugins/stub-openid-provider.ts";
+import { type Instance, instanceFor } from "./testing.ts";
+
+const CALLBACK = "/callback";
+
+const config = {
+  auth_methods: ["authorization_code", "session"],
+  client_id: "gateway",
+  redirect_uri: `https://app.test${CALLBACK}`,
+  session_secret: "a secret for the cookies of this test",
+};
+
+/** The cookies that a browser has after this response. */
+const cookiesOf = (exchange: FakeExchange): string =>
+  exchange.responseHeaders
+    .valuesOver("set-cookie", [])
+    .map((cookie) => cookie.split(";", 1)[0] ?? "")
+    .filter((pair) => !pair.endsWith("="))
+    .join("; ");
+
+interface Begun {
+  readonly provider: StubProvider;
+  readonly instance: Instance;
+  /** The cookies and the parameters of the redirect to the provider. */
+  readonly cookie: string;
+  readonly sent: URLSearchParams;
+}
+
+async function begin(
+  test: TestContext,
+  { discovery = {}, more = {} }: { discovery?: object; more?: object } = {},
+): Promise<Begun> {
+  const provider = await startStubProvider(test);
+  const { issuer } = provider;
+  const document = {
+    issuer,
+    jwks_uri: `${issuer}/jwks`,
+    authorization_endpoint: `${issuer}/authorize`,
+    token_endpoint: `${issuer}/token`,
+    ...discovery,
+  };
+  provider.answer(DISCOVERY, (_request, response) => response.end(JSON.stringify(document)));
+  const instance = instanceFor(provider, { ...config, ...more });
+  const { exchange, answer } = await instance.send({ path: "/page" });
+  assert.equal(answer?.status, 302);
+  const sent = new URL(answer?.headers?.Location ?? "").searchParams;
+  return { provider, instance, cookie: cookiesOf(exchange), sent };
+}
+
+/** From now on, the token endpoint answers with this ID token and these members. */
+function answerTokens({ provider, sent }: Begun, { claims, ...making }: Making = {}, members: object = {}): void {
+  const nonce = sent.get("nonce");
+  const right = { aud: "gateway", nonce, iat: NOW };
+  const token = provider.token({ ...making, claims: { ...right, ...claims } });
+  const answer = { access_token: "opaque", token_type: "Bearer", expires_in: 60, id_token: token, ...members };
+  provider.answer("/token", (_request, response) => {
+    response.setHeader("content-type", "application/json");
+    response.end(JSON.stringify(answer));
+  });
+}
+
+const finish = ({ instance, cookie }: Begun, query: string) =>
+  instance.send({ path: CALLBACK, query, headers: { cookie } });
+
+describe("a login of openid-connect", () => {
+  it("succeeds with right tokens", async (test) => {
+    const login = await begin(test);
+    answerTokens(login);
+    const { exchange, answer } = await finish(login, `?code=c&state=${login.sent.get("state")}`);
+    assert.equal(answer, undefined);
+    assert.equal(exchange.credential?.id, "alice");
+    assert.match(cookiesOf(exchange), /^session=/);
+  });
+
+  const refusedTokens: readonly (readonly [what: string, making: Making, members?: object])[] = [
+    ["with another nonce", { claims: { nonce: "another" } }],
+    ["without the nonce", { claims: { nonce: undefined } }],
+    ["for another client", { claims: { aud: "another" } }],
+    ["without an audience", { claims: { aud: undefined } }],
+    ["for several clients, of which another is the authorized one", { claims: { aud: ["gateway", "b"], azp: "b" } }],
+    ["of another issuer", { claims: { iss: "https://another.test" } }],
+    ["that has expired", { claims: { exp: NOW } }],
+    ["without a subject", { claims: { sub: undefined } }],
+    ["signed with an unknown key", { pair: "other" }],
+    ["signed with another key of the same name", { pair: "other", header: { kid: "rsa" } }],
+    ["with the algorithm none", { header: { alg: "none" } }],
+    ["signed with a secret", { header: { alg: "HS256" } }],
+    ["that is a logout token", { header: { typ: "logout+jwt" } }],
+    ["missing", {}, { id_token: undefined }],
+    ["that is no token", {}, { id_token: "nonsense" }],
+    ["that is a number", {}, { id_token: 7 }],
+  ];
+  for (const [what, making, members] of refusedTokens) {
+    it(`is refused with an ID token ${what}`, async (test) => {
+      const login = await begin(test);
+      answerTokens(login, making, members);
+      const { exchange, answer } = await finish(login, `?code=c&state=${login.sent.get("state")}`);
+      assert.equal(answer?.status, 401);
+      assert.equal(exchange.credential, null);
+      assert.doesNotMatch(cookiesOf(exchange), /session=/);
+    });
+  }
+
+  const refusedQueries: readonly (readonly [
+    what: string,
+    query: (state: string, issuer: string) => string,
+    discovery?: object,
+  ])[] = [
+    ["two codes", (state) => `?code=a&code=b&state=${state}`],
+    ["two states", (state) => `?code=a&state=${state}&state=x`],
+    ["a code and an error", (state) => `?code=a&error=access_denied&state=${state}`],
+    ["another issuer", (state) => `?code=a&state=${state}&iss=https%3A%2F%2Fevil.test`],
+    ["two issuers", (state, issuer) => `?code=a&state=${state}&iss=${issuer}&iss=https%3A%2F%2Fevil.test`],
+    [
+      "no issuer, although the provider sends one",
+      (state) => `?code=a&state=${state}`,
+      { authorization_response_iss_parameter_supported: true },
+    ],
+    ["an empty code", (state) => `?code=&state=${state}`],
+    ["an unknown error", (state) => `?error=%00&state=${state}`],
+    ["an empty error", (state) => `?error=&state=${state}`],
+  ];
+  for (const [what, queryOf, discovery] of refusedQueries) {
+    it(`is refused if the browser returns with ${what}`, async (test) => {
+      const login = await begin(test, { ...(discovery && { discovery }) });
+      answerTokens(login);
+      const query = queryOf(login.sent.get("state") ?? "", encodeURIComponent(login.provider.issuer));
+      const { exchange, answer } = await finish(login, query);
+      assert.equal(answer?.status, 401, `${answer?.status} ${answer?.reason}`);
+      assert.equal(exchange.credential, null);
+      assert.doesNotMatch(cookiesOf(exchange), /session=/);
+    });
+  }
+
+  for (const path of ["//evil.test/x", "/\\evil.test", "/%0d%0aX: 1", "/.//evil.test", "/@evil.test"]) {
+    it(`that ${path} began leads back to the same origin`, async (test) => {
+      const login = await begin(test, { more: { login_action: "redirect" } });
+      const { exchange, answer } = await login.instance.send({ path, sentPath: path, query: "?a=1" });
+      const sent = new URL(answer?.headers?.Location ?? "").searchParams;
+      const again = { ...login, cookie: cookiesOf(exchange), sent };
+      answerTokens(again);
+      const done = await finish(again, `?code=c&state=${sent.get("state")}`);
+      assert.equal(done.answer?.status, 302);
+      const location = done.answer?.headers?.Location ?? "";
+      assert.equal(new URL(location).origin, "https://app.test");
+    });
+  }
+
+  it("redirects to the configured URL, whatever the request says about its host", async (test) => {
+    const login = await begin(test);
+    const headers = {
+      host: "evil.test",
+      "x-forwarded-host": "evil.test",
+      "x-forwarded-proto": "ftp",
+      forwarded: "host=evil.test",
+    };
+    const { answer } = await login.instance.send({ path: "/page", headers });
+    assert.doesNotMatch(answer?.headers?.Location ?? "", /evil/);
+    assert.equal(new URL(answer?.headers?.Location ?? "").searchParams.get("redirect_uri"), config.redirect_uri);
+  });
+
+  it("ends once: the cookie of the login is removed", async (test) => {
+    const login = await begin(test);
+    answerTokens(login);
+    const query = `?code=c&state=${login.sent.get("state")}`;
+    const { exchange } = await finish(login, query);
+    assert.ok(
+      exchange.responseHeaders.valuesOver("set-cookie", []).some((each) => /^authorization=;.*Max-Age=0/.test(each)),
+    );
+    const { answer } = await login.instance.send({ path: CALLBACK, query, headers: { cookie: cookiesOf(exchange) } });
+    assert.equal(answer, undefined);
+  });
+
+  it("ignores parameters of flows that it did not begin", async (test) => {
+    const login = await begin(test);
+    answerTokens(login);
+    const query = `?code=c&state=${login.sent.get("state")}&id_token=x.y.z&token=t&response=x.y.z`;
+    assert.equal((await finish(login, query)).answer, undefined);
+  });
+
+  for (const redirect of ["https://app.test/callback?tenant=a", "https://app.test/callback"]) {
+    it(`requests tokens with the redirect_uri ${redirect}, and with the verifier of the challenge`, async (test) => {
+      const login = await begin(test, { more: { redirect_uri: redirect } });
+      let form = new URLSearchParams();
+      login.provider.answer("/token", (request, response) => {
+        let body = "";
+        request.setEncoding("utf8").on("data", (piece: string) => {
+          body += piece;
+        });
+        request.on("end", () => {
+          form = new URLSearchParams(body);
+          response.writeHead(400, { "content-type": "application/json" }).end('{"error":"invalid_grant"}');
+        });
+      });
+      const { answer } = await finish(login, `?tenant=a&code=c&state=${login.sent.get("state")}`);
+      assert.equal(answer?.status, 401);
+      assert.equal(login.sent.get("redirect_uri"), redirect);
+      assert.equal(form.get("redirect_uri"), redirect);
+      const verifier = form.get("code_verifier") ?? "";
+      assert.match(verifier, /^[\w-]{43}$/);
+      assert.equal(hash("sha256", verifier, "base64url"), login.sent.get("code_challenge"));
+    });
+  }
+
+  it("ends if the provider refreshes it with an ID token of another subject", async (test) => {
+    const login = await begin(test);
+    answerTokens(login, {}, { refresh_token: "r" });
+    const { exchange } = await finish(login, `?code=c&state=${login.sent.get("state")}`);
+    const headers = { cookie: cookiesOf(exchange) };
+    login.instance.advance(61_000);
+    answerTokens(login, { claims: { sub: "mallory", nonce: undefined } });
+    const { exchange: after, answer } = await login.instance.send({ path: "/page", headers });
+    assert.equal(answer?.status, 302);
+    assert.equal(after.credential, null);
+  });
+
+  it("ends at the logout although the provider cannot be reached", async (test) => {
+    const more = { logout_uri_suffix: "/logout" };
+    const login = await begin(test, { more });
+    answerTokens(login);
+    const { exchange } = await finish(login, `?code=c&state=${login.sent.get("state")}`);
+    login.provider.answer(DISCOVERY, (_request, response) => response.writeHead(500).end());
+    const restarted = instanceFor(login.provider, { ...config, ...more });
+    const out = await restarted.send({ method: "POST", path: "/logout", headers: { cookie: cookiesOf(exchange) } });
+    assert.equal(out.answer?.status, 503);
+    assert.match(out.exchange.responseHeaders.get("set-cookie") ?? "", /^session=;.*Max-Age=0/);
+  });
+});
