@@ -9,8 +9,13 @@ import { root } from "../check/source-files.ts";
 const path = "docs/reference/kong-compatibility.md";
 const region = /(<!-- The table is generated [^>]*-->\n)[\s\S]*?(<!-- End of the generated table. -->)/;
 
+const pageText = () => readFileSync(join(root, path), "utf8");
+
+/** Whether the page has a section with this name. */
+export const hasCompatibilitySection = (plugin: string): boolean => headingsOf(pageText()).has(plugin);
+
 export function kongPluginsTable(): GeneratedFile {
-  const page = readFileSync(join(root, path), "utf8");
+  const page = pageText();
   const headings = headingsOf(page);
   const linked = (name: string) => (headings.has(name) ? `[${name}](#${name})` : `\`${name}\``);
   const rows = [...kongPlugins].flatMap(([name, { paid, differs, instead }]) => {

@@ -5,6 +5,7 @@ import { builtInFacts } from "@sluice/plugins/schemas";
 import { type GeneratedFile, markdown } from "../../crds/model/src/generate/files.ts";
 import { memberTable } from "../../crds/model/src/generate/tables.ts";
 import { refusedTargets } from "../../crds/model/src/plugins/index.ts";
+import { hasCompatibilitySection } from "./kong-plugins.ts";
 import {
   adminCommands,
   customResources,
@@ -44,10 +45,12 @@ function indexText(): string {
 
 function pageText(facts: PluginFacts): string {
   const { name, schema } = facts;
+  const refused = refusedTargets(facts).map((target) => `a ${target.replace("_", " ")}`);
   const traits = [
-    `Priority ${facts.priority}.`,
+    `[Priority](../plugins.md) ${facts.priority}.`,
     ...(facts.protects ? ["While its config is invalid, requests in its scope are answered with 503."] : []),
-    ...refusedTargets(facts).map((target) => `Cannot be attached to a ${target.replace("_", " ")}.`),
+    ...(refused.length === 0 ? [] : [`Cannot be attached to ${listed(refused, "or")}.`]),
+    ...(hasCompatibilitySection(name) ? [`[Differences from Kong](../kong-compatibility.md#${name}).`] : []),
   ];
   const deprecated = (schema.deprecatedMembers ?? []).map(
     (member) => `\`${member.name}\` for \`${member.replacedBy.join(".")}\``,
@@ -89,14 +92,21 @@ function requestText(request: ExampleRequest): readonly string[] {
   return [
     ...(text === undefined ? [] : [text.trim()]),
     block("console", [`$ curl -i ${curl}`, ...responseLines(request)].join("\n")),
-    ...(absent.length === 0 ? [] : [`The response has no header ${listed(absent.map((name) => `\`${name}\``))}.`]),
+    ...(absent.length === 0
+      ? []
+      : [
+          `The response has no header ${listed(
+            absent.map((name) => `\`${name}\``),
+            "and",
+          )}.`,
+        ]),
     ...(forwarded === null ? ["The upstream receives nothing."] : []),
-    ...(told.length + line.length === 0 ? [] : [`The upstream receives ${listed([...line, ...told])}.`]),
+    ...(told.length + line.length === 0 ? [] : [`The upstream receives ${listed([...line, ...told], "and")}.`]),
   ];
 }
 
-const listed = (items: readonly string[]): string =>
-  items.length < 2 ? items.join("") : `${items.slice(0, -1).join(", ")} and ${items.at(-1)}`;
+const listed = (items: readonly string[], word: "and" | "or"): string =>
+  items.length < 2 ? items.join("") : `${items.slice(0, -1).join(", ")} ${word} ${items.at(-1)}`;
 
 function responseLines({ status, headers = {}, body }: ExampleRequest): readonly string[] {
   const lines = Object.entries(headers).flatMap(([name, value]) => (value === null ? [] : [`${name}: ${value}`]));

@@ -28,9 +28,12 @@ const schema = record(
         maxLength: 32,
       }),
     ),
-    remove: record(lists(NAME, "Members to remove"), { description: "Removes members.", default: {} }),
+    remove: record(lists(NAME, "Members to remove"), {
+      description: "Removes members. An entry is a name.",
+      default: {},
+    }),
     rename: record(lists(RENAME, "Members to rename"), {
-      description: "Renames members that exist. A member that has the new name is overwritten.",
+      description: "Renames members that exist. An entry is `old:new`. A member that has the new name is overwritten.",
       default: {},
     }),
     replace: record(
@@ -44,11 +47,15 @@ const schema = record(
           }),
         ),
       },
-      { description: "Replaces the values of members that exist.", default: {} },
+      { description: "Replaces the values of members that exist. An entry is `name:value`.", default: {} },
     ),
-    add: record(lists(VALUE, "Members to add"), { description: "Adds members that do not exist.", default: {} }),
+    add: record(lists(VALUE, "Members to add"), {
+      description: "Adds members that do not exist. An entry is `name:value`.",
+      default: {},
+    }),
     append: record(lists(VALUE, "Values to append"), {
-      description: "Adds a value to a member, or the member if it does not exist. Multipart bodies are not changed.",
+      description:
+        "Adds a value to a member, or the member if it does not exist. An entry is `name:value`. Multipart bodies are not changed.",
       default: {},
     }),
   },

@@ -27,18 +27,24 @@ const valueLists = (what: string) => ({
 
 const schema = record(
   {
-    remove: record(lists(NAME, "Members to remove"), { description: "Removes members.", default: {} }),
+    remove: record(lists(NAME, "Members to remove"), {
+      description: "Removes members. An entry is a name.",
+      default: {},
+    }),
     rename: record(lists(RENAME, "Members to rename"), {
-      description: "Renames members that exist. A member that has the new name is overwritten.",
+      description: "Renames members that exist. An entry is `old:new`. A member that has the new name is overwritten.",
       default: {},
     }),
     replace: record(valueLists("Members to replace"), {
-      description: "Replaces the values of members that exist.",
+      description: "Replaces the values of members that exist. An entry is `name:value`.",
       default: {},
     }),
-    add: record(valueLists("Members to add"), { description: "Adds members that do not exist.", default: {} }),
+    add: record(valueLists("Members to add"), {
+      description: "Adds members that do not exist. An entry is `name:value`.",
+      default: {},
+    }),
     append: record(valueLists("Values to append"), {
-      description: "Adds a value to a member, or the member if it does not exist.",
+      description: "Adds a value to a member, or the member if it does not exist. An entry is `name:value`.",
       default: {},
     }),
   },

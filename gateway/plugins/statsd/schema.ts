@@ -84,7 +84,8 @@ const schema = record(
     metrics: array(metric, { description: "The metrics.", default: defaults, maxItems: 64 }),
     allow_status_codes: nullable(
       array(text({ description: "A range such as 200-299.", maxLength: 16 }), {
-        description: "Ranges of statuses; no metrics are sent for other responses. Unset: all statuses.",
+        description:
+          "Ranges of statuses, such as `200-299`; no metrics are sent for other responses. Unset: all statuses.",
         maxItems: 64,
       }),
     ),

@@ -1,4 +1,4 @@
-/** Schemas as Markdown tables: one row per member, nested ones with dots. */
+/** Schemas as Markdown tables: one row per member, nested ones with dots; `*` is any name of a map. */
 import type { SpecNode } from "../resources/kind.ts";
 
 export function memberTable(node: SpecNode): string {
@@ -11,8 +11,10 @@ function memberRows(node: SpecNode, prefix: string, required: ReadonlySet<string
     const path = `${prefix}${name}`;
     const given = required.has(name) ? "required" : defaultOf(member);
     const row = `| \`${path}\` | ${typeOf(member)} | ${given} | ${cell([member.description ?? "", ...limits(member)])} |`;
-    const inner = member.items ?? member;
-    const innerPrefix = member.items ? `${path}[].` : `${path}.`;
+    const { items, additionalProperties: values } = member;
+    const isMap = typeof values === "object";
+    const inner = items ?? (isMap ? values : member);
+    const innerPrefix = items ? `${path}[].` : isMap ? `${path}.*.` : `${path}.`;
     return [row, ...memberRows(inner, innerPrefix, new Set(inner.required))];
   });
 }
