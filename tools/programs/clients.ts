@@ -19,3 +19,10 @@ export const goKong = fromGo({
   module: join(clients, "go-kong"),
   what: "a client program on go-kong, about 20 seconds",
 });
+
+/** An OpenID provider for the plugin openid-connect, see its main.go. */
+export const openidServer = fromGo({
+  name: "openid-server",
+  module: join(clients, "openid-server"),
+  what: "an OpenID provider on zitadel/oidc, about a minute",
+});

@@ -1,5 +1,5 @@
 import { fromApt } from "./apt.ts";
-import { deck, goKong } from "./clients.ts";
+import { deck, goKong, openidServer } from "./clients.ts";
 import { kube } from "./kube.ts";
 import { helm, kubeconform, serviceMonitorCrd } from "./kubernetes-tools.ts";
 import { cniPlugins, containerd, coredns, nftables, pause } from "./node.ts";
@@ -33,6 +33,7 @@ const tools = {
   "cni-plugins": cniPlugins,
   deck,
   "go-kong": goKong,
+  "openid-server": openidServer,
   pulumi,
   helm,
   kubeconform,

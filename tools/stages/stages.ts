@@ -80,6 +80,7 @@ export const suites: readonly Suites[] = [
     tools: ["kube"],
     folderTools: {
       "test/e2e/admin": ["deck", "go-kong"],
+      "test/e2e/plugins": ["openid-server"],
       "test/e2e/deploy": [
         ...(["pulumi", "helm", "kubeconform", "service-monitor-crd"] as const),
         ...(["coredns", "pause", "containerd", "nft", "cni-plugins"] as const),
