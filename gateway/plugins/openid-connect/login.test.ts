@@ -213,6 +213,29 @@ describe("a login of openid-connect", () => {
     });
   }
 
+  it("leaves cookies that fit into a request, although its tokens are long and other logins are under way", async (test) => {
+    const login = await begin(test);
+    let { cookie, sent } = login;
+    for (let tab = 0; tab < 6; tab++) {
+      const path = `/${"x".repeat(380)}`;
+      const { exchange, answer } = await login.instance.send({
+        path,
+        query: `?a=${"y".repeat(380)}`,
+        headers: { cookie },
+      });
+      cookie = cookiesOf(exchange);
+      sent = new URL(answer?.headers?.Location ?? "").searchParams;
+    }
+    answerTokens({ ...login, sent }, {}, { access_token: "x".repeat(7600) });
+    const { exchange, answer } = await finish({ ...login, cookie }, `?code=c&state=${sent.get("state")}`);
+    assert.equal(answer, undefined);
+    const names = cookiesOf(exchange)
+      .split("; ")
+      .map((pair) => pair.split("=", 1)[0]);
+    assert.ok(names.includes("session3") && names.includes("authorization"), names.join());
+    assert.ok(cookiesOf(exchange).length < 15_000, `${cookiesOf(exchange).length} characters`);
+  });
+
   it("ends if the provider refreshes it with an ID token of another subject", async (test) => {
     const login = await begin(test);
     answerTokens(login, {}, { refresh_token: "r" });

@@ -20,10 +20,13 @@ interface PendingLogin extends LoginChecks {
   readonly began: number;
 }
 
-/** Logins that one browser may have under way, in several tabs; the oldest is forgotten. */
-const MAX_PENDING = 4;
-/** A longer target is left without its query, because cookies have a limited length. */
-const MAX_TARGET = 1024;
+/**
+ * Logins that one browser may have under way, in several tabs; the oldest is forgotten. After the first of them, the
+ * browser sends the others together with the session, and all headers of a request may have 16 KiB by default.
+ */
+const MAX_PENDING = 3;
+/** A longer target is left without its query, for the same reason. */
+const MAX_TARGET = 768;
 
 /** Parameters that the provider adds to `redirect_uri`. */
 const ownParameters = ["code", "state", "iss", "session_state", "scope", "authuser", "prompt", "hd"];
