@@ -28,7 +28,7 @@ describe("the config of openid-connect", () => {
 
   it("names the parameters, headers and cookies that the logs must not show", () => {
     assert.deepEqual(openidConnectFacts.secretParameters?.(filled("openid-connect", full)), [
-      ...["access_token", "access-token", "x-access-token", "code"],
+      ...["access_token", "access-token", "x-access-token", "code", "id_token_hint"],
       ...["session", "session2", "session3", "authorization", "authorization2", "authorization3"],
     ]);
   });
