@@ -13,31 +13,44 @@ export interface FilledValue {
 
 export function fillDefaults(schema: SchemaNode, raw: unknown): FilledValue {
   const unknown: Violation[] = [];
-  return { value: fillAt(schema, raw, [], unknown), unknown };
+  return { value: fillAt(schema, raw, { path: [], unknown }), unknown };
 }
 
-function fillAt(schema: SchemaNode, raw: unknown, path: Violation["path"], unknown: Violation[]): unknown {
+interface Progress {
+  /** The path of the current value. It is changed in place, because a path of its own for each member costs too much. */
+  readonly path: (string | number)[];
+  readonly unknown: Violation[];
+}
+
+function fillMember(schema: SchemaNode, raw: unknown, name: string | number, progress: Progress): unknown {
+  progress.path.push(name);
+  const value = fillAt(schema, raw, progress);
+  progress.path.pop();
+  return value;
+}
+
+function fillAt(schema: SchemaNode, raw: unknown, progress: Progress): unknown {
   const value = raw ?? copyOf(schema.default) ?? null;
   if (schema.reference !== undefined) return fillReference(value);
-  if (schema.properties !== undefined) return fillRecord(schema, value, path, unknown);
-  if (schema.type === "array") return fillList(schema, value, path, unknown);
+  if (schema.properties !== undefined) return fillRecord(schema, value, progress);
+  if (schema.type === "array") return fillList(schema, value, progress);
   const values = valuesOf(schema);
   if (values !== undefined && isRecord(value)) {
-    return fromEntries(Object.entries(value), (name, item) => fillAt(values, item, [...path, name], unknown));
+    return fromEntries(Object.entries(value), (name, item) => fillMember(values, item, name, progress));
   }
   // All other code compares UUIDs as strings.
   return schema.rule === "uuid" && typeof value === "string" ? value.toLowerCase() : value;
 }
 
-function fillRecord(schema: SchemaNode, value: unknown, path: Violation["path"], unknown: Violation[]): unknown {
+function fillRecord(schema: SchemaNode, value: unknown, progress: Progress): unknown {
   if (!isRecord(value)) return value;
   for (const name of Object.keys(value)) {
     if (memberSchemaOf(schema, name) === undefined)
-      unknown.push({ path: [...path, name], message: refusalOf(schema, name) });
+      progress.unknown.push({ path: [...progress.path, name], message: refusalOf(schema, name) });
   }
   return fromEntries(Object.entries(schema.properties ?? {}), (name, member) => {
     const given = Object.hasOwn(value, name) ? value[name] : undefined;
-    return fillAt(member, given, [...path, name], unknown);
+    return fillMember(member, given, name, progress);
   });
 }
 
@@ -46,10 +59,10 @@ function refusalOf({ unsupportedMembers = {} }: SchemaNode, name: string): strin
   return message ?? "unknown field";
 }
 
-function fillList(schema: SchemaNode, value: unknown, path: Violation["path"], unknown: Violation[]): unknown {
+function fillList(schema: SchemaNode, value: unknown, progress: Progress): unknown {
   const { items } = schema;
   if (!Array.isArray(value) || items === undefined) return value;
-  const filled = Array.from(value, (item, index) => fillAt(items, item, [...path, index], unknown));
+  const filled = Array.from(value, (item, index) => fillMember(items, item, index, progress));
   // As in Kong, duplicates in a set are removed and are not a violation.
   return schema.uniqueItems === true ? [...new Set(filled)] : filled;
 }
