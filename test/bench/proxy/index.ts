@@ -13,6 +13,7 @@ import { redis } from "./redis.ts";
 import { routes } from "./routes.ts";
 import { scraped } from "./scrape.ts";
 import { createStage } from "./stage.ts";
+import { tokens } from "./tokens.ts";
 import { websocket } from "./websocket.ts";
 
 interface Case extends Effort {
@@ -25,6 +26,7 @@ interface Case extends Effort {
 const cases = {
   plain: { run: plain, rounds: 11, seconds: 2 },
   plugins: { run: plugins, rounds: 11, seconds: 2 },
+  tokens: { run: tokens, rounds: 5, seconds: 2 },
   tls: { run: tls, rounds: 11, seconds: 2 },
   h2: { run: h2, rounds: 5, seconds: 3 },
   routes: { run: routes, rounds: 5, seconds: 3 },

@@ -115,8 +115,11 @@ const address = (port: number) => ({ socket_address: { address: "127.0.0.1", por
 const many = { max_connections: 100_000, max_pending_requests: 100_000, max_requests: 100_000 };
 const typed = (name: string) => ({ "@type": `type.googleapis.com/envoy.extensions.filters.${name}` });
 
+/** HTTP filters of Envoy, in their order, without the router: name of the type, and config. */
+export type EnvoyFilters = readonly (readonly [type: string, config: object])[];
+
 /** Written as JSON, which Envoy accepts like YAML. */
-const envoyConfig = (port: number, upstream: number): object => ({
+const envoyConfig = (port: number, upstream: number, filters: EnvoyFilters): object => ({
   static_resources: {
     listeners: [
       {
@@ -139,7 +142,10 @@ const envoyConfig = (port: number, upstream: number): object => ({
                       },
                     ],
                   },
-                  http_filters: [{ name: "router", typed_config: typed("http.router.v3.Router") }],
+                  http_filters: [...filters, ["router.v3.Router", {}] as const].map(([type, config]) => ({
+                    name: type,
+                    typed_config: { ...typed(`http.${type}`), ...config },
+                  })),
                 },
               },
             ],
@@ -161,13 +167,17 @@ const envoyConfig = (port: number, upstream: number): object => ({
   },
 });
 
-export const envoy: StartPeer = async (stage) => {
-  const path = await tool("envoy");
-  const port = await freePort();
-  const file = stage.file(`envoy-${port}.json`, JSON.stringify(envoyConfig(port, stage.upstream)));
-  const args = ["--concurrency", "1", "--disable-hot-restart", "--log-level", "error", "-c", file];
-  return start("envoy", port, { path, args });
-};
+export const envoyWith =
+  (filters: EnvoyFilters): StartPeer =>
+  async (stage) => {
+    const path = await tool("envoy");
+    const port = await freePort();
+    const file = stage.file(`envoy-${port}.json`, JSON.stringify(envoyConfig(port, stage.upstream, filters)));
+    const args = ["--concurrency", "1", "--disable-hot-restart", "--log-level", "error", "-c", file];
+    return start("envoy", port, { path, args });
+  };
+
+export const envoy = envoyWith([]);
 
 /** One thread runs Go code, because all other proxies have one worker. */
 export const goReverseProxy: StartPeer = async (stage) => {

@@ -10,6 +10,8 @@ export interface Content {
   /** Number of consumers, each with its own key: key-0, key-1, ... */
   readonly consumers?: number;
   readonly plugins?: readonly object[];
+  /** Further entities. */
+  readonly others?: Partial<Document>;
   /** The port of the upstream of /api. Default: the stage's upstream. */
   readonly upstream?: number;
 }
@@ -41,7 +43,10 @@ export const routeAt = (index: number, members: object = {}): object => ({
 });
 
 /** A document with the route /api in the middle of the others, and /reader. */
-export function documentWith(stage: Stage, { routes, consumers = 0, plugins = [], upstream }: Content): Document {
+export function documentWith(
+  stage: Stage,
+  { routes, consumers = 0, plugins = [], others = {}, upstream }: Content,
+): Document {
   const middle = Math.floor(routes / 2);
   const { certificate, key } = stage.certificate;
   const shown = referTo("certificates", "bench");
@@ -69,6 +74,7 @@ export function documentWith(stage: Stage, { routes, consumers = 0, plugins = []
     })),
     certificates: [{ ...shown, cert: certificate, key }],
     snis: [{ ...named("snis", "localhost"), certificate: shown }],
+    ...others,
   };
 }
 

@@ -21,6 +21,8 @@ export interface WrkOptions {
    * /api. Default: all requests go to the URL.
    */
   readonly spread?: number;
+  /** Bearer tokens, of which each request sends the next one. Default: none. */
+  readonly tokens?: readonly string[];
 }
 
 export interface WrkResult {
@@ -37,7 +39,7 @@ const bytesBody = (bytes: number) => [`wrk.body = string.rep("x", ${bytes})`];
 /** Lua's long brackets accept any text except their own end. */
 const jsonBody = (json: string) => ['wrk.headers["content-type"] = "application/json"', `wrk.body = [==[${json}]==]`];
 
-const script = ({ body, pause, spread }: WrkOptions): string =>
+const script = ({ body, pause, spread, tokens }: WrkOptions, tokenFile: string): string =>
   [
     'wrk.headers["Host"] = "bench.test"',
     'wrk.headers["apikey"] = "key-5"',
@@ -53,6 +55,17 @@ const script = ({ body, pause, spread }: WrkOptions): string =>
           `  return wrk.format(nil, string.format("/group-%d/route-%d", at % ${GROUPS}, at))`,
           "end",
         ]),
+    ...(tokens === undefined
+      ? []
+      : [
+          "local tokens, at = {}, 0",
+          `for line in io.lines("${tokenFile}") do tokens[#tokens + 1] = line end`,
+          "function request()",
+          "  at = at % #tokens + 1",
+          '  wrk.headers["Authorization"] = tokens[at]',
+          "  return wrk.format()",
+          "end",
+        ]),
     "function done(summary, latency)",
     "  local e = summary.errors",
     "  local failures = e.connect + e.read + e.write + e.status + e.timeout",
@@ -66,7 +79,9 @@ const script = ({ body, pause, spread }: WrkOptions): string =>
 export async function runWrk(options: WrkOptions): Promise<WrkResult> {
   const { url, seconds, folder, connections = 64 } = options;
   const file = join(folder, "wrk.lua");
-  writeFileSync(file, script(options));
+  const tokenFile = join(folder, "tokens.txt");
+  if (options.tokens) writeFileSync(tokenFile, options.tokens.map((token) => `Bearer ${token}\n`).join(""));
+  writeFileSync(file, script(options, tokenFile));
   const args = ["-t1", `-c${connections}`, `-d${seconds}s`, "--timeout", "10s", "-s", file, url];
   const wrk = await startProcess(await tool("wrk"), args, { name: "wrk" });
   await wrk.ended();
