@@ -3,6 +3,7 @@ import type { BenchReport } from "../report.ts";
 import { bodies } from "./bodies.ts";
 import { cache } from "./cache.ts";
 import { changes } from "./changes.ts";
+import { costs } from "./costs.ts";
 import { type Effort, Field } from "./field.ts";
 import { h2 } from "./h2.ts";
 import { idle } from "./idle.ts";
@@ -21,12 +22,13 @@ interface Case extends Effort {
 }
 
 /**
- * All cases take about fifteen minutes. Many short rounds, because disturbances on a machine last about half a minute.
+ * All cases take about twenty-five minutes. Many short rounds, because disturbances on a machine last about half a minute.
  */
 const cases = {
   plain: { run: plain, rounds: 11, seconds: 2 },
   plugins: { run: plugins, rounds: 11, seconds: 2 },
   tokens: { run: tokens, rounds: 5, seconds: 2 },
+  costs: { run: costs, rounds: 5, seconds: 2 },
   tls: { run: tls, rounds: 11, seconds: 2 },
   h2: { run: h2, rounds: 5, seconds: 3 },
   routes: { run: routes, rounds: 5, seconds: 3 },

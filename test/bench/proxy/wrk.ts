@@ -21,6 +21,7 @@ export interface WrkOptions {
    * /api. Default: all requests go to the URL.
    */
   readonly spread?: number;
+  readonly headers?: Readonly<Record<string, string>>;
   /** Bearer tokens, of which each request sends the next one. Default: none. */
   readonly tokens?: readonly string[];
 }
@@ -39,10 +40,11 @@ const bytesBody = (bytes: number) => [`wrk.body = string.rep("x", ${bytes})`];
 /** Lua's long brackets accept any text except their own end. */
 const jsonBody = (json: string) => ['wrk.headers["content-type"] = "application/json"', `wrk.body = [==[${json}]==]`];
 
-const script = ({ body, pause, spread, tokens }: WrkOptions, tokenFile: string): string =>
+const script = ({ body, pause, spread, headers = {}, tokens }: WrkOptions, tokenFile: string): string =>
   [
     'wrk.headers["Host"] = "bench.test"',
     'wrk.headers["apikey"] = "key-5"',
+    ...Object.entries(headers).map(([name, value]) => `wrk.headers["${name}"] = [==[${value}]==]`),
     ...(body ? ['wrk.method = "POST"', ...("json" in body ? jsonBody(body.json) : bytesBody(body.bytes))] : []),
     ...(pause === undefined ? [] : [`function delay() return math.random(0, ${2 * pause}) end`]),
     ...(spread === undefined
