@@ -12,6 +12,7 @@ import { httpLog } from "./http-log/index.ts";
 import { ipRestriction } from "./ip-restriction/index.ts";
 import { jwt } from "./jwt/index.ts";
 import { keyAuth } from "./key-auth/index.ts";
+import { ldapAuth } from "./ldap-auth/index.ts";
 import { loggly } from "./loggly/index.ts";
 import { openidConnect } from "./openid-connect/index.ts";
 import { opentelemetry } from "./opentelemetry/index.ts";
@@ -45,6 +46,7 @@ export const builtInPlugins: readonly PluginDefinition[] = [
   ipRestriction,
   jwt,
   keyAuth,
+  ldapAuth,
   loggly,
   openidConnect,
   opentelemetry,

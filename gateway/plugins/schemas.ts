@@ -12,6 +12,7 @@ import { httpLogFacts } from "./http-log/schema.ts";
 import { ipRestrictionFacts } from "./ip-restriction/schema.ts";
 import { jwtFacts } from "./jwt/schema.ts";
 import { keyAuthFacts } from "./key-auth/schema.ts";
+import { ldapAuthFacts } from "./ldap-auth/schema.ts";
 import { logglyFacts } from "./loggly/schema.ts";
 import { openidConnectFacts } from "./openid-connect/schema.ts";
 import { opentelemetryFacts } from "./opentelemetry/schema.ts";
@@ -45,6 +46,7 @@ export const builtInFacts = [
   ipRestrictionFacts,
   jwtFacts,
   keyAuthFacts,
+  ldapAuthFacts,
   logglyFacts,
   openidConnectFacts,
   opentelemetryFacts,

@@ -29,6 +29,7 @@ export const neededConfigs: Readonly<Record<string, object>> = {
   "file-log": { path: "/tmp/requests.log" },
   "http-log": { http_endpoint: "http://logs.test/" },
   "ip-restriction": { allow: ["10.0.0.0/8"] },
+  "ldap-auth": { ldap_host: "ldap.test", base_dn: "ou=people,dc=example,dc=com", attribute: "uid" },
   loggly: { key: "token" },
   "openid-connect": { issuer: "https://login.test", auth_methods: ["bearer"] },
   opentelemetry: { traces_endpoint: "http://traces.test/v1/traces" },

@@ -1,6 +1,7 @@
 import { randomInt } from "node:crypto";
 import { createSocket } from "node:dgram";
-import { createServer } from "node:net";
+import { once } from "node:events";
+import { connect, createServer } from "node:net";
 
 /**
  * Below Linux's range for outgoing connections (32768-60999). A port in that range could be taken by any connection
@@ -27,6 +28,17 @@ export function isFree(port: number): Promise<boolean> {
     server.once("error", () => resolve(false));
     server.listen({ port, host: "127.0.0.1", exclusive: true }, () => server.close(() => resolve(true)));
   });
+}
+
+/** Connects to this port of 127.0.0.1. Rejects if nothing listens there. */
+export async function listens(port: number): Promise<true> {
+  const socket = connect(port, "127.0.0.1");
+  try {
+    await once(socket, "connect");
+    return true;
+  } finally {
+    socket.destroy();
+  }
 }
 
 /**

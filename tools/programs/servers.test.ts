@@ -1,10 +1,11 @@
 import assert from "node:assert/strict";
 import { createServer } from "node:http";
-import type { AddressInfo } from "node:net";
+import { type AddressInfo, connect } from "node:net";
 import { after, test } from "node:test";
 import { Redis } from "ioredis";
 import { Client } from "pg";
 import { launchBrowser } from "./browser.ts";
+import { startLdapServer } from "./ldap.ts";
 import { startPostgres } from "./postgres.ts";
 import { startRedis } from "./redis.ts";
 
@@ -50,4 +51,24 @@ test("a browser loads a page and runs its script", async () => {
   const page = await browser.newPage();
   await page.goto(`http://127.0.0.1:${(server.address() as AddressInfo).port}/`);
   assert.equal(await page.textContent("#words"), "made by a script");
+});
+
+test("an LDAP server accepts the right password of a person, and refuses another", async () => {
+  const server = await startLdapServer({ alice: "wonderland" });
+  after(() => server.stop());
+  const bind = (password: string) => {
+    const socket = connect(server.port, "127.0.0.1");
+    const name = "uid=alice,ou=people,dc=example,dc=com";
+    const request = Buffer.from([
+      ...[0x30, 12 + name.length + password.length, 2, 1, 1, 0x60, 7 + name.length + password.length, 2, 1, 3],
+      ...[4, name.length, ...Buffer.from(name), 0x80, password.length, ...Buffer.from(password)],
+    ]);
+    const answered = new Promise<number | undefined>((resolve, reject) => {
+      socket.once("error", reject).once("data", (response: Buffer) => resolve(response[9]));
+      socket.write(request);
+    });
+    return answered.finally(() => socket.destroy());
+  };
+  assert.equal(await bind("wonderland"), 0);
+  assert.equal(await bind("other"), 49);
 });

@@ -33,7 +33,13 @@ export const suites: readonly Suites[] = [
     tools: ["redis-server", "chromium", "kube"],
   },
   // Some of the stage's files wait for the disk or for an interval: while one waits, a third file can use its core.
-  { name: "unit", what: "the test files beside the sources", concurrency: 3, minutes: 20 },
+  {
+    name: "unit",
+    what: "the test files beside the sources",
+    concurrency: 3,
+    minutes: 20,
+    folderTools: { "gateway/plugins/ldap-auth": ["slapd"] },
+  },
   {
     name: "conformance",
     what: "one suite per interface, for each implementation",
@@ -79,7 +85,7 @@ export const suites: readonly Suites[] = [
     minutes: 60,
     tools: ["kube"],
     folderTools: {
-      "test/e2e/admin": ["deck", "go-kong"],
+      "test/e2e/admin": ["deck", "go-kong", "slapd"],
       "test/e2e/plugins": ["openid-server"],
       "test/e2e/deploy": [
         ...(["pulumi", "helm", "kubeconform", "service-monitor-crd"] as const),

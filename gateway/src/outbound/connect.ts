@@ -20,6 +20,8 @@ export interface OutboundConnectOptions {
   readonly allowHalfOpen?: boolean;
   /** Read buffer. Default: the socket emits "data" events. */
   readonly onread?: OnReadOpts;
+  /** An open connection to the host, on which TLS starts. Absent: a new connection is opened. */
+  readonly socket?: Socket;
   /** Absent: without TLS. */
   readonly tls?: Omit<ConnectionOptions, "host" | "port" | "path" | "lookup" | "socket">;
 }
@@ -39,7 +41,8 @@ export function connectBehind(guard: Guard, authorities: readonly string[] = [])
     context ??= createSecureContext({ ca: [...getCACertificates("default"), ...authorities] });
     return { secureContext: context };
   };
-  return ({ host, port, allowHalfOpen = false, onread, tls }) => {
+  return ({ host, port, allowHalfOpen = false, onread, socket, tls }) => {
+    if (socket !== undefined) return connectTls({ ...trusting(), ...tls, host, socket });
     try {
       guard.check(host, port);
     } catch (error) {

@@ -15,6 +15,7 @@ import type {
   PluginNetwork,
   PluginScope,
   PluginServices,
+  SecureDestination,
   StreamDestination,
 } from "@sluice/plugin-sdk";
 import type { GatewayMetrics } from "../metrics/metrics.ts";
@@ -147,16 +148,12 @@ class InstanceNetwork implements PluginNetwork {
   }
 
   connect({ host, port, tls }: StreamDestination): Socket {
-    const serverName = tls?.serverName ?? (isIP(host) === 0 ? host : null);
-    const socket = this.#services.connect({
-      host,
-      port,
-      ...(tls && {
-        tls: { rejectUnauthorized: tls.verify ?? true, ...(serverName !== null && { servername: serverName }) },
-      }),
-    });
-    const entry = this.#opened({ close: () => void socket.destroy() });
-    return socket.once("close", () => this.#open.delete(entry));
+    return this.#openedSocket(this.#services.connect({ host, port, ...(tls && { tls: tlsOptions(host, tls) }) }));
+  }
+
+  startTls(socket: Socket, { host, tls }: SecureDestination): Socket {
+    const port = socket.remotePort ?? 0;
+    return this.#openedSocket(this.#services.connect({ host, port, socket, tls: tlsOptions(host, tls) }));
   }
 
   datagrams(destination: Destination) {
@@ -175,10 +172,20 @@ class InstanceNetwork implements PluginNetwork {
     for (const each of this.#open) each.close();
   }
 
+  #openedSocket(socket: Socket): Socket {
+    const entry = this.#opened({ close: () => void socket.destroy() });
+    return socket.once("close", () => this.#open.delete(entry));
+  }
+
   /** A connection that is opened after the end, such as by a callback that still runs, is closed at once. */
   #opened<Connection extends { close(): void }>(connection: Connection): Connection {
     if (this.#hasEnded) connection.close();
     else this.#open.add(connection);
     return connection;
   }
+}
+
+function tlsOptions(host: string, { serverName, verify = true }: SecureDestination["tls"]) {
+  const name = serverName ?? (isIP(host) === 0 ? host : null);
+  return { rejectUnauthorized: verify, ...(name !== null && { servername: name }) };
 }

@@ -1,25 +1,13 @@
 /** The proxies for comparison with Sluice: one worker each, keep-alive upstream connections, /api/x becomes /x. */
-import { once } from "node:events";
 import { mkdirSync } from "node:fs";
-import { connect } from "node:net";
 import { join } from "node:path";
-import { freePort, startProcess } from "../../../tools/process/index.ts";
+import { freePort, listens, startProcess } from "../../../tools/process/index.ts";
 import { tool } from "../../../tools/programs/tool.ts";
 import { nginxConfig } from "./nginx.ts";
 import { type Stage, type Started, startOurs } from "./stage.ts";
 
 /** Starts the proxy, or rejects with the reason why it is not available here. */
 export type StartPeer = (stage: Stage) => Promise<Started>;
-
-async function listens(port: number): Promise<boolean> {
-  const socket = connect(port, "127.0.0.1");
-  try {
-    await once(socket, "connect");
-    return true;
-  } finally {
-    socket.destroy();
-  }
-}
 
 async function start(
   name: string,

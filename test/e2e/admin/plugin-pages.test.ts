@@ -7,7 +7,7 @@ import { writeFileSync } from "node:fs";
 import { createServer, type IncomingHttpHeaders, type Server } from "node:http";
 import type { AddressInfo } from "node:net";
 import { join } from "node:path";
-import { after, before, describe, test } from "node:test";
+import { after, before, describe, type TestContext, test } from "node:test";
 import type { Resource } from "@sluice/crds";
 import { loadText } from "@sluice/model";
 import { builtInFacts } from "@sluice/plugins/schemas";
@@ -23,6 +23,7 @@ import {
   type PluginExample,
 } from "../../../tools/generate/plugin-examples.ts";
 import { startProcess, temporaryFolder } from "../../../tools/process/index.ts";
+import { type LdapServer, startLdapServer } from "../../../tools/programs/ldap.ts";
 import { type OpenidProvider, startOpenidProvider } from "../../plugins/openid-provider.ts";
 import { createDeck, type Deck } from "./deck.ts";
 import { type RunningStore, writableStores } from "./stores.ts";
@@ -32,6 +33,7 @@ let running: RunningStore;
 let deck: Deck;
 let upstream: Server;
 let provider: Pick<OpenidProvider, "issuer">;
+let directory: Pick<LdapServer, "port">;
 let example: PluginExample;
 /** The headers of the last request that reached the upstream. */
 let received: IncomingHttpHeaders = {};
@@ -56,11 +58,19 @@ after(async () => {
   folder.remove();
 });
 
+async function startDirectory(test: TestContext): Promise<LdapServer> {
+  const started = await startLdapServer({ alice: "alice-password", bob: "bob-password" });
+  test.after(() => started.stop());
+  return started;
+}
+
 /** The text of a page with the addresses of this test instead of the page's. */
 const here = (text: string): string =>
   text
     .replaceAll(/http:\/\/[a-z]+\.example(?!:)/g, `http://127.0.0.1:${(upstream.address() as AddressInfo).port}`)
     .replaceAll("https://identity.example", provider.issuer)
+    .replaceAll("ldap.example", "127.0.0.1")
+    .replaceAll(/\b(ldap_port\W+)389\b/g, `$1${directory.port}`)
     .replaceAll("http://localhost:8001", running.admin)
     .replaceAll("http://localhost:8000", running.proxy);
 
@@ -142,6 +152,7 @@ for (const { name } of builtInFacts) {
       test(`its example "${one.title}" is the same in three forms, and its requests have the responses shown`, async (context) => {
         example = one;
         provider = name === "openid-connect" ? await startOpenidProvider(context) : { issuer: "no provider" };
+        directory = name === "ldap-auth" ? await startDirectory(context) : { port: 389 };
         await removeAll();
         await shell(adminCommands(one).map(here).join("\n"));
         const byCommands = await configured();

@@ -53,6 +53,9 @@ export interface StreamDestination extends Destination {
   };
 }
 
+/** The TLS server that an open connection leads to. */
+export type SecureDestination = Pick<StreamDestination, "host"> & Required<Pick<StreamDestination, "tls">>;
+
 /** Sends datagrams to one destination. Its name is resolved again after 30 seconds, for the next datagram. */
 export interface Datagrams {
   /** Rejects if the name cannot be resolved, the address is refused, the datagram is too long, or too many wait. */
@@ -64,6 +67,11 @@ export interface PluginNetwork {
   readonly http: HttpClient;
   /** Opens a TCP connection. Returns a connecting socket; a refused address results in an "error" event. */
   connect(destination: StreamDestination): Socket;
+  /**
+   * Starts TLS on an open connection, for protocols in which a message asks for it (STARTTLS). Returns a socket that
+   * emits "secureConnect"; the given one must no longer be used.
+   */
+  startTls(socket: Socket, destination: SecureDestination): Socket;
   /** Opens a UDP socket on first use. */
   datagrams(destination: Destination): Datagrams;
 }

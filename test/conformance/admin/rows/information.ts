@@ -73,6 +73,7 @@ export const information: Table = {
           "ip-restriction",
           "jwt",
           "key-auth",
+          "ldap-auth",
           "loggly",
           "openid-connect",
           "opentelemetry",

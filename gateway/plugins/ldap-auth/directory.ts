@@ -1,0 +1,124 @@
+/** An LDAP directory: verifies user names and passwords by a bind, and remembers the answers. */
+import { createHmac, hash, randomBytes } from "node:crypto";
+import { type ExchangeCredential, LruCache, type PluginContext } from "@sluice/plugin-sdk";
+import { ConnectionEnded, LdapConnection } from "./connection.ts";
+import { bindRequest, INVALID_CREDENTIALS, type LdapResult } from "./messages.ts";
+import type { LdapAuthConfig } from "./schema.ts";
+
+export interface Login {
+  /** Not empty. */
+  readonly username: string;
+  /** The bytes that the client sent, at least one. A bind without a password would succeed for any user (RFC 4513 5.1.2). */
+  readonly password: Buffer;
+}
+
+/** The credential of a verified login; else the result of the bind. */
+export type Verification = ExchangeCredential | LdapResult;
+
+/** The directory has not answered, or what it answered is not an answer. The message begins with what failed. */
+export class DirectoryUnavailable extends Error {
+  override readonly name = "DirectoryUnavailable";
+}
+
+/** Answers that are remembered, at most twice this number. */
+const CACHE_SIZE = 2048;
+/** Binds under way, each on its own connection; clients can invent any number of passwords. */
+const MAX_PENDING = 256;
+
+const SUCCESS = 0;
+
+interface Known {
+  readonly answer: Verification;
+  /** Milliseconds of the node's clock. */
+  readonly until: number;
+}
+
+/** The key of the hash by which answers are remembered: random, so that memory contains no hash that can be guessed at. */
+const KEY = randomBytes(32);
+
+export class Directory {
+  readonly #config: LdapAuthConfig;
+  readonly #context: PluginContext;
+  readonly #known = new LruCache<Known>(CACHE_SIZE);
+  readonly #pending = new Map<string, Promise<Verification>>();
+  readonly #idle: LdapConnection[] = [];
+
+  constructor(config: LdapAuthConfig, context: PluginContext) {
+    this.#config = config;
+    this.#context = context;
+  }
+
+  /** Throws, or rejects, with DirectoryUnavailable. */
+  verify(login: Login): Verification | Promise<Verification> {
+    // No user name contains the separator.
+    const key = createHmac("sha256", KEY).update(`${login.username}\0`).update(login.password).digest("base64");
+    const known = this.#known.get(key);
+    if (known !== undefined && this.#context.now() < known.until) return known.answer;
+    const before = this.#pending.get(key);
+    if (before !== undefined) return before;
+    if (this.#pending.size >= MAX_PENDING) throw new DirectoryUnavailable("too many logins are under way");
+    const asked = this.#ask(key, login).finally(() => this.#pending.delete(key));
+    this.#pending.set(key, asked);
+    return asked;
+  }
+
+  async #ask(key: string, { username, password }: Login): Promise<Verification> {
+    const { attribute, base_dn, cache_ttl, ldap_host, ldap_port } = this.#config;
+    const name = `${attribute}=${escaped(username)},${base_dn}`;
+    const result = await this.#bind(name, password).catch((error: Error) => {
+      throw new DirectoryUnavailable(`the LDAP server ${ldap_host}:${ldap_port} cannot be used: ${error.message}`);
+    });
+    const isRight = result.code === SUCCESS;
+    // The same on every node, for counters of requests by credential.
+    const id = hash("sha256", JSON.stringify([ldap_host, ldap_port, name]));
+    const answer = isRight ? { id, consumer: null } : result;
+    // Other results may be temporary.
+    if (cache_ttl > 0 && (isRight || result.code === INVALID_CREDENTIALS)) {
+      this.#known.set(key, { answer, until: this.#context.now() + cache_ttl * 1000 });
+    }
+    return answer;
+  }
+
+  async #bind(name: string, password: Buffer): Promise<LdapResult> {
+    const { timeout } = this.#config;
+    const request = bindRequest(name, password);
+    const late = new AbortController();
+    const timer = setTimeout(() => late.abort(new Error(`no answer within ${timeout} ms`)), timeout);
+    try {
+      const idle = this.#takeIdle();
+      if (idle !== null) {
+        try {
+          return this.#keep(idle, await idle.send(request, late.signal));
+        } catch (error) {
+          if (!(error instanceof ConnectionEnded)) throw error;
+        }
+      }
+      const connection = await LdapConnection.open(this.#config, this.#context.network, late.signal);
+      return this.#keep(connection, await connection.send(request, late.signal));
+    } finally {
+      clearTimeout(timer);
+    }
+  }
+
+  /** The connection that was used last, so that the others can be closed after `keepalive`. */
+  #takeIdle(): LdapConnection | null {
+    for (let idle = this.#idle.pop(); idle !== undefined; idle = this.#idle.pop()) {
+      if (idle.isOpen) return idle;
+    }
+    return null;
+  }
+
+  #keep(connection: LdapConnection, result: LdapResult): LdapResult {
+    connection.closeAfter(this.#config.keepalive);
+    this.#idle.push(connection);
+    return result;
+  }
+}
+
+/** A value in a distinguished name (RFC 4514 section 2.4): everything but these characters is written as `\XX`. */
+const escaped = (value: string): string =>
+  Array.from(Buffer.from(value), (byte) =>
+    /[\dA-Za-z@._-]/.test(String.fromCharCode(byte)) ? String.fromCharCode(byte) : `\\${hex(byte)}`,
+  ).join("");
+
+const hex = (byte: number): string => byte.toString(16).padStart(2, "0");
