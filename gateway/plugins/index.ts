@@ -7,6 +7,7 @@ import { correlationId } from "./correlation-id/index.ts";
 import { cors } from "./cors/index.ts";
 import { datadog } from "./datadog/index.ts";
 import { fileLog } from "./file-log/index.ts";
+import { grpcWeb } from "./grpc-web/index.ts";
 import { hmacAuth } from "./hmac-auth/index.ts";
 import { httpLog } from "./http-log/index.ts";
 import { ipRestriction } from "./ip-restriction/index.ts";
@@ -59,6 +60,7 @@ export const builtInPlugins: readonly PluginDefinition[] = [
   requestTransformer,
   requestValidator,
   responseRatelimiting,
+  grpcWeb,
   responseTransformer,
   standardWebhooks,
   statsd,

@@ -7,6 +7,7 @@ import { correlationIdFacts } from "./correlation-id/schema.ts";
 import { corsFacts } from "./cors/schema.ts";
 import { datadogFacts } from "./datadog/schema.ts";
 import { fileLogFacts } from "./file-log/schema.ts";
+import { grpcWebFacts } from "./grpc-web/schema.ts";
 import { hmacAuthFacts } from "./hmac-auth/schema.ts";
 import { httpLogFacts } from "./http-log/schema.ts";
 import { ipRestrictionFacts } from "./ip-restriction/schema.ts";
@@ -59,6 +60,7 @@ export const builtInFacts = [
   requestTransformerFacts,
   requestValidatorFacts,
   responseRatelimitingFacts,
+  grpcWebFacts,
   responseTransformerFacts,
   standardWebhooksFacts,
   statsdFacts,

@@ -282,6 +282,7 @@ export function fakeExchange(options: FakeExchangeOptions = {}): FakeExchange {
     upstreamHeaderValues: (name) => upstreamHeaders.valuesOver(name, headers.get(name) ?? []),
     upstreamMethod: options.method ?? "GET",
     upstreamPath: null,
+    convertsGrpc: false,
     upstreamQuery: options.query ?? "",
     responseHeaders,
     responseHeaderValues: (name) => responseHeaders.valuesOver(name, []),

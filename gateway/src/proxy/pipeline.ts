@@ -12,7 +12,7 @@ import { errorAnswer, type GatewayErrorName, gatewayErrors } from "../exchange/g
 import { BodyLostError } from "./client/client-body.ts";
 import type { PipelineOptions, ProxyLog } from "./engine.ts";
 import { type ForwardPlan, LiveExchange, newRequestId, type TrafficCounters } from "./exchange/live-exchange.ts";
-import { checkProtocol } from "./exchange/protocols.ts";
+import { checkProtocol, mayCall } from "./exchange/protocols.ts";
 import { IncomingRequest, type RequestHead } from "./exchange/request.ts";
 import { escapePath } from "./exchange/request-target.ts";
 import { createTrustedProxies } from "./exchange/trusted-proxies.ts";
@@ -210,6 +210,7 @@ export class Pipeline {
     const { request, compiledRoute, match } = exchange;
     const { upstream, route } = compiledRoute;
     if (upstream === null) return { answer: "noService" };
+    if (!mayCall(upstream.service, exchange)) return { answer: "needsHttp2" };
     if (upstream.headers !== null) for (const edit of upstream.headers) exchange.upstreamHeaders.apply(edit);
     const method = exchange.upstreamMethod;
     if (exchange.upstreamPath !== null) {

@@ -26,16 +26,16 @@ const method = (name: string, requestStream: boolean, responseStream: boolean) =
   ...{ path: `/test.Echo/${name}`, requestStream, responseStream },
   ...{ requestSerialize: same, requestDeserialize: same, responseSerialize: same, responseDeserialize: same },
 });
-const echo = {
+export const echoService = {
   One: method("One", false, false),
   Many: method("Many", false, true),
   Sum: method("Sum", true, false),
   Talk: method("Talk", true, true),
 } satisfies ServiceDefinition;
 
-async function startServer(test: TestContext, handlers: UntypedServiceImplementation): Promise<number> {
+export async function startGrpcServer(test: TestContext, handlers: UntypedServiceImplementation): Promise<number> {
   const server = new Server({ "grpc.max_receive_message_length": -1 });
-  server.addService(echo, handlers);
+  server.addService(echoService, handlers);
   const port = await new Promise<number>((resolve, reject) => {
     server.bindAsync("127.0.0.1:0", ServerCredentials.createInsecure(), (error, bound) =>
       error ? reject(error) : resolve(bound),
@@ -45,14 +45,14 @@ async function startServer(test: TestContext, handlers: UntypedServiceImplementa
   return port;
 }
 
-interface EchoHandlers extends UntypedServiceImplementation {
+export interface EchoHandlers extends UntypedServiceImplementation {
   readonly One: handleUnaryCall<Buffer, Buffer>;
   readonly Many: handleServerStreamingCall<Buffer, Buffer>;
   readonly Sum: handleClientStreamingCall<Buffer, Buffer>;
   readonly Talk: handleBidiStreamingCall<Buffer, Buffer>;
 }
 
-const handlers: EchoHandlers = {
+export const echoHandlers: EchoHandlers = {
   One(call, done) {
     const trailer = new Metadata();
     trailer.set("x-end", "here");
@@ -79,7 +79,7 @@ const handlers: EchoHandlers = {
 
 async function startClient(test: TestContext, engine: Engine, given: EchoHandlers, options: RigOptions = {}) {
   const rig = await startRig(test, engine, {
-    upstream: await startServer(test, given),
+    upstream: await startGrpcServer(test, given),
     service: { protocol: "grpc" },
     route: { protocols: ["grpc", "grpcs"], strip_path: false, paths: ["/test.Echo/"] },
     settings: { cleartextHttp2: true },
@@ -108,7 +108,7 @@ function callOne(
   client: Client,
   content: string | Buffer,
   metadata = new Metadata(),
-  path = echo.One.path,
+  path = echoService.One.path,
 ): Promise<Reply> {
   return new Promise((resolve) => {
     let head: Metadata | null = null;
@@ -127,7 +127,7 @@ export function grpcPeerSuite(engine: Engine): void {
   if (engine.name !== "http1") return;
   describe(`gRPC's own client and server (${engine.name})`, () => {
     it("exchange metadata in heads and trailers", async (test) => {
-      const { client } = await startClient(test, engine, handlers);
+      const { client } = await startClient(test, engine, echoHandlers);
       const metadata = new Metadata();
       metadata.set("x-word", "yes");
       metadata.set("key-bin", Buffer.from([1, 2, 250]));
@@ -141,14 +141,14 @@ export function grpcPeerSuite(engine: Engine): void {
     });
 
     it("get errors with their details and trailers", async (test) => {
-      const { client } = await startClient(test, engine, handlers);
+      const { client } = await startClient(test, engine, echoHandlers);
       const { error, trailer } = await callOne(client, "");
       assert.deepEqual([error?.code, error?.details], [status.NOT_FOUND, "Straße nicht gefunden"]);
       assert.deepEqual(trailer?.get("x-end"), ["here"]);
     });
 
     it("understand errors of the gateway itself", async (test) => {
-      const { rig, client } = await startClient(test, engine, handlers, {
+      const { rig, client } = await startClient(test, engine, echoHandlers, {
         plugins: { cors: { access: () => ({ status: 429, message: "API rate limit exceeded: wait 5 s" }) } },
       });
       const limited = await callOne(client, "x");
@@ -165,20 +165,22 @@ export function grpcPeerSuite(engine: Engine): void {
     });
 
     it("stream from the server, from the client, and both ways", async (test) => {
-      const { client } = await startClient(test, engine, handlers);
+      const { client } = await startClient(test, engine, echoHandlers);
       const words: string[] = [];
-      const many = client.makeServerStreamRequest(echo.Many.path, same, same, Buffer.from("word"));
+      const many = client.makeServerStreamRequest(echoService.Many.path, same, same, Buffer.from("word"));
       many.on("data", (piece: Buffer) => words.push(piece.toString()));
       await once(many, "end");
       assert.deepEqual([words.length, words[99]], [100, "word 99"]);
 
       const summed = signal<Buffer | undefined>();
-      const sum = client.makeClientStreamRequest(echo.Sum.path, same, same, (_error, value) => summed.fire(value));
+      const sum = client.makeClientStreamRequest(echoService.Sum.path, same, same, (_error, value) =>
+        summed.fire(value),
+      );
       for (let number = 1; number <= 100; number++) sum.write(Buffer.from(`${number}`));
       sum.end();
       assert.equal((await summed.seen)?.toString(), "5050");
 
-      const talk = client.makeBidiStreamRequest(echo.Talk.path, same, same);
+      const talk = client.makeBidiStreamRequest(echoService.Talk.path, same, same);
       for (const word of ["one", "two", "three"]) {
         talk.write(Buffer.from(word));
         assert.equal(String((await once(talk, "data"))[0]), word);
@@ -189,7 +191,7 @@ export function grpcPeerSuite(engine: Engine): void {
     });
 
     it("exchange large messages, and perform many concurrent calls", async (test) => {
-      const { client } = await startClient(test, engine, handlers);
+      const { client } = await startClient(test, engine, echoHandlers);
       const large = Buffer.alloc(8 * 1024 * 1024, "abc");
       assert.ok((await callOne(client, large)).value?.equals(large));
       const replies = await Promise.all(Array.from({ length: 200 }, (_, index) => callOne(client, `${index}`)));
@@ -202,7 +204,7 @@ export function grpcPeerSuite(engine: Engine): void {
     it("pass a deadline and a cancellation to the server", async (test) => {
       const [deadline, cancelled, began] = [signal<unknown>(), signal(), signal()];
       const { client } = await startClient(test, engine, {
-        ...handlers,
+        ...echoHandlers,
         One(call) {
           deadline.fire(call.getDeadline());
         },
@@ -213,12 +215,17 @@ export function grpcPeerSuite(engine: Engine): void {
         },
       });
       const late = signal<ServiceError | null>();
-      client.makeUnaryRequest(echo.One.path, same, same, Buffer.from("x"), { deadline: Date.now() + 1000 }, (error) =>
-        late.fire(error),
+      client.makeUnaryRequest(
+        echoService.One.path,
+        same,
+        same,
+        Buffer.from("x"),
+        { deadline: Date.now() + 1000 },
+        (error) => late.fire(error),
       );
       assert.ok(Number(await deadline.seen) < Date.now() + 2000);
       assert.equal((await late.seen)?.code, status.DEADLINE_EXCEEDED);
-      const talk = client.makeBidiStreamRequest(echo.Talk.path, same, same);
+      const talk = client.makeBidiStreamRequest(echoService.Talk.path, same, same);
       talk.on("error", () => {}).write(Buffer.from("x"));
       await began.seen;
       talk.cancel();
@@ -228,7 +235,7 @@ export function grpcPeerSuite(engine: Engine): void {
     it("complete calls in flight during a drain, and get UNAVAILABLE for later calls", async (test) => {
       const [reached, goOn] = [signal(), signal()];
       const { rig, client } = await startClient(test, engine, {
-        ...handlers,
+        ...echoHandlers,
         async One(call, done) {
           reached.fire();
           await goOn.seen;
@@ -247,7 +254,7 @@ export function grpcPeerSuite(engine: Engine): void {
     it("communicate when the client uses TLS", async (test) => {
       const authority = await makeAuthority();
       const pair = await authority.issue({ name: "a.example", sans: ["a.example"], usage: "server" });
-      const { rig } = await startClient(test, engine, handlers, { certificates: { "a.example": pair } });
+      const { rig } = await startClient(test, engine, echoHandlers, { certificates: { "a.example": pair } });
       const client = new Client(`127.0.0.1:${rig.tlsPort}`, credentials.createSsl(Buffer.from(authority.certificate)), {
         "grpc.ssl_target_name_override": "a.example",
       });

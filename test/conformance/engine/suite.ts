@@ -14,6 +14,7 @@ import { filteredBodySuite } from "./filtered-bodies.ts";
 import { filteredResponseSuite } from "./filtered-responses.ts";
 import { grpcSuite } from "./grpc.ts";
 import { grpcPeerSuite } from "./grpc-peers.ts";
+import { grpcWebSuite } from "./grpc-web.ts";
 import { headerSuite } from "./headers.ts";
 import { healthSuite } from "./health.ts";
 import { hostileSuite } from "./hostile.ts";
@@ -81,4 +82,5 @@ export function engineSuite(engine: Engine): void {
   http2TurnSuite(engine);
   grpcSuite(engine);
   grpcPeerSuite(engine);
+  grpcWebSuite(engine);
 }

@@ -39,7 +39,7 @@ const free = {
   datadog: { differs: "the address of the agent is not read from KONG_DATADOG_AGENT_HOST" },
   "file-log": { differs: "custom_fields_by_lua is refused" },
   "grpc-gateway": { instead: "let clients call the service with gRPC, or put a transcoder in front of it" },
-  "grpc-web": { instead: "let the service answer gRPC-Web itself, or put a translating proxy in front of it" },
+  "grpc-web": { differs: "proto is refused, so JSON is not converted to messages" },
   "hmac-auth": {},
   "http-log": { differs: "custom_fields_by_lua is refused, and the log server's certificate is verified" },
   "ip-restriction": {},

@@ -25,8 +25,12 @@ export interface BodyObserver {
 export interface StreamingBodyFilter {
   /** Returns the bytes that replace this piece; an empty buffer removes it. Pieces have arbitrary boundaries. */
   piece(bytes: Buffer): Buffer;
-  /** Called after the last piece. Returns bytes to add at the end of the body. */
-  end?(): Buffer;
+  /**
+   * Called after the last piece. Returns bytes to add at the end of the body.
+   *
+   * @param trailers The trailers of the upstream's response as a flat list: name, value, name, value
+   */
+  end?(trailers: readonly string[]): Buffer;
 }
 
 /** Filters the body as a whole. The head is held until `whole` returns, so `whole` may still edit the headers. */

@@ -204,6 +204,11 @@ export interface Exchange {
   upstreamPath: string | null;
   /** The query that is sent to the upstream, encoded and with its `?`; "" for none. Initially the client's. */
   upstreamQuery: string;
+  /**
+   * Set by a plugin that converts the request to gRPC, and the trailers of the response to something else: then clients of
+   * HTTP/1.1, which do not receive trailers, may call a gRPC service. Initially false.
+   */
+  convertsGrpc: boolean;
   /** Removes parameters from the forwarded query. */
   removeQuery(names: readonly string[]): void;
   /**

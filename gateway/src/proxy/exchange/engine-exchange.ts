@@ -46,6 +46,7 @@ export abstract class EngineExchange<Context extends EngineExchangeContext, Upst
     exchange.sender = this;
   }
 
+  abstract get reachesGrpc(): boolean;
   protected abstract callTo(forward: ForwardPlan): UpstreamCall;
   /** Writes a complete response. `finish` is called once it has been written. */
   protected abstract writeOwn(response: GatewayResponse): void;

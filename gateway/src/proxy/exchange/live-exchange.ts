@@ -53,6 +53,8 @@ export interface AttemptObserver {
 
 /** Sends the response of an exchange. */
 export interface ResponseSender {
+  /** Whether this client's requests can be sent to gRPC services, if their trailers need not be passed on. */
+  readonly reachesGrpc: boolean;
   /** Sends this response instead of the upstream's, or aborts a response whose head has been sent. */
   reject(answer: DirectResponse | GatewayErrorName): void;
 }
@@ -73,6 +75,7 @@ export class LiveExchange implements Exchange {
   credential: ExchangeCredential | null = null;
   authenticatedGroups: readonly string[] | null = null;
   anonymous = false;
+  convertsGrpc = false;
   status = 0;
   source: "service" | "gateway" = "gateway";
   body: ClientBody | null;

@@ -33,21 +33,23 @@ export const isServerFault = (status: number): boolean => SERVER_FAULTS.has(stat
 
 /**
  * Checks that a request uses a protocol that its route serves. Returns null when it does, else the response. If the
- * route or the service requires gRPC, the client must use HTTP/2: an HTTP/1.1 client would not receive the trailers of
- * a gRPC upstream.
+ * route requires gRPC, the client must use HTTP/2: an HTTP/1.1 client would not receive the trailers of a gRPC upstream.
  */
-export function checkProtocol({ route, request, service }: LiveExchange): DirectResponse | GatewayErrorName | null {
+export function checkProtocol({ route, request }: LiveExchange): DirectResponse | GatewayErrorName | null {
   const { protocols } = route;
   const first = protocols[0];
   const isHttp2 = request.head.httpVersion === "2";
   if (first === "http" || first === "https") {
-    if (request.scheme === "http" && !protocols.includes("http")) return toHttps({ route, request });
-    return service === null || isHttp2 || !isGrpcService(service) ? null : "needsHttp2";
+    return request.scheme === "http" && !protocols.includes("http") ? toHttps({ route, request }) : null;
   }
   if (request.header("content-type")?.startsWith("application/grpc") !== true) return "notGrpc";
   if (!isHttp2) return "needsHttp2";
   return request.scheme === "https" || protocols.includes("grpc") ? null : needsGrpcs;
 }
+
+/** Whether the client can be served by a gRPC service: over HTTP/2, or by a plugin that converts the trailers. */
+export const mayCall = (service: Service, { request, convertsGrpc, sender }: LiveExchange): boolean =>
+  !isGrpcService(service) || request.head.httpVersion === "2" || (convertsGrpc && sender?.reachesGrpc === true);
 
 /** Kong's response to a gRPC call without TLS on a route that requires TLS: CANCELLED. */
 const needsGrpcs: DirectResponse = {

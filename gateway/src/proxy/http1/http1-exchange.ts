@@ -4,15 +4,19 @@ import type { DirectResponse } from "@sluice/plugin-sdk";
 import type { GatewayErrorName } from "../../exchange/gateway-errors.ts";
 import { EngineExchange, type EngineExchangeContext } from "../exchange/engine-exchange.ts";
 import type { ForwardPlan, LiveExchange } from "../exchange/live-exchange.ts";
+import { isGrpcService } from "../exchange/protocols.ts";
+import { StreamCall } from "../http2/upstream/stream-call.ts";
+import type { UpstreamSessions } from "../http2/upstream/upstream-sessions.ts";
 import { type BodyFraming, FilteredResponse } from "../response/filtered-response.ts";
 import type { GatewayResponse } from "../response/gateway-response.ts";
 import { ByteView } from "../sockets/byte-view.ts";
 import type { WriteQueue } from "../sockets/write-queue.ts";
 import { NONE_DROPPED, passedLines } from "./head-text.ts";
-import { type FieldSection, headerOf } from "./parse/fields.ts";
+import { type FieldSection, headerOf, passedFields } from "./parse/fields.ts";
 import { CHUNKED_BODY, UNTIL_CLOSE } from "./parse/framing.ts";
 import type { ResponseHeadParser } from "./parse/response-head.ts";
 import { type Framing, gatewayResponseHead, type ResponseHeads } from "./response-text.ts";
+import { TranslatedResponse } from "./translated-response.ts";
 import type { TunnelOptions } from "./tunnel.ts";
 import { Http1Call, type Http1CallListener } from "./upstream/http1-call.ts";
 import type { UpstreamHeads } from "./upstream/upstream-head.ts";
@@ -22,6 +26,8 @@ export interface Http1ExchangeContext extends EngineExchangeContext {
   readonly pool: UpstreamPool;
   readonly upstreamHeads: UpstreamHeads;
   readonly responseHeads: ResponseHeads;
+  /** Connections to HTTP/2 upstreams; null: the engine has none. */
+  readonly sessions: UpstreamSessions | null;
   /** True while the listener drains: connections close after their response. */
   readonly draining: () => boolean;
 }
@@ -52,7 +58,10 @@ export interface Http1ExchangeOptions {
   readonly client: Http1ClientSide;
 }
 
-export class Http1Exchange extends EngineExchange<Http1ExchangeContext, Http1Call> implements Http1CallListener {
+export class Http1Exchange
+  extends EngineExchange<Http1ExchangeContext, Http1Call | StreamCall>
+  implements Http1CallListener
+{
   readonly #protocol: string | null;
   readonly #client: Http1ClientSide;
   #chunked = false;
@@ -69,6 +78,10 @@ export class Http1Exchange extends EngineExchange<Http1ExchangeContext, Http1Cal
   override reject(answer: DirectResponse | GatewayErrorName): void {
     this.#last = true;
     super.reject(answer);
+  }
+
+  get reachesGrpc(): boolean {
+    return this.context.sessions !== null;
   }
 
   interim(head: ResponseHeadParser): void {
@@ -116,6 +129,10 @@ export class Http1Exchange extends EngineExchange<Http1ExchangeContext, Http1Cal
     }
   }
 
+  fieldsOf(trailers: FieldSection): readonly string[] {
+    return passedFields(trailers);
+  }
+
   end(trailers: FieldSection | null): void {
     if (this.#chunked) {
       const lines =
@@ -154,10 +171,15 @@ export class Http1Exchange extends EngineExchange<Http1ExchangeContext, Http1Cal
     });
   }
 
-  protected override callTo(forward: ForwardPlan): Http1Call {
+  protected override callTo(forward: ForwardPlan): Http1Call | StreamCall {
     const { exchange } = this;
-    const { pool, upstreamHeads } = this.context;
+    const { pipeline, pool, sessions, upstreamHeads } = this.context;
     const listener = exchange.chain.bodySteps === null ? this : new FilteredResponse(exchange, this);
+    if (sessions !== null && isGrpcService(forward.upstream.service)) {
+      exchange.upstreamVersion = "2";
+      const translated = new TranslatedResponse(listener, () => this.call?.abort());
+      return new StreamCall({ exchange, forward, pipeline, sessions, listener: translated });
+    }
     return new Http1Call({ exchange, forward, protocol: this.#protocol, pool, upstreamHeads, listener });
   }
 

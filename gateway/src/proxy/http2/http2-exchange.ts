@@ -52,6 +52,10 @@ export class Http2Exchange
     return !this.#isGrpc;
   }
 
+  get reachesGrpc(): boolean {
+    return true;
+  }
+
   interim({ status, headers }: UpstreamHead): void {
     // The gateway sends 100 Continue itself.
     if (status !== 100) this.#writer.interim(status, headers);
@@ -97,8 +101,12 @@ export class Http2Exchange
     if (!this.dropsBody) this.#writer.data(view.keep());
   }
 
+  fieldsOf(trailers: FieldSection | readonly string[]): readonly string[] {
+    return trailers instanceof FieldSection ? passedFields(trailers) : trailers;
+  }
+
   end(received: FieldSection | readonly string[] | null): void {
-    const trailers = received instanceof FieldSection ? passedFields(received) : received;
+    const trailers = received === null ? null : this.fieldsOf(received);
     if (this.#isGrpc && trailers !== null) this.exchange.grpcStatus = grpcStatusOf(trailers);
     this.#writer.end(trailers);
     this.finish();

@@ -63,6 +63,7 @@ async function createEngine(parts: EngineParts): Promise<ClientEngine> {
   const upgrades: UpgradeContext = {
     ...parts,
     pool,
+    sessions: null,
     tunnels,
     upstreamHeads: createUpstreamHeads(pipeline),
     responseHeads: createResponseHeads(pipeline.style),

@@ -5,7 +5,7 @@ import type { FastifyReply } from "fastify";
 import type { GatewayErrorName } from "../../exchange/gateway-errors.ts";
 import { EngineExchange, type EngineExchangeContext } from "../exchange/engine-exchange.ts";
 import type { ForwardPlan, LiveExchange } from "../exchange/live-exchange.ts";
-import type { RawHeaders } from "../headers/raw-headers.ts";
+import { headerText, type RawHeaders } from "../headers/raw-headers.ts";
 import { ClientBackpressure } from "../http1/client-backpressure.ts";
 import type { ClientMemory } from "../listener/client-memory.ts";
 import { FilteredResponse } from "../response/filtered-response.ts";
@@ -98,6 +98,11 @@ export class ReplyFromExchange
       .once("close", close);
   }
 
+  /** This engine sends all requests over HTTP/1.1. */
+  override get reachesGrpc(): boolean {
+    return false;
+  }
+
   protected override callTo(forward: ForwardPlan): UndiciCall {
     const { pipeline, pools } = this.context;
     const { exchange } = this;
@@ -127,6 +132,10 @@ export class ReplyFromExchange
 
   copyOf(response: UndiciResponse): UndiciResponse {
     return response;
+  }
+
+  fieldsOf(trailers: RawHeaders): readonly string[] {
+    return trailers.map(headerText);
   }
 
   /** Node determines the framing from the headers. */

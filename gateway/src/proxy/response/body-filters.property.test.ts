@@ -74,7 +74,7 @@ test("the division of a body into pieces does not change the filtered body, and 
           sent.push(...more);
         };
         for (const piece of pieces) push(opened?.take(Buffer.from(piece)) ?? [Buffer.from(piece)]);
-        push(opened?.end() ?? []);
+        push(opened?.end([]) ?? []);
         const expected = chain.reduce<Buffer>((before, { apply }) => apply(before), body);
         assert.deepEqual(Buffer.concat(sent), expected);
       },

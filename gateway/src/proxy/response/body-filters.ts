@@ -35,7 +35,7 @@ interface Stage {
   /** Whether bytes of the body are buffered, so that the head may still change. */
   readonly isHolding: boolean;
   take(piece: Buffer): readonly Buffer[];
-  end(): readonly Buffer[];
+  end(trailers: readonly string[]): readonly Buffer[];
 }
 
 export class BodyFilters {
@@ -89,10 +89,14 @@ export class BodyFilters {
     return pieces;
   }
 
-  /** Returns the bytes to send at the end of the body. */
-  end(): readonly Buffer[] {
+  /**
+   * Returns the bytes to send at the end of the body.
+   *
+   * @param trailers Those of the upstream's response as a flat list
+   */
+  end(trailers: readonly string[]): readonly Buffer[] {
     let pieces: readonly Buffer[] = [];
-    for (const stage of this.#stages) pieces = [...takeAll(stage, pieces), ...stage.end()];
+    for (const stage of this.#stages) pieces = [...takeAll(stage, pieces), ...stage.end(trailers)];
     this.complete();
     return pieces;
   }
@@ -118,7 +122,7 @@ export function filteredBody(exchange: LiveExchange, response: GatewayResponse):
     return response.body;
   }
   const first = filters.take(Buffer.from(response.body));
-  const body = Buffer.concat([...first, ...filters.end()]);
+  const body = Buffer.concat([...first, ...filters.end([])]);
   exchange.responseHeaders.set("Content-Length", String(body.length));
   return body;
 }
@@ -154,8 +158,8 @@ class StreamingStage implements Stage {
     return nonEmpty(this.#filter.piece(piece));
   }
 
-  end(): readonly Buffer[] {
-    return this.#filter.end === undefined ? [] : nonEmpty(this.#filter.end());
+  end(trailers: readonly string[]): readonly Buffer[] {
+    return this.#filter.end === undefined ? [] : nonEmpty(this.#filter.end(trailers));
   }
 }
 

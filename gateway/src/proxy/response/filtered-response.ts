@@ -20,6 +20,8 @@ export interface FilteredResponseTarget<Head, Trailers>
   respond(head: Head): boolean;
   /** A copy that stays valid after the call. */
   copyOf(head: Head): Head;
+  /** The forwarded trailers as a flat list. */
+  fieldsOf(trailers: Trailers): readonly string[];
   /** @param framing How a filtered body is delimited; without it, as the upstream's */
   sendHead(head: Head, framing?: BodyFraming): void;
   /** Called when a plugin failed, or a body is too long. */
@@ -99,7 +101,7 @@ export class FilteredResponse<Head extends ResponseHead, Trailers> implements Up
     this.#guarded(() => this.#observing?.complete());
     if (this.#isReplaced) return;
     if (filters !== null) {
-      const pieces = this.#guarded(() => filters.end());
+      const pieces = this.#guarded(() => filters.end(trailers === null ? [] : this.#target.fieldsOf(trailers)));
       if (pieces === null) return;
       const sendsTrailers = trailers !== null && this.#exchange.request.takesTrailers;
       // Over HTTP/1.1 trailers need the chunked coding.

@@ -68,6 +68,7 @@ export const information: Table = {
           "cors",
           "datadog",
           "file-log",
+          "grpc-web",
           "hmac-auth",
           "http-log",
           "ip-restriction",
