@@ -1,4 +1,4 @@
-/** The bodies of gRPC-Web (github.com/grpc/grpc/blob/master/doc/PROTOCOL-WEB.md). */
+/** The bodies of gRPC-Web (protocol of gRPC-Web, in the documentation of gRPC). */
 
 /** Marks the last frame of a response, which has the trailers. */
 const TRAILERS = 0x80;

@@ -33,7 +33,7 @@ export const echoService = {
   Talk: method("Talk", true, true),
 } satisfies ServiceDefinition;
 
-export async function startGrpcServer(test: TestContext, handlers: UntypedServiceImplementation): Promise<number> {
+export async function startGrpcServer(test: TestContext, handlers: EchoHandlers): Promise<number> {
   const server = new Server({ "grpc.max_receive_message_length": -1 });
   server.addService(echoService, handlers);
   const port = await new Promise<number>((resolve, reject) => {
