@@ -51,6 +51,8 @@ describe("standard-webhooks", () => {
     ["a timestamp that is no number", { ...signed(), "webhook-timestamp": "now" }],
     ["a timestamp older than the tolerance", signed(NOW - 301)],
     ["a timestamp older than the configured tolerance", signed(NOW - 1), body, { tolerance_second: 0 }],
+    ["several ids", { ...signed(), "webhook-id": ["msg_1", "msg_2"] }],
+    ["several timestamps", { ...signed(), "webhook-timestamp": [String(NOW), String(NOW + 1)] }],
     ["no body", { ...signed(), "webhook-signature": signature("msg_1", NOW, "") }, ""],
   ] as const) {
     it(`answers 400 to a message with ${what}`, async () => {

@@ -24,10 +24,12 @@ export const standardWebhooks = definePlugin({
   phases({ secret_v1: secret, tolerance_second: tolerance }, context) {
     return {
       async access({ request }) {
-        const [id] = request.headerValues("webhook-id");
-        const [timestamp = ""] = request.headerValues("webhook-timestamp");
+        const [id, ...otherIds] = request.headerValues("webhook-id");
+        const [timestamp = "", ...otherTimestamps] = request.headerValues("webhook-timestamp");
         const [signatures] = request.headerValues("webhook-signature");
         if (id === undefined || signatures === undefined || !TIMESTAMP.test(timestamp)) return badRequest;
+        // The upstream could take another one, which is not signed, and so not recognize a message that it had before.
+        if (otherIds.length > 0 || otherTimestamps.length > 0) return badRequest;
         if (context.now() / 1000 - Number(timestamp) > tolerance) return badRequest;
         const body = await request.body(MAX_BODY);
         if (body === null) return tooLarge;
