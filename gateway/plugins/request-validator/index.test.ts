@@ -1,7 +1,10 @@
 import assert from "node:assert/strict";
+import { once } from "node:events";
+import { type IncomingMessage, request } from "node:http";
 import { describe, it } from "node:test";
 import { type FakeExchangeOptions, fakeContext, fakeExchange } from "../../../test/plugins/fake-exchange.ts";
 import { configViolations, filled } from "../../../test/plugins/filled-configs.ts";
+import { startProxyWith } from "../../../test/plugins/proxy.ts";
 import { requestValidator } from "./index.ts";
 
 /** "accepted", or the status and the message of the refusal. */
@@ -25,6 +28,9 @@ describe("request-validator and bodies", () => {
     ["a body that does not", draft4, '{"name":1}', BODY],
     ["a body that is not JSON", draft4, "name=a", BODY],
     ["a body that is not UTF-8", draft4, Buffer.from('{"name":"\xff"}', "latin1"), BODY],
+    ["a body that repeats a name, of which parsers take one or the other", draft4, '{"name":1,"name":"a"}', BODY],
+    ["a body that repeats an escaped name in a member", draft4, '{"name":"a","b":[{"c":1,"\\u0063":2}]}', BODY],
+    ["a body with colons in texts", draft4, '{"name":"a:\\":","b":[{"name":":"},{"name":":"}]}', "accepted"],
     ["a request without a body", draft4, "", BODY],
     ["a body above 1 MiB", draft4, " ".repeat(1024 * 1024 + 1), "413 Payload too large"],
     ["a body that conforms to a schema of Kong", kong, '{"name":"a","age":null}', "accepted"],
@@ -87,6 +93,19 @@ describe("request-validator and content types", () => {
     });
   }
 
+  it("refuses several content types, of which the upstream may take another one", async (test) => {
+    const config = { ...draft4, allowed_content_types: ["text/plain", "application/json"] };
+    const { url } = await startProxyWith(test, { name: "request-validator", config });
+    const send = async (types: readonly string[]) => {
+      const headers = types.flatMap((type) => ["Content-Type", type]);
+      const sent = request(url, { method: "POST", headers: ["Host", "localhost", ...headers, "Content-Length", "2"] });
+      const [response] = (await once(sent.end("{}"), "response")) as [IncomingMessage];
+      response.resume();
+      return response.statusCode;
+    };
+    assert.deepEqual([await send(["text/plain", "application/json"]), await send(["text/plain"])], [400, 200]);
+  });
+
   it("treats a body without Content-Type as JSON", async () => {
     assert.deepEqual([await answer(draft4, { body }), await answer(draft4, { body: "{}" })], ["accepted", BODY]);
   });
@@ -120,6 +139,10 @@ describe("request-validator and parameters", () => {
     [["query", "form", true], color, "?R=1&x=y", "?R=a"],
     [["query", "form", false], color, "?p=R,1", "?p=G,1"],
     [["query", "deepObject", true], color, "?p[R]=1", "?p[R]=a"],
+    [["query", "deepObject", true], color, "?p[R]=1&p[G]=1", "?p[R]=a&p[R]=1"],
+    [["query", "form", true], color, "?R=1&G=1", "?R=a&R=1"],
+    [["query", "form", false], color, "?p=R,1,G,1", "?p=R,a,R,1"],
+    [["header", "simple", true], color, "R=1,G=1", "R=a,R=1"],
     [["header", "simple", false], numbers, "1, 2", "1"],
     [["header", "simple", false], color, "R,1", "R,a"],
     [["header", "simple", true], color, "R=1,G=2", "R=a"],

@@ -3,6 +3,7 @@ import { type Checked, type DirectResponse, definePlugin, type Exchange } from "
 import { mediaTypeOf } from "./content-type.ts";
 import type { JsonSchemaValidator } from "./json-schema/validator.ts";
 import { hasParameter, hasTooManyParameters, type ParameterPlace, parameterValue } from "./parameters.ts";
+import { repeatsName } from "./repeated-names.ts";
 import { bodyValidator, type ParameterConfig, parameterValidator, requestValidatorFacts } from "./schema.ts";
 
 /** Maximum bytes of a body that is validated, because it is buffered. */
@@ -94,6 +95,7 @@ export const requestValidator = definePlugin({
       } catch {
         return bodyRefusal("the body is not JSON");
       }
+      if (repeatsName(bytes, value)) return bodyRefusal("an object in the body repeats a name");
       const error = errorOf(validator, value);
       return error === null ? undefined : bodyRefusal(error);
     }
@@ -102,7 +104,8 @@ export const requestValidator = definePlugin({
       access(exchange) {
         const refused = checkParameters(exchange);
         if (refused !== undefined || body === null) return refused;
-        const sent = mediaTypeOf(exchange.request.header("content-type") ?? JSON_TYPE);
+        const [given = JSON_TYPE, ...others] = exchange.request.headerValues("content-type");
+        const sent = others.length === 0 ? mediaTypeOf(given) : null;
         const isAllowed = allowedTypes.some(
           ({ type, parameter }) => type === sent?.type && (!comparesParameters || parameter === sent.parameter),
         );

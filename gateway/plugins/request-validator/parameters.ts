@@ -45,6 +45,10 @@ function scalar(text: string, schema: SchemaObject): unknown {
   return hasType(schema, "null") && text === "" ? null : text;
 }
 
+/** A value that is sent twice has no single meaning, because the upstream may use the other one: it stays a list. */
+const single = (texts: readonly string[], schema: SchemaObject): unknown =>
+  texts.length === 1 ? scalar(texts[0] ?? "", schema) : texts;
+
 function decoded(text: string): string {
   try {
     return decodeURIComponent(text);
@@ -93,27 +97,29 @@ const splitUnless = (isScalar: boolean, text: string, delimiter: string): readon
   isScalar ? [text] : text.split(delimiter);
 
 /** Members of an object in the query, each a parameter of its own: `name[member]` (deepObject) or `member`. */
-function queryMembers(
-  { name, style }: ParameterPlace,
-  query: string,
-  schema: SchemaObject,
-): Map<string, string> | null {
+function queryMembers({ name, style }: ParameterPlace, query: string, schema: SchemaObject): MemberTexts | null {
   const isDeep = style === "deepObject";
   const known = isRecord(schema.properties) ? Object.keys(schema.properties) : [];
-  const members = new Map<string, string>();
+  const members: [string, string][] = [];
   for (const [key, value] of new URLSearchParams(query)) {
     const member = isDeep && key.startsWith(`${name}[`) && key.endsWith("]") ? key.slice(name.length + 1, -1) : key;
-    if (isDeep ? member !== key : known.includes(key)) members.set(member, value);
+    if (isDeep ? member !== key : known.includes(key)) members.push([member, value]);
   }
-  return members.size === 0 ? null : members;
+  return members.length === 0 ? null : textsByName(members);
 }
 
-function pairsOf(parts: readonly string[], explode: boolean): Map<string, string> {
+/** The texts of each member of an object: several if the request repeats its name. */
+type MemberTexts = ReadonlyMap<string, readonly string[]>;
+
+const textsByName = (members: readonly (readonly [string, string])[]): MemberTexts =>
+  new Map([...Map.groupBy(members, ([name]) => name)].map(([name, each]) => [name, each.map(([, text]) => text)]));
+
+function pairsOf(parts: readonly string[], explode: boolean): MemberTexts {
   if (!explode) {
     const names = parts.filter((_part, index) => index % 2 === 0);
-    return new Map(names.map((name, index) => [name, parts[2 * index + 1] ?? ""]));
+    return textsByName(names.map((name, index) => [name, parts[2 * index + 1] ?? ""]));
   }
-  return new Map(
+  return textsByName(
     parts.map((part) => {
       const at = part.indexOf("=");
       return at === -1 ? [part, ""] : [part.slice(0, at), part.slice(at + 1)];
@@ -121,15 +127,11 @@ function pairsOf(parts: readonly string[], explode: boolean): Map<string, string
   );
 }
 
-function objectOf(
-  members: Map<string, string>,
-  schema: SchemaObject,
-  root: unknown,
-): Readonly<Record<string, unknown>> {
+function objectOf(members: MemberTexts, schema: SchemaObject, root: unknown): Readonly<Record<string, unknown>> {
   const properties = isRecord(schema.properties) ? schema.properties : {};
   const schemaOf = (name: string) =>
     Object.hasOwn(properties, name) ? properties[name] : (schema.additionalProperties ?? {});
-  return Object.fromEntries([...members].map(([name, text]) => [name, scalar(text, resolved(schemaOf(name), root))]));
+  return Object.fromEntries([...members].map(([name, texts]) => [name, single(texts, resolved(schemaOf(name), root))]));
 }
 
 /** Whether the query has too many parameters to be read. */
@@ -159,6 +161,5 @@ export function parameterValue(parameter: ParameterPlace, source: ParameterSourc
   const parts = partsOf(parameter, source, !isList);
   if (parts === null) return undefined;
   if (isList) return parts.map((part) => scalar(part, resolved(schema.items, root)));
-  // A value that is sent twice has no single meaning: the upstream may use the other one.
-  return parts.length === 1 ? scalar(parts[0] ?? "", schema) : parts;
+  return single(parts, schema);
 }

@@ -21,7 +21,8 @@ import { type Draft, drafts } from "./json-schema/keywords.ts";
 import { compileJsonSchema, type JsonSchemaValidator } from "./json-schema/validator.ts";
 import { jsonSchemaOfKong } from "./kong-schema.ts";
 
-const MAX_SCHEMA = 262_144;
+/** A config has at most as many characters. */
+const MAX_SCHEMA = 65_536;
 
 /** The styles that OpenAPI 3.0 defines for each place. */
 const stylesIn: Readonly<Record<string, readonly string[]>> = {

@@ -1,7 +1,7 @@
 /** Keywords that apply schemas to a value, its members or its items. */
 import { compileRegex, isRecord } from "@sluice/plugin-sdk";
 import type { SchemaObject } from "./keywords.ts";
-import type { Evaluated, Validation, ValueTest } from "./validation.ts";
+import { type Evaluated, regexSteps, type Validation, type ValueTest } from "./validation.ts";
 
 /** Makes the test of a subschema. */
 interface Compiler {
@@ -78,6 +78,7 @@ function onObjects(known: SchemaObject, compiler: Compiler): ValueTest | null {
   function member(name: string, value: unknown, run: Validation, evaluated: Evaluated | null): boolean {
     if (names !== null && !run.below(name, name, names)) return false;
     const own = byName.get(name);
+    run.spend(patterns.length * regexSteps(name));
     const matching = patterns.filter(({ regex }) => regex.test(name)).map(({ test }) => test);
     const tests = [...(own === undefined ? [] : [own]), ...matching];
     if (tests.length === 0 && additional !== null) tests.push(additional);
@@ -133,8 +134,20 @@ const canonical = (value: unknown): string =>
     return isRecord(each) ? Object.entries(each).toSorted(([a], [b]) => (a < b ? -1 : 1)) : each;
   });
 
-const uniqueItems: ValueTest = (value, run) =>
-  !Array.isArray(value) || new Set(value.map(canonical)).size === value.length || run.fail("has equal items");
+/** Characters of a canonical text that cost as much as a step. */
+const CANONICAL_PER_STEP = 8;
+
+const uniqueItems: ValueTest = (value, run) => {
+  if (!Array.isArray(value)) return true;
+  const texts = new Set<string>();
+  for (const item of value) {
+    const text = canonical(item);
+    // The text of an item is built again for each list around it.
+    run.spend(text.length / CANONICAL_PER_STEP);
+    texts.add(text);
+  }
+  return texts.size === value.length || run.fail("has equal items");
+};
 
 function unevaluated(known: SchemaObject, compiler: Compiler): ValueTest | null {
   const items = testOf(known.unevaluatedItems, compiler);

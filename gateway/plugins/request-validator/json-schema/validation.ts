@@ -11,10 +11,13 @@ export class TooComplexError extends Error {
   override readonly name = "TooComplexError";
 }
 
-/** Maximum schemas that are applied to the parts of one value. */
+/** Maximum schemas that are applied to the parts of one value, and equal amounts of other work. */
 const MAX_STEPS = 1_000_000;
 /** Maximum schemas that are applied inside each other: the members of the value, and references. */
 const MAX_DEPTH = 256;
+
+/** The steps of matching a text with a regular expression: as many as 64 characters take one. */
+export const regexSteps = (text: string): number => text.length / 64;
 
 export class Validation {
   readonly #path: (string | number)[] = [];
@@ -37,9 +40,15 @@ export class Validation {
     return false;
   }
 
+  /** Counts work that takes as long as applying this many schemas. Throws TooComplexError. */
+  spend(steps: number): void {
+    this.#steps += steps;
+    if (this.#steps > MAX_STEPS) throw new TooComplexError("needs too many steps");
+  }
+
   /** Throws TooComplexError. */
   nested(test: () => boolean): boolean {
-    if (++this.#steps > MAX_STEPS) throw new TooComplexError("needs too many steps");
+    this.spend(1);
     if (++this.#depth > MAX_DEPTH) throw new TooComplexError("is nested too deeply");
     const isValid = test();
     this.#depth--;

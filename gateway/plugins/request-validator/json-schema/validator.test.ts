@@ -15,6 +15,13 @@ const faultsOf = (schema: unknown, draft: Draft = "draft202012") =>
     ({ message }) => message,
   );
 
+/** Lists inside each other, the innermost with as many numbers. */
+function nested(levels: number, length: number): unknown {
+  let value: unknown = Array.from({ length }, (_item, index) => index);
+  for (let level = 0; level < levels; level++) value = [value];
+  return value;
+}
+
 // As text, because linters take an object with `then` for a promise.
 const conditional = (schema: string): unknown => JSON.parse(schema);
 
@@ -28,6 +35,8 @@ const pairs: readonly (readonly [what: string, schema: unknown, valid: unknown, 
   ["multipleOf with a fraction", { multipleOf: 0.01 }, 4.35, 4.351],
   ["maxLength in code points", { maxLength: 1 }, "\u{1f600}", "ab"],
   ["format", { format: "ipv4" }, "192.0.2.1", "192.0.2.256"],
+  ["the format of a URL", { format: "url" }, "https://a.example/b?c=d#e", "https:a.example"],
+  ["the scheme of a URL", { format: "url" }, "ftp://a.example", "file:///a"],
   ["pattern", { pattern: "^a+$" }, "aa", "ab"],
   ["required", { required: ["__proto__"] }, JSON.parse('{"__proto__":1}'), {}],
   ["properties", { properties: { a: { type: "string" } } }, { a: "" }, { a: 1 }],
@@ -95,6 +104,8 @@ describe("a JSON Schema", () => {
     ["a pattern that backtracks", { pattern: "^(a+)+$" }, `${"a".repeat(100_000)}!`],
     ["a pattern for names", { patternProperties: { "^(a+)+$": false } }, { [`${"a".repeat(100_000)}!`]: 1 }],
     ["many unique items", { uniqueItems: true }, Array.from({ length: 200_000 }, (_item, index) => index)],
+    ["unique items inside each other", { uniqueItems: true, items: { $ref: "#" } }, nested(100, 150_000)],
+    ["a long host in a URL", { format: "url" }, `http://${"a".repeat(2000)}`],
   ] as const) {
     it(`needs linear time for ${what}`, () => {
       const started = performance.now();

@@ -10,7 +10,7 @@ import { dereference, type SchemaDraft, validate } from "@cfworker/json-schema";
 import { type Checked, compileRegex, isRecord } from "@sluice/plugin-sdk";
 import { applicators } from "./applicators.ts";
 import { type Draft, keywordsOf, type SchemaObject, schemaFaults } from "./keywords.ts";
-import { type Evaluated, TooComplexError, Validation, type ValueTest } from "./validation.ts";
+import { type Evaluated, regexSteps, TooComplexError, Validation, type ValueTest } from "./validation.ts";
 
 /** The first error of a value: where it is, as a JSON pointer ("" for the value itself), and what it is. */
 export interface SchemaError {
@@ -39,6 +39,10 @@ const libraryDrafts: Readonly<Record<Draft, SchemaDraft>> = {
 
 /** Longer strings have no format: some expressions of the library need quadratic time. */
 const MAX_FORMATTED = 2048;
+
+/** The format `url`. The expression of the library needs exponential time. */
+const isUrl = (text: string): boolean =>
+  /^(?:https?|ftp):\/\/[^\s/?#]/i.test(text) && !/\s/.test(text) && URL.canParse(text);
 
 /** Turns the schemas of one document into tests. */
 export class SchemaCompiler {
@@ -97,12 +101,17 @@ export class SchemaCompiler {
     const scalars = Object.fromEntries(Object.entries(known).filter(([name]) => scalarKeywords.includes(name)));
     if (Object.keys(scalars).length === 0) return null;
     const draft = libraryDrafts[this.draft];
-    const hasFormat = scalars.format !== undefined;
+    const { format, ...others } = scalars;
+    const tested = format === "url" ? others : scalars;
+    const hasFormat = format !== undefined;
     return (value, run) => {
       if (hasFormat && typeof value === "string" && value.length > MAX_FORMATTED) {
-        return run.fail(`is too long for the format "${scalars.format}"`);
+        return run.fail(`is too long for the format "${format}"`);
       }
-      const [error] = validate(value, scalars, draft, {}).errors;
+      if (format === "url" && typeof value === "string" && !isUrl(value)) {
+        return run.fail('String does not match format "url".');
+      }
+      const [error] = validate(value, tested, draft, {}).errors;
       // The library writes some numbers after two spaces.
       return error === undefined || run.fail(error.error.replace("  ", " "));
     };
@@ -111,8 +120,11 @@ export class SchemaCompiler {
   #pattern({ pattern }: SchemaObject): ValueTest | null {
     const regex = typeof pattern === "string" ? compileRegex(pattern).value : undefined;
     if (regex === undefined) return null;
-    return (value, run) =>
-      typeof value !== "string" || regex.test(value) || run.fail(`does not match the pattern "${pattern}"`);
+    return (value, run) => {
+      if (typeof value !== "string") return true;
+      run.spend(regexSteps(value));
+      return regex.test(value) || run.fail(`does not match the pattern "${pattern}"`);
+    };
   }
 }
 
