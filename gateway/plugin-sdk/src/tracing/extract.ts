@@ -69,8 +69,13 @@ function b3Single(
   };
 }
 
-const decisions: Readonly<Record<string, boolean>> = { 1: true, true: true, 0: false, false: false };
-const decisionOf = (text: string | null): boolean | null => (text === null ? null : (decisions[text] ?? null));
+const decisions: ReadonlyMap<string | null, boolean> = new Map([
+  ["1", true],
+  ["true", true],
+  ["0", false],
+  ["false", false],
+]);
+const decisionOf = (text: string | null): boolean | null => decisions.get(text) ?? null;
 
 function b3(headers: HeaderSource): (TraceContext & { readonly isSingle: boolean }) | null {
   const one = b3Single(headers);
@@ -155,11 +160,16 @@ const decimal = (text: string | null): string | null => {
   return /^\d+$/.test(digits) && digits.length <= MAX_DECIMAL ? hexOfDecimal(digits) : null;
 };
 
-const priorities: Readonly<Record<string, boolean>> = { 2: true, 1: true, 0: false, "-1": false };
+const priorities: ReadonlyMap<string, boolean> = new Map([
+  ["2", true],
+  ["1", true],
+  ["0", false],
+  ["-1", false],
+]);
 
 function datadog(headers: HeaderSource): TraceContext | null {
   const priority = single(headers, "x-datadog-sampling-priority");
-  const sampled = priority === null ? null : priorities[priority];
+  const sampled = priority === null ? null : priorities.get(priority);
   if (sampled === undefined) return null;
   const trace = decimal(single(headers, "x-datadog-trace-id"));
   const parent = decimal(single(headers, "x-datadog-parent-id"));

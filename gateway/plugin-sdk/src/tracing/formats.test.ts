@@ -39,6 +39,12 @@ const valid: readonly (readonly [ReceivedFormat, what: string, Headers, Partial<
     { "x-b3-traceid": trace, "x-b3-spanid": span, "x-b3-parentspanid": parent, "x-b3-sampled": "1" },
     { ...shared, sampled: true },
   ],
+  [
+    "b3",
+    "a decision by a name that all objects have",
+    { "x-b3-traceid": trace, "x-b3-sampled": "constructor" },
+    { traceId: trace, traceIdBytes: 16, sharesSpan: true },
+  ],
   ["b3", "a decision only", { "x-b3-sampled": "0" }, { sampled: false, sharesSpan: true }],
   [
     "b3",
@@ -144,6 +150,7 @@ const invalid: readonly (readonly [ReceivedFormat, Headers])[] = [
   ["ot", { "ot-tracer-traceid": "xx" }],
   ["datadog", { "x-datadog-trace-id": "abc" }],
   ["datadog", { "x-datadog-trace-id": shortDecimal, "x-datadog-sampling-priority": "x" }],
+  ["datadog", { "x-datadog-trace-id": shortDecimal, "x-datadog-sampling-priority": "constructor" }],
   ["datadog", { "x-datadog-trace-id": "9".repeat(1000) }],
   ...[`Root=0-${trace.slice(0, 8)}-${trace.slice(8)}`, `Root=${trace}`, `Parent=123`, "Sampled=2", "x"].map(
     (header) => ["aws", { "x-amzn-trace-id": header }] as const,
