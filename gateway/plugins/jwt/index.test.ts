@@ -238,6 +238,14 @@ describe("a token of jwt", () => {
         "Invalid key/secret",
       ],
       [
+        "of an RSA-PSS key that is for another digest",
+        {
+          headers: bearer(tokenOf({ algorithm: "PS512", claims: { iss: "pss" } })),
+          credentials: { jwt_secrets: { pss: credentialOf("pss", "PS512", { pem: pemOf(pairs.pss256.publicKey) }) } },
+        },
+        "Invalid key/secret",
+      ],
+      [
         "of a key without a secret",
         {
           headers: bearer(tokenOf({ claims: { iss: "none" } })),

@@ -96,6 +96,8 @@ export function publicKeyVerifier(algorithm: string, publicKey: string | JsonWeb
   }
   if (type !== "rsa" && !(type === "rsa-pss" && algorithm.startsWith("PS"))) return null;
   if (algorithm.startsWith("RS")) return ({ signed, signature }) => isSigned(digest, key, signed, signature);
+  // An RSA-PSS key may be for one digest only (RFC 4055 section 3.1); OpenSSL would throw for another one.
+  if ((key.asymmetricKeyDetails?.hashAlgorithm ?? digest) !== digest) return null;
   const options = {
     key,
     padding: constants.RSA_PKCS1_PSS_PADDING,
