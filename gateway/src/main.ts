@@ -45,6 +45,10 @@ const commands: Readonly<Record<string, Listed>> = {
     summary: "reports what of a Kong's configuration is served, and converts that part",
     load: async () => (await import("./commands/migrate/index.ts")).migrateCommand,
   },
+  dev: {
+    summary: "runs a node with a plugin, and loads the plugin again after each save",
+    load: async () => (await import("./commands/dev.ts")).devCommand,
+  },
   plugin: {
     summary: "writes the package of a new plugin",
     load: async () => (await import("./commands/plugin/index.ts")).pluginCommand,

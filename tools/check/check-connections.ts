@@ -9,7 +9,7 @@ const folder = "gateway/";
 
 /** The exports of network modules that open no connection. All other exports of these modules are reported. */
 const harmless: Readonly<Record<string, readonly string[]>> = {
-  "node:net": ["isIP", "isIPv4", "isIPv6", "BlockList", "SocketAddress", "createServer"],
+  "node:net": ["isIP", "isIPv4", "isIPv6", "BlockList", "SocketAddress", "Server", "createServer"],
   "node:tls": ["createSecureContext", "rootCertificates", "getCACertificates", "TLSSocket"],
   "node:http": [
     "STATUS_CODES",

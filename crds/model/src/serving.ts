@@ -16,7 +16,9 @@ export {
   type LoadedPlugin,
   loadedSchemas,
   loadPlugins,
+  type ReloadedPlugins,
   registerSchemas,
+  reloadPlugins,
 } from "./plugins/external/index.ts";
 export { mayProtect, pluginNamed, pluginNames, pluginSetHash, refusedTargets } from "./plugins/index.ts";
 export * from "./settings/index.ts";

@@ -4,8 +4,9 @@ import type { Logger } from "pino";
 
 export interface Running {
   close(): Promise<void>;
-  /** The action on SIGHUP. Null or absent: SIGHUP ends the process. */
+  /** The actions on SIGHUP. Null or absent: there is none. Without any action SIGHUP ends the process. */
   readonly reopenLogs?: (() => void) | null;
+  readonly reloadPlugins?: (() => Promise<void>) | null;
 }
 
 export interface CommandCall<Values> {

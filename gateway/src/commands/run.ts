@@ -7,7 +7,7 @@ import {
   readSettings,
   SettingsError,
 } from "@sluice/model/serving";
-import { pino } from "pino";
+import { type Logger, pino } from "pino";
 import { version } from "../settings/version.ts";
 import { StoreUnavailable } from "../stores/store.ts";
 import { type Command, CommandError, Misused, type Running } from "./command.ts";
@@ -37,7 +37,7 @@ export async function runCommand(command: Command, { name, args }: Invocation): 
   try {
     const running = await command.run({ settings: settings.value, given, log, print });
     if (typeof running === "number") process.exitCode = running;
-    else if (running) stopAtSignals(running, (facts, message) => log.info(facts, message));
+    else if (running) handleSignals(running, log);
   } catch (error) {
     if (error instanceof Misused) {
       refuseArguments(misuse(name, error.message));
@@ -61,15 +61,27 @@ function refuseArguments(text: string): void {
   process.exitCode = 2;
 }
 
-function stopAtSignals(running: Running, tell: (facts: object, message: string) => void): void {
+function handleSignals(running: Running, log: Logger): void {
   const stop = async (signal: string) => {
-    tell({ signal }, "draining");
+    log.info({ signal }, "draining");
     await running.close();
-    tell({}, "stopped");
+    log.info({}, "stopped");
   };
   for (const signal of ["SIGINT", "SIGTERM"] as const) process.once(signal, () => void stop(signal));
-  const { reopenLogs } = running;
+  const { reopenLogs, reloadPlugins } = running;
   if (reopenLogs) process.on("SIGHUP", reopenLogs);
+  if (reloadPlugins) {
+    process.on("SIGHUP", () =>
+      reloadPlugins().then(
+        () => log.info("the plugins were loaded again"),
+        (error: Error) =>
+          log.error(
+            error instanceof SettingsError ? { faults: error.message } : { err: error },
+            "the plugins could not be loaded again: the earlier code stays active",
+          ),
+      ),
+    );
+  }
 }
 
 function fail(...lines: readonly string[]): void {

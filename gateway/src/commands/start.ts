@@ -62,6 +62,7 @@ Runs a node and the admin API in one process, over a database or a declarative f
     log.info({ proxy, ...(proxyTls && { proxyTls }), status, admin: admin.address }, "sluice is up");
     return {
       reopenLogs: gateway.reopenLogs,
+      reloadPlugins: gateway.reloadPlugins,
       async close() {
         await admin.close();
         await gateway.close();

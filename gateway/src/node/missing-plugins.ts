@@ -17,6 +17,13 @@ export class MissingPlugins {
     this.#names = [...this.#counts.keys()].sort();
   }
 
+  /** Follows the snapshot as if it were the first: the plugins of the node have changed. */
+  recount(snapshot: Snapshot): void {
+    this.#before = new Map();
+    this.#counts.clear();
+    this.follow(snapshot);
+  }
+
   /** Sorted. */
   get names(): readonly string[] {
     return this.#names;

@@ -22,11 +22,12 @@ import { createIntake } from "../sources/intake.ts";
 import type { NodeStatusSource, Source } from "../sources/source.ts";
 import { startStatusListener } from "../status/listener.ts";
 import { mergeMetrics } from "../workers/merge-metrics.ts";
-import type { StartWorkersOptions, WorkersReport } from "../workers/workers.ts";
+import type { StartWorkersOptions, Workers, WorkersReport } from "../workers/workers.ts";
 import { CertificateExpiries } from "./certificate-expiries.ts";
 import { logUnavailable } from "./log-unavailable.ts";
 import { MissingPlugins } from "./missing-plugins.ts";
 import { openSource } from "./open-source.ts";
+import { createPluginReload } from "./plugin-reload.ts";
 import { workerPlan } from "./worker-plan.ts";
 
 export interface GatewayOptions {
@@ -64,6 +65,13 @@ export interface Gateway {
   askPlugin(pluginId: string, request: EndpointRequest): Promise<EndpointResponse | null>;
   /** Reopens the access log after its file was moved; null when the log is not a file. */
   readonly reopenLogs: (() => void) | null;
+  /**
+   * Loads the plugins of `SLUICE_PLUGINS` anew, in new worker threads, while the old ones drain: no request fails. Null
+   * without such plugins.
+   *
+   * @throws SettingsError with all faults: the old code stays.
+   */
+  readonly reloadPlugins: (() => Promise<void>) | null;
   /** Fails readiness, accepts no more connections, finishes open requests within the drain time, and stops. */
   close(): Promise<void>;
 }
@@ -86,14 +94,12 @@ export async function startGateway({ settings, log, ...given }: GatewayOptions):
     metrics,
     metricsOptions,
     workerTimeout: settings.workerTimeout,
+    drain: settings.drain,
     ...(clusterCounters && { clusterCounters }),
     onHealthTransition: ({ healthy, signal: sign, ...target }: HealthTransition) =>
       log.warn({ ...target, sign }, healthy ? "a target is healthy again" : "a target is unhealthy"),
   };
-  const workers =
-    count === 1
-      ? await (await import("../workers/single-worker.ts")).startSingleWorker(workersOptions)
-      : await (await import("../workers/worker-pool.ts")).startWorkerPool(count, workersOptions);
+  const workers = await startWorkers(count, workersOptions);
   const guard = createGuard({
     allowedUpstreams: settings.allowedUpstreams,
     ownListeners: [...own, workers.address, workers.tlsAddress].filter((address) => address !== null),
@@ -176,6 +182,16 @@ export async function startGateway({ settings, log, ...given }: GatewayOptions):
   );
   await source.start(intake);
 
+  const reloadPlugins = createPluginReload(settings, {
+    plugins: given.plugins ?? [],
+    workers,
+    intake,
+    onReload(snapshot) {
+      served = snapshot;
+      missing.recount(snapshot);
+    },
+    reread: async () => source.reread?.(),
+  });
   return {
     proxy: workers.address,
     proxyTls: workers.tlsAddress,
@@ -188,6 +204,7 @@ export async function startGateway({ settings, log, ...given }: GatewayOptions):
       return sorted.findLast(({ status }) => status >= 500) ?? sorted[0] ?? null;
     },
     reopenLogs: accessLogFile(settings) ? () => workers.reopenLogs() : null,
+    reloadPlugins: settings.plugins.length > 0 ? reloadPlugins : null,
     async close() {
       draining = true;
       watch.close();
@@ -196,6 +213,22 @@ export async function startGateway({ settings, log, ...given }: GatewayOptions):
       await status.close();
     },
   };
+}
+
+/**
+ * One worker runs in the control thread, unless it has plugins of users: their code can be loaded anew only by another
+ * thread. Some systems cannot start one, because threads cannot share an address.
+ */
+async function startWorkers(count: number, options: StartWorkersOptions): Promise<Workers> {
+  const startSingle = async () => (await import("../workers/single-worker.ts")).startSingleWorker(options);
+  if (count === 1 && options.plan.plugins.length === 0) return startSingle();
+  const { CannotShareAddress, startWorkerPool } = await import("../workers/worker-pool.ts");
+  try {
+    return await startWorkerPool(count, options);
+  } catch (error) {
+    if (count === 1 && error instanceof CannotShareAddress) return startSingle();
+    throw error;
+  }
 }
 
 const entityCounts = ({ hash: _hash, endpoints: _endpoints, ...collections }: Snapshot): Record<string, number> =>

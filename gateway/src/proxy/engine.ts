@@ -48,10 +48,25 @@ export interface ProxyListener {
   /** Bytes held on behalf of clients, as `ClientMemory` counts them. */
   readonly memory: () => number;
   /**
+   * Accepts no more connections. Those that clients have opened are accepted first, because the system resets
+   * connections that wait in the queue of a socket that is closed. Open connections are served as before.
+   */
+  stopAccepting(): Promise<void>;
+  /**
    * Drains the listener: it accepts no new connections and closes idle ones; requests under way get their response,
    * tunnels stay open. After `deadline` milliseconds (default 30 s) the remaining connections are destroyed.
    */
-  close(options?: { readonly deadline?: number }): Promise<void>;
+  close(options?: CloseOptions): Promise<void>;
+}
+
+export interface CloseOptions {
+  readonly deadline?: number;
+  /**
+   * True: an idle connection stays open for one more request, whose response announces the end of the connection. A
+   * client may have sent that request already, and would lose it. With HTTP/2 this is not needed: the client is told
+   * which of its requests were not processed, and sends them again (RFC 9113 section 8.7). Default false.
+   */
+  readonly keepIdle?: boolean;
 }
 
 /** Rejects when listening fails; `code` is Node's, such as EADDRINUSE. */

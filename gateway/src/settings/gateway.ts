@@ -64,14 +64,16 @@ export const gatewaySettings = defineSettings({
     default: 1,
     description:
       "Number of worker threads that serve clients' requests, all on the same address; `auto`: one for each CPU " +
-      "core that the process may use. With more than 1, the main thread only handles documents, health checks " +
-      "and the other listeners. Each worker uses its own memory. More than 1 works on Linux and FreeBSD only.",
+      "core that the process may use. With more than 1, or with SLUICE_PLUGINS, the main thread only handles " +
+      "documents, health checks and the other listeners. Each worker uses its own memory. More than 1 works on Linux and FreeBSD only.",
   },
   workerTimeout: {
     variable: "SLUICE_WORKER_TIMEOUT",
     kind: "duration",
     default: 30_000,
-    description: "A worker whose event loop is blocked for this time is replaced. Applies with more than one worker.",
+    description:
+      "A worker thread whose event loop is blocked for this time is replaced. Does not apply to one worker without " +
+      "SLUICE_PLUGINS, which has no thread of its own.",
   },
   cleartextHttp2: {
     variable: "SLUICE_PROXY_HTTP2",
@@ -306,7 +308,7 @@ export const gatewaySettings = defineSettings({
     default: 30_000,
     description:
       "Time for which a stopping node completes requests and keeps tunnels (WebSocket) open. Then the remaining " +
-      "connections are closed. Configure the supervisor to kill the process some seconds later than that.",
+      "connections are closed. The same applies to worker threads that are replaced when plugins are loaded again. Configure the supervisor to kill the process some seconds later than that.",
   },
   compat,
   logLevel,

@@ -16,9 +16,17 @@ export interface IntakeOptions {
   readonly onUpdate?: (state: NodeReport) => void;
 }
 
-export function createIntake(options: IntakeOptions): SnapshotSink {
+export interface Intake extends SnapshotSink {
+  /**
+   * Runs a function between updates, with the served snapshot. The function returns the snapshot that is served when it
+   * resolves, and may change the plugins that are registered.
+   */
+  exclusively(run: (served: Snapshot) => Promise<Snapshot>): Promise<void>;
+}
+
+export function createIntake(options: IntakeOptions): Intake {
   const { node, version, statusPort, missingPlugins = () => [], serve, onUpdate } = options;
-  const pluginSet = pluginSetHash();
+  let pluginSet = pluginSetHash();
   /** Null before the first document; a delivered empty document is not null. */
   let snapshot: Snapshot | null = null;
   let revision = 0;
@@ -61,6 +69,15 @@ export function createIntake(options: IntakeOptions): SnapshotSink {
       const taken = turn.then(() => applyUpdate(newRevision, next));
       turn = taken.catch(() => undefined);
       return taken;
+    },
+    exclusively(run) {
+      const ran = turn.then(async () => {
+        const next = await run(snapshot ?? emptySnapshot);
+        if (snapshot !== null) snapshot = next;
+        pluginSet = pluginSetHash();
+      });
+      turn = ran.catch(() => undefined);
+      return ran;
     },
   };
 }

@@ -20,6 +20,8 @@ export interface SnapshotSink {
 export interface Source {
   /** Starts to deliver. Rejects when the source can never work (a port in use, a file that is invalid at the start). */
   start(intake: SnapshotSink): Promise<void>;
+  /** Reads the document again, because the schemas of plugins have changed. Absent: the source keeps no text. */
+  reread?(): Promise<void>;
   /** Why the newest document is not served; null without a problem. Shown in /status. */
   trouble(): string | null;
   stop(): Promise<void>;

@@ -4,6 +4,7 @@ import type { Counters, EndpointRequest, EndpointResponse, Taken } from "@sluice
 import type { HealthUpdate } from "../balance/balancer.ts";
 import type { CountersMemory } from "../counters/shared-counters.ts";
 import type { MetricsPart } from "../metrics/slices.ts";
+import type { CloseOptions } from "../proxy/engine.ts";
 import type { ListenAddress } from "../proxy/settings.ts";
 import type { ConnectionLimitsMemory } from "../shared-memory/connection-limits.ts";
 import type { HeartbeatOptions } from "../shared-memory/heartbeat.ts";
@@ -48,7 +49,8 @@ export type WorkerFunctions = {
   /** The worker's `nodejs_*` metrics. */
   readonly runtimeMetrics: () => Promise<readonly MetricsPart[]>;
   readonly reopenLogs: () => void;
-  readonly close: (deadline: number) => Promise<void>;
+  readonly stopAccepting: () => Promise<void>;
+  readonly close: (options: Required<CloseOptions>) => Promise<void>;
 };
 
 export type ControlFunctions = {

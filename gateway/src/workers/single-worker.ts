@@ -1,4 +1,5 @@
 /** A single worker, run in the control thread. */
+import { SettingsError } from "@sluice/model/serving";
 import { createCounters } from "../counters/create-counters.ts";
 import { connectBehind } from "../outbound/connect.ts";
 import { createGuard } from "../outbound/guard.ts";
@@ -45,6 +46,15 @@ export async function startSingleWorker({
     metricParts: async () => null,
     unavailableReason: () => null,
     reopenLogs,
+    readyToReload: async () => {
+      throw new SettingsError(
+        `the code of plugins is replaced together with its threads, and this node has none, because this system cannot ` +
+          "share an address among threads: restart the node",
+      );
+    },
+    reload: async () => {
+      throw new Error("the worker in the control thread cannot be replaced");
+    },
     async close(options) {
       await close(options);
       caches.close();

@@ -54,6 +54,7 @@ export async function startTestPool(
     metrics: createMetrics(metricsOptions),
     metricsOptions,
     workerTimeout,
+    drain: 30_000,
     ...(clusterCounters && { clusterCounters }),
   });
   context.after(() => pool.close({ deadline: 0 }));

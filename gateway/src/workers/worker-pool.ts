@@ -40,25 +40,38 @@ const HEALTHY_LIFETIME = 10_000;
 const MIN_RESTART_DELAY = 100;
 const MAX_RESTART_DELAY = 10_000;
 
+/**
+ * Threads that exist at the same time, as a multiple of the workers, in a pool whose plugins can be loaded again: those
+ * that serve, and two generations of replaced ones that drain. A further reload waits until enough of them have ended.
+ */
+const GENERATIONS = 3;
+/** Numbers of threads are bytes in the memory of shared counters; 0 is the control thread. */
+const MAX_THREADS = 255;
+
 /** A pool whose threads can be inspected one by one. */
 export interface WorkerPool extends Workers {
   threads(): readonly WorkerThread[];
   metricParts(): Promise<AsyncIterable<MetricsPart>>;
 }
 
-/** Rejects when an address cannot be listened on. */
+/** This system has no sockets on one address among which it distributes connections. */
+export class CannotShareAddress extends SettingsError {
+  constructor() {
+    super(`${names.workers.variable}: this system cannot share an address among threads; set it to 1`);
+  }
+}
+
+/** Rejects when an address cannot be listened on, with CannotShareAddress if only one thread could listen on it. */
 export async function startWorkerPool(count: number, options: StartWorkersOptions): Promise<WorkerPool> {
   const { plan } = options;
   // With reusePort, a second process on the same address would get a share of the connections instead of an error.
   for (const address of [plan.listen, plan.listenTls]) if (address) await requireFreePort(address);
   const pool = new ThreadPool(count, options);
   try {
-    await pool.start(count);
+    await pool.start();
   } catch (error) {
     await pool.end();
-    throw (error as { readonly code?: string }).code === "ENOTSUP"
-      ? new SettingsError(`${names.workers.variable}: this system cannot share an address among threads; set it to 1`)
-      : error;
+    throw (error as { readonly code?: string }).code === "ENOTSUP" ? new CannotShareAddress() : error;
   }
   return pool;
 }
@@ -69,7 +82,12 @@ class ThreadPool implements WorkerPool {
   readonly #connectionLimits: ConnectionLimitsMemory;
   readonly #heartbeat: HeartbeatOptions;
   readonly #heartbeats: HeartbeatMonitor;
+  /** Those that serve, and replaced ones that drain. */
   readonly #threads = new Map<number, WorkerThread>();
+  readonly #draining = new Set<WorkerThread>();
+  readonly #count: number;
+  readonly #capacity: number;
+  #plugins: readonly string[];
   readonly #retired = new RetiredThreads();
   readonly #restartTimers = new Map<number, NodeJS.Timeout>();
   #addresses: ListenAddresses | undefined;
@@ -79,8 +97,11 @@ class ThreadPool implements WorkerPool {
 
   constructor(count: number, options: StartWorkersOptions) {
     this.#options = options;
-    this.#connectionLimits = createConnectionLimitsMemory(count, options.plan.settings);
-    this.#heartbeat = { beats: createHeartbeatMemory(count), timeout: options.workerTimeout };
+    this.#count = count;
+    this.#plugins = options.plan.plugins;
+    this.#capacity = this.#plugins.length === 0 ? count : Math.min(count * GENERATIONS, MAX_THREADS);
+    this.#connectionLimits = createConnectionLimitsMemory(this.#capacity, options.plan.settings);
+    this.#heartbeat = { beats: createHeartbeatMemory(this.#capacity), timeout: options.workerTimeout };
     this.#heartbeats = new HeartbeatMonitor(this.#heartbeat, (number) => {
       const plugin = pluginNumbered(pluginNames(), Atomics.load(runningPlugin(this.#heartbeat, number), 0));
       const cause = plugin === undefined ? "" : ` by the plugin ${plugin}`;
@@ -105,9 +126,45 @@ class ThreadPool implements WorkerPool {
   threads = (): readonly WorkerThread[] => [...this.#threads.values()];
 
   /** Ports that the system chooses for the first thread (port 0) are used by all threads. */
-  async start(count: number): Promise<void> {
+  async start(): Promise<void> {
     this.#addresses = await this.#startThread(1, 0).started;
-    await Promise.all(Array.from({ length: count - 1 }, (_, index) => this.#startThread(index + 2, 0).started));
+    await Promise.all(Array.from({ length: this.#count - 1 }, (_, index) => this.#startThread(index + 2, 0).started));
+  }
+
+  async readyToReload(): Promise<void> {
+    if (this.#capacity < 2 * this.#count) {
+      const most = Math.floor(MAX_THREADS / 2);
+      throw new SettingsError(
+        this.#plugins.length === 0
+          ? "there are no plugins to load again: no setting names any"
+          : `${names.workers.variable} is ${this.#count}: plugins can be loaded again with at most ${most} workers; restart the node`,
+      );
+    }
+    while (this.#freeNumbers().length < this.#count)
+      await Promise.race([...this.#draining].map((thread) => thread.ended));
+  }
+
+  async reload(plugins: readonly string[], snapshot: Snapshot): Promise<void> {
+    const old = this.#active();
+    const [pluginsBefore, before] = [this.#plugins, this.#wanted];
+    this.#plugins = plugins;
+    this.#wanted = snapshot;
+    const starting = this.#freeNumbers()
+      .slice(0, this.#count)
+      .map((number) => this.#startThread(number, null));
+    try {
+      await Promise.all(starting.map(({ started }) => started));
+    } catch (error) {
+      this.#plugins = pluginsBefore;
+      this.#wanted = before;
+      await Promise.all(starting.map((thread) => thread.terminate()));
+      throw error;
+    }
+    for (const thread of old) this.#draining.add(thread);
+    // Until no old worker accepts connections, none announces the end of a connection: clients that then connect again
+    // reach a new worker, and never one that is about to close its socket.
+    await Promise.all(old.map((thread) => thread.stopAccepting()));
+    for (const thread of old) void thread.close({ deadline: this.#options.drain, keepIdle: true });
   }
 
   async serve(snapshot: Snapshot): Promise<void> {
@@ -159,7 +216,7 @@ class ThreadPool implements WorkerPool {
   }
 
   unavailableReason(): string | null {
-    return this.#threads.size === 0 ? "no worker is running" : null;
+    return this.#active().length === 0 ? "no worker is running" : null;
   }
 
   reopenLogs(): void {
@@ -183,11 +240,18 @@ class ThreadPool implements WorkerPool {
     for (const timer of this.#restartTimers.values()) clearTimeout(timer);
   }
 
+  #active = (): readonly WorkerThread[] => this.threads().filter((thread) => !this.#draining.has(thread));
+
+  #freeNumbers(): readonly number[] {
+    const all = Array.from({ length: this.#capacity }, (_, index) => index + 1);
+    return all.filter((number) => !this.#threads.has(number) && !this.#restartTimers.has(number));
+  }
+
   /**
    * @param failures How often in a row the thread of this number has ended; an end after HEALTHY_LIFETIME counts as the
-   * first
+   * first. Null: if the thread cannot start, it is not started again
    */
-  #startThread(number: number, failures: number): WorkerThread {
+  #startThread(number: number, failures: number | null): WorkerThread {
     const began = performance.now();
     const thread = new WorkerThread({
       start: {
@@ -207,26 +271,35 @@ class ThreadPool implements WorkerPool {
       clusterCounters: this.#options.clusterCounters,
     });
     this.#threads.set(number, thread);
-    thread.started.then(() => this.#heartbeats.watch(number)).catch(() => undefined);
+    let hasStarted = failures !== null;
+    thread.started
+      .then(() => {
+        hasStarted = true;
+        this.#heartbeats.watch(number);
+      })
+      .catch(() => undefined);
     void thread.ended.then((reason) => {
       this.#threads.delete(number);
       this.#heartbeats.unwatch(number);
       this.#retired.add(thread.report, thread.parts);
       releaseWorkerConnections(this.#connectionLimits, number);
-      if (this.#ending) return;
-      const again = performance.now() - began < HEALTHY_LIFETIME ? failures + 1 : 1;
+      if (this.#draining.delete(thread) || this.#ending || !hasStarted) return;
+      const again = performance.now() - began < HEALTHY_LIFETIME ? (failures ?? 0) + 1 : 1;
       const pause = again === 1 ? 0 : Math.min(MIN_RESTART_DELAY * 2 ** (again - 2), MAX_RESTART_DELAY);
       this.#options.log.error({ err: reason, worker: number, pause }, "a worker has ended and is started again");
       this.#restartTimers.set(
         number,
-        setTimeout(() => this.#startThread(number, again), pause),
+        setTimeout(() => {
+          this.#restartTimers.delete(number);
+          this.#startThread(number, again);
+        }, pause),
       );
     });
     return thread;
   }
 
   #plan(): StartWorkersOptions["plan"] {
-    const { plan } = this.#options;
+    const plan = { ...this.#options.plan, plugins: this.#plugins };
     if (this.#addresses === undefined) return plan;
     return { ...plan, listen: this.#addresses.address, listenTls: this.#addresses.tlsAddress };
   }

@@ -3,7 +3,7 @@ import { hostname } from "node:os";
 import { pid } from "node:process";
 import { getHeapStatistics } from "node:v8";
 import { parentPort, workerData } from "node:worker_threads";
-import { adoptChange, emptySnapshot } from "@sluice/model/serving";
+import { adoptChange, emptySnapshot, registerSchemas } from "@sluice/model/serving";
 import { pino } from "pino";
 import { createCounters } from "../counters/create-counters.ts";
 import { SharedCounters } from "../counters/shared-counters.ts";
@@ -56,6 +56,12 @@ async function nextPart(isFirst: boolean): Promise<MetricsPart | null> {
   return (await parts.next()).value ?? null;
 }
 
+let ended: Promise<void> | null = null;
+async function endServices(): Promise<void> {
+  caches.close();
+  await counters.close();
+}
+
 function functionsOf(worker: RunningWorker): WorkerFunctions {
   const { proxy } = worker;
   return {
@@ -78,15 +84,18 @@ function functionsOf(worker: RunningWorker): WorkerFunctions {
     nextPart,
     runtimeMetrics: runtime,
     reopenLogs: worker.reopenLogs,
-    async close(deadline) {
-      await worker.close({ deadline });
-      caches.close();
-      await counters.close();
+    stopAccepting: proxy.stopAccepting,
+    async close(options) {
+      await worker.close(options);
+      ended ??= endServices();
+      await ended;
     },
   };
 }
 
 try {
+  // What the thread logs about a request depends on the facts of its plugins (`secretParameters`).
+  await registerSchemas(start.plan.plugins);
   const worker = await startWorker({
     plan: start.plan,
     reusePort: true,

@@ -6,6 +6,7 @@ import type { Counters, EndpointRequest, EndpointResponse } from "@sluice/plugin
 import type { HealthUpdate } from "../balance/balancer.ts";
 import type { MetricsPart } from "../metrics/slices.ts";
 import { instanceLimits } from "../plugin-services/plugin-instance.ts";
+import type { CloseOptions } from "../proxy/engine.ts";
 import type {
   ControlFunctions,
   ListenAddresses,
@@ -146,9 +147,14 @@ export class WorkerThread {
     this.runtime = (await inTime(this.#calls.call("runtimeMetrics"), REPORT_TIMEOUT)) ?? this.runtime;
   }
 
+  /** Resolves when the thread accepts no more connections, or does not answer in time. */
+  async stopAccepting(): Promise<void> {
+    await inTime(this.#calls.call("stopAccepting"), REPORT_TIMEOUT);
+  }
+
   /** Drains; a thread that does not end soon after the deadline is terminated. */
-  async close({ deadline }: { readonly deadline: number }): Promise<void> {
-    await inTime(this.#calls.call("close", deadline), deadline + CLOSE_TIMEOUT);
+  async close({ deadline, keepIdle = false }: CloseOptions & { readonly deadline: number }): Promise<void> {
+    await inTime(this.#calls.call("close", { deadline, keepIdle }), deadline + CLOSE_TIMEOUT);
     await this.terminate();
   }
 

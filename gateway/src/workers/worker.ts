@@ -12,7 +12,7 @@ import { datagramsBehind } from "../outbound/datagrams.ts";
 import type { Guard } from "../outbound/guard.ts";
 import type { ServicesLog, WorkerServices } from "../plugin-services/instance-context.ts";
 import { measuredPlugins } from "../plugin-services/phase-meter.ts";
-import type { CreateProxy, ProxyListener, ProxyLog } from "../proxy/engine.ts";
+import type { CloseOptions, CreateProxy, ProxyListener, ProxyLog } from "../proxy/engine.ts";
 import type { AccessLogPlan } from "../proxy/observability/access-log/access-log.ts";
 import { combineObservers, type RequestObserver } from "../proxy/observability/observer.ts";
 import type { TracingPlan } from "../proxy/observability/tracing/tracing.ts";
@@ -67,8 +67,8 @@ export interface RunningWorker {
   askPlugin(pluginId: string, request: EndpointRequest): Promise<EndpointResponse | null>;
   /** Reopens files that were moved. */
   reopenLogs(): void;
-  /** Drains; open requests are cut off after `deadline` milliseconds. */
-  close(options: { readonly deadline: number }): Promise<void>;
+  /** Drains. A second call can only shorten the drain. */
+  close(options: CloseOptions): Promise<void>;
 }
 
 /** Only the configured engine is loaded. */
@@ -121,6 +121,11 @@ export async function startWorker(options: WorkerOptions): Promise<RunningWorker
     onUnrouted: services.metrics.countUnrouted,
     runtime: () => runtime,
   });
+  let ended: Promise<void> | null = null;
+  async function endServices() {
+    await instances.close(runtime);
+    await observer?.close();
+  }
   return {
     proxy,
     runtime: () => runtime,
@@ -135,8 +140,8 @@ export async function startWorker(options: WorkerOptions): Promise<RunningWorker
     reopenLogs: () => observer?.reopen?.(),
     async close(options) {
       await proxy.close(options);
-      await instances.close(runtime);
-      await observer?.close();
+      ended ??= endServices();
+      await ended;
     },
     // One assignment: requests in flight keep the runtime that they began with.
     swap(next) {

@@ -18,6 +18,8 @@ export interface StartWorkersOptions extends Pick<BalancerTools, "onHealthTransi
   readonly metricsOptions: { readonly compat: boolean; readonly nodeId: string; readonly version: string };
   /** Milliseconds after which a thread with a blocked event loop is replaced. */
   readonly workerTimeout: number;
+  /** Milliseconds after which a replaced worker closes connections that are still open. */
+  readonly drain: number;
   /** Counters of `policy: cluster`. */
   readonly clusterCounters?: Counters;
 }
@@ -42,6 +44,16 @@ export interface Workers {
   unavailableReason(): string | null;
   /** Reopens files that were moved. */
   reopenLogs(): void;
+  /** Resolves when `reload` may be called. Rejects with a SettingsError if the code of plugins cannot be replaced. */
+  readyToReload(): Promise<void>;
+  /**
+   * Replaces all workers by new ones, which import the plugins' modules and serve the snapshot. Resolves once the new
+   * workers serve and the old ones accept no more connections. No request fails: those of open connections are served
+   * by the old workers, whose responses announce the end of the connection. When it rejects, the old workers go on.
+   *
+   * @param plugins See `WorkerPlan`
+   */
+  reload(plugins: readonly string[], snapshot: Snapshot): Promise<void>;
   /** Drains all workers; open requests are cut off after `deadline` milliseconds. */
   close(options: { readonly deadline: number }): Promise<void>;
 }

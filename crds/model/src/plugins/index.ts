@@ -31,6 +31,19 @@ export const refusedTargets = ({ refuses = [] }: Pick<PluginFacts, "refuses">): 
 /** The violation of a plugin that is attached to both: no request would select it. */
 export const CONSUMER_OR_GROUP = "a plugin cannot be attached to both a consumer and a consumer group";
 
+/**
+ * Replaces the registered plugins, and returns those that were registered. Values that were checked with the facts of a
+ * replaced plugin must be checked again.
+ */
+export function replaceRegistered(plugins: readonly PluginFacts[]): readonly PluginFacts[] {
+  const before = registered();
+  for (const { name } of before) known.delete(name);
+  registerPlugins(plugins);
+  return before;
+}
+
+const registered = (): readonly PluginFacts[] => [...known.values()].slice(builtInFacts.length);
+
 /** Undefined for a plugin that this process does not have. */
 export const pluginNamed = (name: unknown): PluginFacts | undefined =>
   typeof name === "string" ? known.get(name) : undefined;
@@ -43,8 +56,7 @@ export const pluginNames = (): readonly string[] => [...known.keys()];
  * between its versions and do not count.
  */
 export function pluginSetHash(): string {
-  const registered = [...known.values()].slice(builtInFacts.length);
-  const facts = registered.map(({ name, version, schema }) => ({ name, version, schema }));
+  const facts = registered().map(({ name, version, schema }) => ({ name, version, schema }));
   return hash("sha256", canonicalJson(facts.sort((one, other) => (one.name < other.name ? -1 : 1))));
 }
 

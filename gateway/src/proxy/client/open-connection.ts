@@ -43,8 +43,8 @@ export function peerOf(socket: Socket): ConnectionPeer {
 /** A client connection as its listener controls it. */
 export interface OpenConnection {
   readonly isAnswering: boolean;
-  /** Closes as soon as no request is under way. */
-  drain(): void;
+  /** Closes as soon as no request is under way; see `CloseOptions.keepIdle`. */
+  drain(keepIdle: boolean): void;
   destroy(): void;
   /** Called periodically with the current time. Absent: the connection has no periodic checks. */
   look?(now: number): void;

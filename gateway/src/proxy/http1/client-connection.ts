@@ -118,10 +118,10 @@ export class ClientConnection implements Http1ClientSide, TrafficCounters {
   }
 
   /** Closes as soon as no request is under way. A tunnel stays open until `destroy`: its protocol is opaque here. */
-  drain(): void {
+  drain(keepIdle: boolean): void {
     // After an early response only a body that is discarded remains.
     const isAnswered = this.#state === BODY && this.#delivery === null;
-    if (this.isIdle || isAnswered) this.#close();
+    if (!keepIdle && (this.isIdle || isAnswered)) this.#close();
   }
 
   destroy(): void {
@@ -323,7 +323,7 @@ export class ClientConnection implements Http1ClientSide, TrafficCounters {
     this.#taking.ahead(0);
     this.#input.skipEmptyLines();
     this.#watchdog.start(this.#context.keepAliveTimeout, now);
-    if (this.#context.draining() && this.isIdle) this.#close();
+    if (this.#context.closesIdle() && this.isIdle) this.#close();
   }
 
   /** Answers and closes: the framing of later bytes on the connection cannot be trusted. */

@@ -70,7 +70,10 @@ function createEngine(parts: EngineParts): ClientEngine {
 
   function carry(socket: Socket, peer: ConnectionPeer, isHttp2: boolean): void {
     if (socket.destroyed) return;
-    connections.add(isHttp2 ? new ClientSession(context, socket, peer) : new ClientConnection(context, socket, peer));
+    const connection = isHttp2 ? new ClientSession(context, socket, peer) : new ClientConnection(context, socket, peer);
+    connections.add(connection);
+    // The handshake or the first bytes came after the listener began to drain.
+    if (parts.draining()) connection.drain(!parts.closesIdle());
   }
 
   const checks = setInterval(() => {
@@ -86,8 +89,8 @@ function createEngine(parts: EngineParts): ClientEngine {
       const writing = [...connections].filter(({ isAnswering }) => isAnswering).length;
       return { active: connections.size, writing, requests };
     },
-    async drain() {
-      for (const connection of connections) connection.drain();
+    async drain({ keepIdle }) {
+      for (const connection of connections) connection.drain(keepIdle);
       if (connections.size > 0) await empty.promise;
     },
     destroy() {

@@ -36,8 +36,8 @@ export class ProtocolDetector {
     this.#watchdog.start(options.timeout);
   }
 
-  drain(): void {
-    this.destroy();
+  drain(keepIdle: boolean): void {
+    if (!keepIdle) this.destroy();
   }
 
   destroy(): void {

@@ -1,12 +1,13 @@
 /** The listener of every engine: admits and counts clients, with and without TLS, and drains their connections. */
-import type { AddressInfo, Server, Socket } from "node:net";
+import { type AddressInfo, Server, type Socket } from "node:net";
+import { setImmediate as nextTurn } from "node:timers/promises";
 import { TLSSocket } from "node:tls";
 import type { Connections } from "../../metrics/metrics.ts";
 import { type Connect, connectBehind } from "../../outbound/connect.ts";
 import { createGuard } from "../../outbound/guard.ts";
 import { createConnectionLimitsMemory, sharedConnectionLimits } from "../../shared-memory/connection-limits.ts";
 import { peerAddressOf } from "../client/open-connection.ts";
-import type { PipelineOptions, ProxyListener, ProxyOptions } from "../engine.ts";
+import type { CloseOptions, PipelineOptions, ProxyListener, ProxyOptions } from "../engine.ts";
 import { Pipeline } from "../pipeline.ts";
 import { clientSockets } from "../settings.ts";
 import type { MinRateLimits } from "../timers/min-rate-timer.ts";
@@ -21,6 +22,8 @@ export interface EngineParts extends Pick<PipelineOptions, "settings" | "log" | 
   readonly memory: ClientMemory;
   /** True while the listener drains: connections close after their response. */
   readonly draining: () => boolean;
+  /** True while the listener drains and closes idle connections (see `CloseOptions.keepIdle`). */
+  readonly closesIdle: () => boolean;
   /** Limits for request bodies. */
   readonly bodyPace: MinRateLimits;
   /** Limits for reading responses. */
@@ -37,10 +40,10 @@ export interface ClientEngine {
   readonly serveTls: (socket: TLSSocket) => void;
   readonly counts: () => Pick<Connections, "active" | "writing" | "requests">;
   /**
-   * Closes idle connections, and active ones after their response. A returned promise resolves when all clients have
-   * gone.
+   * Closes connections after their response, and idle ones unless `keepIdle`. A returned promise resolves when all
+   * clients have gone.
    */
-  readonly drain: () => unknown;
+  readonly drain: (options: { readonly keepIdle: boolean }) => unknown;
   /** Destroys all connections of clients. */
   readonly destroy: () => void;
   /** Closes the connections to upstreams. */
@@ -58,6 +61,8 @@ export async function startEngine(
   const memory = new ClientMemory(settings.clientMemory, log);
   const unacknowledged = new UnacknowledgedClients({ interval: settings.probeInterval });
   let isDraining = false;
+  let keepsIdle = false;
+  let stopped: Promise<unknown> | null = null;
   let accepted = 0;
   let dropped = 0;
   const engine = await createEngine({
@@ -68,6 +73,7 @@ export async function startEngine(
     connect: connectBehind(guard),
     pipeline: new Pipeline(options),
     draining: () => isDraining,
+    closesIdle: () => isDraining && !keepsIdle,
     bodyPace: { silence: settings.bodyTimeout, rate: settings.bodyMinRate, grace: settings.minRateGrace },
     sendPace: { silence: settings.sendTimeout, rate: settings.sendMinRate, grace: settings.minRateGrace },
   });
@@ -114,6 +120,12 @@ export async function startEngine(
     return tls;
   }
 
+  /** Resolves when no connection is left. */
+  const stop = () => {
+    stopped ??= Promise.all([tls?.close(), closeServer(server)]);
+    return stopped;
+  };
+
   // Connections with TLS were admitted before their handshake.
   server.prependListener("connection", (socket) => {
     if (!(socket instanceof TLSSocket)) admit(socket);
@@ -131,9 +143,15 @@ export async function startEngine(
       return { accepted, handled: accepted - dropped, active, reading: 0, writing, waiting, requests };
     },
     memory: () => memory.held,
-    async close({ deadline = 30_000 } = {}) {
+    async stopAccepting() {
+      await untilNoneArrives(() => accepted);
+      stop();
+    },
+    async close({ deadline = 30_000, keepIdle = false }: CloseOptions = {}) {
       isDraining = true;
-      const closed = [tls?.close(), closeServer(server), engine.drain()];
+      keepsIdle = keepIdle;
+      if (!keepIdle) tls?.abortHandshakes();
+      const closed = [stop(), engine.drain({ keepIdle })];
       const timer = setTimeout(engine.destroy, deadline);
       await Promise.all(closed);
       clearTimeout(timer);
@@ -144,4 +162,20 @@ export async function startEngine(
 
 const portOf = (server: Server): number => (server.address() as AddressInfo).port;
 
-const closeServer = (server: Server): Promise<void> => new Promise((resolve) => server.close(() => resolve()));
+/** The method of an HTTP server would also close idle connections, which the engine does if it should. */
+const closeServer = (server: Server): Promise<void> =>
+  new Promise((resolve) => Server.prototype.close.call(server, () => resolve()));
+
+/** Turns of the event loop after which new connections are no longer awaited: they may arrive in every turn. */
+const MAX_TURNS = 1000;
+
+/** Resolves after a turn of the event loop in which no connection was accepted: then none was waiting. */
+async function untilNoneArrives(accepted: () => number): Promise<void> {
+  // The rest of the present turn accepts none.
+  await nextTurn();
+  for (let turn = 0; turn < MAX_TURNS; turn++) {
+    const before = accepted();
+    await nextTurn();
+    if (accepted() === before) return;
+  }
+}

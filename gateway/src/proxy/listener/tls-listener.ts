@@ -33,8 +33,9 @@ export interface TlsListenerOptions {
 
 export interface TlsListener {
   readonly address: ListenAddress;
-  /** Accepts no more connections and aborts handshakes. The engine owns established connections. */
+  /** Accepts no more connections. The engine owns those whose handshake is complete. Resolves when all have ended. */
   close(): Promise<void>;
+  abortHandshakes(): void;
 }
 
 /** Maximum bytes of a ClientHello with its records; usual ones have up to 2 kB. */
@@ -119,10 +120,9 @@ export async function startTlsListener(options: TlsListenerOptions): Promise<Tls
   });
   return {
     address: { host: listen.host, port: (front.address() as AddressInfo).port },
-    close() {
-      const closed = new Promise<void>((resolve) => front.close(() => resolve()));
+    close: () => new Promise<void>((resolve) => front.close(() => resolve())),
+    abortHandshakes() {
       for (const socket of handshaking) socket.destroy();
-      return closed;
     },
   };
 }

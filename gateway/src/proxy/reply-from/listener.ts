@@ -36,7 +36,7 @@ type Marked = { readonly [DELIVERY]?: ReplyFromExchange };
 export const createReplyFromProxy: CreateProxy = (options) => startEngine(options, createEngine);
 
 async function createEngine(parts: EngineParts): Promise<ClientEngine> {
-  const { settings, connect, pipeline, runtime, draining } = parts;
+  const { settings, connect, pipeline, runtime, draining, closesIdle } = parts;
   const { upstreamKeepAlive: keepAlive } = settings;
   const pools = new UndiciPools({ connect, keepAlive });
   /**
@@ -57,7 +57,7 @@ async function createEngine(parts: EngineParts): Promise<ClientEngine> {
     pools,
     lingering,
     ended: () => {
-      if (draining()) setImmediate(() => server.closeIdleConnections());
+      if (closesIdle()) setImmediate(() => server.closeIdleConnections());
     },
   };
   const upgrades: UpgradeContext = {
@@ -123,7 +123,8 @@ async function createEngine(parts: EngineParts): Promise<ClientEngine> {
     protocols: ["http/1.1"],
     serveTls: (socket) => server.emit("connection", socket),
     counts: countConnections(server),
-    drain() {
+    drain({ keepIdle }) {
+      if (!keepIdle) server.closeIdleConnections();
       for (const incoming of lingering) incoming.socket.end();
     },
     destroy() {

@@ -256,6 +256,16 @@ export function createFileSource(options: FileSourceOptions): FileSource {
       watcher.on("error", (error) => log.warn({ err: error }, "the file can no longer be watched; it is only polled"));
       timer = setInterval(scheduleCheck, interval);
     },
+    async reread() {
+      reading = reading.then(async () => {
+        fileText.forget();
+        served = null;
+        // This process has the earlier schemas.
+        await reader.end();
+      });
+      scheduleCheck();
+      await reading;
+    },
     trouble: () => trouble,
     content: () => taken,
     hash: () => hash,

@@ -4,9 +4,9 @@
  * are default exports.
  */
 import type { Checked, PluginDefinition, PluginFacts } from "@sluice/plugin-sdk";
-import { registerPlugins } from "../index.ts";
+import { registerPlugins, replaceRegistered } from "../index.ts";
+import { importModule } from "./import-module.ts";
 import type { LoadedPlugin, LoadPluginsOptions } from "./load.ts";
-import { useOwnSdk } from "./locate.ts";
 
 export type { LoadedPlugin, LoadPluginsOptions } from "./load.ts";
 
@@ -30,6 +30,39 @@ export async function loadPlugins(
   return loaded;
 }
 
+let generation = 0;
+
+/** Plugins whose modules were imported anew and checked, but are not registered. */
+export interface ReloadedPlugins {
+  readonly plugins: readonly LoadedPlugin[];
+  /** Registers these instead of the plugins that were registered. Returns a function that undoes this. */
+  register(): () => void;
+}
+
+/**
+ * Imports and checks the modules of plugins anew; changes nothing else. This thread needs only the facts, but importing
+ * both modules here finds errors before any worker starts with them. Facts cannot be imported in another thread,
+ * because some have functions, such as `check`. Node never frees a module, so each call costs the memory of the modules
+ * once more.
+ */
+export async function reloadPlugins(
+  entries: readonly string[],
+  options: LoadPluginsOptions,
+): Promise<Checked<ReloadedPlugins>> {
+  const { load } = await import("./load.ts");
+  const { value: loaded, violations } = await load(entries, options, ++generation);
+  if (violations) return { violations };
+  const register = () => {
+    const [factsBefore, schemasBefore] = [replaceRegistered(loaded.map(({ facts }) => facts)), schemas];
+    schemas = loaded.map(({ files }) => files.schema);
+    return () => {
+      replaceRegistered(factsBefore);
+      schemas = schemasBefore;
+    };
+  };
+  return { value: { plugins: loaded, register } };
+}
+
 /** Registers plugins that the parent process has checked. */
 export async function registerSchemas(urls: readonly string[]): Promise<void> {
   registerPlugins(await importPlugins<PluginFacts>(urls));
@@ -39,6 +72,5 @@ export async function registerSchemas(urls: readonly string[]): Promise<void> {
 export async function importPlugins<Plugin extends PluginFacts = PluginDefinition>(
   urls: readonly string[],
 ): Promise<readonly Plugin[]> {
-  if (urls.length > 0) useOwnSdk();
-  return Promise.all(urls.map(async (url) => (await import(url)).default));
+  return Promise.all(urls.map(async (url) => (await importModule(url)) as Plugin));
 }

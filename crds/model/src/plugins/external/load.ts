@@ -1,9 +1,10 @@
 /** Imports the plugins that a setting names, and checks what their modules export. */
 import { type Checked, isRecord, type PluginFacts, sdkVersion, type Violation } from "@sluice/plugin-sdk";
+import { builtInFacts } from "@sluice/plugins/schemas";
 import { canonicalJson } from "../../ids.ts";
-import { pluginNames } from "../index.ts";
 import { factsFaults } from "./check-facts.ts";
-import { locatePlugin, type PluginFiles, pathOf, useOwnSdk } from "./locate.ts";
+import { type ImportOptions, importModule } from "./import-module.ts";
+import { locatePlugin, type PluginFiles, pathOf, withoutGeneration } from "./locate.ts";
 import { rangeContains } from "./version-range.ts";
 
 export interface LoadedPlugin {
@@ -16,6 +17,8 @@ export interface LoadPluginsOptions {
   readonly part: "schema" | "code";
   /** Absolute path of the folder from which relative paths and packages are resolved. */
   readonly from: string;
+  /** Milliseconds that the import of a module may take; default 10 s. */
+  readonly importTimeout?: number;
 }
 
 /** Kong's word for its own plugins in the setting `plugins`. */
@@ -25,15 +28,16 @@ const ENABLED = "the plugins that come with Sluice are always enabled: remove th
 /** Returns all plugins, or the faults of all entries. The path of a violation is the index of its entry. */
 export async function load(
   entries: readonly string[],
-  { part, from }: LoadPluginsOptions,
+  { part, from, importTimeout }: LoadPluginsOptions,
+  generation = 0,
 ): Promise<Checked<readonly LoadedPlugin[]>> {
-  useOwnSdk();
   const violations: Violation[] = [];
   const loaded: LoadedPlugin[] = [];
-  const builtIn = new Set(pluginNames());
+  const imports: ImportOptions = { generation, ...(importTimeout !== undefined && { timeout: importTimeout }) };
+  const builtIn = new Set<string>(builtInFacts.map(({ name }) => name));
   for (const [index, entry] of entries.entries()) {
     const located = builtIn.has(entry) || entry === KONG_BUNDLE ? { fault: ENABLED } : locatePlugin(entry, from);
-    const result = located.fault === undefined ? await loadOne(located.files, part) : [located.fault];
+    const result = located.fault === undefined ? await loadOne(located.files, part, imports) : [located.fault];
     const faults = "facts" in result ? nameFaults(result, { builtIn, loaded }) : result;
     violations.push(...faults.map((fault) => ({ path: [index], message: `${entry}: ${fault}` })));
     if ("facts" in result && faults.length === 0) loaded.push(result);
@@ -57,10 +61,11 @@ function nameFaults({ facts: { name }, files }: LoadedPlugin, { builtIn, loaded 
 async function loadOne(
   files: PluginFiles,
   part: LoadPluginsOptions["part"],
+  imports: ImportOptions,
 ): Promise<LoadedPlugin | readonly string[]> {
   const incompatible = sdkFaults(files);
   if (incompatible.length > 0) return incompatible;
-  const exported = await importDefault(files.schema, "definePluginFacts({ ... })");
+  const exported = await importDefault(files.schema, "definePluginFacts({ ... })", imports);
   if (typeof exported === "string") return [exported];
   const at = pathOf(files.schema);
   const faults = factsFaults(exported).map((fault) => `${at}: ${fault}`);
@@ -68,13 +73,17 @@ async function loadOne(
     faults.push(`${at}: phases: the module of the facts must not have them: export definePluginFacts({ ... }) there`);
   if (faults.length > 0) return faults;
   const facts = exported as unknown as PluginFacts;
-  const codeFault = part === "code" ? await codeFaultOf(files, facts) : undefined;
+  const codeFault = part === "code" ? await codeFaultOf(files, facts, imports) : undefined;
   return codeFault === undefined ? { facts, files } : [codeFault];
 }
 
 /** Processes that load only the facts must know the same plugin as the nodes. */
-async function codeFaultOf({ code }: PluginFiles, facts: PluginFacts): Promise<string | undefined> {
-  const definition = await importDefault(code, "definePlugin({ ...facts, phases })");
+async function codeFaultOf(
+  { code }: PluginFiles,
+  facts: PluginFacts,
+  imports: ImportOptions,
+): Promise<string | undefined> {
+  const definition = await importDefault(code, "definePlugin({ ...facts, phases })", imports);
   if (typeof definition === "string") return definition;
   const at = pathOf(code);
   if (typeof definition.phases !== "function")
@@ -88,26 +97,31 @@ async function codeFaultOf({ code }: PluginFiles, facts: PluginFacts): Promise<s
     : `${at}: ${differing} differs from that of the plugin's facts: write definePlugin({ ...facts, phases })`;
 }
 
-async function importDefault(url: string, expected: string): Promise<Readonly<Record<string, unknown>> | string> {
+async function importDefault(
+  url: string,
+  expected: string,
+  imports: ImportOptions,
+): Promise<Readonly<Record<string, unknown>> | string> {
   const at = pathOf(url);
   try {
-    const module: Readonly<Record<string, unknown>> = await import(url);
-    if (isRecord(module.default)) return module.default;
-    return module.default === undefined
+    const exported = await importModule(url, imports);
+    if (isRecord(exported)) return exported;
+    return exported === undefined
       ? `${at}: there is no default export: write export default ${expected}`
-      : `${at}: the default export is ${Array.isArray(module.default) ? "a list" : typeof module.default}: expected ${expected}`;
+      : `${at}: the default export is ${Array.isArray(exported) ? "a list" : typeof exported}: expected ${expected}`;
   } catch (error) {
     return `${at} cannot be imported: ${describeImportError(error)}`;
   }
 }
 
-/** The message, and the first line of the plugin's own code in the stack. */
+/** The message, and the place in the plugin's own code: that of a syntax error is the first line of the stack. */
 function describeImportError(error: unknown): string {
   if (!(error instanceof Error)) return `it throws ${String(error)}`;
   const { code } = error as { readonly code?: unknown };
   if (code === "ERR_UNSUPPORTED_NODE_MODULES_TYPE_STRIPPING")
     return "packages in node_modules must contain JavaScript, not TypeScript: build the package before it is packed";
-  const [, place] = /\(?(file:\/\/[^\s)]+:\d+:\d+)\)?/.exec(error.stack ?? "") ?? [];
+  const stack = withoutGeneration(error.stack ?? "");
+  const [, place] = /^((?:file:\/\/)?\/\S+:\d+)$/m.exec(stack) ?? /\(?(file:\/\/[^\s)]+:\d+:\d+)\)?/.exec(stack) ?? [];
   return `${error.name}: ${error.message}${place === undefined ? "" : ` (${pathOf(place)})`}`;
 }
 

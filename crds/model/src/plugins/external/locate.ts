@@ -87,6 +87,19 @@ function kindOf(path: string): "folder" | "file" | null {
 export const pathOf = (url: string): string => (url.startsWith("file:") ? fileURLToPath(url) : url);
 
 const SDK = "@sluice/plugin-sdk";
+const GENERATION = "?sluice-generation=";
+const generationIn = (url: string): string => /\?sluice-generation=\d+$/.exec(url)?.[0] ?? "";
+
+/**
+ * The URL under which a module is imported anew: Node imports each URL once per thread, and keeps the module. The
+ * modules that it imports get the same suffix (see `useOwnSdk`), except CommonJS modules, which Node keeps by their path.
+ *
+ * @param generation 0: the URL itself
+ */
+export const withGeneration = (url: string, generation: number): string =>
+  generation === 0 ? url : `${url}${GENERATION}${generation}`;
+
+export const withoutGeneration = (text: string): string => text.replaceAll(/\?sluice-generation=\d+/g, "");
 /** Prefix of a specifier that is resolved from `base`: `import.meta.resolve` always resolves from its own module. */
 const MARK = "sluice-plugin:";
 let base = "";
@@ -101,7 +114,7 @@ function resolveFrom(specifier: string, parent: string): string {
 /**
  * Makes every import of the SDK in this thread resolve to the SDK of this process, wherever the importing module is and
  * whatever it has installed: two copies of the SDK would have different classes and caches. So the folder of a plugin
- * needs no package.json.
+ * needs no package.json. A module that is imported anew also imports its own modules anew.
  */
 export function useOwnSdk(): void {
   if (isHooked) return;
@@ -110,7 +123,11 @@ export function useOwnSdk(): void {
     resolve(specifier, context, next) {
       if (specifier === SDK) return next(specifier, { ...context, parentURL: import.meta.url });
       if (specifier.startsWith(MARK)) return next(specifier.slice(MARK.length), { ...context, parentURL: base });
-      return next(specifier, context);
+      const resolved = next(specifier, context);
+      const generation = generationIn(context.parentURL ?? "");
+      return generation !== "" && resolved.url.startsWith("file:")
+        ? { ...resolved, url: resolved.url + generation }
+        : resolved;
     },
   });
 }

@@ -1,0 +1,29 @@
+/** Imports a module of a plugin. */
+import { useOwnSdk, withGeneration } from "./locate.ts";
+
+export interface ImportOptions {
+  /** Counts the imports of the modules in this thread: each generation is imported anew. Default 0. */
+  readonly generation?: number;
+  /** Milliseconds; default 10 s. */
+  readonly timeout?: number;
+}
+
+/**
+ * The default export of a module; undefined: it has none. Rejects when a top-level `await` of the module, or of one
+ * that it imports, does not end in time: the process would wait for it for ever, or end without a message.
+ */
+export async function importModule(url: string, { generation = 0, timeout = 10_000 }: ImportOptions = {}) {
+  useOwnSdk();
+  const late = Promise.withResolvers<never>();
+  const message = `it was not imported within ${timeout / 1000} s: look for an await outside functions that does not end`;
+  const timer = setTimeout(() => late.reject(new Error(message)), timeout);
+  try {
+    const module: Readonly<Record<string, unknown>> = await Promise.race([
+      import(withGeneration(url, generation)),
+      late.promise,
+    ]);
+    return module.default;
+  } finally {
+    clearTimeout(timer);
+  }
+}

@@ -1,0 +1,119 @@
+/** `sluice dev`: a node for the author of a plugin, which loads the plugin again after each save. */
+import { type FSWatcher, watch } from "node:fs";
+import { mkdtemp, rm, writeFile } from "node:fs/promises";
+import { createServer } from "node:http";
+import type { AddressInfo } from "node:net";
+import { tmpdir } from "node:os";
+import { dirname, join } from "node:path";
+import { text } from "node:stream/consumers";
+import { fileURLToPath } from "node:url";
+import { defineSettings, type LoadedPlugin, SettingsError } from "@sluice/model/serving";
+import { startGateway } from "../node/start-gateway.ts";
+import { defaultsOf } from "../settings/defaults.ts";
+import { gatewaySettings } from "../settings/gateway.ts";
+import { registerConfiguredPlugins } from "../settings/plugins.ts";
+import { defineCommand, Misused } from "./command.ts";
+
+const { proxy, status, plugins, logLevel } = gatewaySettings;
+
+export const devCommand = defineCommand({
+  usage: `usage: sluice dev --plugin FOLDER [--file FILE]
+
+Runs a node with a plugin on this machine, and loads the plugin again whenever a file in its folder is saved. A fault is
+printed, and the earlier code stays active.
+
+  --plugin FOLDER  the plugin, in addition to those of SLUICE_PLUGINS
+  --file FILE      a declarative file; without it the plugin applies, with its defaults, to a service that answers with
+                   the request as JSON
+`,
+  arguments: { options: { plugin: { type: "string" }, file: { type: "string" } } },
+  settings: defineSettings({ proxy, status, plugins, logLevel }),
+  async run({ settings, given, log, print }) {
+    const { plugin, file } = given.options;
+    if (typeof plugin !== "string") throw new Misused("--plugin is missing");
+    const node = {
+      ...defaultsOf(gatewaySettings),
+      ...settings,
+      plugins: [...settings.plugins.filter((entry) => entry !== plugin), plugin],
+      source: "file" as const,
+      allowedUpstreams: ["127.0.0.0/8", "::1/128"],
+      // An open connection would be served by the earlier code once more, such as that of a browser.
+      maxRequests: 1,
+    };
+    const loaded = await registerConfiguredPlugins(node, "code");
+    const example = typeof file === "string" ? null : await startExample(loaded.at(-1));
+    try {
+      const gateway = await startGateway({
+        settings: { ...node, file: example?.file ?? String(file) },
+        log,
+        plugins: loaded,
+      });
+      const reload = async () => {
+        try {
+          await gateway.reloadPlugins?.();
+          print(`loaded ${plugin} again\n`);
+        } catch (error) {
+          const message = error instanceof SettingsError ? error.message : (error as Error).stack;
+          print(`the earlier code stays active:\n${message}\n`);
+        }
+      };
+      const watchers = loaded.map(({ files }) => watchFolder(dirname(fileURLToPath(files.code)), reload));
+      const { host, port } = gateway.proxy;
+      print(`http://${host}:${port} is up with ${plugin}, which is loaded again after each save\n`);
+      return {
+        async close() {
+          for (const watcher of watchers) watcher.close();
+          await gateway.close();
+          await example?.close();
+        },
+      };
+    } catch (error) {
+      await example?.close();
+      throw error;
+    }
+  },
+});
+
+/** Milliseconds without a change after which a save counts as complete: editors write several files. */
+const SAVE_TIME = 100;
+
+function watchFolder(folder: string, onSave: () => Promise<void>): FSWatcher {
+  let timer: NodeJS.Timeout | undefined;
+  return watch(folder, { recursive: true }, (_event, name) => {
+    // Packages are installed rarely, and by many writes; files with a dot are those of editors and of Git.
+    if (name !== null && /(^|[\\/])(node_modules|\.[^\\/]*)([\\/]|$)/.test(name)) return;
+    clearTimeout(timer);
+    timer = setTimeout(onSave, SAVE_TIME);
+  }).once("close", () => clearTimeout(timer));
+}
+
+interface Example {
+  /** A declarative file with the plugin. */
+  readonly file: string;
+  close(): Promise<void>;
+}
+
+/** Starts the upstream, and writes a file in which the plugin applies to it. */
+async function startExample(plugin: LoadedPlugin | undefined): Promise<Example> {
+  const upstream = createServer(async (request, response) => {
+    const { method, url, headers } = request;
+    const body = await text(request).catch(() => "");
+    response.setHeader("Content-Type", "application/json");
+    response.end(`${JSON.stringify({ method, url, headers, body }, null, 2)}\n`);
+  });
+  await new Promise<void>((resolve) => upstream.listen(0, "127.0.0.1", resolve));
+  const { port } = upstream.address() as AddressInfo;
+  const folder = await mkdtemp(join(tmpdir(), "sluice-dev-"));
+  const file = join(folder, "sluice.json");
+  const routes = [{ name: "all", paths: ["/"], plugins: [{ name: plugin?.facts.name }] }];
+  const services = [{ name: "example", host: "127.0.0.1", port, routes }];
+  await writeFile(file, JSON.stringify({ _format_version: "3.0", services }));
+  return {
+    file,
+    async close() {
+      upstream.close();
+      upstream.closeAllConnections();
+      await rm(folder, { recursive: true });
+    },
+  };
+}

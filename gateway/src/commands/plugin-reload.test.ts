@@ -1,0 +1,293 @@
+/** Plugins whose files change while a node runs them, in processes that are started as users start them. */
+import assert from "node:assert/strict";
+import { mkdirSync, writeFileSync } from "node:fs";
+import { Agent, createServer, get } from "node:http";
+import { type ClientHttp2Session, connect, constants } from "node:http2";
+import type { AddressInfo } from "node:net";
+import { join } from "node:path";
+import { after, before, describe, type TestContext, test } from "node:test";
+import { setTimeout as pause } from "node:timers/promises";
+import { root } from "../../../tools/check/source-files.ts";
+import { freePort, type Process, startProcess, temporaryFolder } from "../../../tools/process/index.ts";
+
+const folder = temporaryFolder("plugin-reload");
+const upstream = createServer(({ headers }, response) => response.end(String(headers["x-words"])));
+before(() => new Promise<void>((resolve) => upstream.listen(0, "127.0.0.1", resolve)));
+after(() => {
+  upstream.close();
+  folder.remove();
+});
+
+function write(name: string, text: string): void {
+  const file = join(folder.path, name);
+  mkdirSync(join(file, ".."), { recursive: true });
+  writeFileSync(file, text);
+}
+
+interface PluginText {
+  /** Part of the code. */
+  readonly version?: string;
+  /** Default of a member. */
+  readonly word?: string;
+  /** Further members of the schema, and statements. */
+  readonly members?: string;
+  readonly more?: string;
+}
+
+/** Writes the plugin: it sends the version of its code, of a module that it imports, and the word to the upstream. */
+function writePlugin({ version = "0", word = "hello", members = "", more = "" }: PluginText = {}): void {
+  write("words/version.ts", `export const version: string = "${version}";`);
+  write(
+    "words/schema.ts",
+    `import { definePluginFacts, record, text } from "@sluice/plugin-sdk";
+    export default definePluginFacts({
+      name: "words",
+      version: "1.0.0",
+      priority: 5,
+      protects: false,
+      schema: record({ word: text({ description: "A word.", default: "${word}" }), ${members} }, { description: "Words." }),
+    });`,
+  );
+  write(
+    "words/index.ts",
+    `import { definePlugin, HeaderName } from "@sluice/plugin-sdk";
+    import facts from "./schema.ts";
+    import { version } from "./version.ts";
+    const header = new HeaderName("X-Words");
+    ${more}
+    export default definePlugin({
+      ...facts,
+      phases: ({ word }) => ({
+        access(exchange) {
+          exchange.upstreamHeaders.set(header, version + " " + word);
+          return undefined;
+        },
+      }),
+    });`,
+  );
+}
+
+function declarative(config: object = {}): string {
+  const { port } = upstream.address() as AddressInfo;
+  const plugins = [
+    { name: "words", config },
+    { name: "rate-limiting", config: { policy: "local", hour: 100_000 } },
+  ];
+  return JSON.stringify({
+    _format_version: "3.0",
+    services: [{ name: "up", host: "127.0.0.1", port, routes: [{ name: "all", paths: ["/"] }], plugins }],
+  });
+}
+
+async function start(context: TestContext, command: string, env: Readonly<Record<string, string>> = {}) {
+  const [proxy, status, admin] = [await freePort(), await freePort(), await freePort()];
+  const process: Process = await startProcess(join(root, "gateway/src/main.ts"), [command], {
+    name: "sluice",
+    ready: /is up"/,
+    cwd: folder.path,
+    env: {
+      SLUICE_SOURCE: "file",
+      SLUICE_STORE: "file",
+      SLUICE_FILE: "sluice.json",
+      SLUICE_PLUGINS: "./words",
+      SLUICE_PROXY_LISTEN: `127.0.0.1:${proxy}`,
+      SLUICE_STATUS_LISTEN: `127.0.0.1:${status}`,
+      SLUICE_ADMIN_LISTEN: `127.0.0.1:${admin}`,
+      SLUICE_ALLOWED_UPSTREAMS: "127.0.0.0/8",
+      ...env,
+    },
+  });
+  context.after(() => process.stop());
+  const url = `http://127.0.0.1:${proxy}`;
+  return {
+    process,
+    proxy: url,
+    admin: `http://127.0.0.1:${admin}`,
+    body: async () => (await fetch(url, { headers: { connection: "close" } })).text(),
+  };
+}
+
+/** Sends requests on a kept connection, one after the other; connects again only if the server has announced its end. */
+type Client = () => Promise<{ readonly status: number; readonly body: string; readonly remaining: number }>;
+
+function http1Client(url: string, context: TestContext): Client {
+  const agent = new Agent({ keepAlive: true, maxSockets: 1 });
+  context.after(() => agent.destroy());
+  return () =>
+    new Promise((resolve, reject) => {
+      get(url, { agent }, (response) => {
+        let body = "";
+        response.setEncoding("utf8").on("data", (chunk) => (body += chunk));
+        response.on("end", () =>
+          resolve({
+            status: response.statusCode ?? 0,
+            body,
+            remaining: Number(response.headers["ratelimit-remaining"]),
+          }),
+        );
+        response.on("error", reject);
+      }).on("error", reject);
+    });
+}
+
+function http2Client(url: string, context: TestContext): Client {
+  let session: ClientHttp2Session | null = null;
+  context.after(() => session?.destroy());
+  const send: Client = () =>
+    new Promise((resolve, reject) => {
+      const opened = session ?? connect(url);
+      if (session === null) {
+        session = opened;
+        opened.on("error", reject).on("goaway", () => {
+          if (session === opened) session = null;
+          opened.close();
+        });
+      }
+      const stream = opened.request({ ":path": "/" });
+      let [status, remaining, body] = [0, 0, ""];
+      stream.on("response", (headers) => {
+        status = Number(headers[":status"]);
+        remaining = Number(headers["ratelimit-remaining"]);
+      });
+      stream.setEncoding("utf8").on("data", (chunk) => (body += chunk));
+      stream.on("end", () => resolve({ status, body, remaining }));
+      // The request was not processed, so clients send it again (RFC 9113 section 8.7).
+      stream.on("error", (error) => {
+        if (stream.rstCode !== constants.NGHTTP2_REFUSED_STREAM) return reject(error);
+        if (session === opened) session = null;
+        resolve(send());
+      });
+    });
+  return send;
+}
+
+const CLIENTS = 8;
+const RELOADS = 4;
+
+describe("SIGHUP makes a node load its plugins again, without a failed request", () => {
+  for (const [what, client, env] of [
+    ["of HTTP/1.1, with one worker", http1Client, {}],
+    ["of HTTP/1.1, with two workers", http1Client, { SLUICE_WORKERS: "2" }],
+    ["of the engine reply-from", http1Client, { SLUICE_ENGINE: "reply-from" }],
+    ["of HTTP/2", http2Client, { SLUICE_PROXY_HTTP2: "true", SLUICE_WORKERS: "2" }],
+  ] as const)
+    test(what, async (context) => {
+      writePlugin();
+      write("sluice.json", declarative());
+      const { process, proxy } = await start(context, "gateway", { SLUICE_DRAIN_TIMEOUT: "3s", ...env });
+      const failures: unknown[] = [];
+      const seen = new Set<string>();
+      let requests = 0;
+      let least = Number.POSITIVE_INFINITY;
+      let isOver = false;
+      const loops = Array.from({ length: CLIENTS }, async () => {
+        const send = client(proxy, context);
+        while (!isOver) {
+          const response = await send().catch((error: unknown) => ({ status: error, body: "", remaining: 0 }));
+          requests++;
+          seen.add(response.body);
+          least = Math.min(least, response.remaining);
+          if (response.status !== 200) failures.push(response.status);
+        }
+      });
+      for (let version = 1; version <= RELOADS; version++) {
+        writePlugin({ version: String(version), word: `word-${version}` });
+        process.signal("SIGHUP");
+        for (const end = Date.now() + 30_000; !seen.has(`${version} word-${version}`) && Date.now() < end; )
+          await pause(10);
+      }
+      isOver = true;
+      await Promise.all(loops);
+      assert.deepEqual(failures, []);
+      assert.ok(seen.has(`${RELOADS} word-${RELOADS}`), `responses: ${[...seen].join(", ")}`);
+      assert.equal(least, 100_000 - requests, "all threads share the counters of rate limits");
+    });
+});
+
+const refused: readonly (readonly [what: string, plugin: PluginText | string, message: RegExp])[] = [
+  [
+    "a syntax error",
+    "export default {;",
+    /words\/schema\.ts cannot be imported: SyntaxError: .*\/words\/schema\.ts:1\)/,
+  ],
+  [
+    "an error in a module that the plugin imports",
+    { more: 'import "./nope.ts";' },
+    /words\/index\.ts cannot be imported: Error: Cannot find module .*nope\.ts/,
+  ],
+  ["an error at the import", { more: "null.x;" }, /cannot be imported: TypeError: .*\/words\/index\.ts:5:10\)/],
+  [
+    "an invalid schema",
+    { members: "more: { type: 'strnig' }" },
+    /words\/schema\.ts: schema\.more: unknown type \\?"strnig\\?"/,
+  ],
+  [
+    "a schema to which the served configuration does not conform",
+    { members: "more: text({ description: 'More.', minLength: 1 })" },
+    /the plugin words \([^)]*\) is configured in a way that its new code refuses: config\.more: required field missing/,
+  ],
+];
+
+for (const [what, plugin, message] of refused)
+  test(`${what} keeps the earlier code, and the log names the place`, async (context) => {
+    writePlugin();
+    write("sluice.json", declarative());
+    const { process, body } = await start(context, "gateway");
+    if (typeof plugin === "string") write("words/schema.ts", plugin);
+    else writePlugin({ version: "1", ...plugin });
+    process.signal("SIGHUP");
+    await process.waitForOutput(message);
+    assert.equal(await body(), "0 hello");
+    writePlugin({ version: "2" });
+    process.signal("SIGHUP");
+    await process.waitForOutput(/the plugins were loaded again/);
+    assert.equal(await body(), "2 hello");
+  });
+
+test("the admin API validates with the new schema, and shows it", async (context) => {
+  writePlugin();
+  write("sluice.json", declarative());
+  const { process, admin, body } = await start(context, "start", { SLUICE_FILE_WRITABLE: "true" });
+  writePlugin({ word: "new", members: "more: text({ description: 'More.', default: 'much' })" });
+  process.signal("SIGHUP");
+  await process.waitForOutput(/the plugins were loaded again/);
+  const read = async (path: string) => (await fetch(`${admin}${path}`)).json();
+  const { data } = Object(await read("/plugins"));
+  const { config } = data.find(({ name }: { readonly name: string }) => name === "words");
+  assert.deepEqual([config, await body()], [{ word: "new", more: "much" }, "0 new"]);
+});
+
+/** Starts `sluice dev` with the plugin, and requests that reach its newest code. */
+async function startDev(context: TestContext, args: readonly string[] = []) {
+  const [proxy, status] = [await freePort(), await freePort()];
+  const process = await startProcess(join(root, "gateway/src/main.ts"), ["dev", "--plugin", "./words", ...args], {
+    name: "sluice",
+    ready: /is up with/,
+    cwd: folder.path,
+    env: { SLUICE_PROXY_LISTEN: `127.0.0.1:${proxy}`, SLUICE_STATUS_LISTEN: `127.0.0.1:${status}` },
+  });
+  context.after(() => process.stop());
+  return { process, body: async () => (await fetch(`http://127.0.0.1:${proxy}/path`)).text() };
+}
+
+describe("sluice dev", () => {
+  test("loads a plugin again after each save, and keeps the earlier code after a save with a fault", async (context) => {
+    writePlugin();
+    write("sluice.json", declarative());
+    const { process, body } = await startDev(context, ["--file", "sluice.json"]);
+    assert.equal(await body(), "0 hello");
+    write("words/schema.ts", "export default {\n;");
+    await process.waitForOutput(/the earlier code stays active:\n.*cannot be imported: .*\/words\/schema\.ts:2\)/);
+    assert.equal(await body(), "0 hello");
+    writePlugin({ version: "1", word: "new" });
+    await process.waitForOutput(/loaded \.\/words again/);
+    assert.equal(await body(), "1 new");
+  });
+
+  test("sends requests to a service that answers with the request, if no file is given", async (context) => {
+    writePlugin();
+    const { body } = await startDev(context);
+    const { method, url, headers } = JSON.parse(await body());
+    assert.deepEqual([method, url, headers["x-words"]], ["GET", "/path", "0 hello"]);
+  });
+});

@@ -1,0 +1,102 @@
+/** Loads the plugins of users anew while the node serves requests. */
+import {
+  describeViolation,
+  type LoadedPlugin,
+  reloadPlugins,
+  SettingsError,
+  type Snapshot,
+} from "@sluice/model/serving";
+import { plugins as setting } from "../settings/plugins.ts";
+import type { Intake } from "../sources/intake.ts";
+import type { Workers } from "../workers/workers.ts";
+
+interface PluginReloadOptions {
+  readonly plugins: readonly LoadedPlugin[];
+  readonly workers: Pick<Workers, "readyToReload" | "reload">;
+  readonly intake: Intake;
+  /** Called with the snapshot that the new workers serve. */
+  readonly onReload: (snapshot: Snapshot) => void;
+  /** Reads the document again from its source. */
+  readonly reread: () => Promise<void>;
+}
+
+/**
+ * The schemas of this process, of which the admin API is a part, and the code of the workers change together or not at
+ * all. Calls run one after the other. A call that waits for its turn loads the newest code, so a second one that comes
+ * meanwhile gets its result.
+ */
+export function createPluginReload(
+  { plugins: entries }: { readonly plugins: readonly string[] },
+  { plugins, workers, intake, onReload, reread }: PluginReloadOptions,
+): () => Promise<void> {
+  let names = namesOf(plugins);
+  let last: Promise<void> = Promise.resolve();
+  let waiting: Promise<void> | null = null;
+
+  async function reload(): Promise<void> {
+    try {
+      await workers.readyToReload();
+    } finally {
+      waiting = null;
+    }
+    const { value: loaded, violations } = await reloadPlugins(entries, { part: "code", from: process.cwd() });
+    if (violations) throw faultsOf(violations.map(({ message }) => message));
+    await intake.exclusively(async (served) => {
+      const check = await configsOf(served, names);
+      const undo = loaded.register();
+      try {
+        const next = check();
+        await workers.reload(
+          loaded.plugins.map(({ files }) => files.code),
+          next,
+        );
+        names = namesOf(loaded.plugins);
+        onReload(next);
+        return next;
+      } catch (error) {
+        undo();
+        throw error;
+      }
+    });
+    await reread();
+  }
+
+  return () => {
+    waiting ??= last.then(reload);
+    last = waiting.catch(() => undefined);
+    return waiting;
+  };
+}
+
+const namesOf = (plugins: readonly LoadedPlugin[]): ReadonlySet<string> =>
+  new Set(plugins.map(({ facts }) => facts.name));
+
+const faultsOf = (messages: readonly string[]): SettingsError =>
+  new SettingsError(messages.map((message) => `${setting.variable}: ${message}`).join("\n"));
+
+/**
+ * The configs of these plugins in their compact form, in which members with a default of the present schema are absent.
+ * The returned function makes the snapshot with the configs as the schemas check and complete them that are registered
+ * when it is called.
+ *
+ * @throws SettingsError if a config is invalid then.
+ */
+async function configsOf(served: Snapshot, names: ReadonlySet<string>): Promise<() => Snapshot> {
+  // Loaded on demand: serving needs no code that validates.
+  const { applyChange, compactChange } = await import("@sluice/model");
+  const own = [...served.plugins.values()].filter(({ name }) => names.has(name));
+  const { put } = compactChange({ put: { plugins: own }, remove: {} });
+  return () => {
+    if (own.length === 0) return served;
+    // Removed first: an entity whose compact form is unchanged would be kept, with the earlier defaults.
+    const without = applyChange(served, { put: {}, remove: { plugins: own.map(({ id }) => id) } });
+    const { value, violations } = without.value ? applyChange(without.value, { put, remove: {} }) : without;
+    if (value) return value;
+    throw faultsOf(
+      violations.map(({ path: [, at, ...path], message }) => {
+        const { name, id } = own[Number(at)] ?? {};
+        return `the plugin ${name} (${id}) is configured in a way that its new code refuses: ${describeViolation({ path, message })}`;
+      }),
+    );
+  };
+}
