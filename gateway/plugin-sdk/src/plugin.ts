@@ -57,7 +57,8 @@ export interface PluginContext extends PluginServices {
   readonly network: PluginNetwork;
   /**
    * A metric of the plugin. Instances that give the same name share it. It keeps at most 1000 series; the least
-   * recently used ones are dropped.
+   * recently used ones are dropped. Throws if an earlier call with the name had other labels, or if Sluice or another
+   * plugin has a metric of the same full name, which consists of the plugin's name and the given one.
    */
   counterMetric(options: CounterMetricOptions): CounterMetric;
   /** The cache of the instance; an instance opens at most one. A cache in memory ends with the instance. */

@@ -152,3 +152,42 @@ describe("createMetrics", () => {
     assert.equal((await lines(other, "sluice_http_requests_total")).length, 0);
   });
 });
+
+describe("a counter of a plugin", () => {
+  const options = { name: "events_total", help: "Events.", labelNames: ["kind"] };
+
+  it("is shared by the instances of the plugin", async () => {
+    const metrics = node();
+    metrics.pluginCounter("my-words", options).add(1, ["a"]);
+    metrics.pluginCounter("my-words", options).add(2, ["a"]);
+    assert.deepEqual(await lines(metrics, "sluice_my_words_events_total"), [
+      'sluice_my_words_events_total{kind="a"} 3',
+    ]);
+  });
+
+  for (const [what, plugin, given, message] of [
+    [
+      "other labels than before",
+      "my-words",
+      { ...options, labelNames: ["kind", "size"] },
+      "the metric events_total of the plugin my-words has the labels [kind], not [kind, size]",
+    ],
+    [
+      "the full name of a metric of another plugin",
+      "my",
+      { ...options, name: "words_events_total" },
+      "the metric sluice_my_words_events_total of the plugin my is also one of my-words: rename it",
+    ],
+    [
+      "the full name of a metric of Sluice",
+      "http",
+      { ...options, name: "requests_total" },
+      "the metric sluice_http_requests_total of the plugin http is also one of Sluice: rename it",
+    ],
+  ] as const)
+    it(`is refused with ${what}`, () => {
+      const metrics = node();
+      metrics.pluginCounter("my-words", options);
+      assert.throws(() => metrics.pluginCounter(plugin, given), { name: "TypeError", message });
+    });
+});

@@ -1,5 +1,6 @@
 /** The metrics of a node, in Prometheus text format. One instance per node; nothing is global. */
 
+import { isDeepStrictEqual } from "node:util";
 import type { CounterMetric, CounterMetricOptions, RequestMetrics } from "@sluice/plugin-sdk";
 import type { TargetHealthSample } from "../balance/health-report.ts";
 import { Recorder } from "./recorder.ts";
@@ -70,7 +71,12 @@ export interface GatewayMetrics extends RequestMetrics {
   /** A measured call of a plugin's phase. */
   observePlugin(plugin: string, phase: string, seconds: number): void;
   read(readings: Partial<MetricReadings>): void;
-  /** A counter of a plugin. Calls with the same plugin and the same name in `options` count in the same metric. */
+  /**
+   * A counter of a plugin. Calls with the same plugin and the same name in `options` count in the same metric.
+   *
+   * @throws TypeError if an earlier call for the metric had other labels, or if a metric of Sluice or of another plugin
+   * has the name: `a-b` with `c` and `a` with `b_c` would share one.
+   */
   pluginCounter(plugin: string, options: CounterMetricOptions): CounterMetric;
   readonly counted: readonly Table[];
   /** All metrics: the request metrics, and those of the node as a whole. See slices.ts. */
@@ -179,7 +185,7 @@ export function createMetrics({ compat, nodeId, version, maxSeries = 50_000 }: G
   );
   const counted = [...Object.values(requests), unrouted, pluginSeconds];
 
-  const ofPlugins = new Map<string, Table>();
+  const ofPlugins = new Map<string, { readonly plugin: string; readonly table: Table }>();
 
   const ofNode = [
     new ReadTable(
@@ -245,6 +251,8 @@ export function createMetrics({ compat, nodeId, version, maxSeries = 50_000 }: G
     gauge("sluice_entities", "Entities that the node serves", ["kind"], () => samplesOf(now.entities?.() ?? {})),
   ];
 
+  const pluginTables = () => Array.from(ofPlugins.values(), ({ table }) => table);
+
   return {
     recorder: (labels) => new Recorder(labels, requests, compat ? "kong" : "gateway"),
     countUnrouted(reason) {
@@ -259,19 +267,26 @@ export function createMetrics({ compat, nodeId, version, maxSeries = 50_000 }: G
     },
     pluginCounter(plugin, { name, help, labelNames }) {
       const fullName = nameOf(`sluice_${plugin.replaceAll("-", "_")}_${name}`);
-      let table = ofPlugins.get(fullName);
-      if (table === undefined) {
-        table = new Table({ type: "counter", name: fullName, help, labelNames, bounds: null }, MAX_PLUGIN_SERIES);
-        ofPlugins.set(fullName, table);
+      const known = ofPlugins.get(fullName);
+      const owner = [...counted, ...ofNode].some(({ shape }) => shape.name === fullName) ? "Sluice" : known?.plugin;
+      if (owner !== undefined && owner !== plugin)
+        throw new TypeError(`the metric ${fullName} of the plugin ${plugin} is also one of ${owner}: rename it`);
+      const counts =
+        known?.table ??
+        new Table({ type: "counter", name: fullName, help, labelNames, bounds: null }, MAX_PLUGIN_SERIES);
+      const { labelNames: given } = counts.shape;
+      if (!isDeepStrictEqual(given, labelNames)) {
+        const [before, now] = [given, labelNames].map((labels) => `[${labels.join(", ")}]`);
+        throw new TypeError(`the metric ${name} of the plugin ${plugin} has the labels ${before}, not ${now}`);
       }
-      const counts = table;
+      ofPlugins.set(fullName, { plugin, table: counts });
       return { add: (amount, labels) => counts.increase(counts.of(labels), amount) };
     },
     get counted() {
-      return [...counted, ...ofPlugins.values()];
+      return [...counted, ...pluginTables()];
     },
     get tables() {
-      return [...counted, ...ofPlugins.values(), ...ofNode];
+      return [...counted, ...pluginTables(), ...ofNode];
     },
   };
 }

@@ -141,3 +141,20 @@ async function* bytesOf(lines: AsyncIterable<string> | Iterable<string>): AsyncG
 async function throughJson(tables: readonly Table[]) {
   return Array.fromAsync(readData(bytesOf(writeData(partsOf(tables)))));
 }
+
+it("of two counts with different labels the later one is kept, as of a plugin that was loaded again", async () => {
+  const sum = new Sum();
+  for (const [labelNames, labels] of [
+    [["kind"], ["a"]],
+    [
+      ["kind", "size"],
+      ["a", "b"],
+    ],
+  ] as const) {
+    const shape = { type: "counter", name: "events", help: "Events.", labelNames, bounds: null } as const;
+    sum.add({ shape, labels: [labels], numbers: [1] });
+  }
+  const text = (await Array.fromAsync(textOf(sum.tables))).join("");
+  assert.match(text, /^events\{kind="a",size="b"\} 1$/m);
+  assert.doesNotMatch(text, /^events\{kind="a"\}/m);
+});

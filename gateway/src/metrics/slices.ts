@@ -3,6 +3,7 @@
  * reader keeps only one slice in memory.
  */
 import { setImmediate as nextTurn } from "node:timers/promises";
+import { isDeepStrictEqual } from "node:util";
 import { type Cell, type Shape, Table } from "./table.ts";
 
 /**
@@ -75,7 +76,10 @@ export class Sum {
   }
 
   add({ shape, labels, numbers }: MetricsPart): void {
-    const table = this.#tables.get(shape.name) ?? new Table(shape, Number.POSITIVE_INFINITY);
+    const known = this.#tables.get(shape.name);
+    // A plugin that was loaded again may give its metric other labels: earlier counts cannot be added to those.
+    const isSame = known !== undefined && isDeepStrictEqual(known.shape.labelNames, shape.labelNames);
+    const table = isSame ? known : new Table(shape, Number.POSITIVE_INFINITY);
     this.#tables.set(shape.name, table);
     for (const [at, each] of labels.entries()) {
       const sums = table.of(each).numbers;

@@ -116,7 +116,8 @@ test("a missing required member of config is refused although Secrets provide ot
 });
 
 test("a plugin that the operator does not have causes a warning, and other errors of its resource cause a refusal", () => {
-  const consequence = "Until the operator has this plugin, requests in its scope are answered with 503";
+  const consequence =
+    "Until the operator has this plugin (SLUICE_PLUGINS), requests in its scope are answered with 503";
   const table: readonly (readonly [spec: object, expected: Partial<AdmissionResponse>])[] = [
     [
       { plugin: "oauth2" },

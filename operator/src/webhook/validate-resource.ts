@@ -45,8 +45,8 @@ function unknownPlugin({ kind, spec }: Resource): readonly string[] | undefined 
   const instead = insteadOfPlugin(name);
   const advice = instead === undefined ? suggestionFor(name, pluginNames()) || "." : `: ${instead}.`;
   return [
-    `spec.plugin: plugin '${name}' not enabled${advice} Until the operator has this plugin, requests in its ` +
-      "scope are answered with 503",
+    `spec.plugin: plugin '${name}' not enabled${advice} Until the operator has this plugin (SLUICE_PLUGINS), requests ` +
+      "in its scope are answered with 503",
   ];
 }
 

@@ -65,7 +65,7 @@ const outcomes: Readonly<Record<string, Outcome>> = {
   },
   "own-plugin.yml": {
     faults: [
-      `4:5: plugins[0].name: plugin 'tenant-resolver' not enabled: ${known}; remove this plugin or use one of these`,
+      `4:5: plugins[0].name: plugin 'tenant-resolver' not enabled: ${known}; use one of these, or load a plugin of your own with SLUICE_PLUGINS`,
       `6:5: plugins[1].name: plugin 'rate-limitting' not enabled, did you mean rate-limiting? ${known}`,
     ],
   },

@@ -294,7 +294,10 @@ const cases: Readonly<Record<string, readonly (readonly [value: string, sentence
       "rate-limiting-advanced",
       "plugin 'rate-limiting-advanced' not enabled: it belongs to Kong's paid editions; use rate-limiting",
     ],
-    ["toString", `plugin 'toString' not enabled: ${available}; remove this plugin or use one of these`],
+    [
+      "toString",
+      `plugin 'toString' not enabled: ${available}; use one of these, or load a plugin of your own with SLUICE_PLUGINS`,
+    ],
     ["key-atuh", `plugin 'key-atuh' not enabled, did you mean key-auth? ${available}`],
     ["rate_limiting", `plugin 'rate_limiting' not enabled, did you mean rate-limiting? ${available}`],
   ],

@@ -60,7 +60,7 @@ export const pluginName: TextRule = (name) => {
   const available = `Sluice has ${pluginNames().toSorted().join(", ")}`;
   const suggestion = suggestionFor(name, pluginNames());
   return suggestion === ""
-    ? `plugin '${name}' not enabled: ${available}; remove this plugin or use one of these`
+    ? `plugin '${name}' not enabled: ${available}; use one of these, or load a plugin of your own with SLUICE_PLUGINS`
     : `plugin '${name}' not enabled${suggestion} ${available}`;
 };
 

@@ -67,6 +67,15 @@ describe("load", () => {
   });
 });
 
+test("a module whose import does not end is reported with the plugin's name", async () => {
+  const from = written({ ...plugin, "my/index.ts": "await new Promise(() => {});" });
+  const { violations } = await load(["./my"], { part: "code", from, importTimeout: 50 });
+  assert.match(
+    violations?.[0]?.message ?? "",
+    /^\.\/my: .*\/my\/index\.ts cannot be imported: Error: it was not imported within 0\.05 s: look for an await /,
+  );
+});
+
 /** The files, the entries of the setting, and the messages; `FROM` stands for the folder of the files. */
 type Row = readonly [what: string, files: Files, entries: string | readonly string[], messages: readonly RegExp[]];
 
