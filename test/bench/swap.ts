@@ -156,6 +156,7 @@ export async function benchSwap({ routes: sizes, changes }: Swaps): Promise<Benc
       datagrams: datagramsBehind(guard),
       caches: createCaches({ memory: 0, warn: () => {}, connect }),
       log: { info() {}, warn() {}, error() {} },
+      vault: { allowed: [], variables: {} },
     },
   };
   const rows: Record<string, string | number>[] = Object.keys(kinds).map((kind) => ({ "us per change": kind }));

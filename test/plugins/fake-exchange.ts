@@ -210,6 +210,7 @@ export function fakeServices({ authorities = [], ...members }: FakeServicesOptio
     datagrams: datagramsBehind(guard),
     caches: createCaches({ memory: 4_000_000, connect: connectBehind(guard, authorities), warn() {}, now }),
     log: { info() {}, warn() {}, error() {} },
+    vault: { allowed: [], variables: {} },
     ...members,
   };
 }

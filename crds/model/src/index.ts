@@ -56,6 +56,7 @@ export { factsFaults } from "./plugins/external/check-facts.ts";
 export * from "./plugins/external/index.ts";
 export * from "./plugins/index.ts";
 export { insteadOfPlugin, kongPlugins } from "./plugins/kong-plugins.ts";
+export * from "./plugins/vault-references.ts";
 export type * from "./protocols/push.ts";
 export type * from "./protocols/wait.ts";
 export * from "./resources/certificate.ts";

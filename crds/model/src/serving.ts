@@ -21,6 +21,7 @@ export {
   reloadPlugins,
 } from "./plugins/external/index.ts";
 export { mayProtect, pluginNamed, pluginNames, pluginSetHash, refusedTargets } from "./plugins/index.ts";
+export { parseVaultReference, replaceReferences } from "./plugins/vault-references.ts";
 export * from "./settings/index.ts";
 export { adoptChange, adoptEdit } from "./snapshot/adopt.ts";
 export { BucketMap, byHash, byId, differences } from "./snapshot/bucket-map.ts";

@@ -28,6 +28,7 @@ const schema = record(
       description: "URL of the log server. User information in it is sent as basic authentication.",
       maxLength: 4096,
       secret: true,
+      referenceable: true,
     }),
     method: choice(["POST", "PUT", "PATCH"], { description: "Method of the requests.", default: "POST" }),
     content_type: choice(["application/json", "application/json; charset=utf-8"], {
@@ -48,7 +49,7 @@ const schema = record(
     }),
     retry_count: nullable(integer({ description: "Has no effect, as in Kong; see queue.max_retry_time." })),
     headers: nullable(
-      mapping(text({ description: "The value of the header.", minLength: 0, maxLength: 8192 }), {
+      mapping(text({ description: "The value of the header.", minLength: 0, maxLength: 8192, referenceable: true }), {
         description: "Headers of the requests.",
         keyRule: "header-name",
         maxProperties: 64,

@@ -23,7 +23,7 @@ const schema = record(
       maxLength: 253,
     }),
     port: integer({ description: "Port of the server.", default: 514, minimum: 0, maximum: 65_535 }),
-    key: text({ description: "The customer token.", secret: true, maxLength: 1024 }),
+    key: text({ description: "The customer token.", secret: true, maxLength: 1024, referenceable: true }),
     tags: set(text({ description: "A tag.", maxLength: 256 }), {
       description: "Tags of the records.",
       default: ["kong"],

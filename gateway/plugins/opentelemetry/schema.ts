@@ -27,11 +27,16 @@ const timeout = (description: string, value: number) =>
 const schema = record(
   {
     traces_endpoint: nullable(
-      text({ description: "URL of the collector's traces (OTLP over HTTP).", maxLength: 4096, secret: true }),
+      text({
+        description: "URL of the collector's traces (OTLP over HTTP).",
+        maxLength: 4096,
+        secret: true,
+        referenceable: true,
+      }),
     ),
     logs_endpoint: nullable(text({ description: "Not supported: refused if it is set.", maxLength: 4096 })),
     headers: nullable(
-      mapping(text({ description: "The value of the header.", minLength: 0, maxLength: 8192 }), {
+      mapping(text({ description: "The value of the header.", minLength: 0, maxLength: 8192, referenceable: true }), {
         description: "Headers of the requests to the collector.",
         keyRule: "header-name",
         maxProperties: 64,

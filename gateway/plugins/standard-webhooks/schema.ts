@@ -6,6 +6,7 @@ const schema = record(
     secret_v1: text({
       description: "The secret with which the sender signs messages. Its bytes are the key: it is not decoded.",
       secret: true,
+      referenceable: true,
       maxLength: 4096,
     }),
     tolerance_second: integer({

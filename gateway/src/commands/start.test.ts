@@ -1,4 +1,5 @@
 import assert from "node:assert/strict";
+import { createHmac } from "node:crypto";
 import { readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { Writable } from "node:stream";
@@ -205,6 +206,34 @@ for (const workers of ["1", "2"]) {
       assert.equal((await send(`${admin}/proxy-cache/${key}`)).status, 404);
     }
     assert.equal((await send(`${admin}/plugins/${plugin.id}/other`)).status, 404);
+  });
+}
+
+for (const workers of ["1", "2"]) {
+  test(`a protecting plugin gets a value from the environment of ${workers} workers, and closes its routes without it`, async (context) => {
+    process.env.START_TEST_SECRET = "of the webhook";
+    context.after(() => delete process.env.START_TEST_SECRET);
+    const env = { SLUICE_VAULT_ENV: "START_TEST_*", SLUICE_WORKERS: workers };
+    const file = { SLUICE_STORE: "file", SLUICE_FILE: fileIn(context, empty), SLUICE_FILE_WRITABLE: "on" };
+    const { admin, proxy, upstream } = await start(context, { ...file, ...env });
+    assert.equal((await send(`${admin}/services`, { name: "a", url: upstream })).status, 201);
+    assert.equal((await send(`${admin}/services/a/routes`, { name: "r", paths: ["/x"] })).status, 201);
+    const put = (secret_v1: string) =>
+      send(`${admin}/routes/r/plugins/hook`, { name: "standard-webhooks", config: { secret_v1 } }, "PUT");
+    const signed = async () => {
+      const time = Math.floor(Date.now() / 1000);
+      const signature = createHmac("sha256", "of the webhook").update(`m.${time}.{}`).digest("base64");
+      const headers = { "webhook-id": "m", "webhook-timestamp": `${time}`, "webhook-signature": `v1,${signature}` };
+      return (await fetch(`${proxy}/x/y`, { method: "POST", body: "{}", headers })).status;
+    };
+    const reference = "{vault://env/start-test-secret}";
+    const made = await put(reference);
+    assert.equal(made.status, 200, made.text);
+    assert.equal(JSON.parse(made.text).config.secret_v1, reference);
+    assert.equal(await signed(), 200);
+    assert.equal((await put("{vault://env/start-test-none}")).status, 200);
+    assert.equal(await signed(), 503);
+    assert.match((await put("{vault://hcv/x}")).text, /config.secret_v1: Sluice has only the vault env/);
   });
 }
 

@@ -18,6 +18,7 @@ import type { PluginDefinition, PluginPhases } from "@sluice/plugin-sdk";
 import { errorAnswer } from "../exchange/gateway-errors.ts";
 import type { WorkerServices } from "../plugin-services/instance-context.ts";
 import { type InstanceChanges, PluginInstance } from "../plugin-services/plugin-instance.ts";
+import { withVaultValues } from "../plugin-services/vault-values.ts";
 import type { ConsumerGroups } from "./consumer-groups.ts";
 import { GroupIndex } from "./group-index.ts";
 import type { PluginChain, PluginStep, RouteChains, Scheme } from "./runtime.ts";
@@ -314,7 +315,10 @@ function stepOf(plugin: SnapshotPlugin, { plugins, services }: PluginTools): Pic
     consumerId: plugin.consumer?.id ?? null,
     consumerGroupId: plugin.consumer_group?.id ?? null,
   };
-  const instance = instanceOf(plugin, () => new PluginInstance(code, { config: plugin.config, scope, services }));
+  const instance = instanceOf(plugin, () => {
+    const config = withVaultValues(code, plugin.config, services.vault);
+    return new PluginInstance(code, { config, scope, services });
+  });
   return { step: { priority: code.priority, phases: instance.phases }, instance: instance.running };
 }
 

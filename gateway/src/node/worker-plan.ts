@@ -33,6 +33,7 @@ export async function workerPlan(
     },
     plugins: plugins.map(({ files }) => files.code),
     authorities: await readAuthoritiesOf(settings),
+    vaultVariables: settings.vaultVariables,
     cacheMemory: Math.floor(settings.cacheMemory / workers),
   };
 }

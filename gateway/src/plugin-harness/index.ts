@@ -48,9 +48,10 @@ export async function startTestGateway(options: TestGatewayOptions): Promise<Tes
   const metrics = createMetrics({ compat: false, nodeId: "test", version });
   const upstream = await listen(listener);
   const { port } = upstream.address() as AddressInfo;
+  const vault = { allowed: [], variables: {} };
   const tools = {
     plugins: new Map([...builtInPlugins, plugin].map((one) => [one.name, one])),
-    services: { counters, caches, metrics, now, connect, datagrams: datagramsBehind(guard), log: logger },
+    services: { counters, caches, metrics, now, connect, datagrams: datagramsBehind(guard), vault, log: logger },
   };
   const snapshotWith = (config: object | undefined) => {
     const { value, violations } = checkDocument(documentOf(options, config, port));

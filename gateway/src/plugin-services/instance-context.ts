@@ -24,6 +24,7 @@ import type { OpenDatagrams } from "../outbound/datagrams.ts";
 import { GuardedHttpClient } from "../outbound/http-client.ts";
 import type { InstanceCache, PluginCaches } from "../plugin-caches/create-caches.ts";
 import { InstanceTimers } from "./instance-timers.ts";
+import type { VaultEnvironment } from "./vault-values.ts";
 
 /** The methods of a logger that plugins use; a logger of pino has them. */
 export interface ServicesLog {
@@ -39,6 +40,7 @@ export interface WorkerServices extends PluginServices {
   readonly datagrams: OpenDatagrams;
   readonly caches: PluginCaches;
   readonly log: ServicesLog;
+  readonly vault: VaultEnvironment;
 }
 
 export class InstanceContext implements PluginContext {

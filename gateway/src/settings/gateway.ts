@@ -291,6 +291,15 @@ export const gatewaySettings = defineSettings({
       "sent it is taken as the client.",
   },
   plugins,
+  vaultVariables: {
+    variable: "SLUICE_VAULT_ENV",
+    kind: "list",
+    default: [],
+    description:
+      "Environment variables of the node that configs of plugins may name in references such as {vault://env/NAME}; " +
+      "with `*` at the end, all variables whose names begin so, such as SECRET_*. Every author of a plugin's config can " +
+      "use their values, also to send them to a server. Unset: none.",
+  },
   allowedUpstreams,
   trustedCertificates: {
     variable: "SLUICE_TRUSTED_CERTIFICATES",

@@ -47,6 +47,7 @@ export async function startTestPool(
       observers: { accessLog: file === undefined ? null : { file, query: false }, tracing: null },
       plugins: [],
       authorities: [],
+      vaultVariables: [],
       cacheMemory: 1_048_576,
     },
     // Output that threads write themselves goes to standard output; the log lines under test do not come from there.

@@ -38,6 +38,8 @@ export interface WorkerPlan {
   readonly plugins: readonly string[];
   /** PEM certificates of authorities that plugin connections trust in addition to those of Node. */
   readonly authorities: readonly string[];
+  /** Environment variables that references to vaults may read. */
+  readonly vaultVariables: readonly string[];
   /** Maximum bytes of the worker's plugin caches in memory. */
   readonly cacheMemory: number;
 }
@@ -99,6 +101,7 @@ export async function startWorker(options: WorkerOptions): Promise<RunningWorker
       ...services,
       connect: connectBehind(guard, plan.authorities),
       datagrams: datagramsBehind(guard),
+      vault: { allowed: plan.vaultVariables, variables: process.env },
       log,
     },
     onHealthTransition,

@@ -11,6 +11,7 @@ import {
 import { type Collection, type Entities, entities, isSecretLookup } from "../entities/index.ts";
 import { derivedIdOf } from "../ids.ts";
 import { pluginNamed } from "../plugins/index.ts";
+import { parseVaultReference, vaultReferencesIn } from "../plugins/vault-references.ts";
 import { closedPlugin } from "./close-plugin.ts";
 import { configSizeMessage } from "./config-size.ts";
 import { type CheckedExtras, checkExtras, type Extras } from "./extras.ts";
@@ -108,7 +109,7 @@ export function checkConfig(
     ...expanded.violations,
     ...filled.unknown,
     ...(nowhere ? [NO_CLUSTER] : []),
-    ...validateConfig(facts, filled.value),
+    ...withReferences(facts, filled.value, validateConfig(facts, filled.value)),
   ];
   return violations.length > 0 ? { violations } : { value: filled.value as Members };
 }
@@ -124,6 +125,17 @@ function validateConfig({ schema, check }: PluginFacts, value: unknown): readonl
     violations.push(violation);
   }
   return violations;
+}
+
+/** Without the violations at references to vaults, whose values are not known here, and with those of the references. */
+function withReferences({ schema }: PluginFacts, value: unknown, found: readonly Violation[]): readonly Violation[] {
+  const references = vaultReferencesIn(schema, value);
+  if (references.length === 0) return found;
+  const places = new Set(references.map(({ path }) => JSON.stringify(path)));
+  const faults = references.flatMap(({ path, text }) =>
+    (parseVaultReference(text).violations ?? []).map(({ message }) => ({ path, message })),
+  );
+  return [...found.filter(({ path }) => !places.has(JSON.stringify(path))), ...faults];
 }
 
 /** A check that throws is a bug of the plugin. It must not end the process, so the config counts as invalid. */

@@ -40,6 +40,7 @@ const ajv = new Ajv({ allErrors: true, verbose: true })
   })
   // Keywords that other code reads.
   .addVocabulary(["reference", "onDelete", "secret", "deprecatedMembers", "unsupportedMembers", "uniqueItems"])
+  .addVocabulary(["referenceable"])
   .addVocabulary(["pattern", "own", "open", "cel", "listMapKeys"]);
 
 type Fault = Partial<ErrorObject>;

@@ -102,9 +102,24 @@ const table: readonly (readonly [what: string, more: object, expected: Expected]
     },
   ],
   [
-    "a protecting plugin with a value in a vault is closed",
-    { plugins: [{ name: "rate-limiting", config: { minute: 1, redis: { password: "{vault://env/p}" } } }] },
+    "a protecting plugin with a value in a vault that Sluice lacks is closed",
+    { plugins: [{ name: "rate-limiting", config: { minute: 1, redis: { password: "{vault://hcv/p}" } } }] },
     { closed: ["rate-limiting"], outcomes: ["closed plugins.0.config.redis.password"] },
+  ],
+  [
+    "a protecting plugin with a value in a vault, where Kong resolves no reference, is closed",
+    { plugins: [{ name: "rate-limiting", config: { minute: 1, redis: { host: "{vault://env/p}" } } }] },
+    { closed: ["rate-limiting"], outcomes: ["closed plugins.0.config.redis.host"] },
+  ],
+  [
+    "a plugin with a value in the vault env is served, in both spellings of the member",
+    {
+      plugins: [
+        { name: "rate-limiting", config: { minute: 1, redis: { password: "{vault://env/p}" } } },
+        { name: "rate-limiting", route: "r", config: { minute: 1, redis_password: "{vault://env/p}" } },
+      ],
+    },
+    { outcomes: [], left: { plugins: 2 } },
   ],
   [
     "lists of entities that Sluice lacks are left out",

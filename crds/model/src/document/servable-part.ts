@@ -4,11 +4,13 @@
  */
 import { type Checked, isRecord, memberSchemaOf, type Violation } from "@sluice/plugin-sdk";
 import { unavailablePlugin } from "../check/close-plugin.ts";
+import { expandConfig } from "../check/shorthand.ts";
 import type { Document } from "../document.ts";
 import { type Collection, collections, entities, references } from "../entities/index.ts";
 import { pluginEntitySchema } from "../entities/plugin.ts";
 import { deriveNamelessId } from "../ids.ts";
-import { mayProtect } from "../plugins/index.ts";
+import { mayProtect, pluginNamed } from "../plugins/index.ts";
+import { parseVaultReference, replaceReferences } from "../plugins/vault-references.ts";
 import { applyDocument } from "../snapshot/apply.ts";
 import { emptySnapshot } from "../snapshot/make-snapshot.ts";
 import { describeViolation } from "./describe.ts";
@@ -134,10 +136,12 @@ class Reduction {
 
   /** Kong resolves these references, and Sluice would take the text itself for a secret. */
   #vaultReferences(): ReadonlyMap<Item, Violation> {
-    const message = "references to vaults are not resolved: write the value, or use a custom resource with a Secret";
+    const message =
+      "only some fields of plugins' configs may refer to a vault, and only to env: write the value, or use a custom " +
+      "resource with a Secret";
     return new Map(
       this.items.flatMap((item) => {
-        const path = vaultReferenceIn(item.members);
+        const path = vaultReferenceIn(withoutResolvable(item));
         return path === undefined ? [] : [[item, { path: [...item.origin, ...path], message }] as const];
       }),
     );
@@ -228,6 +232,15 @@ function readableMembers({ members, origin }: Item, faults: readonly Violation[]
     ([member]) => memberSchemaOf(pluginEntitySchema, member) !== undefined && !faulty.has(member),
   );
   return { ...Object.fromEntries(kept), name };
+}
+
+/** The members, without the references that nodes resolve. */
+function withoutResolvable({ collection, members }: Item): Item["members"] {
+  const facts = collection === "plugins" ? pluginNamed(members.name) : undefined;
+  if (facts === undefined || !isRecord(members.config)) return members;
+  const { members: config } = expandConfig(facts, members.config);
+  const resolved = replaceReferences(facts.schema, config, ({ text }) => (parseVaultReference(text).value ? "" : text));
+  return { ...members, config: resolved };
 }
 
 /** The path of a text that Kong would take from a vault. */

@@ -1,4 +1,5 @@
 /** Schemas as Markdown tables: one row per member, nested ones with dots; `*` is any name of a map. */
+import { valuesOf } from "@sluice/plugin-sdk";
 import type { SpecNode } from "../resources/kind.ts";
 
 export function memberTable(node: SpecNode): string {
@@ -10,7 +11,8 @@ function memberRows(node: SpecNode, prefix: string, required: ReadonlySet<string
   return Object.entries(node.properties ?? {}).flatMap(([name, member]) => {
     const path = `${prefix}${name}`;
     const given = required.has(name) ? "required" : defaultOf(member);
-    const row = `| \`${path}\` | ${typeOf(member)} | ${given} | ${cell([member.description ?? "", ...limits(member)])} |`;
+    const meaning = cell([member.description ?? "", ...limits(member), ...references(member)]);
+    const row = `| \`${path}\` | ${typeOf(member)} | ${given} | ${meaning} |`;
     const { items, additionalProperties: values } = member;
     const isMap = typeof values === "object";
     const inner = items ?? (isMap ? values : member);
@@ -29,6 +31,11 @@ function typeOf(node: SpecNode): string {
 function defaultOf(node: SpecNode): string {
   return node.default === undefined || node.default === null ? "" : `\`${JSON.stringify(node.default)}\``;
 }
+
+const references = (node: SpecNode): readonly string[] =>
+  node.referenceable || node.items?.referenceable || valuesOf(node)?.referenceable
+    ? ["May be a reference, such as `{vault://env/NAME}`."]
+    : [];
 
 function limits(node: SpecNode): readonly string[] {
   const facts = [

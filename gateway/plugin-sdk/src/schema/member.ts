@@ -28,6 +28,8 @@ export interface MemberOptions {
   readonly rule?: string;
   /** The value is sensitive: in a cluster it is kept in a Secret. */
   readonly secret?: true;
+  /** The value of a plugin's config may be a reference to a vault, `{vault://env/NAME}`. */
+  readonly referenceable?: true;
 }
 
 type Limits<Keys extends string> = Partial<Record<Keys, number>>;

@@ -42,6 +42,11 @@ export interface SchemaNode {
   readonly unsupportedMembers?: Readonly<Record<string, string>>;
   /** The value is sensitive: in a cluster it is kept in a Secret. */
   readonly secret?: true;
+  /**
+   * In a plugin's config: the value may be a reference to a vault, `{vault://env/NAME}`, which the node replaces. Other
+   * keywords and the plugin's check apply to the replaced value; `rule` is not supported.
+   */
+  readonly referenceable?: true;
 }
 
 /** A record's own member; undefined for names that the record does not have, inherited ones included. */

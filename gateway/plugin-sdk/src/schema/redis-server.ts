@@ -13,13 +13,16 @@ export const redisServer = (description: string) =>
         minimum: 0,
         maximum: 2 ** 31 - 2,
       }),
-      username: nullable(text({ description: "User name, for Redis 6 and later.", maxLength: 512 })),
+      username: nullable(
+        text({ description: "User name, for Redis 6 and later.", maxLength: 512, referenceable: true }),
+      ),
       password: nullable(
         text({
           description: "Password. In custom resources prefer configFrom, which reads it from a Secret.",
           minLength: 0,
           maxLength: 512,
           secret: true,
+          referenceable: true,
         }),
       ),
       database: integer({ description: "Database number.", default: 0, minimum: 0, maximum: 1_000_000 }),

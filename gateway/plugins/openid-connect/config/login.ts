@@ -74,6 +74,7 @@ export const loginMembers = {
       minLength: 16,
       maxLength: 1024,
       secret: true,
+      referenceable: true,
     }),
   ),
   session_audience: text({

@@ -46,8 +46,8 @@ export const providerMembers = {
   token_endpoint: url("URL at which tokens are requested. Default: that of the discovery document."),
   introspection_endpoint: url("URL of token introspection. Default: that of the discovery document."),
   end_session_endpoint: url("URL to which a logout redirects. Default: that of the discovery document."),
-  client_id: single("The id of the gateway as a client of the provider.", { maxLength: 512 }),
-  client_secret: single("The client's secret.", { maxLength: 1024, secret: true }),
+  client_id: single("The id of the gateway as a client of the provider.", { maxLength: 512, referenceable: true }),
+  client_secret: single("The client's secret.", { maxLength: 1024, secret: true, referenceable: true }),
   client_auth: nullable(
     array(choice(clientAuthMethods, { description: "A method." }), {
       description:

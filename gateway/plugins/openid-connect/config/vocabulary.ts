@@ -44,8 +44,16 @@ export const requirement = (subject: string, claim: string) =>
 export const optionalNames = (description: string) =>
   nullable(array(name("A name."), { description, maxItems: MAX_NAMES }));
 
+interface SingleOptions {
+  readonly maxLength: number;
+  readonly secret?: true;
+  readonly referenceable?: true;
+}
+
 /** A list in Kong, of which Sluice supports one item. */
-export const single = (description: string, options: { readonly maxLength: number; readonly secret?: true }) => {
-  const { maxLength, ...rest } = options;
-  return nullable(array(text({ description: "The value.", maxLength }), { description, maxItems: 1, ...rest }));
+export const single = (description: string, options: SingleOptions) => {
+  const { secret, ...rest } = options;
+  return nullable(
+    array(text({ description: "The value.", ...rest }), { description, maxItems: 1, ...(secret && { secret }) }),
+  );
 };

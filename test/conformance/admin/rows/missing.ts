@@ -32,7 +32,10 @@ export const missing: Table = {
       ask: "POST /vaults",
       json: { name: "env" },
       status: 400,
-      body: { message: "Sluice does not have vaults: config takes secrets from Kubernetes Secrets" },
+      body: {
+        message:
+          "Sluice does not have vaults: a plugin's config may refer to {vault://env/NAME}, and a custom resource to a Secret",
+      },
     },
     {
       does: "is also named in the response to a write below a consumer",

@@ -75,6 +75,7 @@ const keywords: Readonly<Record<keyof SchemaNode, (value: unknown) => boolean>> 
   deprecatedMembers: Array.isArray,
   unsupportedMembers: isRecord,
   secret: (value) => value === true,
+  referenceable: (value) => value === true,
 };
 
 /** `keyRule` is a keyword of mappings only, which `SchemaNode` leaves to `mapping`. */
@@ -104,6 +105,9 @@ function schemaFaults(schema: unknown, path: string, isConfig = false, depth = 0
     return [`${path}: expected a record({ ... }) with the config's fields`];
   const rules = type === "object" ? recordRules : textRules;
   return [
+    ...(schema.referenceable && (type !== "string" || rule !== undefined)
+      ? [`${path}.referenceable: expected a text() without rule; check its value in the plugin's check`]
+      : []),
     ...(hasType(schema.default, type) ? [] : [`${path}.default: ${shown(schema.default)} is not of type ${type}`]),
     ...Object.entries(schema).flatMap(([keyword, value]) => {
       const check = Object.hasOwn(known, keyword) ? known[keyword] : undefined;

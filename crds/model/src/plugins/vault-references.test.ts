@@ -1,0 +1,74 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { checkConfig } from "../check/index.ts";
+import { parseVaultReference } from "./vault-references.ts";
+
+const named: readonly (readonly [text: string, variable: string, key: string | null])[] = [
+  ["{vault://env/SECRET}", "SECRET", null],
+  ["{vault://env/my-secret}", "MY_SECRET", null],
+  ["{vault://env/my_secret?prefix=app-}", "APP_MY_SECRET", null],
+  ["{vault://env/redis/password}", "REDIS", "password"],
+  ["{vault://env/redis/pass%2Fword}", "REDIS", "pass/word"],
+];
+for (const [text, variable, key] of named)
+  test(`${text} names ${key === null ? "" : `the member ${key} of `}the environment variable ${variable}`, () => {
+    assert.deepEqual(parseVaultReference(text).value, { variable, key });
+  });
+
+const EXPECTED = "expected a reference such as {vault://env/NAME}, or {vault://env/NAME/member} for a JSON object";
+const refused: readonly (readonly [text: string, message: string])[] = [
+  ["{vault://hcv/secret}", `Sluice has only the vault env: ${EXPECTED}`],
+  ["{vault://env}", EXPECTED],
+  ["{vault://env/}", EXPECTED],
+  ["{vault://env/a/}", EXPECTED],
+  ["{vault://env/a/b/c}", EXPECTED],
+  ["{vault://env/a?ttl=1}", EXPECTED],
+  ["{vault://env/a#2}", EXPECTED],
+  ["{vault://env/a%zz}", EXPECTED],
+  ["{vault://env/1}", EXPECTED],
+  ["{vault://[/a}", EXPECTED],
+];
+for (const [text, message] of refused)
+  test(`${text} is refused where the config has it`, () => {
+    const { violations } = checkConfig("http-log", { http_endpoint: "http://a.test", headers: { "x-token": text } });
+    assert.deepEqual(violations, [{ path: ["headers", "x-token"], message }]);
+  });
+
+const configs: readonly (readonly [what: string, plugin: string, config: object])[] = [
+  ["a URL", "http-log", { http_endpoint: "{vault://env/LOG_SERVER}" }],
+  ["a value that may not have braces", "loggly", { key: "{vault://env/LOGGLY}" }],
+  ["the URL of traces in its deprecated spelling", "opentelemetry", { endpoint: "{vault://env/TRACES}" }],
+  [
+    "a user name and a password of Redis",
+    "rate-limiting",
+    {
+      minute: 1,
+      redis: { username: "{vault://env/USER}", password: "{vault://env/PASSWORD}" },
+    },
+  ],
+  [
+    "the client's id and secret, which are lists",
+    "openid-connect",
+    {
+      issuer: "https://id.test",
+      auth_methods: ["bearer"],
+      client_id: ["{vault://env/ID}"],
+      client_secret: "{vault://env/SECRET}",
+    },
+  ],
+  ["the secret of webhooks", "standard-webhooks", { secret_v1: "{vault://env/SECRET}" }],
+];
+for (const [what, plugin, config] of configs)
+  test(`the config of ${plugin} may have a reference for ${what}, and keeps it`, () => {
+    const { value, violations } = checkConfig(plugin, config);
+    assert.equal(violations, undefined);
+    assert.match(JSON.stringify(value), /\{vault:\/\/env\//);
+  });
+
+test("a member without referenceable is checked like any other value", () => {
+  const { violations } = checkConfig("rate-limiting", { minute: 1, redis: { host: "{vault://env/HOST}" } });
+  assert.deepEqual(
+    violations?.map(({ path }) => path),
+    [["redis", "host"]],
+  );
+});

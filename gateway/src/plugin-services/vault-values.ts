@@ -1,0 +1,84 @@
+/** The values of references to vaults in configs of plugins, from the environment of the node. */
+import { describeViolation, parseVaultReference, replaceReferences, type VaultReference } from "@sluice/model/serving";
+import type { PluginDefinition, Violation } from "@sluice/plugin-sdk";
+
+/** The environment variables that references may name. */
+export interface VaultEnvironment {
+  /** Names of variables; with `*` at the end, of all variables that begin so. */
+  readonly allowed: readonly string[];
+  readonly variables: Readonly<Record<string, string | undefined>>;
+}
+
+type Config = Parameters<PluginDefinition["phases"]>[0];
+
+/**
+ * The config with values in place of references; the same object if it has none.
+ *
+ * Throws if a value is missing or invalid. The message names the place and the variable, never the value.
+ */
+export function withVaultValues(plugin: PluginDefinition, config: Config, environment: VaultEnvironment): Config {
+  const violations: Violation[] = [];
+  const references: VaultReference[] = [];
+  const replaced = replaceReferences(plugin.schema, config, (reference) => {
+    references.push(reference);
+    const { value = "", message } = readValue(reference, environment);
+    if (message !== undefined) violations.push({ path: ["config", ...reference.path], message });
+    return value;
+  });
+  if (references.length === 0) return config;
+  if (violations.length === 0 && plugin.check)
+    violations.push(...checkReplaced(plugin.check, replaced as Config, references));
+  if (violations.length > 0) throw new Error(violations.map(describeViolation).join("; "));
+  return replaced as Config;
+}
+
+/** The messages of a plugin's check are not used, because they may quote the value. */
+function checkReplaced(
+  check: NonNullable<PluginDefinition["check"]>,
+  config: Config,
+  references: readonly VaultReference[],
+): readonly Violation[] {
+  const found = check(config);
+  if (found.length === 0) return [];
+  return references.map(({ path, text }) => ({
+    path: ["config", ...path],
+    message: `${text} has a value that is not valid here`,
+  }));
+}
+
+interface FoundValue {
+  readonly value?: string;
+  readonly message?: string;
+}
+
+function readValue({ text, schema }: VaultReference, { allowed, variables }: VaultEnvironment): FoundValue {
+  const { value: named, violations } = parseVaultReference(text);
+  if (named === undefined) return { message: violations.map(describeViolation).join("; ") };
+  const { variable, key } = named;
+  if (!allowed.some((name) => isAllowed(variable, name)))
+    return { message: `add ${variable} to SLUICE_VAULT_ENV, which names the variables that references may read` };
+  const whole = Object.hasOwn(variables, variable) ? variables[variable] : undefined;
+  if (whole === undefined) return { message: `the environment variable ${variable} is not set` };
+  const value = key === null ? whole : memberIn(whole, key);
+  if (value === undefined)
+    return { message: `the environment variable ${variable} is not a JSON object with the text ${key}` };
+  const { minLength = 0, maxLength = Number.POSITIVE_INFINITY } = schema;
+  return value.length >= minLength && value.length <= maxLength
+    ? { value }
+    : {
+        message: `${text} has a value of ${value.length} characters; expected at least ${minLength}, at most ${maxLength}`,
+      };
+}
+
+const isAllowed = (variable: string, name: string): boolean =>
+  name.endsWith("*") ? variable.startsWith(name.slice(0, -1)) : variable === name;
+
+function memberIn(json: string, key: string): string | undefined {
+  try {
+    const data: unknown = JSON.parse(json);
+    const value = Object.hasOwn(Object(data), key) ? Reflect.get(Object(data), key) : undefined;
+    return typeof value === "string" ? value : undefined;
+  } catch {
+    return undefined;
+  }
+}
