@@ -7,6 +7,7 @@ import { correlationId } from "./correlation-id/index.ts";
 import { cors } from "./cors/index.ts";
 import { datadog } from "./datadog/index.ts";
 import { fileLog } from "./file-log/index.ts";
+import { forwardAuth } from "./forward-auth/index.ts";
 import { grpcWeb } from "./grpc-web/index.ts";
 import { hmacAuth } from "./hmac-auth/index.ts";
 import { httpLog } from "./http-log/index.ts";
@@ -27,6 +28,7 @@ import { requestTransformer } from "./request-transformer/index.ts";
 import { requestValidator } from "./request-validator/index.ts";
 import { responseRatelimiting } from "./response-ratelimiting/index.ts";
 import { responseTransformer } from "./response-transformer/index.ts";
+import { session } from "./session/index.ts";
 import { standardWebhooks } from "./standard-webhooks/index.ts";
 import { statsd } from "./statsd/index.ts";
 import { syslog } from "./syslog/index.ts";
@@ -42,6 +44,7 @@ export const builtInPlugins: readonly PluginDefinition[] = [
   cors,
   datadog,
   fileLog,
+  forwardAuth,
   hmacAuth,
   httpLog,
   ipRestriction,
@@ -62,6 +65,7 @@ export const builtInPlugins: readonly PluginDefinition[] = [
   responseRatelimiting,
   grpcWeb,
   responseTransformer,
+  session,
   standardWebhooks,
   statsd,
   syslog,

@@ -7,6 +7,7 @@ import { correlationIdFacts } from "./correlation-id/schema.ts";
 import { corsFacts } from "./cors/schema.ts";
 import { datadogFacts } from "./datadog/schema.ts";
 import { fileLogFacts } from "./file-log/schema.ts";
+import { forwardAuthFacts } from "./forward-auth/schema.ts";
 import { grpcWebFacts } from "./grpc-web/schema.ts";
 import { hmacAuthFacts } from "./hmac-auth/schema.ts";
 import { httpLogFacts } from "./http-log/schema.ts";
@@ -27,6 +28,7 @@ import { requestTransformerFacts } from "./request-transformer/schema.ts";
 import { requestValidatorFacts } from "./request-validator/schema.ts";
 import { responseRatelimitingFacts } from "./response-ratelimiting/schema.ts";
 import { responseTransformerFacts } from "./response-transformer/schema.ts";
+import { sessionFacts } from "./session/schema.ts";
 import { standardWebhooksFacts } from "./standard-webhooks/schema.ts";
 import { statsdFacts } from "./statsd/schema.ts";
 import { syslogFacts } from "./syslog/schema.ts";
@@ -42,6 +44,7 @@ export const builtInFacts = [
   corsFacts,
   datadogFacts,
   fileLogFacts,
+  forwardAuthFacts,
   hmacAuthFacts,
   httpLogFacts,
   ipRestrictionFacts,
@@ -62,6 +65,7 @@ export const builtInFacts = [
   responseRatelimitingFacts,
   grpcWebFacts,
   responseTransformerFacts,
+  sessionFacts,
   standardWebhooksFacts,
   statsdFacts,
   syslogFacts,

@@ -271,6 +271,13 @@ export function fakeExchange(options: FakeExchangeOptions = {}): FakeExchange {
         const found = collection === "keyauth_credentials" ? byHash.get(value) : other;
         return found as ExchangeCredentials[Name] | undefined;
       },
+      credentialById: (id) =>
+        [
+          Object.values(options.keys ?? {}),
+          ...Object.values(options.credentials ?? {}).map((each) => Object.values(each)),
+        ]
+          .flat()
+          .find((credential) => credential.id === id),
       groups: (consumerId) => options.groups?.[consumerId]?.map((group) => ({ group })) ?? [],
       consumer: (wanted) => options.consumers?.find(({ id, username }) => id === wanted || username === wanted),
       consumerByCustomId: (wanted) => options.consumers?.find(({ custom_id }) => custom_id === wanted),

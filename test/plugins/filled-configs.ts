@@ -27,6 +27,7 @@ export const filledBotDetection = filled("bot-detection", {});
 export const neededConfigs: Readonly<Record<string, object>> = {
   acl: { allow: ["users"] },
   "file-log": { path: "/tmp/requests.log" },
+  "forward-auth": { address: "http://login.test" },
   "http-log": { http_endpoint: "http://logs.test/" },
   "ip-restriction": { allow: ["10.0.0.0/8"] },
   "ldap-auth": { ldap_host: "ldap.test", base_dn: "ou=people,dc=example,dc=com", attribute: "uid" },
@@ -38,6 +39,7 @@ export const neededConfigs: Readonly<Record<string, object>> = {
   redirect: { location: "https://example.com" },
   "request-validator": { version: "draft4", body_schema: "{}" },
   "response-ratelimiting": { limits: { video: { minute: 5 } } },
+  session: { secret: "a secret for the cookies" },
   "standard-webhooks": { secret_v1: "secret" },
   syslog: { host: "logs.test" },
   "tcp-log": { host: "logs.test", port: 514 },

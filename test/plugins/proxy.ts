@@ -2,7 +2,7 @@
 import type { TestContext } from "node:test";
 import { definePlugin, record } from "@sluice/plugin-sdk";
 import { startTestGateway } from "../../gateway/src/plugin-harness/index.ts";
-import type { TestGateway } from "../../gateway/src/plugin-harness/types.ts";
+import type { TestGateway, TestGatewayOptions } from "../../gateway/src/plugin-harness/types.ts";
 
 /** The harness tests a plugin that does not come with Sluice; this one does nothing. */
 const bystander = definePlugin({
@@ -14,12 +14,18 @@ const bystander = definePlugin({
   phases: () => ({}),
 });
 
-/** There is a consumer alice. */
+/** @param options Default: a consumer alice without keys, and no further plugins. */
 export async function startProxyWith(
   test: Pick<TestContext, "after">,
   plugin: { readonly name: string; readonly config: object },
+  { plugins = [], ...options }: Pick<TestGatewayOptions, "plugins" | "consumers" | "upstream"> = {},
 ): Promise<TestGateway> {
-  const gateway = await startTestGateway({ plugin: bystander, plugins: [plugin], consumers: [{ username: "alice" }] });
+  const gateway = await startTestGateway({
+    consumers: [{ username: "alice" }],
+    ...options,
+    plugin: bystander,
+    plugins: [plugin, ...plugins],
+  });
   test.after(() => gateway.close());
   return gateway;
 }

@@ -1,4 +1,5 @@
 /** `@sluice/plugin-sdk`: everything that a plugin may use. */
+export * from "./credentials/cookie-members.ts";
 export * from "./credentials/json-web-token.ts";
 export * from "./credentials/sealed-cookie.ts";
 export * from "./credentials/session-times.ts";
@@ -17,6 +18,7 @@ export * from "./exchange/header-edits.ts";
 export * from "./exchange/header-name.ts";
 export * from "./exchange/header-value.ts";
 export * from "./exchange/latencies.ts";
+export * from "./exchange/request-path.ts";
 export * from "./exchange/unexpected-error.ts";
 export * from "./exchange/workspace.ts";
 export * from "./middleware/middleware.ts";
@@ -41,6 +43,7 @@ export {
 } from "./templates/expression.ts";
 export * from "./templates/template.ts";
 export * from "./tools/authentication.ts";
+export * from "./tools/body-members.ts";
 export * from "./tools/challenge.ts";
 export * from "./tools/config-entries.ts";
 export * from "./tools/configured-header.ts";

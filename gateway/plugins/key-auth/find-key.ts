@@ -1,7 +1,6 @@
 /** Finds the key of a request: for each name the header, then the query, then the body, as in Kong. */
 
-import { type Exchange, headerValuesOf, pairValues, withDashes } from "@sluice/plugin-sdk";
-import type { BodyMembers } from "./body.ts";
+import { type BodyMembers, type Exchange, headerValuesOf, pairValues, withDashes } from "@sluice/plugin-sdk";
 import type { KeyAuthConfig } from "./schema.ts";
 
 export type FoundKey =

@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
+import { MAX_SEARCHED_BODY } from "@sluice/plugin-sdk";
 import {
   type FakeExchangeOptions,
   fakeConsumer,
@@ -8,7 +9,6 @@ import {
   fakeExchange,
 } from "../../../test/plugins/fake-exchange.ts";
 import { filledKeyAuth } from "../../../test/plugins/filled-configs.ts";
-import { MAX_BODY } from "./body.ts";
 import { keyAuth } from "./index.ts";
 import type { KeyAuthConfig } from "./schema.ts";
 
@@ -216,7 +216,7 @@ const variants: readonly (readonly [string, FakeExchangeOptions, Outcome, Partia
   ],
   [
     "a body that is too long",
-    { headers: form, body: `apikey=demo-key&a=${"x".repeat(MAX_BODY)}` },
+    { headers: form, body: `apikey=demo-key&a=${"x".repeat(MAX_SEARCHED_BODY)}` },
     "absent",
     { key_in_body: true },
   ],

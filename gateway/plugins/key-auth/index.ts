@@ -4,12 +4,13 @@ import {
   type AuthenticatedIdentity,
   type AuthenticationResult,
   authenticationPhase,
+  type BodyMembers,
   challengeOf,
   definePlugin,
   type Exchange,
+  readBodyMembers,
   StringCache,
 } from "@sluice/plugin-sdk";
-import { type BodyMembers, readMembers } from "./body.ts";
 import { type FoundKey, findKey, hideKey } from "./find-key.ts";
 import { keyAuthFacts } from "./schema.ts";
 
@@ -50,7 +51,7 @@ export const keyAuth = definePlugin({
     }
 
     async function decideByBody(exchange: Exchange): Promise<AuthenticationResult> {
-      const members = await readMembers(exchange.request);
+      const members = await readBodyMembers(exchange.request);
       return decide(exchange, findKey(exchange, config, members) ?? { fault: "absent" }, members);
     }
 

@@ -11,11 +11,9 @@ import {
   definePlugin,
   type Exchange,
   type ExchangeConsumer,
-  foldedName,
-  type HeaderEdit,
   headerValue,
   overrideHeaderEdit,
-  removeHeaderEdit,
+  purgeHeaderEdit,
   setHeaderEdit,
 } from "@sluice/plugin-sdk";
 import { type Claims, claimAt, missingClaim, textOfClaim, wordsOf } from "./claims.ts";
@@ -178,7 +176,7 @@ function acceptance(config: OpenidConnectConfig, forbid: (reason: string) => Aut
     if (groups !== null) exchange.authenticatedGroups = wordsOf(claimAt(sets, groups));
     for (const [name, claim] of upstream) {
       const value = headerOfClaim(claimAt(sets, [claim]));
-      exchange.upstreamHeaders.apply(value === undefined ? withoutHeader(name) : overrideHeaderEdit(name, value));
+      exchange.upstreamHeaders.apply(value === undefined ? purgeHeaderEdit(name) : overrideHeaderEdit(name, value));
     }
     for (const [name, claim] of downstream) {
       const value = headerOfClaim(claimAt(sets, [claim]));
@@ -211,12 +209,6 @@ function consumerOf(
   }
   return isOptional ? null : undefined;
 }
-
-/** The client may have sent the header, in any spelling. */
-const withoutHeader = (name: string): HeaderEdit => ({
-  ...removeHeaderEdit(name),
-  foldedName: foldedName(name.toLowerCase()),
-});
 
 /** Lists and objects are sent as JSON. */
 function headerOfClaim(claim: unknown): string | undefined {

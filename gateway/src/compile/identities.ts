@@ -97,6 +97,16 @@ export class CompiledIdentities {
     return found as SnapshotCredential<Name> | undefined;
   }
 
+  /** The unexpired credential that is valid for the route and has this id. */
+  credentialById(id: string, route: SnapshotRoute): SnapshotCredential | undefined {
+    for (const collection of credentialCollections) {
+      const credential: SnapshotCredential | undefined = this.#indexes.snapshot[collection].get(id);
+      if (credential === undefined) continue;
+      return isValidFor(credential, route) && !hasExpired(credential, this.#now()) ? credential : undefined;
+    }
+    return undefined;
+  }
+
   /** The groups of a consumer. Returns the same list until one of its groups changes. */
   acls(consumerId: string): readonly SnapshotCredential<"acls">[] {
     return this.#indexes.credentials.acls.of(consumerId) as readonly SnapshotCredential<"acls">[];

@@ -29,8 +29,12 @@ export class GuardedHttpClient implements HttpClient {
   async send(request: HttpRequest): Promise<HttpResponse> {
     if (this.#isClosed) throw new Error("the HTTP client is closed");
     const url = urlOf(request.url);
+    const agent = this.#agentFor(request, url);
     try {
-      return await exchange(request, url, this.#agentFor(request, url));
+      return await exchange(request, url, agent).catch((error: unknown) => {
+        if (error instanceof StaleConnection && repeatable.has(request.method)) return exchange(request, url, agent);
+        throw error;
+      });
     } catch (error) {
       throw new Error(`${url.protocol}//${url.host}: ${reasonOf(error)}`);
     }
@@ -51,6 +55,14 @@ export class GuardedHttpClient implements HttpClient {
     }
     return agent;
   }
+}
+
+/** Methods of requests that may be sent again (RFC 9110 section 9.2.2) if the server has closed an idle connection. */
+const repeatable: ReadonlySet<string> = new Set(["GET", "HEAD", "OPTIONS"]);
+
+/** The server has closed a kept connection when, or before, the request was sent on it. */
+class StaleConnection extends Error {
+  override readonly name = "StaleConnection";
 }
 
 interface AgentSettings {
@@ -109,7 +121,15 @@ function exchange(asked: HttpRequest, url: URL, agent: GuardedAgent): Promise<Ht
       reject,
     );
   });
-  sent.on("error", reject);
+  // Without a listener, Node closes the connection and reports neither a response nor an error.
+  sent.once("upgrade", (_response, socket) => {
+    socket.destroy();
+    reject(new Error("the server switched to another protocol"));
+  });
+  sent.on("error", (error) => {
+    const isStale = sent.reusedSocket && Object(error).code === "ECONNRESET";
+    reject(isStale ? new StaleConnection(error.message) : error);
+  });
   sent.end(body);
   return promise.finally(() => clearTimeout(late));
 }

@@ -6,7 +6,7 @@
  * It is synchronous unless a plugin is asynchronous.
  */
 
-import type { DirectResponse } from "@sluice/plugin-sdk";
+import { type DirectResponse, escapePath } from "@sluice/plugin-sdk";
 import type { PluginStep, Runtime } from "../compile/runtime.ts";
 import { errorAnswer, type GatewayErrorName, gatewayErrors } from "../exchange/gateway-errors.ts";
 import { BodyLostError } from "./client/client-body.ts";
@@ -14,7 +14,6 @@ import type { PipelineOptions, ProxyLog } from "./engine.ts";
 import { type ForwardPlan, LiveExchange, newRequestId, type TrafficCounters } from "./exchange/live-exchange.ts";
 import { checkProtocol, mayCall } from "./exchange/protocols.ts";
 import { IncomingRequest, type RequestHead } from "./exchange/request.ts";
-import { escapePath } from "./exchange/request-target.ts";
 import { createTrustedProxies } from "./exchange/trusted-proxies.ts";
 import { upstreamPath } from "./exchange/upstream-path.ts";
 import { clientHeaders } from "./headers/client-headers.ts";

@@ -60,7 +60,7 @@ const free = {
   "request-transformer": { differs: "templates understand a part of Lua; other Lua is refused" },
   "response-ratelimiting": { differs: "a response without a body, and one of a gRPC call, is not replaced by 429" },
   "response-transformer": { differs: "bodies over 8 MiB are replaced by a response with status 502" },
-  session: { instead: "let the application keep its sessions" },
+  session: { differs: "needs a secret, keeps sessions in cookies only, and a session ends with its credential" },
   "standard-webhooks": { differs: "a header may have several signatures" },
   statsd: { differs: "shdict_usage is not sent" },
   syslog: { differs: "records go to the syslog server in the member host, which the config needs" },

@@ -71,14 +71,19 @@ export class SealedCookie {
     return null;
   }
 
-  /** False if the value is too long for cookies; then nothing is set. */
-  write(exchange: Exchange, value: string): boolean {
+  /**
+   * False if the value is too long for cookies; then nothing is set.
+   *
+   * @param lifetime Seconds for which the browser keeps the cookie. Null: until the browser is closed.
+   */
+  write(exchange: Exchange, value: string, lifetime: number | null = null): boolean {
     const text = this.#seal(value);
     const count = Math.ceil(text.length / MAX_PIECE);
     if (count > MAX_PIECES) return false;
     const sent = this.#piecesOf(exchange.request);
     for (const [index, name] of this.#names.entries()) {
-      if (index < count) this.#set(exchange, name, text.slice(index * MAX_PIECE, (index + 1) * MAX_PIECE));
+      const piece = text.slice(index * MAX_PIECE, (index + 1) * MAX_PIECE);
+      if (index < count) this.#set(exchange, name, lifetime === null ? piece : `${piece}; Max-Age=${lifetime}`);
       else if (sent.has(name)) this.#expire(exchange, name);
     }
     return true;

@@ -10,6 +10,7 @@ import type {
   ExchangeCredentials,
   ExchangeRoute,
   ExchangeService,
+  StoredCredential,
 } from "./entities.ts";
 import type { HeaderName } from "./header-name.ts";
 
@@ -128,6 +129,8 @@ export interface Identities {
     collection: Name,
     value: string,
   ): ExchangeCredentials[Name] | undefined;
+  /** The credential with this id, of any collection, if it has not expired and is valid for the exchange's route. */
+  credentialById(id: string): StoredCredential | undefined;
   /** The consumer's groups, for the plugin acl. The same list until the groups change. */
   groups(consumerId: string): readonly { readonly group: string }[];
   consumer(idOrUsername: string): ExchangeConsumer | undefined;

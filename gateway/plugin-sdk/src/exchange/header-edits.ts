@@ -19,6 +19,12 @@ export const removeHeaderEdit = (name: string): HeaderEdit => editOf(new HeaderN
 
 const headerName = (name: string | HeaderName): HeaderName => (typeof name === "string" ? new HeaderName(name) : name);
 
+/** Like `removeHeaderEdit`, but also removes other spellings of the name (see `foldedName`). */
+export const purgeHeaderEdit = (name: string): HeaderEdit => ({
+  ...removeHeaderEdit(name),
+  foldedName: foldedName(name.toLowerCase()),
+});
+
 function editOf(header: HeaderName, values: readonly string[], replaces: boolean): HeaderEdit {
   let lines = "";
   for (const value of values) lines += `${header.name}: ${value}\r\n`;

@@ -1,5 +1,5 @@
 /** Checks between the members of the config of openid-connect. */
-import { isEmptyValue, type RecordMembers, sealedCookieNames, type Violation } from "@sluice/plugin-sdk";
+import { cookieViolations, isEmptyValue, type RecordMembers, type Violation } from "@sluice/plugin-sdk";
 
 const listOf = (value: unknown): readonly unknown[] => (Array.isArray(value) ? value : []);
 
@@ -63,34 +63,6 @@ const headerProblems = (config: RecordMembers): readonly Violation[] =>
   });
 
 const TOKEN = /^[!#$%&'*+\-.^_`|~\dA-Za-z]+$/;
-/** Text of an attribute that can neither end it nor add another one (RFC 6265 section 4.1.1). */
-const ATTRIBUTE = /^[\x21-\x3a\x3c-\x7e]*$/;
-
-function cookieProblems(config: RecordMembers): readonly Violation[] {
-  const invalid = (name: string, pattern: RegExp, message: string) => {
-    const value = config[name];
-    return typeof value === "string" && !pattern.test(value) ? [problem(name, message)] : [];
-  };
-  const isPath = /^\/[\x21-\x3a\x3c-\x7e]*$/;
-  const { session_cookie_name: session, authorization_cookie_name: authorization } = config;
-  const clash =
-    typeof session === "string" &&
-    typeof authorization === "string" &&
-    sealedCookieNames(session).some((name) => sealedCookieNames(authorization).includes(name));
-  return [
-    ...["session_cookie", "authorization_cookie"].flatMap((cookie) => [
-      ...invalid(`${cookie}_name`, TOKEN, "expected the name of a cookie: letters, digits, dashes and underscores"),
-      ...invalid(`${cookie}_path`, isPath, "should start with: / and contain neither spaces nor semicolons"),
-      ...invalid(`${cookie}_domain`, ATTRIBUTE, "must contain neither spaces nor semicolons"),
-      ...(config[`${cookie}_same_site`] === "None" && config[`${cookie}_secure`] === false
-        ? [problem(`${cookie}_secure`, "must not be false with SameSite None: browsers would refuse the cookie")]
-        : []),
-    ]),
-    ...(clash
-      ? [problem("authorization_cookie_name", "must differ from session_cookie_name and its numbered pieces")]
-      : []),
-  ];
-}
 
 export function checkOpenidConnect(config: RecordMembers): readonly Violation[] {
   const { upstream_access_token_header: token, bearer_token_param_type, bearer_token_cookie_name } = config;
@@ -99,7 +71,7 @@ export function checkOpenidConnect(config: RecordMembers): readonly Violation[] 
     ...neededMembers(config),
     ...secretProblems(config),
     ...headerProblems(config),
-    ...cookieProblems(config),
+    ...cookieViolations(config, ["session_cookie", "authorization_cookie"]),
     ...(isEmptyValue(config.login_tokens)
       ? []
       : [problem("login_tokens", "tokens are not put into URLs: use an empty list")]),

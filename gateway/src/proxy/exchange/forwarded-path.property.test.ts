@@ -1,8 +1,9 @@
 /** For any request: an upstream that resolves the forwarded path stays below the path that the route matched. */
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { escapePath } from "@sluice/plugin-sdk";
 import fc from "fast-check";
-import { escapePath, parseRequestTarget } from "./request-target.ts";
+import { parseRequestTarget } from "./request-target.ts";
 import { upstreamPath } from "./upstream-path.ts";
 
 const sent = fc

@@ -157,6 +157,7 @@ export class LiveExchange implements Exchange {
     const { identities } = this.runtime;
     return {
       credential: (collection, value) => identities.credential(collection, value, this.compiledRoute.route),
+      credentialById: (id) => identities.credentialById(id, this.compiledRoute.route),
       groups: (consumerId) => identities.acls(consumerId),
       consumer: (idOrUsername) => identities.consumer(idOrUsername),
       consumerByCustomId: (customId) => identities.consumerByCustomId(customId),

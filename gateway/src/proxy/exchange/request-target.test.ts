@@ -1,7 +1,8 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { escapePath } from "@sluice/plugin-sdk";
 import fc from "fast-check";
-import { escapePath, parseRequestTarget, type RequestTarget } from "./request-target.ts";
+import { parseRequestTarget, type RequestTarget } from "./request-target.ts";
 
 /** Parses a target that must be valid. */
 function read(sent: string): RequestTarget {

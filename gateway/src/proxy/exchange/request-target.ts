@@ -80,9 +80,3 @@ function parseOrigin(target: string, authority: string | null): RequestTarget | 
 const RAW_BYTES = /[\x80-\xff]/g;
 const encodeRaw = (text: string): string => (text === "" ? text : text.replace(RAW_BYTES, encodeByte));
 const encodeByte = (byte: string): string => `%${byte.charCodeAt(0).toString(16).toUpperCase()}`;
-
-/** Characters outside Kong's set, sent as %XX. `%` is in the set, because remaining escapes were kept on purpose. */
-const UNSAFE = /[^!#$&'()*+,/:;=?@[\]A-Za-z0-9\-_.~%]+/g;
-
-/** A normalised path in the form in which it is sent. */
-export const escapePath = (path: string): string => path.replace(UNSAFE, encodeURIComponent);

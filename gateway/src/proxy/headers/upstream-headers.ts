@@ -1,10 +1,9 @@
 /** Builds the request headers for the upstream (docs/reference/kong-compatibility.md#headers). */
 
-import { CachedLineHeaderName, foldedName, HeaderName } from "@sluice/plugin-sdk";
+import { CachedLineHeaderName, escapePath, foldedName, HeaderName } from "@sluice/plugin-sdk";
 import type { UpstreamTarget } from "../../compile/runtime.ts";
 import type { LiveExchange } from "../exchange/live-exchange.ts";
 import type { IncomingRequest } from "../exchange/request.ts";
-import { escapePath } from "../exchange/request-target.ts";
 import { VIA } from "./client-headers.ts";
 import {
   connectionNames,

@@ -1,21 +1,12 @@
-/** The members of a request body where a key may be found: a form, a JSON object or a multipart form. */
-import {
-  boundaryOf,
-  type ExchangeRequest,
-  isEncoded,
-  jsonMembers,
-  multipartParts,
-  pairValues,
-  withoutMembers,
-  withoutPairs,
-  withoutParts,
-} from "@sluice/plugin-sdk";
+/** The members of a request body: of a form, a JSON object or a multipart form. */
+import type { ExchangeRequest } from "../exchange/exchange.ts";
+import { isEncoded } from "../exchange/header-value.ts";
+import { jsonMembers, withoutMembers } from "./json-members.ts";
+import { boundaryOf, multipartParts, withoutParts } from "./multipart.ts";
+import { pairValues, withoutPairs } from "./pairs.ts";
 
-/**
- * Maximum bytes of a body that is searched for a key: it is buffered before the client is authenticated. Kong reads 8
- * KiB.
- */
-export const MAX_BODY = 64 * 1024;
+/** Maximum bytes of a body that is searched: it is buffered before the client is authenticated. Kong reads 8 KiB. */
+export const MAX_SEARCHED_BODY = 64 * 1024;
 
 export interface BodyMembers {
   /**
@@ -64,13 +55,16 @@ const parsers: Readonly<Record<string, (body: Buffer, contentType: string) => Bo
   "multipart/form-data": multipartMembers,
 };
 
-/** Null for a body of another content type, an encoded one, one that cannot be parsed, or one longer than MAX_BODY. */
-export async function readMembers(request: ExchangeRequest): Promise<BodyMembers | null> {
+/**
+ * Null for a body of another content type, an encoded one, one that cannot be parsed, or one longer than
+ * MAX_SEARCHED_BODY.
+ */
+export async function readBodyMembers(request: ExchangeRequest): Promise<BodyMembers | null> {
   if (isEncoded(request.headerValues("content-encoding"))) return null;
   const contentType = request.header("content-type") ?? "";
   const mediaType = (contentType.split(";", 1)[0] ?? "").trim().toLowerCase();
   const parse = Object.hasOwn(parsers, mediaType) ? parsers[mediaType] : undefined;
   if (parse === undefined) return null;
-  const body = await request.body(MAX_BODY);
+  const body = await request.body(MAX_SEARCHED_BODY);
   return body === null ? null : parse(body, contentType);
 }

@@ -1,0 +1,68 @@
+/** The request to the authorization server. */
+import {
+  connectionHeaders,
+  type Exchange,
+  escapePath,
+  foldedName,
+  type HttpRequest,
+  lowerCase,
+} from "@sluice/plugin-sdk";
+import { type ForwardAuthConfig, forwardedNames } from "./schema.ts";
+
+type Headers = Record<string, string>;
+
+/**
+ * Headers of a client that the server could take for those of a proxy, or that make it answer about a resource of its own
+ * (conditions and ranges, RFC 9110 sections 13 and 14).
+ */
+const droppedNames: ReadonlySet<string> = new Set([
+  ...["host", "forwarded", "proxy", "via", "x-real-ip", "x-rewrite-url"],
+  ...["if-match", "if-none-match", "if-modified-since", "if-unmodified-since", "if-range", "range"],
+]);
+const droppedPrefixes: readonly string[] = ["x-forwarded-", "x-original-"];
+
+/** Whether a header that the config does not name stays behind. Servers may read `X_Name` as `X-Name`. */
+function isDropped(lower: string): boolean {
+  const folded = foldedName(lower);
+  const isOfProxy = droppedPrefixes.some((prefix) => folded.startsWith(prefix));
+  return isOfProxy || droppedNames.has(folded) || connectionHeaders.has(folded);
+}
+
+/** The names of the headers that the client sent for the upstream (RFC 9110 section 7.6.1). */
+function namesOf({ request }: Exchange): ReadonlySet<string> {
+  const ofConnection = new Set(
+    (request.header("connection") ?? "").split(",").map((name) => name.trim().toLowerCase()),
+  );
+  const names = request.rawHeaders.filter((_, at) => at % 2 === 0).map((name) => name.toLowerCase());
+  return new Set(names.filter((name) => !isDropped(name) && !ofConnection.has(name)));
+}
+
+/** As the upstream would receive them: without forged headers of identity, and without credentials that were removed. */
+function clientHeaders(exchange: Exchange, { auth_request_headers: chosen }: ForwardAuthConfig): Headers {
+  const headers: Headers = {};
+  for (const name of chosen.length > 0 ? chosen : namesOf(exchange)) {
+    const lower = lowerCase(name);
+    const values = exchange.upstreamHeaderValues(lower);
+    if (values.length > 0) headers[name] = values.join(lower === "cookie" ? "; " : ", ");
+  }
+  return headers;
+}
+
+/** The path as routes match on it, so that the server does not decide about another path than the upstream receives. */
+function forwardedHeaders({ request }: Exchange): Headers {
+  const { method, scheme, host, path, query, clientAddress } = request;
+  const values = [method, scheme, host, escapePath(path) + query, clientAddress];
+  return Object.fromEntries(forwardedNames.map((name, index) => [name, values[index] ?? ""]));
+}
+
+/** Without a body. */
+export function authRequestOf(exchange: Exchange, config: ForwardAuthConfig): HttpRequest {
+  return {
+    method: config.preserve_request_method ? exchange.request.method : "GET",
+    url: config.address,
+    headers: { ...clientHeaders(exchange, config), ...forwardedHeaders(exchange) },
+    timeout: config.timeout,
+    keepAlive: config.keepalive,
+    verify: config.ssl_verify,
+  };
+}

@@ -1,0 +1,59 @@
+/** The response of the authorization server: what the upstream and the client get of it. */
+import {
+  connectionHeaders,
+  type DirectResponse,
+  type Exchange,
+  type HttpResponse,
+  overrideHeaderEdit,
+  purgeHeaderEdit,
+} from "@sluice/plugin-sdk";
+import type { ForwardAuthConfig } from "./schema.ts";
+
+export const isAdmission = ({ status }: HttpResponse): boolean => status >= 200 && status < 300;
+
+const valuesOf = (response: HttpResponse, name: string): readonly string[] =>
+  [response.headers[name.toLowerCase()] ?? []].flat();
+
+/** Removes the headers that only the server may set. */
+export function removeAuthHeaders(exchange: Exchange, { auth_response_headers: names }: ForwardAuthConfig): void {
+  for (const name of names) exchange.upstreamHeaders.apply(purgeHeaderEdit(name));
+}
+
+/** Sets headers for the upstream and cookies for the client, after an admission. */
+export function applyAdmission(exchange: Exchange, response: HttpResponse, config: ForwardAuthConfig): void {
+  for (const name of config.auth_response_headers) {
+    const values = valuesOf(response, name);
+    if (values.length > 0) exchange.upstreamHeaders.apply(overrideHeaderEdit(name, values.join(", ")));
+  }
+  for (const cookie of valuesOf(response, "set-cookie")) {
+    const name = cookie.split("=", 1)[0]?.trim() ?? "";
+    if (config.add_auth_cookies_to_response.includes(name)) exchange.responseHeaders.append("Set-Cookie", cookie);
+  }
+}
+
+/** The name or custom_id in the header of the consumer; undefined: the server names none. */
+export function consumerNameOf(response: HttpResponse, header: string): string | undefined {
+  const [value = ""] = valuesOf(response, header);
+  // Header values are Latin-1, one character per byte; names are UTF-8.
+  return value === "" ? undefined : Buffer.from(value, "latin1").toString("utf8");
+}
+
+/** The server's response for the client. */
+export function refusalOf(exchange: Exchange, response: HttpResponse, config: ForwardAuthConfig): DirectResponse {
+  const { status, headers, body } = response;
+  if (exchange.request.header("content-type")?.startsWith("application/grpc") === true) {
+    return { status, message: "the authorization server refused the request" };
+  }
+  const ofConnection = valuesOf(response, "connection").join().toLowerCase().split(",");
+  const kept: string[] = [];
+  for (const name of Object.keys(headers)) {
+    if (connectionHeaders.has(name) || ofConnection.some((listed) => listed.trim() === name)) continue;
+    for (const value of valuesOf(response, name)) {
+      kept.push(name, name === "location" && !config.preserve_location_header ? resolved(value, config) : value);
+    }
+  }
+  return { status, keptHeaders: kept, body };
+}
+
+const resolved = (location: string, { address }: ForwardAuthConfig): string =>
+  URL.parse(location, address)?.href ?? location;

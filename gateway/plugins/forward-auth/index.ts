@@ -1,0 +1,92 @@
+/**
+ * forward-auth: an authorization server decides about every request
+ * (docs/reference/kong-compatibility.md#forward-auth).
+ */
+import {
+  type AuthenticationResult,
+  authenticationPhase,
+  type DirectResponse,
+  definePlugin,
+  type Exchange,
+  type ExchangeConsumer,
+  type HttpResponse,
+} from "@sluice/plugin-sdk";
+import { authRequestOf } from "./auth-request.ts";
+import { applyAdmission, consumerNameOf, isAdmission, refusalOf, removeAuthHeaders } from "./auth-response.ts";
+import { forwardAuthFacts } from "./schema.ts";
+
+const UNAUTHORIZED = 401;
+
+const tooLong: DirectResponse = { status: 413, message: "Request body too large" };
+/** As in Kong for credentials without a consumer. */
+const withoutConsumer: DirectResponse = { status: 403, message: "You cannot consume this service" };
+
+/** The server's response, or the response to a request about which it could not be asked. */
+type Verdict =
+  | { readonly response: HttpResponse; readonly failure?: undefined }
+  | { readonly failure: DirectResponse; readonly response?: undefined };
+
+export const forwardAuth = definePlugin({
+  ...forwardAuthFacts,
+  phases(config, { network }) {
+    const { consumer_header: consumerHeader } = config;
+
+    async function ask(exchange: Exchange): Promise<Verdict> {
+      const request = authRequestOf(exchange, config);
+      const body = config.forward_body ? await exchange.request.body(config.max_body_size) : undefined;
+      if (body === null) return { failure: tooLong };
+      try {
+        return { response: await network.http.send(body === undefined ? request : { ...request, body }) };
+      } catch (error) {
+        const reason = `forward-auth: the authorization server cannot be asked: ${(error as Error).message}`;
+        return { failure: { status: 503, message: "Service unavailable", reason } };
+      }
+    }
+
+    async function decide(exchange: Exchange): Promise<DirectResponse | undefined> {
+      const { response, failure } = await ask(exchange);
+      if (failure !== undefined) return failure;
+      if (!isAdmission(response)) return refusalOf(exchange, response, config);
+      applyAdmission(exchange, response, config);
+      return undefined;
+    }
+
+    async function authenticate(exchange: Exchange, header: string): Promise<AuthenticationResult> {
+      const { response, failure } = await ask(exchange);
+      if (failure !== undefined) return { response: failure };
+      if (!isAdmission(response)) {
+        const refusal = refusalOf(exchange, response, config);
+        return response.status === UNAUTHORIZED ? { refusal } : { response: refusal };
+      }
+      applyAdmission(exchange, response, config);
+      const name = consumerNameOf(response, header);
+      if (name === undefined) return { refusal: withoutConsumer };
+      const consumer = consumerNamed(exchange, name);
+      if (consumer === undefined) return { response: withoutConsumer };
+      return { identity: { consumer, credential: { id: consumer.id, consumer: { id: consumer.id } } } };
+    }
+
+    const access =
+      consumerHeader === null
+        ? decide
+        : authenticationPhase({
+            plugin: "forward-auth",
+            anonymous: config.anonymous,
+            authenticate: (exchange) => authenticate(exchange, consumerHeader),
+          });
+    return {
+      access(exchange) {
+        // The headers for the server are collected before the first promise.
+        const result = access(exchange);
+        removeAuthHeaders(exchange, config);
+        return result;
+      },
+    };
+  },
+});
+
+/** The lookup by username also finds ids. */
+function consumerNamed({ identities }: Exchange, name: string): ExchangeConsumer | undefined {
+  const consumer = identities.consumer(name);
+  return consumer?.username === name ? consumer : identities.consumerByCustomId(name);
+}

@@ -1,0 +1,138 @@
+/**
+ * session: a consumer whom another plugin has authenticated needs no credentials in later requests
+ * (docs/reference/kong-compatibility.md#session).
+ */
+import { randomBytes } from "node:crypto";
+import {
+  applyIdentity,
+  type DirectResponse,
+  definePlugin,
+  type Exchange,
+  type ExchangeConsumer,
+  type ExchangeCredential,
+  headerValue,
+  newSession,
+  overrideHeaderEdit,
+  pairValues,
+  purgeHeaderEdit,
+  readBodyMembers,
+  setHeaderEdit,
+} from "@sluice/plugin-sdk";
+import { headerOf, propertyOf, type SessionSubject } from "./properties.ts";
+import { type SessionConfig, sessionFacts } from "./schema.ts";
+import { type Session, SessionCookies } from "./session-cookies.ts";
+
+/** Bytes of a session's id. */
+const ID = 32;
+
+/** Methods whose body is searched for the logout, as in Kong. */
+const methodsWithBody: ReadonlySet<string> = new Set(["POST", "DELETE"]);
+
+/** The session that authenticated a request. */
+interface Used {
+  readonly session: Session;
+  readonly isChanged: boolean;
+}
+
+export const session = definePlugin({
+  ...sessionFacts,
+  phases(config, { now, log }) {
+    const cookies = new SessionCookies(config, now);
+    const used = new WeakMap<Exchange, Used | null>();
+    const toUpstream = config.request_headers ?? [];
+    const toClient = config.response_headers ?? [];
+
+    /** The client may have sent a header that the upstream trusts. */
+    function setRequestHeaders({ upstreamHeaders }: Exchange, subject: SessionSubject | null): void {
+      for (const property of toUpstream) {
+        const value = subject === null ? null : propertyOf(property, subject, cookies.seconds);
+        const name = headerOf(property);
+        upstreamHeaders.apply(value === null ? purgeHeaderEdit(name) : overrideHeaderEdit(name, headerValue(value)));
+      }
+    }
+
+    function authenticate(exchange: Exchange, opened: Used): undefined {
+      const { session } = opened;
+      const consumer = exchange.identities.consumer(session.consumer);
+      if (consumer?.id !== session.consumer) {
+        cookies.clear(exchange);
+        return;
+      }
+      const credential = credentialOf(exchange, session);
+      // It may be valid for other routes.
+      if (credential === undefined) return;
+      used.set(exchange, opened);
+      if (session.groups !== null) exchange.authenticatedGroups = session.groups;
+      applyIdentity(exchange, { consumer, credential });
+      setRequestHeaders(exchange, { session, consumer, config });
+    }
+
+    function logOut(exchange: Exchange): DirectResponse {
+      cookies.clear(exchange);
+      return { status: 200, body: "" };
+    }
+
+    function access(exchange: Exchange): DirectResponse | undefined | Promise<DirectResponse | undefined> {
+      used.set(exchange, null);
+      cookies.hide(exchange);
+      setRequestHeaders(exchange, null);
+      const opened = cookies.open(exchange.request);
+      if (opened === null) return undefined;
+      const isLogout = asksForLogout(exchange, config);
+      const proceed = (logout: boolean) => (logout ? logOut(exchange) : authenticate(exchange, opened));
+      return isLogout instanceof Promise ? isLogout.then(proceed) : proceed(isLogout);
+    }
+
+    /** The session of an authenticated exchange: the one that it used, or a new one. Null: it cannot be kept. */
+    function keep(exchange: Exchange, consumer: ExchangeConsumer, credential: ExchangeCredential): Session | null {
+      const opened = used.get(exchange);
+      if (opened?.session.credential === credential.id && opened.session.consumer === consumer.id) {
+        if (opened.isChanged) cookies.renew(exchange, opened.session);
+        return opened.session;
+      }
+      const begun: Session = {
+        id: randomBytes(ID).toString("base64url"),
+        consumer: consumer.id,
+        credential: credential.id,
+        isEntity: exchange.identities.credentialById(credential.id) !== undefined,
+        groups: exchange.authenticatedGroups,
+        times: newSession(cookies.seconds),
+      };
+      if (cookies.begin(exchange, begun)) return begun;
+      log.warn("a session is too long for cookies, and was not begun", {}, exchange);
+      return null;
+    }
+
+    return {
+      access,
+      responseHeaders(exchange) {
+        const { consumer, credential } = exchange;
+        // Absent if an earlier plugin answered the request, or if this one did.
+        if (!used.has(exchange) || consumer === null || credential === null) return;
+        const kept = keep(exchange, consumer, credential);
+        for (const property of kept === null ? [] : toClient) {
+          const value = kept && propertyOf(property, { session: kept, consumer, config }, cookies.seconds);
+          if (value !== null) exchange.responseHeaders.apply(setHeaderEdit(headerOf(property), headerValue(value)));
+        }
+      },
+    };
+  },
+});
+
+/** Undefined: the credential of the session was deleted, has expired, or is not valid for the route. */
+function credentialOf(
+  { identities }: Exchange,
+  { credential: id, consumer, isEntity }: Session,
+): ExchangeCredential | undefined {
+  if (!isEntity) return { id, consumer: { id: consumer } };
+  const credential = identities.credentialById(id);
+  return credential?.consumer.id === consumer ? credential : undefined;
+}
+
+function asksForLogout({ request }: Exchange, config: SessionConfig): boolean | Promise<boolean> {
+  const { logout_methods: methods, logout_query_arg, logout_post_arg, read_body_for_logout: readsBody } = config;
+  if (!methods.some((method) => method === request.method)) return false;
+  if (pairValues(request.query.slice(1), logout_query_arg).length > 0) return true;
+  if (!readsBody || !methodsWithBody.has(request.method)) return false;
+  return readBodyMembers(request).then((members) => (members?.values(logout_post_arg).length ?? 0) > 0);
+}

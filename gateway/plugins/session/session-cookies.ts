@@ -1,0 +1,117 @@
+/** The sessions of an instance, in one or two encrypted cookies, so that every node can read them. */
+import {
+  type CookieAttributes,
+  type Exchange,
+  type ExchangeRequest,
+  newSession,
+  SealedCookie,
+  type SessionTimes,
+  useSession,
+} from "@sluice/plugin-sdk";
+import type { SessionConfig } from "./schema.ts";
+
+/** What a cookie contains. */
+export interface Session {
+  /** The header Session-Id. */
+  readonly id: string;
+  readonly consumer: string;
+  readonly credential: string;
+  /** Whether the credential is an entity: then it must still exist, and be valid for the route. */
+  readonly isEntity: boolean;
+  readonly groups: readonly string[] | null;
+  readonly times: SessionTimes;
+}
+
+/** The longest lifetime that browsers grant (draft-ietf-httpbis-rfc6265bis section 5.5: 400 days). */
+const MAX_LIFETIME = 34_560_000;
+
+function cookieOf(config: SessionConfig, kind: "session" | "remember"): SealedCookie {
+  const cookie: CookieAttributes = {
+    name: kind === "session" ? config.cookie_name : config.remember_cookie_name,
+    path: config.cookie_path,
+    domain: config.cookie_domain,
+    sameSite: config.cookie_same_site,
+    secure: config.cookie_secure,
+    httpOnly: config.cookie_http_only,
+  };
+  return new SealedCookie({ secret: config.secret ?? "", purpose: ["plugin session", kind, config.audience], cookie });
+}
+
+export class SessionCookies {
+  readonly #config: SessionConfig;
+  /** Milliseconds. */
+  readonly #now: () => number;
+  readonly #session: SealedCookie;
+  readonly #remember: SealedCookie | null;
+
+  constructor(config: SessionConfig, now: () => number) {
+    this.#config = config;
+    this.#now = now;
+    this.#session = cookieOf(config, "session");
+    this.#remember = config.remember ? cookieOf(config, "remember") : null;
+  }
+
+  /** Unix seconds. */
+  get seconds(): number {
+    return Math.floor(this.#now() / 1000);
+  }
+
+  /** The session of the request, and whether its cookies have to be set again; null: there is none, or it has ended. */
+  open(request: ExchangeRequest): { readonly session: Session; readonly isChanged: boolean } | null {
+    const { idling_timeout: idling, rolling_timeout: rolling, absolute_timeout: absolute } = this.#config;
+    const stored = readSession(this.#session, request);
+    const times = stored && useSession(stored.times, { idling, rolling, absolute }, this.seconds);
+    if (stored !== null && times !== null) {
+      return { session: times === stored.times ? stored : { ...stored, times }, isChanged: times !== stored.times };
+    }
+    const remembered = this.#remembered(request);
+    return remembered && { session: { ...remembered, times: newSession(this.seconds) }, isChanged: true };
+  }
+
+  /** Sets the cookies of a session that begins with this exchange. False: it is too long for cookies. */
+  begin(exchange: Exchange, session: Session): boolean {
+    if (!this.#session.write(exchange, JSON.stringify(session))) return false;
+    this.#writeRemember(exchange, session);
+    return true;
+  }
+
+  /** Sets the cookies of a session that another exchange began. */
+  renew(exchange: Exchange, session: Session): void {
+    this.#session.write(exchange, JSON.stringify(session));
+    const remembered = this.#remembered(exchange.request);
+    // Without a login, a second cookie that has ended must not begin again.
+    if (remembered?.credential !== session.credential || remembered.consumer !== session.consumer) return;
+    const times: SessionTimes = { ...newSession(this.seconds), created: remembered.times.created };
+    this.#writeRemember(exchange, { ...session, times });
+  }
+
+  clear(exchange: Exchange): void {
+    this.#session.clear(exchange);
+    this.#remember?.clear(exchange);
+  }
+
+  hide(exchange: Exchange): void {
+    this.#session.hide(exchange);
+    this.#remember?.hide(exchange);
+  }
+
+  /** The content of the second cookie. */
+  #remembered(request: ExchangeRequest): Session | null {
+    const { remember_rolling_timeout: rolling, remember_absolute_timeout: absolute } = this.#config;
+    const stored = this.#remember && readSession(this.#remember, request);
+    return stored && useSession(stored.times, { idling: 0, rolling, absolute }, this.seconds) ? stored : null;
+  }
+
+  #writeRemember(exchange: Exchange, session: Session): void {
+    const { remember_rolling_timeout: rolling, remember_absolute_timeout: absolute } = this.#config;
+    const limits = [rolling, absolute === 0 ? 0 : absolute - (this.seconds - session.times.created)];
+    const lifetime = Math.min(MAX_LIFETIME, ...limits.filter((limit) => limit > 0).map(Math.ceil));
+    this.#remember?.write(exchange, JSON.stringify(session), lifetime);
+  }
+}
+
+/** The cookie was sealed by this plugin, so its content has this form. */
+function readSession(cookie: SealedCookie, request: ExchangeRequest): Session | null {
+  const text = cookie.read(request);
+  return text === null ? null : (JSON.parse(text) as Session);
+}
