@@ -170,6 +170,35 @@ describe("a node with a plugin of SLUICE_PLUGINS", () => {
   });
 });
 
+test("a node over a database that lacks a plugin answers 503 in its scope, and names it in its status, metrics and log", async (context) => {
+  const database = { SLUICE_STORE: "database", SLUICE_DATABASE_DIR: "database" };
+  const { port } = upstream.address() as AddressInfo;
+  const bootstrap = { name: "sluice", cwd: folder.path, env: { SLUICE_DATABASE_DIR: "database" } };
+  assert.equal((await (await startProcess(program, ["migrations", "bootstrap"], bootstrap)).ended()).code, 0);
+  const complete = await start(context, "start", database);
+  const post = async (path: string, body: object) => {
+    const headers = { "content-type": "application/json" };
+    const { status } = await fetch(`${complete.admin}${path}`, { method: "POST", headers, body: JSON.stringify(body) });
+    assert.equal(status, 201, path);
+  };
+  await post("/services", { name: "up", host: "127.0.0.1", port });
+  await post("/services/up/routes", { name: "used", paths: ["/used"] });
+  await post("/services/up/routes", { name: "plain", paths: ["/plain"] });
+  await post("/routes/used/plugins", { name: "words" });
+  assert.deepEqual(await get(`${complete.proxy}/used`), [200, "word: hello"]);
+  await complete.process.stop();
+
+  const lacking = await start(context, "start", { ...database, SLUICE_PLUGINS: "" });
+  assert.equal((await get(`${lacking.proxy}/used`))[0], 503);
+  assert.deepEqual(await get(`${lacking.proxy}/plain`), [200, "word: none"]);
+  assert.deepEqual(JSON.parse((await get(`${lacking.status}/status`))[1]).sluice.missing_plugins, ["words"]);
+  assert.match(
+    (await get(`${lacking.status}/metrics`))[1],
+    /^sluice_plugins_missing\{node_id="[^"]*",plugin="words"\} 1$/m,
+  );
+  await lacking.process.waitForOutput(/answers 503: .*plugin 'words' not enabled/);
+});
+
 const run = (args: readonly string[], plugins: string) =>
   startProcess(program, args, { name: "sluice", cwd: folder.path, env: { SLUICE_PLUGINS: plugins } });
 

@@ -61,6 +61,8 @@ export interface MetricReadings {
   reloads(): Reloads;
   /** Whether the source of documents can be read. */
   datastore(): boolean;
+  /** Names of plugins that the configuration uses and the node does not have. */
+  missingPlugins(): readonly string[];
   /** The number of served entities by collection. */
   entities(): Readonly<Record<string, number>>;
 }
@@ -247,6 +249,12 @@ export function createMetrics({ compat, nodeId, version, maxSeries = 50_000 }: G
       "1 if the node can read its configuration from its database, file or operator, otherwise 0",
       [],
       () => sampleOf(now.datastore?.()),
+    ),
+    gauge(
+      "sluice_plugins_missing",
+      "1 for each plugin that the configuration uses and the node does not have; its requests are answered with 503",
+      ["plugin"],
+      () => (now.missingPlugins?.() ?? []).map((name) => [[name], 1]),
     ),
     gauge("sluice_entities", "Entities that the node serves", ["kind"], () => samplesOf(now.entities?.() ?? {})),
   ];

@@ -152,6 +152,7 @@ export async function startGateway({ settings, log, ...given }: GatewayOptions):
       return { successful: hasTrouble || succeeded !== null ? !hasTrouble : null, succeeded };
     },
     datastore: () => source.trouble() === null,
+    missingPlugins: () => missing.names,
     entities: () => entityCounts(served),
   });
   const status = await startStatusListener(

@@ -49,11 +49,19 @@ export function processMembers(
 
 /** The body of GET /status: Kong's members and the node's own. */
 export async function statusBody(facts: StatusFacts): Promise<Readonly<Record<string, unknown>>> {
-  const { node, hash, revision, version } = facts.state();
+  const { node, hash, revision, version, missingPlugins } = facts.state();
   return {
     ...processMembers(await facts.connections(), facts.heap?.()),
     configuration_hash: hash ?? NO_HASH,
-    sluice: { node, version, revision, trouble: facts.trouble(), refused_destinations: await facts.refused() },
+    sluice: {
+      node,
+      version,
+      revision,
+      trouble: facts.trouble(),
+      // Requests in the scope of these plugins are answered with 503.
+      ...(missingPlugins && { missing_plugins: missingPlugins }),
+      refused_destinations: await facts.refused(),
+    },
   };
 }
 
