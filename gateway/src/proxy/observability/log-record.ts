@@ -151,8 +151,9 @@ function responseHeaders(head: LoggedExchange["sentHead"], names: ReadonlySet<st
   return headers;
 }
 
-/** Headers are Latin-1, one character per byte; most senders mean UTF-8. */
-const decoded = (value: string): string => Buffer.from(value, "latin1").toString("utf8");
+/** Headers are Latin-1, one character per byte; most senders mean UTF-8. ASCII text is the same in both. */
+const decoded = (value: string): string =>
+  /[\x80-\xff]/.test(value) ? Buffer.from(value, "latin1").toString("utf8") : value;
 
 function* listPairs(list: readonly string[]): Generator<readonly [name: string, value: string]> {
   for (let at = 0; at < list.length; at += 2) yield [(list[at] ?? "").toLowerCase(), decoded(list[at + 1] ?? "")];
