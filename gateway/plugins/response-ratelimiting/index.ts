@@ -48,7 +48,7 @@ export const responseRatelimiting = definePlugin({
       name,
       limits: periods.flatMap((period) => {
         const limit = amounts[period];
-        return limit === null ? [] : [{ period, limit }];
+        return typeof limit !== "number" ? [] : [{ period, limit }];
       }),
     }));
     const scopeName = `response-ratelimiting:${counterScope(scope)}`;

@@ -2,7 +2,9 @@
 import assert from "node:assert/strict";
 import { join } from "node:path";
 import { after, before, beforeEach, describe, type TestContext, test } from "node:test";
+import { pluginNames } from "@sluice/model";
 import { temporaryFolder } from "../../../tools/process/index.ts";
+import { neededConfigs } from "../../plugins/filled-configs.ts";
 import { get, startUpstream, type Upstream } from "../../product/client.ts";
 import { createDeck, type Deck, nothing } from "./deck.ts";
 import { certificateId, everyKind, nextDay } from "./every-kind.ts";
@@ -62,6 +64,15 @@ for (const store of writableStores) {
       assert.deepEqual(comparable(await deck.dump(["--skip-defaults"])), comparable(file));
       const whole = await deck.dump();
       assert.deepEqual(await deck.change("diff", whole), nothing);
+    });
+
+    test("a file with every plugin, and its dump, cause no difference once the file is synced", async () => {
+      const plugins = pluginNames().map((name) => plugin(name, neededConfigs[name] ?? {}));
+      const all: KongFile = { ...empty, plugins };
+      assert.equal((await deck.change("sync", all)).created.length, plugins.length);
+      assert.deepEqual(await deck.change("diff", all), nothing);
+      assert.deepEqual(await deck.change("diff", await deck.dump()), nothing);
+      await deck.reset();
     });
 
     for (const [what, config] of rateLimits) {

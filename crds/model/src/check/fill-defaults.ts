@@ -4,7 +4,7 @@
  * Values of the wrong type stay unchanged, for the validator to report. Members that the schema does not have are never
  * copied, so that a member called `__proto__` cannot set a prototype; they are reported here, except in references.
  */
-import { isRecord, memberSchemaOf, type SchemaNode, type Violation, valuesOf } from "@sluice/plugin-sdk";
+import { isRecord, memberSchemaOf, type SchemaNode, type Violation, valuesOf, withoutUnset } from "@sluice/plugin-sdk";
 
 export interface FilledValue {
   readonly value: unknown;
@@ -36,7 +36,11 @@ function fillAt(schema: SchemaNode, raw: unknown, progress: Progress): unknown {
   if (schema.type === "array") return fillList(schema, value, progress);
   const values = valuesOf(schema);
   if (values !== undefined && isRecord(value)) {
-    return fromEntries(Object.entries(value), (name, item) => fillMember(values, item, name, progress));
+    return fromEntries(Object.entries(value), (name, item) => {
+      const filled = fillMember(values, item, name, progress);
+      // decK fills in nothing here: it would report a null that the file does not have as a difference.
+      return isRecord(filled) ? withoutUnset(filled) : filled;
+    });
   }
   // All other code compares UUIDs as strings.
   return schema.rule === "uuid" && typeof value === "string" ? value.toLowerCase() : value;

@@ -60,12 +60,19 @@ export const array = <Item extends TypedSchema>(
   options: MemberOptions & Limits<"minItems" | "maxItems">,
 ) => typedSchema<Static<Item>[]>({ type: "array", items, ...options });
 
+/** Records in a mapping have no members that are unset and have no default. */
+type MappedValue<Value> = Value extends readonly unknown[] ? Value : Partial<Value>;
+
 /** A mapping from arbitrary names to values, such as `headers`. */
 export function mapping<Value extends TypedSchema>(
   values: Value,
   options: MemberOptions & Limits<"maxProperties"> & { readonly keyRule?: string },
 ) {
-  return typedSchema<Record<string, Static<Value>>>({ type: "object", additionalProperties: values, ...options });
+  return typedSchema<Record<string, MappedValue<Static<Value>>>>({
+    type: "object",
+    additionalProperties: values,
+    ...options,
+  });
 }
 
 type Members = Readonly<Record<string, TypedSchema>>;
