@@ -110,7 +110,7 @@ describe("correlation-id", () => {
     assert.deepEqual(filledCorrelationId, defaults);
   });
 
-  it("refuses headers of framing and identity, and unknown generators", () => {
+  it("refuses header names that affect framing or identity, and unknown generators", () => {
     const framing = "header_name: cannot be 'Content-Length': the gateway itself sets headers for routing and framing";
     assert.deepEqual(configViolations("correlation-id", { header_name: "Content-Length" }), [framing]);
     assert.equal(configViolations("correlation-id", { header_name: "X-Consumer-ID" }).length, 1);

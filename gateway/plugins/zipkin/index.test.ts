@@ -123,7 +123,7 @@ describe("zipkin", () => {
     });
   });
 
-  it("leaves the credential out if it is told to", async (context) => {
+  it("omits the credential if include_credential is false", async (context) => {
     const consumer = fakeConsumer();
     const { spans } = await traced(
       context,
@@ -145,7 +145,7 @@ describe("zipkin", () => {
     );
   });
 
-  it("continues a trace of B3 in the sender's span, and one of W3C in a span below it", async (context) => {
+  it("uses the sender's span for a request with B3 headers, and a new child of that span for one with W3C headers", async (context) => {
     const b3 = await traced(context, {}, { headers: { b3: `${trace}-${span}-1-${parent}` } });
     const w3c = await traced(context, {}, { headers: { traceparent: `00-${trace}-${span}-01` } });
     const [ofB3, ofW3c] = [b3.spans.at(-1), w3c.spans.at(-1)];

@@ -75,7 +75,7 @@ test("every webhook of the configuration gets the authority, and no other member
   });
 });
 
-test("without a configuration there is no certificate, and the log says what is missing", async () => {
+test("without a ValidatingWebhookConfiguration no certificate is created, and the log names what is missing", async () => {
   const { shown, lines, end } = await scene(null);
   await waitFor(() => lines.length > 1, { what: "two checks to be logged" });
   await end();

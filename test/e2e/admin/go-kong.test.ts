@@ -26,7 +26,7 @@ for (const store of writableStores) {
       test(step, () => assert.deepEqual({ ok, error }, { ok: true, error: undefined }));
     }
 
-    test("the program runs to its end", () => {
+    test("the program runs all steps, and its exit code shows whether one of them failed", () => {
       assert.equal(exit.code, steps.every(({ ok }) => ok) ? 0 : 1, output);
       assert.match(steps.at(-1)?.step ?? output, /^tags: list/);
     });

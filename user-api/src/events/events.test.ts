@@ -90,7 +90,7 @@ describe("notifications for other replicas", () => {
     assert.deepEqual(warnings, ["closing before the other replicas were notified of all users"]);
   });
 
-  it("are bounded: beyond a thousand pending messages, one message sends the other replicas to the store", async () => {
+  it("are bounded: beyond a thousand pending messages, one message makes the other replicas read the store", async () => {
     const { events, sent, create } = await rig();
     const users = Array.from({ length: 1_500 }, create);
     await settle();

@@ -24,7 +24,7 @@ export const UPGRADE = 4;
 const MOST_OPTIONS = 32;
 
 /** Result of `findFraming`. One shared object suffices, because a head is parsed synchronously. */
-export const found = {
+export const foundFraming = {
   /** Index of the last Host; -1 when absent. */
   host: -1,
   hosts: 0,
@@ -39,16 +39,16 @@ export const found = {
   expect: -1,
 };
 
-/** Reads the fields into `found` and marks those that are not forwarded with DROP. Returns 0 or a fault. */
+/** Reads the fields into `foundFraming` and marks those that are not forwarded with DROP. Returns 0 or a fault. */
 export function findFraming(section: FieldSection): number {
   const { bytes, kinds, offsets, count } = section;
-  found.host = -1;
-  found.hosts = 0;
-  found.length = -1;
-  found.chunked = false;
-  found.connection = 0;
-  found.upgrade = false;
-  found.expect = -1;
+  foundFraming.host = -1;
+  foundFraming.hosts = 0;
+  foundFraming.length = -1;
+  foundFraming.chunked = false;
+  foundFraming.connection = 0;
+  foundFraming.upgrade = false;
+  foundFraming.expect = -1;
   let codings = 0;
   let options = 0;
   for (let index = 0; index < count; index++) {
@@ -62,14 +62,14 @@ export function findFraming(section: FieldSection): number {
     const start = offsets[index * STRIDE + 2] ?? 0;
     const end = offsets[index * STRIDE + 3] ?? 0;
     if (id === known.host) {
-      found.host = index;
-      found.hosts++;
+      foundFraming.host = index;
+      foundFraming.hosts++;
     } else if (id === known["content-length"]) {
-      if (found.length >= 0) return fault.lengthRepeated;
-      found.length = lengthOf(bytes, start, end);
-      if (found.length < 0) return fault.lengthSyntax;
+      if (foundFraming.length >= 0) return fault.lengthRepeated;
+      foundFraming.length = lengthOf(bytes, start, end);
+      if (foundFraming.length < 0) return fault.lengthSyntax;
     } else if (id === known.expect) {
-      found.expect = index;
+      foundFraming.expect = index;
     } else {
       kinds[index] = kind | DROP;
       if (id === known["transfer-encoding"]) {
@@ -77,15 +77,15 @@ export function findFraming(section: FieldSection): number {
         // Trailing whitespace hides a coding from some parsers.
         const misfit = bytes[end] === CR ? codingFault(bytes, start, end) : fault.codingSyntax;
         if (misfit < 0) return misfit;
-        found.chunked = true;
+        foundFraming.chunked = true;
       } else if (id === known.connection) {
         options += readOptions(section, start, end);
         if (options > MOST_OPTIONS) return fault.connection;
-      } else if (id === known.upgrade && end > start) found.upgrade = true;
+      } else if (id === known.upgrade && end > start) foundFraming.upgrade = true;
     }
   }
   if (codings > 1) return fault.codingSyntax;
-  return found.chunked && found.length >= 0 ? fault.lengthAndCoding : 0;
+  return foundFraming.chunked && foundFraming.length >= 0 ? fault.lengthAndCoding : 0;
 }
 
 /** 1*DIGIT without leading zeros, up to 2^53 - 1; -1 for anything else. */
@@ -130,9 +130,9 @@ function readOptions(section: FieldSection, start: number, end: number): number 
     let nameEnd = at;
     while (nameEnd > name && (bytes[nameEnd - 1] === SP || bytes[nameEnd - 1] === HTAB)) nameEnd--;
     if (nameEnd === name) continue;
-    if (isWord(bytes, name, nameEnd, "keep-alive")) found.connection |= KEEP_ALIVE;
-    else if (isWord(bytes, name, nameEnd, "close")) found.connection |= CLOSE;
-    else if (isWord(bytes, name, nameEnd, "upgrade")) found.connection |= UPGRADE;
+    if (isWord(bytes, name, nameEnd, "keep-alive")) foundFraming.connection |= KEEP_ALIVE;
+    else if (isWord(bytes, name, nameEnd, "close")) foundFraming.connection |= CLOSE;
+    else if (isWord(bytes, name, nameEnd, "upgrade")) foundFraming.connection |= UPGRADE;
     else if (++others <= MOST_OPTIONS) dropNamed(section, name, nameEnd);
   }
   return others;

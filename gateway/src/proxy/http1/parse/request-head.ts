@@ -2,7 +2,7 @@
 import { CR, isWord, LF, SP, TARGET, TOKEN } from "./bytes.ts";
 import { fault } from "./faults.ts";
 import { STRIDE } from "./fields.ts";
-import { CHUNKED_BODY, CLOSE, findFraming, found, KEEP_ALIVE, LENGTH_BODY, NO_BODY, UPGRADE } from "./framing.ts";
+import { CHUNKED_BODY, CLOSE, findFraming, foundFraming, KEEP_ALIVE, LENGTH_BODY, NO_BODY, UPGRADE } from "./framing.ts";
 import { HeadParser, method, methodId, VERSION_LENGTH, versionAt } from "./head-parser.ts";
 import { hostEnd, readTarget, sameAuthority, type TargetAuthority } from "./target.ts";
 
@@ -97,18 +97,18 @@ export class RequestHeadParser extends HeadParser {
     const isNewest = this.minorVersion === 1;
     const hostFault = this.#readHost();
     if (hostFault < 0) return hostFault;
-    if (found.chunked && !isNewest) return fault.codingVersion;
-    this.contentLength = found.length;
-    this.bodyKind = found.chunked ? CHUNKED_BODY : found.length > 0 ? LENGTH_BODY : NO_BODY;
-    const { connection } = found;
+    if (foundFraming.chunked && !isNewest) return fault.codingVersion;
+    this.contentLength = foundFraming.length;
+    this.bodyKind = foundFraming.chunked ? CHUNKED_BODY : foundFraming.length > 0 ? LENGTH_BODY : NO_BODY;
+    const { connection } = foundFraming;
     this.keepAlive = (connection & CLOSE) === 0 && (isNewest || (connection & KEEP_ALIVE) !== 0);
     if (this.method === method.CONNECT && this.bodyKind !== NO_BODY) return fault.connectBody;
-    this.upgrade = isNewest && found.upgrade && (connection & UPGRADE) !== 0;
+    this.upgrade = isNewest && foundFraming.upgrade && (connection & UPGRADE) !== 0;
     this.expectContinue = false;
     this.expectUnknown = false;
     // HTTP/1.0 has no expectations (RFC 9110 section 10.1.1).
-    if (found.expect >= 0 && isNewest) {
-      const at = found.expect * STRIDE;
+    if (foundFraming.expect >= 0 && isNewest) {
+      const at = foundFraming.expect * STRIDE;
       this.expectContinue = isWord(bytes, offsets[at + 2] ?? 0, offsets[at + 3] ?? 0, "100-continue");
       this.expectUnknown = !this.expectContinue;
     }
@@ -120,10 +120,10 @@ export class RequestHeadParser extends HeadParser {
    */
   #readHost(): number {
     const { bytes, offsets } = this.fields;
-    if (found.hosts > 1) return fault.hostRepeated;
-    if (found.hosts === 0) return this.minorVersion === 1 ? fault.hostMissing : 0;
-    const start = offsets[found.host * STRIDE + 2] ?? 0;
-    const end = offsets[found.host * STRIDE + 3] ?? 0;
+    if (foundFraming.hosts > 1) return fault.hostRepeated;
+    if (foundFraming.hosts === 0) return this.minorVersion === 1 ? fault.hostMissing : 0;
+    const start = offsets[foundFraming.host * STRIDE + 2] ?? 0;
+    const end = offsets[foundFraming.host * STRIDE + 3] ?? 0;
     if (hostEnd(bytes, start, end) < 0) return fault.hostSyntax;
     if (this.authority.defaultPort === 0) return 0;
     return sameAuthority(bytes, this.authority, { start, end }) ? 0 : fault.hostContradicts;

@@ -7,7 +7,7 @@ import {
   CHUNKED_BODY,
   CLOSE,
   findFraming,
-  found,
+  foundFraming,
   KEEP_ALIVE,
   LENGTH_BODY,
   NO_BODY,
@@ -119,12 +119,12 @@ export class ResponseHeadParser extends HeadParser {
     if (misfit < 0) return misfit;
     const { status } = this;
     const isNewest = this.minorVersion === 1;
-    const { chunked, length, connection } = found;
+    const { chunked, length, connection } = foundFraming;
     if (chunked && !isNewest) return fault.codingVersion;
     if (status < FIRST_FINAL && (chunked || length > 0)) return fault.interimBody;
     this.contentLength = length;
     this.keepAlive = (connection & CLOSE) === 0 && (isNewest || (connection & KEEP_ALIVE) !== 0);
-    this.upgrade = isNewest && status === SWITCHING_PROTOCOLS && found.upgrade && (connection & UPGRADE) !== 0;
+    this.upgrade = isNewest && status === SWITCHING_PROTOCOLS && foundFraming.upgrade && (connection & UPGRADE) !== 0;
     if (status === SWITCHING_PROTOCOLS && !this.upgrade) return fault.switching;
     if (this.#asked === method.CONNECT && status >= OK && status < FIRST_REDIRECT) {
       this.bodyKind = NO_BODY;
