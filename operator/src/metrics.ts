@@ -117,7 +117,7 @@ export function registerOperatorGauges(registry: Registry, gauges: OperatorGauge
     },
     {
       name: "sluice_operator_nodes",
-      help: "Gateway nodes by state: current (runs the published document), lagging (not yet), silent (no answer for 2 s).",
+      help: "Gateway nodes by state: current (runs the published document), lagging (does not run it yet), silent (no answer for 2 s).",
       labels: ["state"],
       read: gauges.nodes,
     },

@@ -40,7 +40,7 @@ const metric = record(
     ),
     sample_rate: nullable(
       decimal({
-        description: "The rate that is sent with the value; required for counter and gauge.",
+        description: "The sample rate that is sent with the value; required for the types counter and gauge.",
         minimum: 0,
         maximum: 1,
       }),

@@ -9,11 +9,11 @@ const MAX_FORM = 65_536;
 
 export interface FoundToken {
   readonly text: string;
-  /** Removes it from the request to the upstream. */
+  /** Removes the token from the request to the upstream. */
   hide(exchange: Exchange): void;
 }
 
-/** Where the token is not in a body, the result is no promise. */
+/** The result is a promise only if the body is searched. */
 export function findToken(
   exchange: Exchange,
   config: OpenidConnectConfig,

@@ -78,7 +78,7 @@ test("a revoked token is refused if answers are not kept", async (test) => {
   assert.equal((await gateway.fetch("/", bearer(token))).status, 401);
 });
 
-test("a login leads back to the first request, whose session then has a consumer and a token", async (test) => {
+test("a login leads back to the first request, and the session has a consumer and a token", async (test) => {
   const { provider, gateway, browser } = await start(test, {
     login_action: "redirect",
     consumer_claim: ["sub"],
@@ -103,7 +103,7 @@ test("a login leads back to the first request, whose session then has a consumer
   assert.equal((await gateway.fetch("/again", { redirect: "manual" })).status, 302);
 });
 
-test("after a login the request can go to the upstream, without the parameters of the provider", async (test) => {
+test("by default the callback of a login is forwarded to the upstream, without the parameters of the provider", async (test) => {
   const { browser } = await start(test);
   assert.equal((await echoOf(await browser.visit(`${APP}/page`))).path, "/callback");
 });
@@ -176,7 +176,7 @@ test("an expired access token is refreshed once for parallel requests, and the s
   assert.equal(browser.visited.length, 1);
 });
 
-test("a session whose token cannot be refreshed because the provider fails is answered with 503, and stays", async (test) => {
+test("if the provider fails while a token is refreshed, the request is answered with 503, and the session stays", async (test) => {
   const { provider, gateway, browser } = await start(test, { login_action: "redirect" });
   await echoed(await browser.visit(`${APP}/page`));
   gateway.advance((TOKEN_LIFETIME + 1) * 1000);
@@ -194,7 +194,7 @@ test("without refresh_tokens, an expired access token leads to another login", a
   assert.ok(browser.visited.some((url) => url.startsWith(`${APP}/callback`)));
 });
 
-test("a session ends after its idle time, and after a change of one character of its cookie", async (test) => {
+test("a session ends after its idle time, and a cookie with one changed character is refused", async (test) => {
   const { provider, gateway, browser } = await start(test, { login_action: "redirect", session_idling_timeout: 10 });
   const again = () => browser.visit(`${APP}/page`, { stopAt: `${provider.issuer}/auth` });
   await echoed(await browser.visit(`${APP}/page`));
@@ -210,7 +210,7 @@ test("a session ends after its idle time, and after a change of one character of
   assert.equal(await again(), null);
 });
 
-test("a logout ends the session here and at the provider", async (test) => {
+test("a logout ends the session at the gateway and at the provider", async (test) => {
   const { provider, browser } = await start(test, {
     login_action: "redirect",
     logout_uri_suffix: "/logout",

@@ -65,7 +65,7 @@ export const openidConnect = definePlugin({
       return accept(exchange, { text: session.accessToken, found: null }, sent.claimsOf(session));
     }
 
-    /** What a request without a token leads to: its session, the end or the beginning of a login, or a refusal. */
+    /** Uses the session of a request without a token, or else ends a login, begins one, or refuses the request. */
     async function withoutToken(exchange: Exchange): Promise<AuthenticationResult> {
       const { request } = exchange;
       if (sessions === null || login === null) return { refusal: unauthenticated };
@@ -82,7 +82,7 @@ export const openidConnect = definePlugin({
       }
       const session = methods.has("session") ? await sessions.use(exchange) : null;
       if (session !== null) return acceptSession(exchange, session, sessions);
-      // Other methods would lose their body, and the callback of a login that this browser did not begin would repeat.
+      // A redirect loses the body of other methods. A callback of a login that this browser did not begin would loop.
       const mayLogin = request.method === "GET" && !login.isCallback(request) && !isGrpc(exchange);
       return methods.has("authorization_code") && mayLogin
         ? { response: await login.start(exchange) }
@@ -204,7 +204,7 @@ function consumerOf(
   for (const member of value === undefined ? [] : members) {
     const wanted = value ?? "";
     const found = member === "custom_id" ? identities.consumerByCustomId(wanted) : identities.consumer(wanted);
-    // The lookup by id also finds usernames, and the reverse.
+    // `consumer` looks for ids and for usernames, so the member that matched is checked.
     if (found?.[member] === wanted) return found;
   }
   return isOptional ? null : undefined;

@@ -10,7 +10,7 @@ import { TokenFault } from "./token-verifier.ts";
 const CACHE_SIZE = 512;
 /** Requests under way; clients can invent any number of tokens. */
 const MAX_PENDING = 256;
-/** Longer texts are no tokens. */
+/** Maximum characters of a token; the provider is not asked about longer texts. */
 const MAX_LENGTH = 16_384;
 
 interface Known {

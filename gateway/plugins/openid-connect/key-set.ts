@@ -30,7 +30,7 @@ export class KeySet {
     this.#keys = keys;
   }
 
-  /** The keys that may have signed a token: those that it names, or a few of its algorithm if it names none. */
+  /** The keys that may have signed a token: those with the id that it names, or a few for its algorithm if it names none. */
   candidates({ header: { alg, kid } }: JsonWebToken): readonly VerificationKey[] {
     const algorithm = String(alg);
     const named = kid === undefined ? this.#keys : this.#keys.filter(({ id }) => id === kid);
@@ -47,7 +47,7 @@ export class KeySet {
   }
 }
 
-/** Private and symmetric keys do not belong into a public set, and are not used. */
+/** Private and symmetric keys do not belong in a public set, and are not used. */
 function isForSignatures({ kty, use, key_ops, d, k, n }: Readonly<Record<string, unknown>>): boolean {
   if (d !== undefined || k !== undefined || (kty !== "RSA" && kty !== "EC" && kty !== "OKP")) return false;
   if (use !== undefined && use !== "sig") return false;

@@ -74,7 +74,7 @@ const finish = ({ instance, cookie }: Begun, query: string) =>
   instance.send({ path: CALLBACK, query, headers: { cookie } });
 
 describe("a login of openid-connect", () => {
-  it("succeeds with right tokens", async (test) => {
+  it("succeeds with valid tokens", async (test) => {
     const login = await begin(test);
     answerTokens(login);
     const { exchange, answer } = await finish(login, `?code=c&state=${login.sent.get("state")}`);
@@ -144,7 +144,7 @@ describe("a login of openid-connect", () => {
   }
 
   for (const path of ["//evil.test/x", "/\\evil.test", "/%0d%0aX: 1", "/.//evil.test", "/@evil.test"]) {
-    it(`that ${path} began leads back to the same origin`, async (test) => {
+    it(`that a request for ${path} began leads back to the same origin`, async (test) => {
       const login = await begin(test, { more: { login_action: "redirect" } });
       const { exchange, answer } = await login.instance.send({ path, sentPath: path, query: "?a=1" });
       const sent = new URL(answer?.headers?.Location ?? "").searchParams;

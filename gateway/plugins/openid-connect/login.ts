@@ -144,7 +144,7 @@ export class Login {
     return all.filter(({ began }) => this.#seconds - began < this.#config.authorization_rolling_timeout);
   }
 
-  /** The provider accepts a code once; the cookie must not be used with another one. */
+  /** The provider accepts a code once; the cookie must not be used with another code. */
   #forget(exchange: Exchange, pending: readonly PendingLogin[], login: PendingLogin): void {
     const others = pending.filter((each) => each !== login);
     if (others.length === 0) this.#cookie.clear(exchange);

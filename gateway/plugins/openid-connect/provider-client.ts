@@ -1,6 +1,6 @@
 /**
  * The requests that the gateway makes as a client of the provider, with openid-client. The library is loaded at the
- * first request, because it takes megabytes in every worker. Its requests pass the guarded HTTP client of the node.
+ * first request, because it takes megabytes in every worker. Its requests use the HTTP client of the node, which checks addresses.
  */
 import type { PluginContext } from "@sluice/plugin-sdk";
 import type { ClientAuth, Configuration, CustomFetch, TokenEndpointResponse } from "openid-client";

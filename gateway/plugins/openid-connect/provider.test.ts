@@ -62,7 +62,7 @@ describe("a provider of openid-connect", () => {
     ["whose keys are not a set", "/jwks", () => json([])],
   ];
   for (const [what, path, answer] of bad) {
-    it(`${what} is answered with 503, also if there is an anonymous consumer`, async (test) => {
+    it(`${what} makes the gateway answer 503, also if there is an anonymous consumer`, async (test) => {
       const provider = await startStubProvider(test);
       provider.answer(path, answer(provider.issuer));
       const { send, warnings } = instanceFor(provider, { timeout: 200, anonymous: "guest" });
@@ -78,12 +78,12 @@ describe("a provider of openid-connect", () => {
     });
   }
 
-  it("that listens nowhere is answered with 503", async () => {
+  it("whose port is closed makes the gateway answer 503", async () => {
     const { send } = instanceFor({ issuer: `http://127.0.0.1:${await closedPort()}` });
     assert.equal((await send("e30.e30.e30")).answer?.status, 503);
   });
 
-  it("at an address that plugins must not reach is answered with 503", async () => {
+  it("at an address that plugins must not reach makes the gateway answer 503", async () => {
     const { send } = instanceFor({ issuer: "http://169.254.169.254" }, { timeout: 1000 });
     const { answer } = await send("e30.e30.e30");
     assert.equal(answer?.status, 503);
@@ -123,7 +123,7 @@ describe("a provider of openid-connect", () => {
     assert.equal((await send(provider.token())).answer?.status, 401, "the former key is no longer accepted");
   });
 
-  it("keeps its keys while it fails, and its withdrawn keys are refused once it answers again", async (test) => {
+  it("that fails: its keys stay in use, and those that it has withdrawn are refused once it answers again", async (test) => {
     const provider = await startStubProvider(test);
     const { send, advance } = instanceFor(provider);
     const token = provider.token({ claims: { exp: undefined } });

@@ -41,7 +41,7 @@ export class Provider {
     this.#context = context;
   }
 
-  /** What is known of the provider. Without it, requests it; rejects with `ProviderUnavailable`. */
+  /** The known state of the provider. Requests it if there is none; then rejects with `ProviderUnavailable`. */
   get(): ProviderState | Promise<ProviderState> {
     const age = this.#context.now() - this.#succeeded;
     if (this.#state === null) return this.#request(RETRY);
@@ -128,7 +128,7 @@ export class Provider {
     return Object.fromEntries(Object.entries(own).filter((entry): entry is [string, string] => entry[1] !== null));
   }
 
-  /** Redirects are not followed: they are a status other than 200. */
+  /** Redirects are not followed: like every status other than 200, they are errors. */
   async #json(url: string, what: string): Promise<unknown> {
     const { timeout, ssl_verify: verify } = this.#config;
     const headers = { Accept: "application/json" };
@@ -150,7 +150,7 @@ export class Provider {
   }
 }
 
-/** A provider with https must not send the gateway or its clients to an endpoint without. */
+/** A provider with https must not send the gateway or its clients to an endpoint without https. */
 function checkEndpoints(metadata: ServerMetadata, issuer: string): void {
   for (const [name, value] of Object.entries(metadata)) {
     if (!/^(?:jwks_uri|(?:authorization|token|introspection|end_session)_endpoint)$/.test(name)) continue;

@@ -11,7 +11,7 @@ import { NOW, type StubProvider } from "../../../test/plugins/stub-openid-provid
 import { openidConnect } from "./index.ts";
 
 export interface Instance {
-  /** Sends a request with the token, or with what is given. */
+  /** Sends a request with this token, or a request with these options. */
   send(token: string | FakeExchangeOptions): Promise<{
     readonly exchange: FakeExchange;
     readonly answer: DirectResponse | undefined;

@@ -168,7 +168,7 @@ describe("opentelemetry", () => {
     ["records all traces by default", {}, {}, "01", 3],
     ["follows the sender's decision against a trace", {}, { traceparent: `00-${trace}-${span}-00` }, "00", 0],
     ["records no trace with the rate 0", { sampling_rate: 0 }, {}, "00", 0],
-    // The first eight bytes of the id, with the least significant first, are 0.864 of their range.
+    // The first eight bytes of the trace id, as a little-endian integer, are 0.864 of the maximum.
     ["chooses traces by their ids: below the rate", { sampling_rate: 0.87 }, { b3: `${trace}-${span}` }, null, 3],
     ["chooses traces by their ids: above the rate", { sampling_rate: 0.86 }, { b3: `${trace}-${span}` }, null, 0],
   ] as const) {

@@ -33,7 +33,7 @@ export interface ExchangeTrace {
   /** The span of the sender; null: the trace begins here. */
   readonly parentId: string | null;
   readonly serverSpan: string;
-  /** The span of the last attempt, which the upstream receives. */
+  /** The span of the last attempt; the upstream receives its id. */
   readonly clientSpan: string;
   readonly isSampled: boolean;
 }

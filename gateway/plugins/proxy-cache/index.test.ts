@@ -79,7 +79,7 @@ const rows: readonly Row[] = [
   { what: "does not cache another status", status: 500, statuses: never },
   { what: "does not cache another media type", response: { "Content-Type": "text/html" }, statuses: never },
   { what: "does not cache another method", config: { request_method: ["POST"] }, statuses: never },
-  { what: "caches without a lifetime only by cache_ttl", config: control, statuses: never },
+  { what: "does not cache a response without a lifetime with cache_control", config: control, statuses: never },
   { what: "follows max-age", config: control, response: cached, later: 9, statuses: hit },
   {
     what: "forgets a response after max-age",
@@ -98,14 +98,14 @@ const rows: readonly Row[] = [
   { what: "follows Expires", config: control, response: { Expires: inSeconds(10) }, later: 9, statuses: hit },
   { what: "does not cache an invalid Expires", config: control, response: { Expires: "0" }, statuses: never },
   {
-    what: "counts Expires from Date",
+    what: "counts the lifetime from Date to Expires",
     config: control,
     response: { Date: inSeconds(5), Expires: inSeconds(10) },
     later: 6,
     statuses: ["Miss", "Miss"],
   },
   {
-    what: "subtracts the Age that a response has already",
+    what: "subtracts the Age with which a response arrives",
     config: control,
     response: { ...cached, Age: "6" },
     later: 5,
@@ -140,7 +140,7 @@ const rows: readonly Row[] = [
     statuses: ["Miss", "Refresh"],
   },
   {
-    what: "refreshes a response that is not fresh for min-fresh",
+    what: "refreshes a response that will not stay fresh for min-fresh",
     config: control,
     response: cached,
     later: 5,
@@ -234,7 +234,7 @@ describe("proxy-cache", () => {
     }
   });
 
-  it("does not store how many requests the client of a response had left", async () => {
+  it("does not store headers that count the remaining requests of a client", async () => {
     const { serve } = startInstance({});
     await serve({}, { "X-RateLimit-Remaining-Minute": "4", "X-RateLimit-Limit-Minute": "5", Date: inSeconds(0) });
     const { answer } = await serve();
@@ -330,7 +330,7 @@ describe("the directives of Cache-Control", () => {
 });
 
 describe("an entry in Redis", () => {
-  it("is the same after it has been read", () => {
+  it("is the same after it has been written and read", () => {
     for (const entry of [
       { status: 200, headers: ["A", "1"], body: Buffer.from([0, 255]), timestamp: 1, ttl: 2, mustRevalidate: true },
       { vary: ["accept" as const] },

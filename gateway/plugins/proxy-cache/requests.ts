@@ -39,7 +39,8 @@ const hasBody = (request: ExchangeRequest): boolean =>
 
 /**
  * Whether the response may be for a user whom the key does not name: the upstream may read Authorization, and the gateway
- * has not identified the consumer. Such requests do not use the cache, unless Cache-Control decides.
+ * has not identified the consumer. Such requests do not use the cache. With `cache_control`,
+ * the Cache-Control header of the response decides.
  */
 export function isPersonal(
   { request, consumer, anonymous }: Exchange,

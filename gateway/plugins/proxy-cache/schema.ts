@@ -64,8 +64,8 @@ const schema = record(
     storage_ttl: nullable(
       integer({
         description:
-          "Seconds for which responses are stored, even if they are used for a shorter time. Unset: as long as they " +
-          "are used. 0 or less: nothing is stored.",
+          "Seconds for which responses are kept, even if they are fresh for a shorter time. Unset: as long as they " +
+          "are fresh. 0 or less: nothing is stored.",
       }),
     ),
     memory: record(

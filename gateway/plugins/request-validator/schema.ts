@@ -77,7 +77,8 @@ const schema = record(
     parameter_schema: nullable(array(parameter, { description: "Parameters of requests.", maxItems: 128 })),
     verbose_response: boolean({ description: "Whether responses describe the error.", default: false }),
     version: choice(["kong", ...drafts], {
-      description: "The language of `body_schema`. Parameters have JSON Schemas; with `kong`, of draft 4.",
+      description:
+        "The language of `body_schema`. Schemas of parameters use the same draft of JSON Schema; with `kong`, draft 4.",
       default: "kong",
     }),
   },

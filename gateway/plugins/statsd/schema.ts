@@ -35,7 +35,7 @@ const metric = record(
     }),
     sample_rate: nullable(
       decimal({
-        description: "The rate that is sent with the value; required for counter and gauge.",
+        description: "The sample rate that is sent with the value; required for the types counter and gauge.",
         exclusiveMinimum: 0,
       }),
     ),

@@ -43,12 +43,17 @@ const schema = record(
   {
     host: nullable(
       text({
-        description: "Sluice's own, needed: name or address of a syslog server that receives datagrams.",
+        description: "Required: name or address of a syslog server that receives datagrams. Kong has no such field.",
         rule: "host",
         maxLength: 253,
       }),
     ),
-    port: integer({ description: "Sluice's own: port of the server.", default: 514, minimum: 1, maximum: 65_535 }),
+    port: integer({
+      description: "Port of the server. Kong has no such field.",
+      default: 514,
+      minimum: 1,
+      maximum: 65_535,
+    }),
     ...severityMembers,
     facility: choice(names, { description: "The facility of the records.", default: "user" }),
     custom_fields_by_lua: luaFields,

@@ -78,7 +78,7 @@ const schema = record(
     }),
     static_tags: nullable(array(staticTag, { description: "Tags of each request's span.", maxItems: 64 })),
     http_span_name: choice(["method", "method_path"], {
-      description: "Whether the name of a span has the path beside the method.",
+      description: "Whether the name of a span contains the path in addition to the method.",
       default: "method",
     }),
     connect_timeout: timeout("Milliseconds to connect. A request may take the sum of the three timeouts.", 2000),

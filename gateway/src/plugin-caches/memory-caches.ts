@@ -19,7 +19,7 @@ export class MemoryCaches {
   readonly now: () => number;
   readonly #maxBytes: number;
   readonly #maxValues: number;
-  /** Those with values. */
+  /** The caches that contain values. */
   readonly #used = new Set<MemoryCache<unknown>>();
   #bytes = 0;
   #values = 0;
@@ -106,7 +106,7 @@ export class MemoryCache<Value> implements PluginCache<Value> {
     this.#all.changed(this, bytes, 1);
   }
 
-  /** An expired value does not count as one. */
+  /** Returns whether there was a value; an expired value does not count. */
   delete(key: string): boolean {
     return (this.#remove(key)?.expires ?? 0) > this.#all.now();
   }

@@ -24,7 +24,7 @@ export const pluginNumbered = (names: Iterable<string>, number: number): string 
 
 const inOrder = (names: Iterable<string>): readonly string[] => [...names].toSorted();
 
-/** The same plugins by name, measured: their instances have the same phases. */
+/** The given plugins by name, with measured phases; an instance still has only the phases that it implements. */
 export function measuredPlugins(
   plugins: readonly PluginDefinition[],
   options: PhaseMeterOptions,

@@ -225,7 +225,7 @@ test("a write that was started in an earlier term does not count for this term",
   assert.equal(JSON.parse((await store.manifest())?.text ?? "").term, 3);
 });
 
-test("a recreated object causes a save although the document is the same; generations and statuses do not", async (t) => {
+test("a recreated object causes a save although the document is the same; a new generation or status does not", async (t) => {
   const { valid, saver, writes, asked, kept, lead } = scene();
   valid.record(key, route("one", 1));
   lead(1);

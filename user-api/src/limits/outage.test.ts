@@ -44,7 +44,7 @@ describe("the log of a Redis outage", () => {
     assert.equal(lines.length, 4);
   });
 
-  it("gets no more lines once it is closed", () => {
+  it("gets no more lines once the outage reporter is closed", () => {
     const { lines, outage } = rig();
     outage.failed(new Error("OOM"));
     outage.recovered();

@@ -132,11 +132,11 @@ for (const [what, more, { closed = [], left = {}, outcomes }] of table) {
   test(what, () => {
     const { document, unserved } = servablePart({ ...base, ...more });
     assert.equal(checkDocument(document).violations, undefined);
-    const told = unserved.map(
+    const actual = unserved.map(
       ({ outcome, violation: { path }, dependents }) =>
         `${outcome} ${path.join(".")}${dependents ? ` +${dependents}` : ""}`,
     );
-    assert.deepEqual(told, outcomes);
+    assert.deepEqual(actual, outcomes);
     const plugins = (document.plugins ?? []) as readonly Readonly<Record<string, unknown>>[];
     const scopes = plugins.flatMap(({ name, service, route, _sluice }) => {
       if (Object(_sluice).unavailable === undefined) return [];
@@ -148,7 +148,7 @@ for (const [what, more, { closed = [], left = {}, outcomes }] of table) {
   });
 }
 
-test("a text that is no document has violations with their positions, and every finding has its position", () => {
+test("a text that is not a document has violations with positions, and every finding has a position", () => {
   assert.equal(servablePartOfText("a: [", "k.yml").violations?.[0]?.position?.line, 1);
   assert.match(servablePartOfText("a: 1", "k.yml").violations?.[0]?.message ?? "", /_format_version/);
   const text = '_format_version: "3.0"\n_workspace: w\nplugins:\n- name: oauth2\nvaults: [{name: env}]\n';

@@ -94,7 +94,7 @@ export class SealedCookie {
     for (const name of this.#piecesOf(exchange.request).keys()) this.#expire(exchange, name);
   }
 
-  /** Leaves the cookies out of the request to the upstream, which could use them as the client does. */
+  /** Removes the cookies from the request to the upstream, which could use them to act as the client. */
   hide(exchange: Exchange): void {
     const before = exchange.upstreamHeaderValues("cookie").join("; ");
     const kept = pairsOf(before).filter(([name]) => !this.#names.includes(name));

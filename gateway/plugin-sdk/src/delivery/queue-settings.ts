@@ -39,7 +39,7 @@ export const queueSettings = ({ maxBatchSize = 1 }: { readonly maxBatchSize?: nu
         default: 60,
       }),
       initial_retry_delay: decimal({
-        description: "Seconds before the first repetition of a delivery; doubled with each further one.",
+        description: "Seconds before the first retry of a delivery; doubled with each further retry.",
         default: 0.01,
         minimum: 0.001,
         maximum: MAX_ENTRIES,

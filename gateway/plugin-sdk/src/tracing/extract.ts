@@ -1,5 +1,5 @@
 /**
- * Reads the context of a trace from headers. Rules as in Kong; where its formats have specifications: W3C Trace Context,
+ * Reads the context of a trace from headers, by Kong's rules. Specifications of the formats: W3C Trace Context,
  * openzipkin/b3-propagation, Jaeger's client libraries, AWS X-Ray, Google Cloud Trace, Datadog.
  */
 import type { ExchangeRequest } from "../exchange/exchange.ts";

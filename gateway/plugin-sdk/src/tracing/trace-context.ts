@@ -41,7 +41,7 @@ export const emptyContext: TraceContext = {
   baggage: none,
 };
 
-/** Digits in the length of an id: the last ones, or with zeros before them. */
+/** An id of this many digits: the last digits of the given ones, padded with zeros at the start. */
 export const idOfLength = (hex: string, digits: number): string =>
   hex.length > digits ? hex.slice(-digits) : hex.padStart(digits, "0");
 

@@ -99,7 +99,7 @@ export const loginMembers = {
   logout_query_arg: nullable(text({ description: "A query parameter that logs out.", maxLength: 256 })),
   logout_uri_suffix: nullable(text({ description: "The end of a path that logs out.", maxLength: 1024 })),
   logout_redirect_uri: single(
-    "URL to which the provider redirects after the logout; without an end_session_endpoint, the gateway does.",
+    "URL to which the provider, or without an end_session_endpoint the gateway, redirects after the logout.",
     { maxLength: MAX_URL },
   ),
 };

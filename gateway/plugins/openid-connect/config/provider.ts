@@ -1,4 +1,4 @@
-/** Members of the config of openid-connect: the provider, and the client that the gateway is to it. */
+/** Members of the config of openid-connect: the provider, and how the gateway is registered with it as a client. */
 import { array, boolean, choice, decimal, nullable, text } from "@sluice/plugin-sdk";
 import { MAX_URL, single, url } from "./vocabulary.ts";
 

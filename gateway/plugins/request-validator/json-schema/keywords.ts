@@ -43,7 +43,7 @@ const regex = (value: unknown): string | null => {
 
 const unsupported = { fault: () => "is not supported" };
 
-/** Other words are ignored, as JSON Schema demands. */
+/** Other keywords are ignored, as JSON Schema demands. */
 export const keywords: Readonly<Record<string, Keyword>> = {
   $ref: text,
   $id: text,

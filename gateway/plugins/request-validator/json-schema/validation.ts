@@ -24,7 +24,7 @@ export class Validation {
   #error: { readonly pointer: string; readonly message: string } | null = null;
   #steps = 0;
   #depth = 0;
-  /** Above 0 while a failure does not decide about the value, as in a branch of `anyOf`. */
+  /** Above 0 in schemas whose failure does not make the value invalid, such as the branches of `anyOf`. */
   #trials = 0;
 
   /** The first failure outside trials. */
@@ -63,7 +63,7 @@ export class Validation {
     return isValid;
   }
 
-  /** A test whose failure is not the value's. */
+  /** Runs a test whose failure does not make the value invalid. */
   trial(test: () => boolean): boolean {
     this.#trials++;
     const isValid = test();

@@ -1,4 +1,4 @@
-/** `sluice migrate`: what of a Kong's configuration Sluice serves, and that part as resources or as one file. */
+/** `sluice migrate`: reports which part of a Kong configuration Sluice serves, and writes it as resources or as a file. */
 import { readFile } from "node:fs/promises";
 import { describeViolation, type Entity, pluginNamed, servablePart, servablePartOfText } from "@sluice/model";
 import { migrateSettings } from "../../settings/migrate.ts";

@@ -95,7 +95,7 @@ differs
   ]);
 });
 
-test("migrate exits with 3 and says what is absent, what to do instead, and what becomes of it", async (context) => {
+test("migrate exits with 3 and reports what is absent, what to do instead, and the consequences", async (context) => {
   const { path, migrate } = desk(context, { "kong.yml": partly });
   const [code, output] = await migrate(path("kong.yml"));
   assert.equal(code, 3);
@@ -130,7 +130,7 @@ test("migrate says that other routes get the requests of routes that are left ou
   assert.deepEqual(consequences, [`${others}, with 1 that refer to it`, others, `${others}, with 2 that refer to it`]);
 });
 
-test("migrate writes a file in which absent protection is closed", async (context) => {
+test("migrate writes a file in which the scope of an absent protecting plugin is closed", async (context) => {
   const { path, migrate } = desk(context, { "kong.yml": partly });
   const [code, output] = await migrate(path("kong.yml"), "--write", path("sluice.yml"), "--format", "file");
   assert.equal(code, 3);
@@ -152,7 +152,7 @@ test("migrate writes a file in which absent protection is closed", async (contex
   ]);
 });
 
-test("migrate writes custom resources in which absent protection has a name that no plugin has", async (context) => {
+test("migrate writes custom resources in which an absent protecting plugin has a name that no plugin has", async (context) => {
   const { path, migrate } = desk(context, { "kong.yml": partly });
   assert.equal((await migrate(path("kong.yml"), "--write", path("resources")))[0], 3);
   const plugins = readdirSync(path("resources/plugin")).map((file) => {

@@ -1,7 +1,7 @@
 /**
  * The tables of entities: one column per member, and `<member>_id` for a reference.
  *
- * A constraint's name leads back to the members: `<table>_<member>_key`, `<table>_together_key` (uniqueTogether),
+ * A constraint's name identifies the members: `<table>_<member>_key`, `<table>_together_key` (uniqueTogether),
  * `<table>_<member>_id_fkey`. Postgres sorts ids in the order of their text forms.
  */
 export const baseTables = `

@@ -131,7 +131,7 @@ const NO_CONTENT = 204;
 const NOT_MODIFIED = 304;
 
 /**
- * Whether the filter leaves a body of this length unchanged, because it may not buffer as much. Throws BodyTooLongError
+ * Whether the filter leaves a body of this length unchanged, because the body is longer than its limit. Throws BodyTooLongError
  * if the filter refuses such a body instead.
  */
 function passesUnchanged(filter: Exclude<BodyFilter, BodyObserver>, length: number): boolean {

@@ -17,6 +17,6 @@ test("each error has its own code, a status and a reason", () => {
   for (const code of codes) assert.ok(parseErrorOf(code).reason.length > 0);
 });
 
-test("a number that no error has is rejected", () => {
+test("parseErrorOf throws for a number that stands for no error", () => {
   for (const result of [0, 1, -codes.length - 1]) assert.throws(() => parseErrorOf(result), RangeError);
 });

@@ -2,7 +2,16 @@
 import { CR, isWord, LF, SP, TARGET, TOKEN } from "./bytes.ts";
 import { fault } from "./faults.ts";
 import { STRIDE } from "./fields.ts";
-import { CHUNKED_BODY, CLOSE, findFraming, foundFraming, KEEP_ALIVE, LENGTH_BODY, NO_BODY, UPGRADE } from "./framing.ts";
+import {
+  CHUNKED_BODY,
+  CLOSE,
+  findFraming,
+  foundFraming,
+  KEEP_ALIVE,
+  LENGTH_BODY,
+  NO_BODY,
+  UPGRADE,
+} from "./framing.ts";
 import { HeadParser, method, methodId, VERSION_LENGTH, versionAt } from "./head-parser.ts";
 import { hostEnd, readTarget, sameAuthority, type TargetAuthority } from "./target.ts";
 
