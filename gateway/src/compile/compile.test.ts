@@ -89,10 +89,19 @@ test("compiling a snapshot that holds an unknown plugin throws, and the previous
   assert.equal(matched(current, "/first"), null);
 });
 
+/** The two lookups of a credential, by its value and by its id, have the same result. */
+function assertSame<Value>(byValue: Value, byId: unknown): Value {
+  assert.equal(byId, byValue);
+  return byValue;
+}
+
 test("a credential opens routes of its namespaces until it expires; a consumer is found by id and by name", () => {
   const demo = consumerNamed("demo");
   const find = (credential: SnapshotCredential, route: SnapshotRoute) =>
-    identities.credential("keyauth_credentials", credential._sluice?.key_hash ?? "", route);
+    assertSame(
+      identities.credential("keyauth_credentials", credential._sluice?.key_hash ?? "", route),
+      identities.credentialById(credential.id, route),
+    );
   const [anywhere, scoped] = [credentialOf(demo, "a", { ttl: 10 }), credentialOf(demo, "b", { namespaces: ["team"] })];
   const { identities } = compile(null, snapshotOf({ consumers: [demo], credentials: [anywhere, scoped] }), tools);
   const inTeam = routeNamed("team", { _sluice: { namespace: "team" } });
