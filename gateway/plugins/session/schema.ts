@@ -46,6 +46,7 @@ const schema = record(
         minLength: 16,
         maxLength: 1024,
         secret: true,
+        referenceable: true,
       }),
     ),
     storage: choice(["cookie", "kong"], {

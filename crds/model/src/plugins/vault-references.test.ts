@@ -56,6 +56,7 @@ const configs: readonly (readonly [what: string, plugin: string, config: object]
       client_secret: "{vault://env/SECRET}",
     },
   ],
+  ["the secret of cookies", "session", { secret: "{vault://env/SECRET}" }],
   ["the secret of webhooks", "standard-webhooks", { secret_v1: "{vault://env/SECRET}" }],
 ];
 for (const [what, plugin, config] of configs)
