@@ -81,7 +81,7 @@ function consequenceOf({ violation: { path }, outcome, routes }: Unserved): stri
 }
 
 function absentLines(one: Unserved, { describe }: Reported): readonly string[] {
-  const others = one.dependents === 0 ? "" : `, and with it ${one.dependents} that depend on it`;
+  const others = one.dependents === 0 ? "" : `; left out because they refer to it: ${one.dependents}`;
   return [describe(one.violation), `  -> ${consequenceOf(one)}${others}`];
 }
 
