@@ -1,4 +1,10 @@
 /** `@sluice/plugin-sdk`: everything that a plugin may use. */
+
+export * from "./bodies/body-members.ts";
+export * from "./bodies/json-members.ts";
+export * from "./bodies/json-object.ts";
+export * from "./bodies/multipart.ts";
+export * from "./bodies/pairs.ts";
 export * from "./credentials/cookie-members.ts";
 export * from "./credentials/json-web-token.ts";
 export * from "./credentials/sealed-cookie.ts";
@@ -43,16 +49,11 @@ export {
 } from "./templates/expression.ts";
 export * from "./templates/template.ts";
 export * from "./tools/authentication.ts";
-export * from "./tools/body-members.ts";
 export * from "./tools/challenge.ts";
 export * from "./tools/config-entries.ts";
 export * from "./tools/configured-header.ts";
 export * from "./tools/identify.ts";
-export * from "./tools/json-members.ts";
-export * from "./tools/json-object.ts";
 export * from "./tools/lru-cache.ts";
-export * from "./tools/multipart.ts";
-export * from "./tools/pairs.ts";
 export * from "./tools/regex.ts";
 export * from "./tools/string-cache.ts";
 export * from "./tracing/extract.ts";
