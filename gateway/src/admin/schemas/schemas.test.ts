@@ -17,30 +17,18 @@ const defaultsOf = (fields: KongFields): Record<string, unknown> =>
     ),
   );
 
-type Config = Readonly<Record<string, unknown>>;
-
-/**
- * Like go-kong's completion of a plugin's config: a record that is neither given nor required stays unset, and
- * the records of a map are filled too.
- */
-const filledConfig = (fields: KongFields, given: Config = {}): Config =>
+/** Like go-kong's completion of a plugin's config: a record that is neither given nor required stays unset. */
+const configDefaults = (fields: KongFields): Record<string, unknown> =>
   Object.fromEntries(
     fields.flatMap((one) =>
-      Object.entries(one).map(([name, field]): [string, unknown] => [name, filledField(field, given[name])]),
+      Object.entries(one).map(([name, field]): [string, unknown] => [
+        name,
+        field.type === "record" && field.required === true
+          ? configDefaults(field.fields as KongFields)
+          : (field.default ?? null),
+      ]),
     ),
   );
-
-function filledField(field: KongField, given: unknown): unknown {
-  if (field.type === "record" && field.required === true)
-    return filledConfig(field.fields as KongFields, given as Config | undefined);
-  const values = field.values as KongField | undefined;
-  if (values?.type !== "record" || given === undefined) return given ?? field.default ?? null;
-  const filled = Object.entries(given as Readonly<Record<string, Config>>).map(([name, value]) => [
-    name,
-    filledConfig(values.fields as KongFields, value),
-  ]);
-  return Object.fromEntries(filled);
-}
 
 const fieldIn = (fields: KongFields, name: string): KongField =>
   fields.find((one) => Object.hasOwn(one, name))?.[name] ?? assert.fail(`there is no ${name}`);
@@ -69,7 +57,7 @@ describe("a client that fills in defaults", () => {
       const { value: stored } = checkConfig(plugin, given);
       assert.ok(stored);
       const config = fieldIn(kongPluginSchema(plugin)?.fields ?? [], "config");
-      assert.deepEqual(filledConfig(config.fields as KongFields, { ...given }), stored);
+      assert.deepEqual({ ...configDefaults(config.fields as KongFields), ...given }, stored);
     });
   }
 });
