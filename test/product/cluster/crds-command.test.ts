@@ -47,7 +47,7 @@ function run(args: readonly string[]): Promise<Outcome> {
   });
 }
 
-const names = ["certificates", "upstreams", "services", "routes", "consumers", "plugins"].map(
+const names = ["certificates", "upstreams", "services", "routes", "consumergroups", "consumers", "plugins"].map(
   (plural) => `${plural}.sluice.dev`,
 );
 
