@@ -12,8 +12,8 @@ import { type ForwardAuthConfig, forwardedNames } from "./schema.ts";
 type Headers = Record<string, string>;
 
 /**
- * Headers of a client that the server could take for those of a proxy, or that make it answer about a resource of its own
- * (conditions and ranges, RFC 9110 sections 13 and 14).
+ * Headers of a client that the request to the authorization server does not get. The server could believe that a proxy
+ * has set them, or would apply them to a resource of its own (conditions and ranges, RFC 9110 sections 13 and 14).
  */
 const droppedNames: ReadonlySet<string> = new Set([
   ...["host", "forwarded", "proxy", "via", "x-real-ip", "x-rewrite-url"],
@@ -21,14 +21,14 @@ const droppedNames: ReadonlySet<string> = new Set([
 ]);
 const droppedPrefixes: readonly string[] = ["x-forwarded-", "x-original-"];
 
-/** Whether a header that the config does not name stays behind. Servers may read `X_Name` as `X-Name`. */
+/** Whether a header is left out unless the config names it. Servers may read `X_Name` as `X-Name`. */
 function isDropped(lower: string): boolean {
   const folded = foldedName(lower);
   const isOfProxy = droppedPrefixes.some((prefix) => folded.startsWith(prefix));
   return isOfProxy || droppedNames.has(folded) || connectionHeaders.has(folded);
 }
 
-/** The names of the headers that the client sent for the upstream (RFC 9110 section 7.6.1). */
+/** The names of the client's headers, without dropped ones and those of the connection (RFC 9110 section 7.6.1). */
 function namesOf({ request }: Exchange): ReadonlySet<string> {
   const ofConnection = new Set(
     (request.header("connection") ?? "").split(",").map((name) => name.trim().toLowerCase()),
@@ -37,7 +37,10 @@ function namesOf({ request }: Exchange): ReadonlySet<string> {
   return new Set(names.filter((name) => !isDropped(name) && !ofConnection.has(name)));
 }
 
-/** As the upstream would receive them: without forged headers of identity, and without credentials that were removed. */
+/**
+ * The client's headers as the upstream would receive them: without forged identity headers, and without credentials
+ * that other plugins have removed.
+ */
 function clientHeaders(exchange: Exchange, { auth_request_headers: chosen }: ForwardAuthConfig): Headers {
   const headers: Headers = {};
   for (const name of chosen.length > 0 ? chosen : namesOf(exchange)) {
@@ -48,14 +51,14 @@ function clientHeaders(exchange: Exchange, { auth_request_headers: chosen }: For
   return headers;
 }
 
-/** The path as routes match on it, so that the server does not decide about another path than the upstream receives. */
+/** X-Forwarded-Uri has the path on which routes match, so that the server decides about the path that was routed. */
 function forwardedHeaders({ request }: Exchange): Headers {
   const { method, scheme, host, path, query, clientAddress } = request;
   const values = [method, scheme, host, escapePath(path) + query, clientAddress];
   return Object.fromEntries(forwardedNames.map((name, index) => [name, values[index] ?? ""]));
 }
 
-/** Without a body. */
+/** The request to the server, without a body. */
 export function authRequestOf(exchange: Exchange, config: ForwardAuthConfig): HttpRequest {
   return {
     method: config.preserve_request_method ? exchange.request.method : "GET",

@@ -31,7 +31,7 @@ export function applyAdmission(exchange: Exchange, response: HttpResponse, confi
   }
 }
 
-/** The name or custom_id in the header of the consumer; undefined: the server names none. */
+/** The username or custom_id in the response header that names the consumer; undefined: the server names none. */
 export function consumerNameOf(response: HttpResponse, header: string): string | undefined {
   const [value = ""] = valuesOf(response, header);
   // Header values are Latin-1, one character per byte; names are UTF-8.

@@ -21,7 +21,7 @@ const tooLong: DirectResponse = { status: 413, message: "Request body too large"
 /** As in Kong for credentials without a consumer. */
 const withoutConsumer: DirectResponse = { status: 403, message: "You cannot consume this service" };
 
-/** The server's response, or the response to a request about which it could not be asked. */
+/** The server's response, or, if the server could not be asked, the gateway's response to the client. */
 type Verdict =
   | { readonly response: HttpResponse; readonly failure?: undefined }
   | { readonly failure: DirectResponse; readonly response?: undefined };
@@ -76,7 +76,7 @@ export const forwardAuth = definePlugin({
           });
     return {
       access(exchange) {
-        // The headers for the server are collected before the first promise.
+        // `access` has already collected the headers for the server: it does so before it first awaits a promise.
         const result = access(exchange);
         removeAuthHeaders(exchange, config);
         return result;
@@ -85,7 +85,7 @@ export const forwardAuth = definePlugin({
   },
 });
 
-/** The lookup by username also finds ids. */
+/** `consumer` also looks for ids, so the username is compared. */
 function consumerNamed({ identities }: Exchange, name: string): ExchangeConsumer | undefined {
   const consumer = identities.consumer(name);
   return consumer?.username === name ? consumer : identities.consumerByCustomId(name);

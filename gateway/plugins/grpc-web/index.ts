@@ -11,7 +11,7 @@ const isText: ReadonlyMap<string, boolean> = new Map([
   ["application/grpc-web-text+proto", true],
 ]);
 
-/** Bytes of a body in base64, which is decoded as a whole. */
+/** Maximum bytes of a body in base64, which is buffered to be decoded as a whole. */
 const MAX_BODY = 8 * 1024 * 1024;
 
 const ORIGIN = "Access-Control-Allow-Origin";
@@ -34,7 +34,7 @@ async function decodeBody(exchange: Exchange): Promise<DirectResponse | undefine
   return undefined;
 }
 
-/** A response that consists of a head only has the status of the call among its headers. */
+/** The status of the call from the headers, where a response without messages may have it (gRPC: Trailers-Only). */
 const statusInHead = (exchange: Exchange): readonly string[] =>
   (["grpc-status", "grpc-message"] as const).flatMap((name) =>
     exchange.responseHeaderValues(name).flatMap((value) => [name, value]),

@@ -1,8 +1,8 @@
-/** The bodies of gRPC-Web (protocol of gRPC-Web, in the documentation of gRPC). */
+/** The bodies of gRPC-Web (doc/PROTOCOL-WEB.md in the repository of gRPC). */
 
 /** Marks the last frame of a response, which has the trailers. */
 const TRAILERS = 0x80;
-/** Type, and length as 32 bits. */
+/** Bytes before the content of a frame: one for its type, four for its length. */
 const FRAME_HEAD = 5;
 
 const PADDING = 0x3d;
@@ -13,8 +13,8 @@ for (const [value, character] of [..."ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnop
 }
 
 /**
- * The bytes of a body in base64; null: it is not valid. Unlike for Node, padding may be followed by more, because clients
- * may encode messages one by one.
+ * The bytes of a body in base64; null: it is not valid. Unlike in Node's decoder, more base64 may follow padding:
+ * clients may encode messages one by one.
  */
 export function decodedText(text: Buffer): Buffer | null {
   if (text.length % 4 !== 0) return null;
@@ -25,7 +25,7 @@ export function decodedText(text: Buffer): Buffer | null {
     const padding = text[at + 3] !== PADDING ? 0 : text[at + 2] !== PADDING ? 1 : 2;
     const third = padding === 2 ? 0 : valueAt(at + 2);
     const fourth = padding > 0 ? 0 : valueAt(at + 3);
-    // Negative if one of the values is.
+    // Negative if one of the values is -1.
     const bits = (valueAt(at) << 18) | (valueAt(at + 1) << 12) | (third << 6) | fourth;
     if (bits < 0) return null;
     bytes.writeUIntBE(bits, length, 3);

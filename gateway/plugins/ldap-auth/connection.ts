@@ -33,7 +33,7 @@ export class LdapConnection {
       .on("close", () => this.#fail(new ConnectionEnded("the server has closed the connection")));
   }
 
-  /** @param signal Its abortion closes the connection if it is not open yet. */
+  /** @param signal When it aborts, a connection that is not open yet is closed. */
   static async open(config: LdapAuthConfig, network: PluginNetwork, signal: AbortSignal): Promise<LdapConnection> {
     const { ldap_host: host, ldap_port: port, ldaps, start_tls, verify_ldap_host: verify } = config;
     const tls = { serverName: null, verify };
@@ -58,7 +58,7 @@ export class LdapConnection {
     return !this.#socket.destroyed && this.#socket.writable;
   }
 
-  /** Rejects, and closes the connection, if there is no valid response until the signal. */
+  /** Rejects and closes the connection if the response is invalid, or has not arrived when the signal aborts. */
   async send(request: LdapRequest, signal: AbortSignal): Promise<LdapResult> {
     this.#id = (this.#id % 127) + 1;
     const { promise, resolve, reject } = Promise.withResolvers<LdapResult>();
@@ -74,7 +74,7 @@ export class LdapConnection {
     }
   }
 
-  /** @param milliseconds Until the connection is closed unless it sends a request before. */
+  /** Closes the connection once it has been idle for this time. The next request switches the limit off. */
   closeAfter(milliseconds: number): void {
     this.#socket.setTimeout(milliseconds, () => this.close());
   }
@@ -111,7 +111,7 @@ export class LdapConnection {
   }
 }
 
-/** Waits until a socket is open. Destroys it if it fails, closes or is not open until the signal. */
+/** Waits until a socket is open. Destroys it if it fails, closes or is not open when the signal aborts. */
 async function isOpen(socket: Socket, event: "connect" | "secureConnect", signal: AbortSignal): Promise<void> {
   const { promise, resolve, reject } = Promise.withResolvers<void>();
   const onClose = () => reject(new Error("the connection was closed before it was open"));

@@ -1,4 +1,4 @@
-/** An LDAP directory: verifies user names and passwords by a bind, and remembers the answers. */
+/** An LDAP directory: verifies user names and passwords by a bind, and caches the answers. */
 import { createHmac, hash, randomBytes } from "node:crypto";
 import { type ExchangeCredential, LruCache, type PluginContext } from "@sluice/plugin-sdk";
 import { ConnectionEnded, LdapConnection } from "./connection.ts";
@@ -15,12 +15,12 @@ export interface Login {
 /** The credential of a verified login; else the result of the bind. */
 export type Verification = ExchangeCredential | LdapResult;
 
-/** The directory has not answered, or what it answered is not an answer. The message begins with what failed. */
+/** The directory did not answer, its answer was invalid, or too many logins are under way. The message is logged. */
 export class DirectoryUnavailable extends Error {
   override readonly name = "DirectoryUnavailable";
 }
 
-/** Answers that are remembered, at most twice this number. */
+/** The size of the cache, which keeps at most twice this number of answers. */
 const CACHE_SIZE = 2048;
 /** Binds under way, each on its own connection; clients can invent any number of passwords. */
 const MAX_PENDING = 256;
@@ -33,7 +33,7 @@ interface Known {
   readonly until: number;
 }
 
-/** The key of the hash by which answers are remembered: random, so that memory contains no hash that can be guessed at. */
+/** The key of the HMAC under which answers are cached: random, so that hashes computed in advance do not match. */
 const KEY = randomBytes(32);
 
 export class Directory {
@@ -50,7 +50,7 @@ export class Directory {
 
   /** Throws, or rejects, with DirectoryUnavailable. */
   verify(login: Login): Verification | Promise<Verification> {
-    // No user name contains the separator.
+    // No user name contains the separator, so different logins never have the same key.
     const key = createHmac("sha256", KEY).update(`${login.username}\0`).update(login.password).digest("base64");
     const known = this.#known.get(key);
     if (known !== undefined && this.#context.now() < known.until) return known.answer;
@@ -69,7 +69,7 @@ export class Directory {
       throw new DirectoryUnavailable(`the LDAP server ${ldap_host}:${ldap_port} cannot be used: ${error.message}`);
     });
     const isRight = result.code === SUCCESS;
-    // The same on every node, for counters of requests by credential.
+    // The id is the same on every node, so that rate limits can count requests by credential.
     const id = hash("sha256", JSON.stringify([ldap_host, ldap_port, name]));
     const answer = isRight ? { id, consumer: null } : result;
     // Other results may be temporary.

@@ -60,7 +60,7 @@ export const ldapAuth = definePlugin({
         const logins = HEADERS.flatMap((name) => {
           const credentials = credentialsOf(exchange.request.header(name), type);
           if (credentials === undefined) return [];
-          // The request may be forwarded for the anonymous consumer.
+          // Removed even if the login fails: the request may be forwarded for the anonymous consumer.
           if (hide_credentials) exchange.upstreamHeaders.remove(name);
           return loginOf(credentials) ?? [];
         });
@@ -77,7 +77,7 @@ function credentialsOf(header: string | undefined, type: string): string | undef
   return /^\s+(.*)$/.exec(header.slice(type.length))?.[1];
 }
 
-/** As in Kong, the password ends at a line feed that is the last character. */
+/** The login in Base64 text; undefined: malformed. As in Kong, a line feed at the end is not part of the password. */
 function loginOf(encoded: string): Login | undefined {
   if (!/^[\dA-Za-z+/]*={0,2}$/.test(encoded)) return undefined;
   const bytes = Buffer.from(encoded, "base64");
@@ -88,7 +88,7 @@ function loginOf(encoded: string): Login | undefined {
   return { username: name.toString("utf8"), password: Buffer.from(password, "latin1") };
 }
 
-/** A result other than that for a wrong password may be a fault of the configuration, so that the log gets it. */
+/** A result other than that for a wrong password may be caused by the configuration, so it is logged. */
 const refusalOf = (refusal: DirectResponse, { code, diagnostic }: LdapResult) =>
   code === INVALID_CREDENTIALS
     ? refusal

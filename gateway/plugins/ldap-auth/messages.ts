@@ -1,8 +1,8 @@
 /**
  * The messages of LDAP that a login needs: requests to bind and to start TLS, and their results (RFC 4511, in BER).
  *
- * They are not those of a library: the client of ldapts 9.2.0 accepts a password if the answer to the bind lacks its
- * result code or is a response to another kind of request, and it collects messages of any length.
+ * No library is used: the client of ldapts 9.2.0 accepts a password if the answer to the bind lacks its result code or
+ * is a response to another kind of request, and it buffers messages of any length.
  */
 
 export interface LdapResult {
@@ -21,14 +21,14 @@ export interface LdapRequest {
   readonly responseTag: number;
 }
 
-/** Maximum bytes of a message from the server; a result has less than a hundred and a text. */
+/** Maximum bytes of a message from the server. A result needs less than a hundred, and the server's explanation. */
 const MAX_MESSAGE = 16_384;
 
 const INTEGER = 0x02;
 const OCTET_STRING = 0x04;
 const ENUMERATED = 0x0a;
 const SEQUENCE = 0x30;
-/** `[0]`, without contents that are elements themselves. */
+/** The context-specific tag `[0]`, primitive: its contents are bytes, not elements. */
 const CONTEXT_0 = 0x80;
 const BIND_REQUEST = 0x60;
 const BIND_RESPONSE = 0x61;
@@ -69,7 +69,10 @@ function element(tag: number, ...contents: readonly Buffer[]): Buffer {
   return Buffer.concat([head, ...contents]);
 }
 
-/** The length of the message with which the bytes begin; null: more bytes are needed to tell. Throws for other bytes. */
+/**
+ * The length of the message with which the bytes begin; null: more bytes are needed to tell. Throws if the bytes do not
+ * begin with a message, or if the message is too long.
+ */
 export function messageLength(bytes: Buffer): number | null {
   if (bytes.length > 0 && bytes[0] !== SEQUENCE) throw new Error("it is not an LDAP message");
   const head = headOf(bytes);

@@ -65,7 +65,7 @@ export const openidConnect = definePlugin({
       return accept(exchange, { text: session.accessToken, found: null }, sent.claimsOf(session));
     }
 
-    /** Uses the session of a request without a token, or else ends a login, begins one, or refuses the request. */
+    /** Logs out, finishes a login, or uses the session of the request; else begins a login or refuses the request. */
     async function withoutToken(exchange: Exchange): Promise<AuthenticationResult> {
       const { request } = exchange;
       if (sessions === null || login === null) return { refusal: unauthenticated };

@@ -1,4 +1,4 @@
-/** Asks the provider about tokens, and keeps its answers (RFC 7662). */
+/** Asks the provider about tokens (RFC 7662), and caches its answers. */
 import { hash } from "node:crypto";
 import { LruCache, ownMember, type PluginContext } from "@sluice/plugin-sdk";
 import type { Claims } from "./claims.ts";

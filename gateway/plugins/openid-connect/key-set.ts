@@ -3,7 +3,7 @@ import { isRecord, type JsonWebToken, publicKeyVerifier, type TokenVerifier } fr
 
 /** Further keys of a set are ignored. */
 const MAX_KEYS = 64;
-/** Keys that are tried for a token that does not name its key. */
+/** Maximum keys that are tried for a token: it may name no key, or several keys may have the same id. */
 const MAX_TRIED = 4;
 /** RFC 7518 section 3.3. */
 const MIN_RSA_BITS = 2048;
@@ -30,7 +30,7 @@ export class KeySet {
     this.#keys = keys;
   }
 
-  /** The keys that may have signed a token: those with the id that it names, or a few for its algorithm if it names none. */
+  /** The keys for the token's algorithm that may have signed it: with the id that it names, if it names one. */
   candidates({ header: { alg, kid } }: JsonWebToken): readonly VerificationKey[] {
     const algorithm = String(alg);
     const named = kid === undefined ? this.#keys : this.#keys.filter(({ id }) => id === kid);

@@ -21,11 +21,12 @@ interface PendingLogin extends LoginChecks {
 }
 
 /**
- * Logins that one browser may have under way, in several tabs; the oldest is forgotten. After the first of them, the
- * browser sends the others together with the session, and all headers of a request may have 16 KiB by default.
+ * Maximum logins that one browser may have under way, in several tabs; above it, the oldest is forgotten. Once one of
+ * them has succeeded, the browser sends the others together with the session, and by default all headers of a request
+ * together may have 16 KiB.
  */
 const MAX_PENDING = 3;
-/** A longer target is left without its query, for the same reason. */
+/** Maximum length of a target, for the same reason. A longer one loses its query, or becomes `/`. */
 const MAX_TARGET = 768;
 
 /** Parameters that the provider adds to `redirect_uri`. */
@@ -144,7 +145,7 @@ export class Login {
     return all.filter(({ began }) => this.#seconds - began < this.#config.authorization_rolling_timeout);
   }
 
-  /** The provider accepts a code once; the cookie must not be used with another code. */
+  /** Removes a login from the cookie: the provider accepts its code once, and no other code may be used with it. */
   #forget(exchange: Exchange, pending: readonly PendingLogin[], login: PendingLogin): void {
     const others = pending.filter((each) => each !== login);
     if (others.length === 0) this.#cookie.clear(exchange);

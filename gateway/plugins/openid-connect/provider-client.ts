@@ -201,7 +201,7 @@ const refusals: ReadonlySet<string> = new Set([
   "OAUTH_JWT_TIMESTAMP_CHECK_FAILED",
 ]);
 
-/** `invalid_grant` and the like, or the code of the library's error. */
+/** The provider's error code, such as `invalid_grant`, else the code of the library's error; "" for none. */
 function codeOf(error: unknown): string {
   const { error: oauth, code } = Object(error) as { readonly error?: unknown; readonly code?: unknown };
   if (code === "OAUTH_RESPONSE_BODY_ERROR" && typeof oauth === "string") return oauth;

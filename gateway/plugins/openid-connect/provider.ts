@@ -17,7 +17,7 @@ export interface ProviderState {
   readonly keys: KeySet;
 }
 
-/** The provider did not answer, or not as it must. The message is for the log. */
+/** The provider did not answer, or its answer is invalid. The message is for the log. */
 export class ProviderUnavailable extends Error {
   override readonly name = "ProviderUnavailable";
 }
@@ -41,7 +41,7 @@ export class Provider {
     this.#context = context;
   }
 
-  /** The known state of the provider. Requests it if there is none; then rejects with `ProviderUnavailable`. */
+  /** The known state of the provider. If there is none, it is requested; rejects with `ProviderUnavailable`. */
   get(): ProviderState | Promise<ProviderState> {
     const age = this.#context.now() - this.#succeeded;
     if (this.#state === null) return this.#request(RETRY);

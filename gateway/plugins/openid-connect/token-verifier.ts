@@ -30,8 +30,8 @@ export class TokenFault {
 }
 
 /**
- * The types of tokens that are accepted (RFC 8725 section 3.11, RFC 9068 section 2.1), so that a logout token or another
- * statement of the provider is no access token. Undefined: the token has no type.
+ * The types of tokens that are accepted (RFC 8725 section 3.11, RFC 9068 section 2.1), so that a logout token or
+ * another statement of the provider is not taken for an access token. Undefined: the token has no type.
  */
 const tokenTypes: ReadonlySet<unknown> = new Set([undefined, "jwt", "at+jwt", "application/at+jwt"]);
 

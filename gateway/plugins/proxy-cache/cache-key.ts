@@ -1,5 +1,5 @@
 /**
- * The key of a cached response: everything that may select another response. As in Kong it is made of method, route,
+ * The key of a cached response: everything on which the response may depend. As in Kong it is made of method, route,
  * consumer, path, query parameters and configured headers. In addition it contains what the upstream may read too: the
  * host, the service, and changes by other plugins. The parts are joined without ambiguity.
  */

@@ -96,7 +96,7 @@ export const proxyCache = definePlugin({
       readonly directives: Directives;
     }
 
-    /** Continues with the response for the request's headers, if the response depends on them. */
+    /** Decides about the entry; if the response depends on headers, about the variant for the request's headers. */
     function select(exchange: Exchange, { key, entry, directives }: Found) {
       if (entry === undefined || !("vary" in entry)) return decide(exchange, { key, shown: key, entry, directives });
       const shown = variantKey(key, entry.vary, exchange);
@@ -138,7 +138,7 @@ export const proxyCache = definePlugin({
       return undefined;
     }
 
-    /** An error of the cache does not concern the client. */
+    /** Does not wait for the cache: its errors are logged, and do not affect the client. */
     function store(exchange: Exchange, { key, storable }: Pending, body: Buffer): void {
       if (storable === null) return;
       const { vary, ...response } = storable;
@@ -164,7 +164,7 @@ export const proxyCache = definePlugin({
           else pieces?.push(piece);
         },
         complete() {
-          // A copy, so that the stored body does not keep larger memory.
+          // A copy, so that the cache does not keep the larger buffers of which the pieces are slices.
           if (pieces !== null) store(exchange, request, Buffer.concat(pieces, length));
         },
       };

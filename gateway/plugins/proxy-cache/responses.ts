@@ -98,9 +98,9 @@ function keptHeaders({ request }: Exchange, received: readonly string[], now: nu
   for (let at = 0; at < received.length; at += 2) {
     const name = received[at] ?? "";
     const lower = lowerCase(name);
-    // The length of the body that GET would get; the length of other bodies is known.
+    // Kept for HEAD, as the length of the body that GET would get. Other stored bodies have a length of their own.
     const isLength = lower === "content-length" && request.method === "HEAD";
-    // As in Kong: the count belongs to the request that was forwarded.
+    // As in Kong, remaining counts of rate limits are left out: they belong to the request that was forwarded.
     const isDropped = droppedHeaders.has(lower) || listed.has(lower) || lower.includes("ratelimit-remaining");
     if (isDropped && !isLength) continue;
     if (lower === "date") isDated = true;

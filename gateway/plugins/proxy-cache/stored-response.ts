@@ -63,11 +63,11 @@ function entryOf(value: unknown, body: Buffer): CacheEntry | undefined {
   return { status, headers, body, timestamp, ttl, mustRevalidate };
 }
 
-/** The statuses of complete responses that every version of HTTP can send. */
+/** Whether a value is the status of a final response (RFC 9110 section 15: not 1xx). */
 const isStatus = (value: unknown): value is number =>
   typeof value === "number" && Number.isInteger(value) && value >= 200 && value <= 599;
 
-/** A token, and a value without line ends (RFC 9110 section 5): Redis must not be able to split a response. */
+/** Names are tokens, and values have no line ends (RFC 9110 section 5), so that data in Redis cannot add headers. */
 const isHeaders = (value: unknown): value is readonly string[] =>
   isTexts(value) &&
   value.length % 2 === 0 &&

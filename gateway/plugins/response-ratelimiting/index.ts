@@ -1,4 +1,7 @@
-/** response-ratelimiting: limits reported use (docs/reference/kong-compatibility.md#response-ratelimiting). */
+/**
+ * response-ratelimiting: limits the amounts that services report in a response header
+ * (docs/reference/kong-compatibility.md#response-ratelimiting).
+ */
 import {
   type Counter,
   counterScope,
@@ -125,7 +128,7 @@ export const responseRatelimiting = definePlugin({
       responseHeaders(exchange) {
         const usage = usages.get(exchange);
         if (usage === undefined) return;
-        // Runs again for the response that replaces the service's.
+        // This phase runs again for the response that replaces the service's.
         if (exchange.source === "service") {
           usage.reported = reportedAmounts(exchange.responseHeaderValues(header), names);
           exchange.responseHeaders.remove(config.header_name);

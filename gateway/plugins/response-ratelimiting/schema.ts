@@ -80,7 +80,7 @@ const schema = record(
 
 export type ResponseRatelimitingConfig = Static<typeof schema>;
 
-/** Kong reports the first pair only. */
+/** The message for the first two periods whose limits contradict each other; null: none. Kong reports one pair only. */
 function periodsInOrder(limits: RecordMembers): string | null {
   const given = periods.flatMap((period) => {
     const value = limits[period];

@@ -31,6 +31,7 @@ const methodsWithBody: ReadonlySet<string> = new Set(["POST", "DELETE"]);
 /** The session that authenticated a request. */
 interface Used {
   readonly session: Session;
+  /** Whether its cookies have to be set again. */
   readonly isChanged: boolean;
 }
 
@@ -42,7 +43,7 @@ export const session = definePlugin({
     const toUpstream = config.request_headers ?? [];
     const toClient = config.response_headers ?? [];
 
-    /** The client may have sent a header that the upstream trusts. */
+    /** Sets the headers for the upstream; removes those without a value, which the client may have forged. */
     function setRequestHeaders({ upstreamHeaders }: Exchange, subject: SessionSubject | null): void {
       for (const property of toUpstream) {
         const value = subject === null ? null : propertyOf(property, subject, cookies.seconds);
@@ -59,7 +60,7 @@ export const session = definePlugin({
         return;
       }
       const credential = credentialOf(exchange, session);
-      // It may be valid for other routes.
+      // The cookie stays, because the credential may be valid for other routes.
       if (credential === undefined) return;
       used.set(exchange, opened);
       if (session.groups !== null) exchange.authenticatedGroups = session.groups;
@@ -107,7 +108,7 @@ export const session = definePlugin({
       access,
       responseHeaders(exchange) {
         const { consumer, credential } = exchange;
-        // Absent if an earlier plugin answered the request, or if this one did.
+        // `used` has no entry if an earlier plugin answered the request; after a logout there is no consumer.
         if (!used.has(exchange) || consumer === null || credential === null) return;
         const kept = keep(exchange, consumer, credential);
         for (const property of kept === null ? [] : toClient) {

@@ -79,7 +79,7 @@ export class SessionCookies {
   renew(exchange: Exchange, session: Session): void {
     this.#session.write(exchange, JSON.stringify(session));
     const remembered = this.#remembered(exchange.request);
-    // Without a login, a second cookie that has ended must not begin again.
+    // A second cookie that is absent or has ended is not set: only a login begins a new one.
     if (remembered?.credential !== session.credential || remembered.consumer !== session.consumer) return;
     const times: SessionTimes = { ...newSession(this.seconds), created: remembered.times.created };
     this.#writeRemember(exchange, { ...session, times });
@@ -95,7 +95,7 @@ export class SessionCookies {
     this.#remember?.hide(exchange);
   }
 
-  /** The content of the second cookie. */
+  /** The content of the second cookie; null: there is none, or it has ended. */
   #remembered(request: ExchangeRequest): Session | null {
     const { remember_rolling_timeout: rolling, remember_absolute_timeout: absolute } = this.#config;
     const stored = this.#remember && readSession(this.#remember, request);

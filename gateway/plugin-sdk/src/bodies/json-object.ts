@@ -21,8 +21,9 @@ export const textOfJsonObject = (object: RawJsonObject): string =>
   `{${[...object].map(([name, value]) => `${jsonOf(name)}:${value}`).join(",")}}`;
 
 /**
- * Appends a value (as JSON) to a member, which becomes a list. A string or the items of a list stay in it, before the
- * new value; a number, a boolean or null does not. Returns false if the member is an object, which stays as it is.
+ * Appends a value (as JSON) to a member, which becomes a list. An earlier string, or the items of an earlier list, come
+ * before the new value; an earlier number, boolean or null is dropped. Returns false if the member is an object, which
+ * stays as it is.
  */
 export function appendToMember(object: RawJsonObject, name: string, added: string): boolean {
   const before = object.get(name) ?? "";

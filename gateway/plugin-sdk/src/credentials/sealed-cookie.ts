@@ -48,7 +48,7 @@ export class SealedCookie {
 
   constructor({ secret, purpose, cookie }: SealOptions) {
     const info = JSON.stringify(["sluice cookie", cookie.name, ...purpose]);
-    // HKDF limits the length of its info; the salt may have any length.
+    // Passed as the salt, which may have any length; the info of HKDF may not.
     this.#key = Buffer.from(hkdfSync("sha256", secret, info, "sealed cookie", 32));
     this.#cookie = cookie;
     this.#names = sealedCookieNames(cookie.name);
@@ -63,7 +63,7 @@ export class SealedCookie {
       if (piece === undefined) break;
       texts.unshift((texts[0] ?? "") + piece);
     }
-    // The last pieces may be cookies of another server of the domain.
+    // The longest text comes first. Its last pieces may be cookies of another server in the domain: then it does not open.
     for (const text of texts) {
       const value = this.#open(text);
       if (value !== null) return value;

@@ -5,7 +5,10 @@ export interface SessionTimes {
   readonly created: number;
   /** When the session was created or last renewed. */
   readonly renewed: number;
-  /** When a request last used the session, within a minute. */
+  /**
+   * The last recorded use. With an idle timeout, a use is recorded once the last record is a minute old, or as old as
+   * half of the timeout if that is shorter.
+   */
   readonly used: number;
 }
 
@@ -19,9 +22,9 @@ export interface SessionTimeouts {
   readonly absolute: number;
 }
 
-/** A session is renewed in the last quarter of its rolling timeout, because some clients send requests in parallel. */
+/** A session is renewed only in the last quarter of its rolling timeout, so that few responses set its cookie. */
 const RENEWED_AFTER = 0.75;
-/** Seconds between two cookies that only record the use of a session. */
+/** Minimum seconds between two cookies that only record the use of a session, unless the idle timeout is short. */
 const USE_RECORDED_AFTER = 60;
 
 export const newSession = (now: number): SessionTimes => ({ created: now, renewed: now, used: now });

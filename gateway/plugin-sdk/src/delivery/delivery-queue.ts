@@ -17,7 +17,7 @@ interface Waiting {
   readonly bytes: number;
 }
 
-/** Taken entries stay in the list until all are taken, or more than this number and more than half of them. */
+/** Taken entries stay in the list until all are taken, or more than this number and more than half of the list. */
 const MIN_TAKEN = 1024;
 
 /**

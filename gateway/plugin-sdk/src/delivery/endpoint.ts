@@ -1,7 +1,7 @@
 /** The URL of a server to which a plugin sends what it records. */
 import type { Violation } from "../violation.ts";
 
-/** Kong's messages for a text that is no URL. A value that is not a text has violations of its own. */
+/** Kong's messages for a text that is not a URL. The schema reports values that are not texts. */
 export function endpointViolations(member: string, value: unknown): readonly Violation[] {
   if (typeof value !== "string" || value === "") return [];
   const url = URL.parse(value);
@@ -11,7 +11,7 @@ export function endpointViolations(member: string, value: unknown): readonly Vio
   return problem(url === null ? "missing host in url" : "the scheme must be http or https");
 }
 
-/** A check for a server whose plugin does not send user information of the URL. */
+/** Also refuses a user name and password in the URL, for plugins that would not send them. */
 export function plainEndpointViolations(member: string, value: unknown): readonly Violation[] {
   const url = typeof value === "string" ? URL.parse(value) : null;
   if (url === null || url.username + url.password === "") return endpointViolations(member, value);

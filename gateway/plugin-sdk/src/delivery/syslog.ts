@@ -9,7 +9,7 @@ export type Severity = (typeof severities)[number];
 const severity = (description: MemberOptions["description"]) =>
   choice(severities.toReversed(), { description, default: "info" });
 
-/** Members of a config. */
+/** Members for the config of a plugin that sends syslog messages. */
 export const severityMembers = {
   log_level: severity("The least urgent severity that is sent."),
   successful_severity: severity("The severity of responses with a status below 400."),

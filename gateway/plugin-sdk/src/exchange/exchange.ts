@@ -208,8 +208,9 @@ export interface Exchange {
   /** The query that is sent to the upstream, encoded and with its `?`; "" for none. Initially the client's. */
   upstreamQuery: string;
   /**
-   * Set by a plugin that converts the request to gRPC, and the trailers of the response to something else: then clients of
-   * HTTP/1.1, which do not receive trailers, may call a gRPC service. Initially false.
+   * Set by a plugin that converts the request to gRPC, and moves the trailers of the response into its body. HTTP/1.1
+   * clients may then call a gRPC service; otherwise they are refused, because they would not receive the trailers.
+   * Initially false.
    */
   convertsGrpc: boolean;
   /** Removes parameters from the forwarded query. */

@@ -60,7 +60,7 @@ export const array = <Item extends TypedSchema>(
   options: MemberOptions & Limits<"minItems" | "maxItems">,
 ) => typedSchema<Static<Item>[]>({ type: "array", items, ...options });
 
-/** Records in a mapping have no members that are unset and have no default. */
+/** In a record that is the value of a mapping, members that are unset and have no default are absent. */
 type MappedValue<Value> = Value extends readonly unknown[] ? Value : Partial<Value>;
 
 /** A mapping from arbitrary names to values, such as `headers`. */
@@ -126,5 +126,5 @@ const referenceTo = (kind: Referable, description: string, onDelete: "cascade" |
 export const reference = (kind: Referable, description: string, onDelete: "cascade" | "restrict" = "cascade") =>
   nullable(referenceTo(kind, description, onDelete));
 
-/** The required reference to the entity that this one belongs to, and is removed with. */
+/** The required reference to the entity to which this one belongs, and with which it is removed. */
 export const owner = (kind: Referable, description: string) => referenceTo(kind, description, "cascade");

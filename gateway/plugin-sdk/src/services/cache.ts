@@ -22,7 +22,7 @@ export interface CacheOptions<Value> {
    */
   readonly strategy: "memory" | "redis";
   readonly redis: RedisServer;
-  /** Values that were stored with another generation are not found. Change it with members that values depend on. */
+  /** Values stored with another generation are not found. Derive it from the config members that affect values. */
   readonly generation: string;
   readonly codec: CacheCodec<Value>;
 }

@@ -12,7 +12,7 @@ export interface EndpointResponse {
   /** Sent as JSON. Absent: no body. */
   readonly body?: unknown;
   /**
-   * Whether the response concerns state outside the nodes, such as in Redis, so that one worker of one node is enough.
+   * Whether the response concerns state outside the nodes, such as in Redis, so that asking one worker is enough.
    * Default: false.
    */
   readonly isShared?: boolean;

@@ -16,7 +16,7 @@ const MAX_STEPS = 1_000_000;
 /** Maximum schemas that are applied inside each other: the members of the value, and references. */
 const MAX_DEPTH = 256;
 
-/** The steps of matching a text with a regular expression: as many as 64 characters take one. */
+/** The steps that count for matching a text with a regular expression: one step for every 64 characters. */
 export const regexSteps = (text: string): number => text.length / 64;
 
 export class Validation {
