@@ -37,7 +37,7 @@ printed, and the earlier code stays active.
       plugins: [...settings.plugins.filter((entry) => entry !== plugin), plugin],
       source: "file" as const,
       allowedUpstreams: ["127.0.0.0/8", "::1/128"],
-      // An open connection would be served by the earlier code once more, such as that of a browser.
+      // A connection that stays open, such as a browser's, would be served by the earlier code once more.
       maxRequests: 1,
     };
     const loaded = await registerConfiguredPlugins(node, "code");
@@ -80,7 +80,7 @@ const SAVE_TIME = 100;
 function watchFolder(folder: string, onSave: () => Promise<void>): FSWatcher {
   let timer: NodeJS.Timeout | undefined;
   return watch(folder, { recursive: true }, (_event, name) => {
-    // Packages are installed rarely, and by many writes; files with a dot are those of editors and of Git.
+    // Ignored: node_modules, in which an installation writes many files, and names with a dot, as of editors and Git.
     if (name !== null && /(^|[\\/])(node_modules|\.[^\\/]*)([\\/]|$)/.test(name)) return;
     clearTimeout(timer);
     timer = setTimeout(onSave, SAVE_TIME);
@@ -93,7 +93,7 @@ interface Example {
   close(): Promise<void>;
 }
 
-/** Starts the upstream, and writes a file in which the plugin applies to it. */
+/** Starts an upstream that answers with the request, and writes a declarative file that applies the plugin to it. */
 async function startExample(plugin: LoadedPlugin | undefined): Promise<Example> {
   const upstream = createServer(async (request, response) => {
     const { method, url, headers } = request;

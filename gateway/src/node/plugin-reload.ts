@@ -1,4 +1,4 @@
-/** Loads the plugins of users anew while the node serves requests. */
+/** Loads the plugins of `SLUICE_PLUGINS` again while the node serves requests. */
 import {
   describeViolation,
   type LoadedPlugin,
@@ -21,9 +21,9 @@ interface PluginReloadOptions {
 }
 
 /**
- * The schemas of this process, of which the admin API is a part, and the code of the workers change together or not at
- * all. Calls run one after the other. A call that waits for its turn loads the newest code, so a second one that comes
- * meanwhile gets its result.
+ * The schemas of this process, which an admin API in it also uses, and the code of the workers change together or not
+ * at all. Reloads run one after the other. A reload that waits for its turn will load the newest code, so further calls
+ * meanwhile share its result.
  */
 export function createPluginReload(
   { plugins: entries }: { readonly plugins: readonly string[] },
@@ -75,11 +75,9 @@ const faultsOf = (messages: readonly string[]): SettingsError =>
   new SettingsError(messages.map((message) => `${setting.variable}: ${message}`).join("\n"));
 
 /**
- * The configs of these plugins in their compact form, in which members with a default of the present schema are absent.
- * The returned function makes the snapshot with the configs as the schemas check and complete them that are registered
- * when it is called.
- *
- * @throws SettingsError if a config is invalid then.
+ * Prepares the served configs of these plugins for new schemas: members with a default of the present schemas are left
+ * out. The returned function checks the configs by the schemas that are registered when it is called, fills in their
+ * defaults, and returns the snapshot with the results. It throws SettingsError if a config is invalid.
  */
 async function configsOf(served: Snapshot, names: ReadonlySet<string>): Promise<() => Snapshot> {
   // Loaded on demand: serving needs no code that validates.

@@ -4,7 +4,7 @@ import type { PluginDefinition, Violation } from "@sluice/plugin-sdk";
 
 /** The environment variables that references may name. */
 export interface VaultEnvironment {
-  /** Names of variables; with `*` at the end, of all variables that begin so. */
+  /** Names of variables. A name that ends in `*` allows all variables that begin with the text before it. */
   readonly allowed: readonly string[];
   readonly variables: Readonly<Record<string, string | undefined>>;
 }
