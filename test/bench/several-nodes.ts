@@ -1,4 +1,4 @@
-/** `sluice start` and a separate node on one Postgres. */
+/** Starts `sluice start` and a second node, `sluice gateway`, which share one Postgres. */
 import { join } from "node:path";
 import { root } from "../../tools/check/source-files.ts";
 import { startProcess } from "../../tools/process/index.ts";
@@ -8,7 +8,7 @@ import { freeAddresses } from "../product/free-addresses.ts";
 
 const main = join(root, "gateway/src/main.ts");
 
-/** `proxy` is the proxy address of the separate node. */
+/** In the result, `admin` is an address of `sluice start`, and `proxy` one of the second node. */
 export async function startSeveralNodes(): Promise<RunningStore> {
   const ends: (() => Promise<unknown>)[] = [];
   async function stop(): Promise<void> {

@@ -147,7 +147,7 @@ function runCheck(check: PluginFacts["check"], config: Members): readonly Violat
   }
 }
 
-/** Plugins with the policies of rate-limiting. */
+/** Plugins that keep counters where their `policy` says; the policy `cluster` keeps them in the database. */
 const countingPlugins: ReadonlySet<string> = new Set(["rate-limiting", "response-ratelimiting"]);
 
 const NO_CLUSTER: Violation = {
