@@ -1,6 +1,7 @@
 /**
- * The part of a document of Kong that Sluice can serve. What it lacks is left out, and reported. Leaving out protection
- * would open what it protects: a plugin that may protect is kept as one that answers 503 (`_sluice.unavailable`).
+ * The part of a document of Kong that Sluice can serve. Entities and members that Sluice lacks are left out, and are
+ * reported. Leaving out protection would open routes, so a plugin that may protect is kept as one that answers 503
+ * (`_sluice.unavailable`).
  */
 import { type Checked, isRecord, memberSchemaOf, type Violation } from "@sluice/plugin-sdk";
 import { unavailablePlugin } from "../check/close-plugin.ts";
@@ -134,7 +135,7 @@ class Reduction {
     }
   }
 
-  /** Kong resolves these references, and Sluice would take the text itself for a secret. */
+  /** References that Kong resolves and Sluice does not: Sluice would use their text as the value, such as a secret. */
   #vaultReferences(): ReadonlyMap<Item, Violation> {
     const message =
       "only some fields of plugins' configs may refer to a vault, and only to env: write the value, or use a custom " +
@@ -147,7 +148,7 @@ class Reduction {
     );
   }
 
-  /** An entity that was left out with another one has faults of its own, which the user would find later. */
+  /** The faults of an entity that was left out with another one are reported too, so that the user sees all at once. */
   #takeOrReport(item: Item, faults: readonly Violation[]): void {
     if (this.items.includes(item)) this.#take(item, faults);
     else this.#report("left out", faults);
@@ -168,7 +169,7 @@ class Reduction {
       .sort((one, other) => other.origin.length - one.origin.length)[0];
   }
 
-  /** Filters and plugins that have no entity here act on requests that this function cannot tell apart. */
+  /** Filter chains and plugins of consumer groups may protect any request, so all requests are answered 503. */
   #takeFaultOfDocument(violation: Violation, member: string): void {
     if (member === "filter_chains" || member === "consumer_group_plugins") this.#close(violation, {});
     else this.#report("left out", [violation]);
@@ -197,7 +198,7 @@ class Reduction {
       this.#report("closed", faults);
     } else {
       const dependents = this.#remove(item);
-      // A plugin that was closed can be impossible also in this form, such as a second one in the same scope.
+      // A closed plugin can still be invalid, for example if it is the second one of its name in the same scope.
       if (item.closed) this.unserved = this.unserved.filter(({ violation }) => !isBelow(violation.path, item.origin));
       this.#report("left out", faults.slice(0, 1), dependents);
       this.#report("left out", faults.slice(1));

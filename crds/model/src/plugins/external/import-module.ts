@@ -2,7 +2,7 @@
 import { useOwnSdk, withGeneration } from "./locate.ts";
 
 export interface ImportOptions {
-  /** Counts the imports of the modules in this thread: each generation is imported anew. Default 0. */
+  /** A module is imported again for each new generation; Node keeps the earlier ones. Default 0. */
   readonly generation?: number;
   /** Milliseconds; default 10 s. */
   readonly timeout?: number;

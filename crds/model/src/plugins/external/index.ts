@@ -32,18 +32,18 @@ export async function loadPlugins(
 
 let generation = 0;
 
-/** Plugins whose modules were imported anew and checked, but are not registered. */
+/** Plugins whose modules were imported again and checked, but are not registered yet. */
 export interface ReloadedPlugins {
   readonly plugins: readonly LoadedPlugin[];
-  /** Registers these instead of the plugins that were registered. Returns a function that undoes this. */
+  /** Registers these in place of the plugins registered before. Returns a function that undoes this. */
   register(): () => void;
 }
 
 /**
- * Imports and checks the modules of plugins anew; changes nothing else. This thread needs only the facts, but importing
- * both modules here finds errors before any worker starts with them. Facts cannot be imported in another thread,
- * because some have functions, such as `check`. Node never frees a module, so each call costs the memory of the modules
- * once more.
+ * Imports and checks the modules of plugins again; changes nothing else. This thread needs only the facts, but
+ * importing both modules here finds errors before any worker starts with them. The facts must be imported in this
+ * thread, because functions such as `check` cannot be sent from another one. Node never frees a module, so each call
+ * costs the memory of the modules once more.
  */
 export async function reloadPlugins(
   entries: readonly string[],

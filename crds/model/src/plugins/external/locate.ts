@@ -91,7 +91,7 @@ const GENERATION = "?sluice-generation=";
 const generationIn = (url: string): string => /\?sluice-generation=\d+$/.exec(url)?.[0] ?? "";
 
 /**
- * The URL under which a module is imported anew: Node imports each URL once per thread, and keeps the module. The
+ * The URL under which a module is imported again: Node imports each URL once per thread, and keeps the module. The
  * modules that it imports get the same suffix (see `useOwnSdk`), except CommonJS modules, which Node keeps by their path.
  *
  * @param generation 0: the URL itself
@@ -114,7 +114,7 @@ function resolveFrom(specifier: string, parent: string): string {
 /**
  * Makes every import of the SDK in this thread resolve to the SDK of this process, wherever the importing module is and
  * whatever it has installed: two copies of the SDK would have different classes and caches. So the folder of a plugin
- * needs no package.json. A module that is imported anew also imports its own modules anew.
+ * needs no package.json. If a module is imported again (`withGeneration`), so are the modules that it imports.
  */
 export function useOwnSdk(): void {
   if (isHooked) return;
