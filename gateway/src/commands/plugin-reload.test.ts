@@ -25,16 +25,17 @@ function write(name: string, text: string): void {
 }
 
 interface PluginText {
-  /** Part of the code. */
+  /** The version in the plugin's code, which shows which code served a request. */
   readonly version?: string;
-  /** Default of a member. */
+  /** The default of the config member `word`. */
   readonly word?: string;
-  /** Further members of the schema, and statements. */
+  /** Source text of further members of the schema. */
   readonly members?: string;
+  /** Source text of further statements of `index.ts`. */
   readonly more?: string;
 }
 
-/** Writes the plugin: it sends the version of its code, of a module that it imports, and the word to the upstream. */
+/** Writes the plugin, which sends its version and the configured word to the upstream in a header. */
 function writePlugin({ version = "0", word = "hello", members = "", more = "" }: PluginText = {}): void {
   write("words/version.ts", `export const version: string = "${version}";`);
   write(

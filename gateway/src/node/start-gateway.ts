@@ -66,10 +66,10 @@ export interface Gateway {
   /** Reopens the access log after its file was moved; null when the log is not a file. */
   readonly reopenLogs: (() => void) | null;
   /**
-   * Loads the plugins of `SLUICE_PLUGINS` anew, in new worker threads, while the old ones drain: no request fails. Null
-   * without such plugins.
+   * Loads the plugins of `SLUICE_PLUGINS` again, in new worker threads, while the old ones drain: no request fails.
+   * Null without such plugins.
    *
-   * @throws SettingsError with all faults: the old code stays.
+   * @throws SettingsError with all faults: the earlier code stays active.
    */
   readonly reloadPlugins: (() => Promise<void>) | null;
   /** Fails readiness, accepts no more connections, finishes open requests within the drain time, and stops. */
@@ -217,8 +217,8 @@ export async function startGateway({ settings, log, ...given }: GatewayOptions):
 }
 
 /**
- * One worker runs in the control thread, unless it has plugins of users: their code can be loaded anew only by another
- * thread. Some systems cannot start one, because threads cannot share an address.
+ * A single worker runs in the control thread, unless it has plugins of `SLUICE_PLUGINS`: a reload of their code
+ * replaces the worker's thread. Where threads cannot share an address, it runs in the control thread nevertheless.
  */
 async function startWorkers(count: number, options: StartWorkersOptions): Promise<Workers> {
   const startSingle = async () => (await import("../workers/single-worker.ts")).startSingleWorker(options);

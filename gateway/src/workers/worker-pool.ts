@@ -1,7 +1,8 @@
 /**
- * Several workers, each in a thread of its own. All listen on the same addresses; the kernel distributes connections
- * among them. The control thread validates documents, sends the changes and keeps the health of targets. A worker
- * reports the health signals that it observes to the control thread, which sends health changes to all workers.
+ * Workers in threads of their own: several, or one with plugins that can be loaded again. All listen on the same
+ * addresses; the kernel distributes connections among them. The control thread validates documents, sends the changes
+ * and keeps the health of targets. A worker reports the health signals that it observes to the control thread, which
+ * sends health changes to all workers.
  */
 import { createServer } from "node:net";
 import { changeBetween, emptySnapshot, pluginNames, SettingsError, type Snapshot } from "@sluice/model/serving";
@@ -54,7 +55,7 @@ export interface WorkerPool extends Workers {
   metricParts(): Promise<AsyncIterable<MetricsPart>>;
 }
 
-/** This system has no sockets on one address among which it distributes connections. */
+/** This system cannot distribute the connections to one address among several sockets. */
 export class CannotShareAddress extends SettingsError {
   constructor() {
     super(`${names.workers.variable}: this system cannot share an address among threads; set it to 1`);

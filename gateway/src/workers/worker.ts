@@ -53,7 +53,7 @@ export interface WorkerOptions extends BalancerTools {
   /** The connection slots shared by the node; absent: this worker has all of them. */
   readonly connectionSlots?: ConnectionSlots;
   readonly log: ServicesLog;
-  /** Receives the number of the plugin that runs (see `pluginNumbered`). Default: memory that nobody reads. */
+  /** Receives the number of the plugin that runs (see `pluginNumbered`). Default: memory that is not read. */
   readonly running?: Int32Array;
   readonly services: Pick<WorkerServices, "counters" | "caches" | "metrics" | "now">;
   /** Served from the start. */

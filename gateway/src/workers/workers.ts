@@ -1,4 +1,4 @@
-/** The workers of a node: one in the control thread, or several in their own threads. */
+/** The workers of a node: one in the control thread, or one or several in threads of their own. */
 import type { Snapshot } from "@sluice/model";
 import type { Counters, EndpointRequest, EndpointResponse } from "@sluice/plugin-sdk";
 import type { Logger } from "pino";
@@ -49,7 +49,7 @@ export interface Workers {
   /**
    * Replaces all workers by new ones, which import the plugins' modules and serve the snapshot. Resolves once the new
    * workers serve and the old ones accept no more connections. No request fails: those of open connections are served
-   * by the old workers, whose responses announce the end of the connection. When it rejects, the old workers go on.
+   * by the old workers, whose responses announce the end of the connection. When it rejects, the old workers continue.
    *
    * @param plugins See `WorkerPlan`
    */

@@ -63,7 +63,7 @@ export class SealedCookie {
       if (piece === undefined) break;
       texts.unshift((texts[0] ?? "") + piece);
     }
-    // The longest text comes first. Its last pieces may be cookies of another server in the domain: then it does not open.
+    // The longest text comes first. It does not open if its last pieces are cookies of another server in the domain.
     for (const text of texts) {
       const value = this.#open(text);
       if (value !== null) return value;

@@ -117,7 +117,7 @@ export interface DirectResponse {
   readonly reason?: string;
 }
 
-/** Lookups in the exchange's runtime: plugin instances outlive runtimes, so they must not hold one. */
+/** Lookups in the exchange's runtime. Plugin instances outlive runtimes, so they must not keep this object. */
 export interface Identities {
   /**
    * The unexpired credential that is valid for the exchange's route.

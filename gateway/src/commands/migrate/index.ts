@@ -83,7 +83,7 @@ async function partOfAdminApi(admin: string, header: string | boolean | undefine
   return { ...servablePart(data), describe: describeInAdminApi(data) };
 }
 
-/** The reasons of closed plugins by their ids. */
+/** Why plugins are closed (their scopes answer 503), by the ids of the plugins. */
 const unavailableIn = ({ document: { plugins = [] } }: Reported): ReadonlyMap<string, string> =>
   new Map(
     plugins.flatMap((plugin) => {
@@ -93,8 +93,8 @@ const unavailableIn = ({ document: { plugins = [] } }: Reported): ReadonlyMap<st
   );
 
 /**
- * The entities for custom resources, which have no mark for a closed plugin: the operator closes the scope of a plugin
- * with an unknown name, and the webhook lets such a resource pass.
+ * The entities for custom resources, which cannot mark a plugin as closed. A closed plugin gets an unknown name
+ * instead: requests in its scope are then answered 503, and the webhook accepts the resource.
  */
 function withUnknownNames(part: Reported): EntityLists {
   const lists = entitiesOf(part.document);
