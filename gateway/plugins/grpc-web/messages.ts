@@ -1,4 +1,4 @@
-/** The bodies of gRPC-Web (doc/PROTOCOL-WEB.md in the repository of gRPC). */
+/** The bodies of gRPC-Web (PROTOCOL-WEB in the documentation of gRPC). */
 
 /** Marks the last frame of a response, which has the trailers. */
 const TRAILERS = 0x80;
