@@ -1,5 +1,6 @@
 /** Checks what a stack requires of the cluster before anything is created. */
 import { execFile } from "node:child_process";
+import { crdNames } from "@sluice/model";
 import { tool } from "../programs/tool.ts";
 import { StartError } from "../start/ports.ts";
 
@@ -43,8 +44,6 @@ export function needsOf(config: ConfigTexts): readonly Need[] {
     ...atHome.map((kind) => ({ kind, namespace })),
   ];
 }
-
-const kinds = ["certificates", "consumers", "plugins", "routes", "services", "upstreams"];
 
 /** Runs kubectl on the cluster of a kubeconfig; rejects with its stderr. */
 export function kubectlOf(kubeconfig: string): (args: readonly string[]) => Promise<string> {
@@ -91,7 +90,7 @@ export async function checkCluster(kubeconfig: string, read: () => Promise<Confi
 
 /** The tool that installed Sluice's CRDs: `pulumi`, `helm`, another one (`others`), or `none`. */
 export async function crdsManager(kubeconfig: string): Promise<"none" | "pulumi" | "helm" | "others"> {
-  const names = kinds.map((kind) => `crd/${kind}.sluice.dev`);
+  const names = crdNames.map((name) => `crd/${name}`);
   const text = await kubectlOf(kubeconfig)(["get", ...names, "--ignore-not-found", "--show-managed-fields", "-o=json"]);
   if (text.trim() === "") return "none";
   const managers: readonly string[] = (JSON.parse(text).items ?? []).flatMap(

@@ -45,7 +45,7 @@ export { documentPassword, isConsumerBound, isPasswordHash, kongPassword } from 
 export { hasExpired } from "./entities/credentials/key-auth.ts";
 export * from "./entities/index.ts";
 export { coerce, decodeForm, type FormParts } from "./form/index.ts";
-export { crds } from "./generate/crd.ts";
+export { crdNames, crds } from "./generate/crd.ts";
 export { crdFiles } from "./generate/files.ts";
 export { canonicalJson, derivedIdOf, deriveId, deriveNamelessId, uuidV5 } from "./ids.ts";
 export { normalizePath } from "./matching/path.ts";

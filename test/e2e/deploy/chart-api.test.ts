@@ -2,6 +2,7 @@
 import assert from "node:assert/strict";
 import { execFile } from "node:child_process";
 import { after, before, describe, test } from "node:test";
+import { crdNames } from "@sluice/model";
 import { type ControlPlane, startControlPlane } from "../../../tools/cluster/control-plane.ts";
 import { startProcess, temporaryFolder, waitFor } from "../../../tools/process/index.ts";
 import { tool } from "../../../tools/programs/tool.ts";
@@ -73,7 +74,7 @@ describe("the charts on an API server", () => {
     assert.match(second.stderr, /certificates\.sluice\.dev belongs to the release sluice\/sluice-crds/);
     const gone = await onPlane(["uninstall", "sluice-crds", "-n", "sluice"]);
     assert.equal(gone.code, 0, gone.stderr);
-    assert.equal((await plane.kubectl(["get", "crd", "-o", "name"])).trim().split("\n").length, 6);
+    assert.equal((await plane.kubectl(["get", "crd", "-o", "name"])).trim().split("\n").length, crdNames.length);
     // Helm adopts existing objects that have its annotations and label.
     const back = await install(charts.crds, ["sluice-crds", "-n", "sluice"]);
     assert.equal(back.code, 0, back.stderr);

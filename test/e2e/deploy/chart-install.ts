@@ -1,6 +1,7 @@
 /** Install, upgrade, rollback and uninstall. */
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { crdNames } from "@sluice/model";
 import { waitFor } from "../../../tools/process/index.ts";
 import { namespace, type Scene } from "./chart-scene.ts";
 import { charts, release } from "./helm.ts";
@@ -137,12 +138,7 @@ export function removal(scene: () => Scene): void {
     assert.equal(left, "nothing");
     const wide = "clusterroles,clusterrolebindings,validatingwebhookconfigurations";
     assert.equal(await kubectl("get", wide, "-l", `app.kubernetes.io/instance=${release}`, "-o", "name"), "");
-    const theirs = await kubectl(
-      "get",
-      "services.sluice.dev,routes.sluice.dev,plugins.sluice.dev,consumers.sluice.dev",
-      "-o",
-      "name",
-    );
+    const theirs = await kubectl("get", crdNames.join(), "-o", "name");
     assert.deepEqual(theirs.trim().split("\n").sort(), ["route.sluice.dev/theirs", "service.sluice.dev/theirs"]);
   });
 

@@ -9,6 +9,7 @@ import assert from "node:assert/strict";
 import { join, resolve } from "node:path";
 import { after, before, test } from "node:test";
 import { setTimeout as pause } from "node:timers/promises";
+import { crdNames } from "@sluice/model";
 import { type Cluster, startCluster } from "../../../tools/cluster/pods/cluster.ts";
 import { openProject, type Project } from "../../../tools/deploy/project.ts";
 import { mendStack, selectStack } from "../../../tools/deploy/stack.ts";
@@ -187,8 +188,7 @@ test("a changed limit takes effect without a restart, and a request beyond it is
 
 /** Kind, name, uid and generation of each custom resource of dev. */
 async function customResources(): Promise<readonly string[]> {
-  const kinds = ["services", "routes", "plugins", "consumers"].map((kind) => `${kind}.sluice.dev`).join(",");
-  const { items } = JSON.parse(await inDev("get", kinds, "--output=json"));
+  const { items } = JSON.parse(await inDev("get", crdNames.join(), "--output=json"));
   return items.map(
     ({ kind, metadata }: { kind: string; metadata: { name: string; uid: string; generation: number } }) =>
       `${kind} ${metadata.name} ${metadata.uid} ${metadata.generation}`,

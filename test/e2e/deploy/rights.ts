@@ -1,9 +1,9 @@
 /** The release's accounts use all rights that they are granted, and no others, according to the cluster's audit log. */
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { crdNames } from "@sluice/model";
 import { referenceGrantCrd } from "../../../tools/cluster/reference-grants.ts";
 import {
-  kinds,
   type Place,
   privateSecrets,
   runAllAdminOperations,
@@ -98,7 +98,7 @@ export function rightsTests(scene: () => Scene): void {
       const expected = (part: Part) => ({ refused: [], unused: Object.keys(rare[part]) });
       assert.deepEqual(found, { operator: expected("operator"), admin: expected("admin") });
       for (const name of ["good", "invalid"])
-        await kubectl("delete", "--ignore-not-found", ...kinds.map((kind) => `${kind}.sluice.dev/${name}`));
+        await kubectl("delete", "--ignore-not-found", ...crdNames.map((kind) => `${kind}/${name}`));
       await kubectl("delete", "secrets", "tls", "key");
     },
   );

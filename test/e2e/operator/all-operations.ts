@@ -1,4 +1,5 @@
 /** All operations of an operator and an admin listener in a namespace, one after the other. */
+import { crdNames } from "@sluice/model";
 import { waitFor } from "../../../tools/process/index.ts";
 import { makeAuthority } from "../../../tools/programs/certificates.ts";
 
@@ -22,8 +23,6 @@ export interface Place {
 
 const authority = await makeAuthority();
 const pair = await authority.issue({ name: "one.test", sans: ["one.test"], usage: "server" });
-export const kinds = ["certificates", "upstreams", "services", "routes", "plugins", "consumers"] as const;
-
 const label = { "sluice.dev/credential": "key-auth" };
 
 function resources({ namespace }: Place): readonly object[] {
@@ -48,6 +47,7 @@ function resources({ namespace }: Place): readonly object[] {
     one("Service", "good", { name: `${namespace}-good`, url: "http://127.0.0.1:9001" }),
     one("Route", "good", { serviceRef: { name: "good" }, paths: [`/${namespace}`] }),
     one("Plugin", "good", { plugin: "cors", config: {}, targetRefs: [{ kind: "Route", name: "good" }] }),
+    one("ConsumerGroup", "good", { name: `${namespace}-good` }),
     one("Consumer", "good", { username: `${namespace}-good`, keyAuth: [{ secretRef: { name: "key", key: "key" } }] }),
   ];
 }
@@ -69,6 +69,7 @@ function invalid({ namespace }: Place): readonly object[] {
     one("Service", { name: `${namespace}-good`, url: "http://127.0.0.1:9001" }),
     one("Route", { serviceRef: { name: "absent" }, paths: ["/invalid"] }),
     one("Plugin", { plugin: "cors", config: {}, targetRefs: [{ kind: "Route", name: "absent" }] }),
+    one("ConsumerGroup", { name: `${namespace}-good` }),
     one("Consumer", { username: "invalid", keyAuth: [{ secretRef: { name: "absent", key: "key" } }] }),
   ];
 }
@@ -80,7 +81,7 @@ export async function runAllOperatorOperations(place: Place): Promise<void> {
   const { namespace, kubectl } = place;
   const inPlace = (...args: readonly string[]) => kubectl(["-n", namespace, ...args]);
   await kubectl(["apply", "-f", "-"], list(resources(place)));
-  const good = kinds.map((kind) => `${kind}.sluice.dev/good`);
+  const good = crdNames.map((name) => `${name}/good`);
   await inPlace("wait", "--for=condition=Programmed", "--timeout=60s", ...good);
   await kubectl(["apply", "-f", "-"], list(invalid(place)));
   const hasEvents = async () => {
@@ -90,7 +91,7 @@ export async function runAllOperatorOperations(place: Place): Promise<void> {
       "-o",
       "jsonpath={range .items[*]}{.regarding.kind} {.regarding.name}{'\\n'}{end}",
     );
-    return new Set(names.split("\n").filter((name) => name.endsWith(" invalid"))).size === kinds.length;
+    return new Set(names.split("\n").filter((name) => name.endsWith(" invalid"))).size === crdNames.length;
   };
   await waitFor(hasEvents, { what: "an Event of each kind", timeout: 60_000, interval: 200 });
   await waitFor(
@@ -163,6 +164,7 @@ const made: readonly (readonly [path: string, body: object])[] = [
   ["/services", { name: "by-admin", host: "127.0.0.1" }],
   ["/services/by-admin/routes", { name: "by-admin", paths: ["/by-admin"] }],
   ["/plugins", { name: "cors", instance_name: "by-admin", route: { name: "by-admin" } }],
+  ["/consumer_groups", { name: "by-admin" }],
   ["/consumers", { username: "by-admin" }],
   ["/consumers/by-admin/key-auth", { key: "key-by-admin" }],
   ["/upstreams", { name: "by-admin.internal" }],
@@ -184,7 +186,7 @@ export async function runAllAdminOperations({ namespace, kubectl, admin }: Place
     const metadata = JSON.stringify({ metadata: { finalizers: value } });
     await kubectl(["-n", namespace, "patch", name, "--type=merge", "-p", metadata]);
   };
-  const all = [...kinds.map((kind) => `${kind}.sluice.dev`), "secrets"].join(",");
+  const all = [...crdNames, "secrets"].join();
   const written = async () => {
     const list = await kubectl(["-n", namespace, "get", all, "-o", "json", "--show-managed-fields"]);
     const { items } = JSON.parse(list) as { items: readonly Item[] };

@@ -3,6 +3,7 @@ import assert from "node:assert/strict";
 import { execFile } from "node:child_process";
 import { after, before, test } from "node:test";
 import { createClusterObjects } from "@sluice/crds";
+import { crdNames } from "@sluice/model";
 import { parseAllDocuments } from "yaml";
 import { crdsCommand } from "../../../operator/src/commands/crds.ts";
 import { type ControlPlane, startControlPlane } from "../../../tools/cluster/control-plane.ts";
@@ -47,10 +48,6 @@ function run(args: readonly string[]): Promise<Outcome> {
   });
 }
 
-const names = ["certificates", "upstreams", "services", "routes", "consumergroups", "consumers", "plugins"].map(
-  (plural) => `${plural}.sluice.dev`,
-);
-
 /** Changes the first entry of `versions` in the CRD of Routes, as another version of Sluice would. */
 async function patchRoutes(
   ...operations: readonly { readonly op: string; readonly path: string; readonly value?: unknown }[]
@@ -64,13 +61,13 @@ const spec = () => plane.kubectl(["get", "crd", "routes.sluice.dev", "-o", "json
 test("the first apply creates all definitions and returns when their kinds are served", async () => {
   const { code, out, err } = await run(["crds", "apply"]);
   assert.deepEqual([code, err], [0, []]);
-  assert.deepEqual(out, [...names.map((name) => `${name} created`), "all are served"]);
+  assert.deepEqual(out, [...crdNames.map((name) => `${name} created`), "all are served"]);
   await plane.kubectl(["create", "-f", "-"], JSON.stringify(resource("Route", "kept", { paths: ["/kept"] })));
 });
 
 test("a second apply changes nothing", async () => {
   const { code, out } = await apply();
-  assert.deepEqual([code, out], [0, [...names.map((name) => `${name} unchanged`), "all are served"]]);
+  assert.deepEqual([code, out], [0, [...crdNames.map((name) => `${name} unchanged`), "all are served"]]);
 });
 
 test("an older definition is upgraded, whichever manager wrote the definition, and resources remain", async () => {
@@ -130,7 +127,7 @@ test("print writes the definitions that apply applies", async () => {
   const printed = parseAllDocuments(out.join("\n")).map((document) => document.toJS());
   assert.deepEqual(
     printed.map(({ metadata }) => metadata.name),
-    names,
+    crdNames,
   );
   assert.match(await plane.kubectl(["diff", "--server-side", "--force-conflicts", "-f", "-"], out.join("\n")), /^$/);
 });

@@ -5,16 +5,21 @@ import { category, crdVersion, group, type KindFacts, pluralOf, type SpecNode } 
 
 type Plain = { readonly [member: string]: unknown };
 
+const nameOf = (facts: KindFacts): string => `${pluralOf(facts)}.${group}`;
+
+/** The names of the CRDs, such as `routes.sluice.dev`. */
+export const crdNames: readonly string[] = Object.values(kinds).map(nameOf);
+
 /** The CRDs of all kinds, by their names, as plain data. */
 export const crds = (): ReadonlyMap<string, Plain> =>
-  new Map(Object.entries(kinds).map(([kind, facts]) => [`${pluralOf(facts)}.${group}`, crd(kind, facts)]));
+  new Map(Object.entries(kinds).map(([kind, facts]) => [nameOf(facts), crd(kind, facts)]));
 
 export function crd(kind: string, facts: KindFacts): Plain {
   const { singular } = entities[facts.collection];
   return {
     apiVersion: "apiextensions.k8s.io/v1",
     kind: "CustomResourceDefinition",
-    metadata: { name: `${pluralOf(facts)}.${group}` },
+    metadata: { name: nameOf(facts) },
     spec: {
       group,
       scope: "Namespaced",

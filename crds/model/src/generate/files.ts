@@ -1,6 +1,6 @@
 /** Generated files: their contents, and the header that marks them as generated. */
 import { type CreateNodeOptions, type DocumentOptions, stringify, type ToStringOptions } from "yaml";
-import { crds } from "./crd.ts";
+import { crdNames, crds } from "./crd.ts";
 
 export interface GeneratedFile {
   /** Relative to the repository's root, with slashes. */
@@ -39,3 +39,9 @@ export const crdChartFiles = (): readonly GeneratedFile[] =>
     if (body.includes("{{")) throw new Error(`the CRD ${name} contains {{, which Helm would treat as a template`);
     return { path: `charts/sluice-crds/templates/${name}.yaml`, content: `# ${NOTICE}\n${body}` };
   });
+
+/** The names of the CRDs for the templates of their chart. */
+export const crdNamesFile = (): GeneratedFile => ({
+  path: "charts/sluice-crds/templates/_names.tpl",
+  content: `# ${NOTICE}\n{{- define "sluice-crds.names" }}${crdNames.join(" ")}{{ end }}\n`,
+});

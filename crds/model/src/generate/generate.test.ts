@@ -26,6 +26,7 @@ test("the generated files include the CRDs, the chart's templates and the refere
   const expected = [
     ...plurals.map((plural) => `crds/${plural}.sluice.dev.yaml`),
     ...plurals.map((plural) => `charts/sluice-crds/templates/${plural}.sluice.dev.yaml`),
+    "charts/sluice-crds/templates/_names.tpl",
     ...["entities", "resources"].map((page) => `docs/reference/${page}.md`),
   ];
   assert.deepEqual(

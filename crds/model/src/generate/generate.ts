@@ -1,13 +1,13 @@
 /** Generates the files that derive from the model, and reports those that differ. */
 import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
-import { crdChartFiles, crdFiles, type GeneratedFile } from "./files.ts";
+import { crdChartFiles, crdFiles, crdNamesFile, type GeneratedFile } from "./files.ts";
 import { entitiesPage, resourcesPage } from "./pages.ts";
 
 const generators: readonly (() => readonly GeneratedFile[])[] = [
   crdFiles,
   crdChartFiles,
-  () => [entitiesPage(), resourcesPage()],
+  () => [crdNamesFile(), entitiesPage(), resourcesPage()],
 ];
 
 /** Folders whose own files (not those in folders below) are all generated: a stale file would be applied too. */
