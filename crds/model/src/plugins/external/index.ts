@@ -1,7 +1,7 @@
 /**
  * Plugins that do not come with Sluice. A folder has `index.ts` and `schema.ts` (or `.js`), a package exports `.` and
- * `./schema`. The first module exports the definition, the second the facts, which exclude the code of the phases; both
- * are default exports.
+ * `./schema`; the folder of an unpacked package is found by its exports too. The first module exports the definition, the
+ * second the facts, which exclude the code of the phases; both are default exports.
  */
 import type { Checked, PluginDefinition, PluginFacts } from "@sluice/plugin-sdk";
 import { registerPlugins, replaceRegistered } from "../index.ts";

@@ -34,6 +34,12 @@ const code = `
   import facts from "./schema.ts";
   export default definePlugin({ ...facts, phases: ({ word }) => ({ access: () => ({ status: 200, body: word }) }) });`;
 const plugin = { "my/schema.ts": facts(), "my/index.ts": code };
+/** The files of an unpacked package, whose modules are in a folder below its package.json. */
+const unpacked = (exports: object | string = { ".": "./build/index.js", "./schema": "./build/schema.js" }): Files => ({
+  "package/package.json": JSON.stringify({ name: "@acme/words", type: "module", exports }),
+  "package/build/schema.js": facts(),
+  "package/build/index.js": code.replace("schema.ts", "schema.js"),
+});
 const packed = (files: Files = {}): Files => ({
   "node_modules/@acme/words/package.json": JSON.stringify({
     name: "@acme/words",
@@ -50,6 +56,15 @@ describe("load", () => {
     ["a folder of TypeScript", "./my", plugin],
     ["a folder of JavaScript", "./my", { "my/schema.js": facts(), "my/index.js": code.replace(".ts", ".js") }],
     ["a package", "@acme/words", packed()],
+    ["the folder of an unpacked package", "./package", unpacked()],
+    [
+      "a folder whose index.ts and schema.ts are not built yet",
+      "./my",
+      {
+        ...plugin,
+        "my/package.json": '{"name":"my","exports":{".":"./build/index.js","./schema":"./build/schema.js"}}',
+      },
+    ],
   ] as const)
     test(`imports ${what}, which gets the SDK of this process`, async () => {
       const { value, violations } = await load([entry], { part: "code", from: written(files) });
@@ -123,6 +138,26 @@ const refused: readonly Row[] = [
     packed({ "node_modules/@acme/words/package.json": '{"type":"module","exports":"./index.js"}' }),
     "@acme/words",
     [/does not export "\." and "\.\/schema": .*; add both to "exports" in its package\.json$/],
+  ],
+  [
+    "an unpacked package without ./schema",
+    unpacked({ ".": "./build/index.js" }),
+    "./package",
+    [
+      /^\.\/package: the package does not export "\." and "\.\/schema": .*; add both to "exports" in its package\.json$/,
+    ],
+  ],
+  [
+    "an unpacked package that is not built",
+    unpacked({ ".": "./out/index.js", "./schema": "./out/schema.js" }),
+    "./package",
+    [/^\.\/package: FROM\/package\/out\/schema\.js cannot be imported: /],
+  ],
+  [
+    "an unpacked package without exports",
+    { "package/package.json": '{"name":"@acme/words"}' },
+    "./package",
+    [/FROM\/package has no schema\.ts or schema\.js: export/],
   ],
   [
     "a package of TypeScript",

@@ -3,6 +3,7 @@ import { readFileSync, statSync } from "node:fs";
 import { findPackageJSON, registerHooks } from "node:module";
 import { join, resolve } from "node:path";
 import { fileURLToPath, pathToFileURL } from "node:url";
+import { isRecord } from "@sluice/plugin-sdk";
 
 export interface PluginFiles {
   /** The setting's entry: `./my-plugin` or `@acme/sluice-plugin-x`. */
@@ -32,15 +33,32 @@ function inFolder(entry: string, folder: string): LocatedPlugin {
   const [code, schema] = ["index", "schema"].map((name) =>
     [`${name}.ts`, `${name}.js`].map((file) => join(folder, file)).find((file) => kindOf(file) === "file"),
   );
-  if (schema === undefined)
-    return { fault: `${folder} has no schema.ts or schema.js: export the plugin's facts from there` };
-  if (code === undefined)
-    return { fault: `${folder} has no index.ts or index.js: export the plugin's definition from there` };
-  return withManifest(entry, {
-    code: pathToFileURL(code).href,
-    schema: pathToFileURL(schema).href,
-    manifest: join(folder, "package.json"),
-  });
+  const manifest = join(folder, "package.json");
+  if (code !== undefined && schema !== undefined)
+    return withManifest(entry, { code: pathToFileURL(code).href, schema: pathToFileURL(schema).href, manifest });
+  const unpacked = unpackedPackage(entry, folder, manifest);
+  if (unpacked !== null) return unpacked;
+  return schema === undefined
+    ? { fault: `${folder} has no schema.ts or schema.js: export the plugin's facts from there` }
+    : { fault: `${folder} has no index.ts or index.js: export the plugin's definition from there` };
+}
+
+/**
+ * The modules that the package.json of a folder exports: the files of an npm package are often in a folder below it.
+ * Null: the package has no exports, by which Node finds the modules of the package that the importing module is in.
+ */
+function unpackedPackage(entry: string, folder: string, file: string): LocatedPlugin | null {
+  const { manifest, fault } = readManifest(file);
+  if (fault !== undefined) return { fault };
+  const content = manifest?.content;
+  if (!isRecord(content) || typeof content.name !== "string" || !isRecord(content.exports)) return null;
+  const base = pathToFileURL(join(folder, "index.js")).href;
+  try {
+    const [code, schema] = [resolveFrom(content.name, base), resolveFrom(`${content.name}/schema`, base)];
+    return { files: { entry, code, schema, manifest } };
+  } catch (error) {
+    return { fault: exportFault(error) ?? `${file}: exports: ${(error as Error).message}` };
+  }
 }
 
 function inPackage(entry: string, from: string): LocatedPlugin {
@@ -53,25 +71,36 @@ function inPackage(entry: string, from: string): LocatedPlugin {
       manifest: findPackageJSON(entry, base),
     });
   } catch (error) {
-    const { code, message } = error as Error & { readonly code?: string };
-    if (code === "ERR_PACKAGE_PATH_NOT_EXPORTED") {
-      return {
-        fault: `the package does not export "." and "./schema": ${message}; add both to "exports" in its package.json`,
-      };
-    }
+    const unexported = exportFault(error);
+    if (unexported !== undefined) return { fault: unexported };
     const hint = kindOf(resolve(from, entry)) === "folder" ? `, or write ./${entry} for the folder` : "";
     return { fault: `there is no such package in node_modules of ${from} or above: install it there${hint}` };
   }
 }
 
+function exportFault(error: unknown): string | undefined {
+  const { code, message } = error as Error & { readonly code?: string };
+  return code === "ERR_PACKAGE_PATH_NOT_EXPORTED"
+    ? `the package does not export "." and "./schema": ${message}; add both to "exports" in its package.json`
+    : undefined;
+}
+
 function withManifest(
   entry: string,
-  files: Pick<PluginFiles, "code" | "schema"> & { readonly manifest: string | undefined },
+  { manifest: file, ...modules }: Pick<PluginFiles, "code" | "schema"> & { readonly manifest: string | undefined },
 ): LocatedPlugin {
-  const { manifest: file, ...modules } = files;
-  if (file === undefined || kindOf(file) !== "file") return { files: { entry, ...modules, manifest: null } };
+  const { manifest, fault } = readManifest(file);
+  return fault === undefined ? { files: { entry, ...modules, manifest } } : { fault };
+}
+
+type ReadManifest =
+  | { readonly manifest: PluginFiles["manifest"]; readonly fault?: undefined }
+  | { readonly manifest?: undefined; readonly fault: string };
+
+function readManifest(file: string | undefined): ReadManifest {
+  if (file === undefined || kindOf(file) !== "file") return { manifest: null };
   try {
-    return { files: { entry, ...modules, manifest: { file, content: JSON.parse(readFileSync(file, "utf8")) } } };
+    return { manifest: { file, content: JSON.parse(readFileSync(file, "utf8")) } };
   } catch (error) {
     return { fault: `${file} cannot be read: ${(error as Error).message}` };
   }
