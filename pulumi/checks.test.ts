@@ -79,6 +79,30 @@ test("a label by which pods are selected or objects are owned is refused whereve
   ]);
 });
 
+const pinned = (repository: string): string => `images.example.com/${repository}@sha256:${"0a".repeat(32)}`;
+
+test("an image of a plugin must have a digest, and may have a tag too", () => {
+  const images = [pinned("acme/a"), "acme/b:1", "acme/c@sha256:12", pinned("acme/d:1"), `${pinned("acme/e")} `];
+  const expected = "expected a reference with a digest, such as images.example.com/acme/sluice-plugin-x@sha256:… (64";
+  assert.deepEqual(
+    faultsOf({ values: { plugins: { images } } }).map((text) => text.replace(/ hexadecimal digits\), not .*/, "")),
+    [1, 2, 4].map((index) => `plugins.images[${index}]: ${expected}`),
+  );
+  const twice = [pinned("acme/a"), pinned("acme/a")];
+  assert.match(
+    faultsOf({ values: { plugins: { images: twice } } }).join("\n"),
+    /^plugins\.images: must NOT have duplicate items/,
+  );
+});
+
+test("`env` may name plugins that an image of a part contains, but not in addition to images of plugins", () => {
+  const env = { SLUICE_PLUGINS: "@acme/x" };
+  assert.deepEqual(faultsOf({ values: { gateway: { env } } }), []);
+  assert.deepEqual(faultsOf({ values: { gateway: { env }, plugins: { images: [pinned("acme/x")] } } }), [
+    "gateway.env.SLUICE_PLUGINS: plugins.images sets this variable: set that instead",
+  ]);
+});
+
 /** Each of these sets of values makes the release set different variables. */
 const releases: readonly ReleaseArgs["values"][] = [
   {},
@@ -89,6 +113,7 @@ const releases: readonly ReleaseArgs["values"][] = [
     admin: { kubernetes: true, origins: ["https://a.example"] },
     postgres: { enabled: true },
     redis: { enabled: true },
+    plugins: { images: [pinned("acme/x")] },
   },
 ];
 

@@ -18,6 +18,7 @@ export interface Fault {
 export const releaseFaults = (release: Release): readonly Fault[] => [
   ...nameFaults(release),
   ...contradictions(release),
+  ...pluginFaults(release),
   ...variableFaults(release),
   ...labelFaults(release),
 ];
@@ -79,15 +80,25 @@ function contradictions(release: Release): readonly Fault[] {
   ];
 }
 
+function pluginFaults({ values }: Release): readonly Fault[] {
+  return values.plugins.images.flatMap((image, index) =>
+    fault(
+      !/^[^@\s]+@sha256:[0-9a-f]{64}$/.test(image),
+      `plugins.images[${index}]`,
+      `expected a reference with a digest, such as images.example.com/acme/sluice-plugin-x@sha256:… (64 hexadecimal digits), not ${image}: a tag may name other code later`,
+    ),
+  );
+}
+
 type Part = "operator" | "gateway" | "admin" | "userApi";
 
 type Variables = Readonly<Record<string, string>>;
 
 /**
- * By variable: the value that sets it, or an empty string. `with` has, by kind of server, the variables that are set
- * only if such a server is configured.
+ * By variable: the value that sets it, or an empty string. `with` has the variables that are set only if a Postgres
+ * server, a Redis server or an image of a plugin is configured.
  */
-type Listed = Variables & { readonly with?: Readonly<Record<"postgres" | "redis", Variables>> };
+type Listed = Variables & { readonly with?: Readonly<Partial<Record<"postgres" | "redis" | "plugins", Variables>>> };
 
 const ownVariables: Readonly<Record<Part, Listed>> = parse(
   readFileSync(new URL("../charts/sluice/files/own-variables.yaml", import.meta.url), "utf8"),
@@ -96,11 +107,12 @@ const ownVariables: Readonly<Record<Part, Listed>> = parse(
 const OWN = "the chart's own: other objects rely on it";
 
 function variableFaults(release: Release): readonly Fault[] {
-  return Object.entries(ownVariables).flatMap(([part, { with: servers, ...always }]) => {
+  return Object.entries(ownVariables).flatMap(([part, { with: optional, ...always }]) => {
     const variables: Variables = {
       ...always,
-      ...(hasPostgres(release) ? servers?.postgres : {}),
-      ...(redisServer(release) === undefined ? {} : servers?.redis),
+      ...(hasPostgres(release) ? optional?.postgres : {}),
+      ...(redisServer(release) === undefined ? {} : optional?.redis),
+      ...(release.values.plugins.images.length === 0 ? {} : optional?.plugins),
     };
     const { env } = release.values[part as Part];
     return Object.entries(variables)

@@ -44,6 +44,8 @@ export function wrongValues() {
   releaseOf({ ...place, values: { gateway: { replcas: 3 } } });
   // @ts-expect-error replicas is a number
   releaseOf({ ...place, values: { gateway: { replicas: "3" } } });
+  // @ts-expect-error images are a list
+  releaseOf({ ...place, values: { plugins: { images: "acme/x" } } });
   // @ts-expect-error access has other values
   releaseOf({ ...place, values: { userApi: { access: "everybody" } } });
 }

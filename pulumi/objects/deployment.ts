@@ -21,7 +21,7 @@ export interface DeploymentParts {
 }
 
 export function deploymentOf(release: Release, parts: DeploymentParts): KubernetesObject {
-  const { component, values, replicas, surges, grace, usesApi, initContainers, container, volumes = [] } = parts;
+  const { component, values, replicas, surges, grace, usesApi, initContainers = [], container, volumes = [] } = parts;
   const metadata = metadataOf(release, component);
   return {
     apiVersion: "apps/v1",
@@ -38,7 +38,7 @@ export function deploymentOf(release: Release, parts: DeploymentParts): Kubernet
           automountServiceAccountToken: usesApi,
           terminationGracePeriodSeconds: grace,
           ...placementOf(release, component, values),
-          ...(initContainers === undefined ? {} : { initContainers }),
+          ...(initContainers.length === 0 ? {} : { initContainers }),
         },
         container,
         volumes,

@@ -18,9 +18,13 @@ imagePullSecrets:
 {{- end }}
 {{- end }}
 
-{{- /* Restricted Pod Security for a container, with its image. */}}
+{{- /* Restricted Pod Security for a container, with its image: that of its part, or a full `reference`. */}}
 {{- define "sluice.container" -}}
+{{- if .reference -}}
+image: {{ .reference | quote }}
+{{- else -}}
 image: {{ include "sluice.image" . | quote }}
+{{- end }}
 imagePullPolicy: {{ .root.Values.image.pullPolicy | quote }}
 {{- /* A process that fails at its start logs the reason in its last line, which Kubernetes copies into the pod's status. */}}
 terminationMessagePolicy: FallbackToLogsOnError
@@ -69,6 +73,60 @@ topologySpreadConstraints:
 {{- range $name, $value := . }}
 - name: {{ $name | quote }}
   value: {{ ternary $value (toJson $value) (kindIs "string" $value) | quote }}
+{{- end }}
+{{- end }}
+
+{{- /*
+  Plugins of users in a pod of an operator, a node or an admin API: each image is a volume with the package in its
+  folder `package`. It is an image volume, or a folder into which an init container of the image copies the package.
+*/}}
+{{- define "sluice.pluginEnv" -}}
+{{- $folders := list }}
+{{- range $index, $image := .Values.plugins.images }}
+{{- $folders = append $folders (printf "/plugins/%d/package" $index) }}
+{{- end }}
+{{- with $folders }}
+- name: SLUICE_PLUGINS
+  value: {{ join "," . | quote }}
+{{- end }}
+{{- end }}
+
+{{- define "sluice.pluginMounts" -}}
+{{- range $index, $image := .Values.plugins.images }}
+- name: plugin-{{ $index }}
+  mountPath: /plugins/{{ $index }}
+  readOnly: true
+{{- end }}
+{{- end }}
+
+{{- define "sluice.pluginVolumes" -}}
+{{- range $index, $image := .Values.plugins.images }}
+- name: plugin-{{ $index }}
+  {{- if $.Values.plugins.imageVolumes }}
+  image:
+    reference: {{ $image | quote }}
+    pullPolicy: {{ $.Values.image.pullPolicy | quote }}
+  {{- else }}
+  emptyDir: {}
+  {{- end }}
+{{- end }}
+{{- end }}
+
+{{- /* `root` and the `values` of the part, whose resources the init containers may use. */}}
+{{- define "sluice.pluginCopies" -}}
+{{- $part := . }}
+{{- if not .root.Values.plugins.imageVolumes }}
+{{- range $index, $image := .root.Values.plugins.images }}
+- name: plugin-{{ $index }}
+  {{- include "sluice.container" (dict "root" $part.root "reference" $image) | nindent 2 }}
+  # A container that is started again copies over the files of its predecessor.
+  command: [cp, -R, -f, /package, /plugins/{{ $index }}]
+  resources:
+    {{- toYaml $part.values.resources | nindent 4 }}
+  volumeMounts:
+    - name: plugin-{{ $index }}
+      mountPath: /plugins/{{ $index }}
+{{- end }}
 {{- end }}
 {{- end }}
 

@@ -3,6 +3,7 @@
 import type { KubernetesObject } from "../create.ts";
 import { containerPorts, deploymentOf, preStop, serviceOf } from "../deployment.ts";
 import { namespacesOf, objectName, type Release } from "../names.ts";
+import { pluginsOf } from "../plugins.ts";
 import { envOf, probe, secretEnv } from "../pods.ts";
 import { rightsOf } from "../rbac.ts";
 
@@ -14,6 +15,7 @@ export const adminSecret = (release: Release): string =>
 
 export function adminObjects(release: Release): readonly KubernetesObject[] {
   const values = release.values.admin;
+  const plugins = pluginsOf(release, values.resources);
   return [
     ...rightsOf(release, component, values.kubernetes),
     serviceOf(release, { component, ports: { admin: values.port } }),
@@ -23,14 +25,17 @@ export function adminObjects(release: Release): readonly KubernetesObject[] {
       replicas: values.replicas,
       grace: 30,
       usesApi: true,
+      initContainers: plugins.initContainers,
       container: {
-        env: [...settings(release), ...envOf(values.env)],
+        env: [...settings(release), ...plugins.env, ...envOf(values.env)],
         ports: containerPorts({ admin: 8001 }),
         startupProbe: probe({ path: "/status", port: "admin", period: 2, failures: 30 }),
         livenessProbe: probe({ path: "/status", port: "admin", period: 10, failures: 6 }),
         readinessProbe: probe({ path: "/status", port: "admin", period: 2, failures: 3 }),
         ...preStop(5),
+        ...(plugins.mounts.length === 0 ? {} : { volumeMounts: plugins.mounts }),
       },
+      volumes: plugins.volumes,
     }),
   ];
 }

@@ -3,6 +3,7 @@
 import type { KubernetesObject } from "../create.ts";
 import { containerPorts, deploymentOf, preStop, serviceOf } from "../deployment.ts";
 import { metadataOf, pushSecret, type Release } from "../names.ts";
+import { pluginsOf } from "../plugins.ts";
 import { envOf, probe, pushVolume } from "../pods.ts";
 
 const component = "gateway";
@@ -37,6 +38,7 @@ function deployment(release: Release): KubernetesObject {
   const values = release.values.gateway;
   const { endSeconds, drainSeconds, keptDocument, autoscaling, tls } = values;
   const push = pushVolume(pushSecret(release), component);
+  const plugins = pluginsOf(release, values.resources);
   return deploymentOf(release, {
     component,
     values,
@@ -45,17 +47,26 @@ function deployment(release: Release): KubernetesObject {
     // The time before SIGTERM, the node's drain time, and some seconds for its shutdown.
     grace: endSeconds + drainSeconds + 10,
     usesApi: false,
+    initContainers: plugins.initContainers,
     container: {
-      env: [...settings(release), ...envOf(values.env)],
+      env: [...settings(release), ...plugins.env, ...envOf(values.env)],
       ports: containerPorts({ proxy: 8000, ...(tls.enabled ? { "proxy-tls": 8443 } : {}), push: 8005, status: 8007 }),
       startupProbe: probe({ path: "/status/live", port: "status", period: 1, failures: 60 }),
       livenessProbe: probe({ path: "/status/live", port: "status", period: 10, failures: 6 }),
       // A node is ready once it runs a document.
       readinessProbe: probe({ path: "/status/ready", port: "status", period: 1, failures: 3 }),
       ...preStop(endSeconds),
-      volumeMounts: [push.mount, ...(keptDocument.enabled ? [{ name: "document", mountPath: "/var/lib/sluice" }] : [])],
+      volumeMounts: [
+        push.mount,
+        ...(keptDocument.enabled ? [{ name: "document", mountPath: "/var/lib/sluice" }] : []),
+        ...plugins.mounts,
+      ],
     },
-    volumes: [push.volume, ...(keptDocument.enabled ? [{ name: "document", ...kept(keptDocument) }] : [])],
+    volumes: [
+      push.volume,
+      ...(keptDocument.enabled ? [{ name: "document", ...kept(keptDocument) }] : []),
+      ...plugins.volumes,
+    ],
   });
 }
 

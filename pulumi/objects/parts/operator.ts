@@ -15,6 +15,7 @@ import {
   selectorOf,
   wideName,
 } from "../names.ts";
+import { pluginsOf } from "../plugins.ts";
 import { envOf, probe, pushVolume } from "../pods.ts";
 import { rightsOf } from "../rbac.ts";
 
@@ -44,21 +45,24 @@ function deployment(release: Release): KubernetesObject {
   const values = release.values.operator;
   const webhook = hasWebhook(release);
   const push = ownPush(release);
+  const plugins = pluginsOf(release, values.resources);
+  const volumeMounts = [...(push === null ? [] : [push.mount]), ...plugins.mounts];
   return deploymentOf(release, {
     component,
     values,
     replicas: values.replicas,
     grace: 30,
     usesApi: true,
+    initContainers: plugins.initContainers,
     container: {
-      env: [...settings(release), ...envOf(values.env)],
+      env: [...settings(release), ...plugins.env, ...envOf(values.env)],
       ports: containerPorts({ http: 8080, ...(webhook ? { webhook: 9443 } : {}) }),
       startupProbe: probe({ path: "/healthz", port: "http", period: 2, failures: 30 }),
       livenessProbe: probe({ path: "/healthz", port: "http", period: 10, failures: 6 }),
       readinessProbe: probe({ path: "/readyz", port: "http", period: 2, failures: 3 }),
-      ...(push && { volumeMounts: [push.mount] }),
+      ...(volumeMounts.length === 0 ? {} : { volumeMounts }),
     },
-    ...(push && { volumes: [push.volume] }),
+    volumes: [...(push === null ? [] : [push.volume]), ...plugins.volumes],
   });
 }
 

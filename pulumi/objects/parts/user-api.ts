@@ -34,7 +34,7 @@ export function userApiObjects(release: Release): readonly KubernetesObject[] {
       surges: true,
       grace: endSeconds + drainSeconds + 10,
       usesApi: false,
-      ...(postgres ? { initContainers: [migrate] } : {}),
+      initContainers: postgres ? [migrate] : [],
       container: {
         env: [...settings(release), ...envOf(values.env)],
         ports: containerPorts({ http: 4000 }),

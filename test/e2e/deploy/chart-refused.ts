@@ -47,6 +47,22 @@ const wrong: readonly (readonly [what: string, values: string, words: RegExp])[]
     /: operator\.env\.SLUICE_IDENTITY: this variable is the chart's own: other objects rely on it/,
   ],
   [
+    "an image of a plugin without a digest",
+    "plugins.images={acme/x:1}",
+    /: plugins\.images\[0\]: expected a reference with a digest, such as .*, not acme\/x:1: a tag may name other code later/,
+  ],
+  [
+    "an image of a plugin with a short digest",
+    "plugins.images={acme/x@sha256:12}",
+    /: plugins\.images\[0\]: expected a reference with a digest, such as .*, not acme\/x@sha256:12:/,
+  ],
+  ["an image of a plugin twice", "plugins.images={a,a}", /'\/plugins\/images': items at 0 and 1 are equal/],
+  [
+    "plugins of a variable in addition to images of plugins",
+    `plugins.images={acme/x@sha256:${"0".repeat(64)}},operator.env.SLUICE_PLUGINS=@acme/y`,
+    /: operator\.env\.SLUICE_PLUGINS: plugins\.images sets this variable: set that instead/,
+  ],
+  [
     "a label that selects pods",
     "labels.app\\.kubernetes\\.io/name=shop",
     /: labels\.app\.kubernetes\.io\/name: this label is the chart's own: other objects rely on it/,
@@ -89,6 +105,13 @@ export function refusedValues(): void {
       assert.equal(code, 1);
       assert.match(stderr, words);
     });
+
+  test("are refused with a message: image volumes on a version of Kubernetes without them", () => {
+    const values = `plugins.imageVolumes=true,plugins.images={acme/x@sha256:${"0".repeat(64)}}`;
+    const words =
+      /: plugins\.imageVolumes: image volumes need Kubernetes 1\.33 or newer, and this is v1\.32\.1: set it to/;
+    return assert.rejects(render({ values: ["--kube-version", "1.32.1", "--set", values] }), words);
+  });
 
   for (const [length, values] of [
     [48, ""],

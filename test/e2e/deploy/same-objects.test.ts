@@ -7,6 +7,7 @@ import type { ReleaseArgs } from "../../../pulumi/release.ts";
 import { helmObjects, pulumiObjects } from "./same-objects.ts";
 
 const anyone = [{ podSelector: {} }];
+const plugins = ["a", "b:1"].map((name) => `images.example.com/acme/${name}@sha256:${"0a".repeat(32)}`);
 
 const cases: Readonly<Record<string, ReleaseArgs["values"]>> = {
   defaults: {},
@@ -34,6 +35,13 @@ const cases: Readonly<Record<string, ReleaseArgs["values"]>> = {
     postgres: { existingSecret: "users-database" },
     redis: { host: "redis.example.internal", port: 6380, tls: true, existingSecret: "redis-login" },
     userApi: { route: { enabled: true, hosts: ["users.example.com"], paths: ["/a", "/b"] } },
+  },
+  "images of plugins": { plugins: { images: plugins } },
+  "images of plugins as volumes": {
+    plugins: { images: plugins, imageVolumes: true },
+    push: { existingSecret: "own-push" },
+    gateway: { keptDocument: { enabled: false } },
+    image: { pullPolicy: "Always" },
   },
   "everything else": {
     labels: { team: "edge" },
