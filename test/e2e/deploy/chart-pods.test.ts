@@ -9,6 +9,7 @@ import { awayFromEverybody, killedNode } from "./chart-crashes.ts";
 import { installation, removal } from "./chart-install.ts";
 import { metricsTests } from "./chart-metrics.ts";
 import { pastedBlocks } from "./chart-pages.ts";
+import { pluginImages } from "./chart-plugins.ts";
 import { rollouts } from "./chart-rollouts.ts";
 import { minutes, type Scene, startScene } from "./chart-scene.ts";
 import { rightsTests } from "./rights.ts";
@@ -36,6 +37,8 @@ describe("Helm on a cluster with pods", () => {
   rollouts(scene);
   metricsTests(scene);
   badInput(scene);
+  // Removed with the release: another rollout is not needed to remove the plugin.
+  pluginImages(scene);
   rightsTests(scene);
   removal(scene);
   awayFromEverybody(scene);
