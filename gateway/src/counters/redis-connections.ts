@@ -16,13 +16,13 @@ export interface RedisConnectionsOptions {
   readonly now: () => number;
   /** Milliseconds of disuse after which a connection is closed; default five minutes. */
   readonly idle?: number;
-  /** Given to `warn`. Default: about rate limits. */
+  /** Given to `warn`. Default: about counters. */
   readonly messages?: { readonly lost: string; readonly back: string };
 }
 
 const countingMessages = {
-  lost: "requests cannot be counted for rate limits: Redis cannot be reached",
-  back: "requests are counted for rate limits again: Redis is back",
+  lost: "counters of plugins, such as those of rate limits, cannot be used: Redis cannot be reached",
+  back: "counters of plugins can be used again: Redis is back",
 };
 
 const IDLE = 300_000;

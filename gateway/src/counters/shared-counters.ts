@@ -8,7 +8,7 @@
  */
 import { getRandomValues } from "node:crypto";
 import { type Counter, type Counters, type Period, periods, StringCache, type Taken } from "@sluice/plugin-sdk";
-import { CounterTable } from "../shared-memory/counter-table.ts";
+import { type CounterKey, CounterTable } from "../shared-memory/counter-table.ts";
 import { HASH_KEY_WORDS, keyedHash } from "../shared-memory/keyed-hash.ts";
 
 /** Sent to workers in a message. */
@@ -60,7 +60,7 @@ export class SharedCounters implements Counters {
    * another counter turns out to be at its limit: until then other workers see the increment.
    */
   take(counters: readonly Counter[]): Taken {
-    const slots = counters.map((counter) => this.#find(counter));
+    const slots = counters.map((counter) => this.#slots.find(this.#keyOf(counter)));
     const seen = slots.map((slot) => this.#slots.count(slot));
     if (counters.some(({ limit }, at) => (seen[at] ?? 0) >= limit)) return { admitted: false, counts: seen };
     const counts: number[] = [];
@@ -76,19 +76,24 @@ export class SharedCounters implements Counters {
   }
 
   add(counters: readonly Counter[], amount: number): readonly number[] {
-    return counters.map((counter) => this.#slots.addAmount(this.#find(counter), amount));
+    return counters.map((counter) => {
+      const key = this.#keyOf(counter);
+      if (amount > 0) return this.#slots.addAmount(this.#slots.find(key), amount);
+      const slot = this.#slots.search(key);
+      return slot < 0 ? 0 : this.#slots.count(slot);
+    });
   }
 
   /** Does nothing: the memory belongs to the node. */
   async close(): Promise<void> {}
 
-  #find({ name, scope, period, windowStart, expires }: Counter): number {
-    return this.#slots.find({
+  #keyOf({ name, scope, period, windowStart, expires }: Counter): CounterKey {
+    return {
       hash: this.#hashes.of(name),
       window: windowStart | 0,
       period: (Math.floor(windowStart / 2 ** 32) << 3) | periodNumbers[period],
       instance: scope,
       expires: Math.ceil(expires / 1000),
-    });
+    };
   }
 }

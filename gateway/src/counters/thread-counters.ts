@@ -46,14 +46,17 @@ export class ThreadCounters implements Counters {
   }
 
   add(counters: readonly Counter[], amount: number): readonly number[] {
-    return counters.map((counter) => {
-      const group = this.#group(counter);
-      return amount === 0 ? (group.get(counter.name) ?? 0) : this.#add(counter, group, amount);
-    });
+    return counters.map((counter) =>
+      amount === 0 ? this.#read(counter) : this.#add(counter, this.#group(counter), amount),
+    );
   }
 
   async close(): Promise<void> {
     this.#windows.clear();
+  }
+
+  #read({ name, scope, period, windowStart }: Counter): number {
+    return this.#windows.get(period)?.get(windowStart)?.groups.get(scope)?.get(name) ?? 0;
   }
 
   #group(counter: Counter): Group {

@@ -101,13 +101,25 @@ export class CounterTable {
 
   /** The slot of the key; claims one if there is none. */
   find(key: CounterKey): number {
-    const { hash, window, period } = key;
-    const home = mixed(hash[0] ?? 0, window, period) & this.#mask;
-    const ready = ((hash[3] ?? 0) & ~STATE) | READY;
+    const home = this.#homeOf(key);
+    const ready = readyHead(key);
     for (let round = 0; ; round++) {
       const found = this.#look(key, { home, ready, round });
       if (found >= 0) return found;
     }
+  }
+
+  /** The slot of the key; -1 if there is none. */
+  search(key: CounterKey): number {
+    const home = this.#homeOf(key);
+    const ready = readyHead(key);
+    for (let probe = 0; probe < PROBES; probe++) {
+      const at = ((home + probe) & this.#mask) * WORDS;
+      const head = Atomics.load(this.#words, at);
+      if (head === ready && this.#is(at, key)) return at;
+      if ((head & STATE) === FREE) return -1;
+    }
+    return -1;
   }
 
   /** The count, as an unsigned number. */
@@ -160,6 +172,10 @@ export class CounterTable {
       if (((this.#words[at] ?? 0) & STATE) === READY && !this.#isOver(at, now)) held++;
     }
     return held;
+  }
+
+  #homeOf({ hash, window, period }: CounterKey): number {
+    return mixed(hash[0] ?? 0, window, period) & this.#mask;
   }
 
   /** One round: the slot, or -1 when another worker interfered. */
@@ -307,6 +323,9 @@ function mixed(word: number, window: number, period: number): number {
   const spread = Math.imul(window ^ (period << 24), 0x9e3779b1);
   return word ^ spread ^ (spread >>> 15);
 }
+
+/** The head of the key's slot in state READY. */
+const readyHead = ({ hash }: CounterKey): number => ((hash[3] ?? 0) & ~STATE) | READY;
 
 /** The head of a TAKEN slot: 21 bits of the key's hash, 8 bits of the owner, the state. */
 const takenBy = (owner: number, ready: number): number => (ready & ~0x7ff) | (owner << 3) | TAKEN;

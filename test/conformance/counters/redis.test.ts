@@ -219,8 +219,8 @@ describe("connections to Redis", () => {
     await until(async () => warnings.length === 2, "the return is reported");
     assert.equal((await counters.take([counter()], config)).admitted, true);
     assert.deepEqual(warnings, [
-      "requests cannot be counted for rate limits: Redis cannot be reached",
-      "requests are counted for rate limits again: Redis is back",
+      "counters of plugins, such as those of rate limits, cannot be used: Redis cannot be reached",
+      "counters of plugins can be used again: Redis is back",
     ]);
     await counters.close();
   });
@@ -256,7 +256,7 @@ describe("a Redis at an address that configuration must not reach", () => {
       assert.equal(await connections(), 0);
       assert.equal(logged.length, 1);
       const [message, facts] = logged[0] ?? [];
-      assert.equal(message, "requests cannot be counted for rate limits: Redis cannot be reached");
+      assert.match(message ?? "", /^counters of plugins, such as those of rate limits, cannot be used: Redis/);
       assert.match(String(facts?.reason), /no entry of SLUICE_ALLOWED_UPSTREAMS allows/);
       await counters.close();
     });

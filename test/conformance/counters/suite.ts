@@ -112,6 +112,7 @@ export function countersSuite(name: string, open: () => Promise<CountersUnderTes
       const add = async (amount: number, ...wanted: readonly Counter[]) =>
         under.counters.add(wanted, amount, under.config);
       assert.deepEqual(await add(0, minute, hour), [0, 0]);
+      assert.equal(await under.held(), 0, "reading creates no counter");
       assert.deepEqual(await add(3, hour), [3]);
       assert.deepEqual(await add(4, minute, hour), [4, 7]);
       assert.deepEqual(await add(0, hour, minute), [7, 4]);
