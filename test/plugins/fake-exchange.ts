@@ -318,6 +318,7 @@ export function fakeExchange(options: FakeExchangeOptions = {}): FakeExchange {
 }
 
 // For tests that read counters and metrics directly.
+export { createCountersMemory, SharedCounters } from "../../gateway/src/counters/shared-counters.ts";
 export { ThreadCounters } from "../../gateway/src/counters/thread-counters.ts";
 export { createMetrics } from "../../gateway/src/metrics/metrics.ts";
 export { textOf } from "../../gateway/src/metrics/slices.ts";

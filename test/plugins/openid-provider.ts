@@ -76,6 +76,13 @@ const configuration: Configuration = {
   },
 };
 
+export interface OpenidProviderOptions {
+  /** What identifies the session in logout tokens. Default: the provider sends none. */
+  readonly logoutTokens?: "with sid" | "with sub";
+  /** The URL in the application to which the provider reports logouts. */
+  readonly logoutUri?: string;
+}
+
 export interface OpenidProvider {
   readonly issuer: string;
   /** The requests that the provider has received, as method and path. */
@@ -85,14 +92,52 @@ export interface OpenidProvider {
   revoke(token: string): Promise<void>;
   /** From now on, requests to the token endpoint are answered with 503. */
   breakTokenEndpoint(): void;
+  /** The URL of the gateway that gets the reports of logouts. */
+  sendLogoutsTo(gateway: string): void;
+  /** The statuses of the responses to logout tokens. */
+  readonly logouts: readonly number[];
+  /** Ends the session of the browser at the provider, which then sends its logout tokens. */
+  logOut(browser: Browser): Promise<void>;
+}
+
+/** The configuration with reports of logouts, which `send` sends. */
+function withLogouts(
+  { logoutTokens, logoutUri }: OpenidProviderOptions,
+  send: (url: string, init: RequestInit) => Promise<Response>,
+): Configuration {
+  if (logoutTokens === undefined) return configuration;
+  const { clients = [], features } = configuration;
+  const [gateway, ...others] = clients;
+  const logout = {
+    backchannel_logout_uri: logoutUri,
+    backchannel_logout_session_required: logoutTokens === "with sid",
+  };
+  return {
+    ...configuration,
+    clients: [{ ...gateway, client_id: client.id, ...logout }, ...others],
+    features: { ...features, backchannelLogout: { enabled: true } },
+    fetch: (url, init) => send(String(url), init as RequestInit),
+  };
 }
 
 /** Whoever visits the login page is logged in as alice. */
-export async function startOpenidProvider(test: Pick<TestContext, "after">): Promise<OpenidProvider> {
+export async function startOpenidProvider(
+  test: Pick<TestContext, "after">,
+  options: OpenidProviderOptions = {},
+): Promise<OpenidProvider> {
   const server = createServer();
   await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
   const issuer = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
-  const provider = new Provider(issuer, configuration);
+  let application = APP;
+  const logouts: number[] = [];
+  const sendLogout = async (url: string, init: RequestInit) => {
+    // Without the dispatcher of the library, which refuses to connect to this machine.
+    const { method, headers, body } = init;
+    const response = await fetch(url.replace(APP, application), { method, headers, body });
+    logouts.push(response.status);
+    return response;
+  };
+  const provider = new Provider(issuer, withLogouts(options, sendLogout));
   const handle = provider.callback();
   const requests: string[] = [];
   let isBroken = false;
@@ -127,6 +172,18 @@ export async function startOpenidProvider(test: Pick<TestContext, "after">): Pro
     },
     breakTokenEndpoint() {
       isBroken = true;
+    },
+    sendLogoutsTo(gateway) {
+      application = gateway;
+    },
+    logouts,
+    async logOut(browser) {
+      const page = await browser.visit(`${issuer}/session/end`);
+      const [, xsrf = ""] = /name="xsrf" value="([^"]+)"/.exec((await page?.text()) ?? "") ?? [];
+      const body = new URLSearchParams({ xsrf, logout: "yes" });
+      const done = await browser.visit(`${issuer}/session/end/confirm`, { method: "POST", body });
+      if (done?.status !== 200) throw new Error(`the logout was answered with the status ${done?.status}`);
+      await done.body?.cancel();
     },
   };
 }
@@ -179,6 +236,11 @@ export class Browser {
       else cookies.set(name, value.join("="));
     }
     return response;
+  }
+
+  /** The cookies of the application, as it gets them. */
+  cookieHeader(): string {
+    return [...(this.#cookies.get(APP) ?? [])].map(([name, value]) => `${name}=${value}`).join("; ");
   }
 
   cookie(name: string): string | undefined {

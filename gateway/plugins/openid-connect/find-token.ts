@@ -1,11 +1,11 @@
 /** Finds the access token of a request (RFC 6750 section 2), and removes it from the forwarded request. */
-import { type Exchange, lowerCase, pairValues, withoutPairs } from "@sluice/plugin-sdk";
+import { type Exchange, type ExchangeRequest, lowerCase, pairValues, withoutPairs } from "@sluice/plugin-sdk";
 import type { OpenidConnectConfig } from "./schema.ts";
 
 const PARAMETER = "access_token";
 const FORM = /^application\/x-www-form-urlencoded\s*(?:;|$)/i;
-/** Forms with more bytes are not searched. */
-const MAX_FORM = 65_536;
+/** Maximum bytes of a form that is read. */
+export const MAX_FORM = 65_536;
 
 export interface FoundToken {
   readonly text: string;
@@ -25,8 +25,10 @@ export function findToken(
     (places.includes("query") ? inQuery(exchange) : undefined) ??
     (places.includes("cookie") && cookie !== null ? inCookie(exchange, cookie) : undefined);
   if (found !== undefined || !places.includes("body")) return found;
-  return FORM.test(request.header("content-type") ?? "") ? inForm(exchange) : undefined;
+  return isForm(request) ? inForm(exchange) : undefined;
 }
+
+export const isForm = (request: ExchangeRequest): boolean => FORM.test(request.header("content-type") ?? "");
 
 function inHeaders({ request }: Exchange): FoundToken | undefined {
   for (const name of ["authorization", "access-token", "x-access-token"] as const) {

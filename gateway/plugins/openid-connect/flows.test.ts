@@ -235,3 +235,24 @@ test("no token, code or secret is in the log", async (test) => {
   await browser.visit(`${APP}/page`);
   assert.doesNotMatch(JSON.stringify(gateway.log), /eyJ|code=|long enough|cookies of this test/);
 });
+
+test("beside a plugin session with a cookie of the same name, requests are answered with 500, and the log says what to change", async (test) => {
+  const provider = await startOpenidProvider(test);
+  const config = {
+    issuer: provider.issuer,
+    client_id: [client.id],
+    client_secret: [client.secret],
+    redirect_uri: [`${APP}/callback`],
+    session_secret: "a secret for the cookies of this test",
+  };
+  const beside = (cookie_name: string) =>
+    startProxyWith(
+      test,
+      { name: "openid-connect", config },
+      { plugins: [{ name: "session", config: { secret: "another secret of this test", cookie_name } }] },
+    );
+  const same = await beside("session");
+  assert.equal((await same.fetch("/page", { redirect: "manual" })).status, 500);
+  assert.match(JSON.stringify(same.log), /change session_cookie_name of openid-connect or cookie_name of session/);
+  assert.equal((await (await beside("consumer")).fetch("/page", { redirect: "manual" })).status, 302);
+});

@@ -14,8 +14,12 @@ import {
   headerValue,
   overrideHeaderEdit,
   purgeHeaderEdit,
+  sessionCookieKey,
   setHeaderEdit,
+  unexpectedError,
 } from "@sluice/plugin-sdk";
+import { BackchannelLogoutEndpoint } from "./backchannel/endpoint.ts";
+import { Logouts, LogoutsUnavailable } from "./backchannel/logouts.ts";
 import { type Claims, claimAt, missingClaim, textOfClaim, wordsOf } from "./claims.ts";
 import { type FoundToken, findToken, tokenHeader } from "./find-token.ts";
 import { Introspector } from "./introspector.ts";
@@ -36,8 +40,11 @@ export const openidConnect = definePlugin({
     const client = new ProviderClient(config, provider, context);
     const introspector = new Introspector(config, client, now);
     const usesSessions = methods.has("session") || methods.has("authorization_code");
-    const sessions = usesSessions ? new Sessions(config, { client, verifier, now }) : null;
+    const { backchannel_logout: logoutConfig } = config;
+    const logouts = logoutConfig && new Logouts(config, logoutConfig, context);
+    const sessions = usesSessions ? new Sessions(config, { client, verifier, logouts, now }) : null;
     const login = sessions === null ? null : new Login(config, { client, sessions, now });
+    const cookieKey = sessionCookieKey(config.session_cookie_name);
     const { refuse, forbid, unauthenticated } = refusals(config);
     const accept = acceptance(config, forbid);
 
@@ -91,16 +98,21 @@ export const openidConnect = definePlugin({
 
     function failure(error: unknown): AuthenticationResult {
       if (error instanceof GrantRefused) return refuse(`the login was refused: ${error.message}`);
-      if (!(error instanceof ProviderUnavailable)) throw error;
-      const reason = `openid-connect: the provider cannot be reached, or its answer is invalid: ${error.message}`;
-      return { response: { status: 503, message: "Service unavailable", reason } };
+      if (error instanceof ProviderUnavailable) {
+        return unavailable(`the provider cannot be reached, or its answer is invalid: ${error.message}`);
+      }
+      if (error instanceof LogoutsUnavailable) {
+        return unavailable(`it is not known whether the provider has ended the session: ${error.message}`);
+      }
+      throw error;
     }
 
-    const access = authenticationPhase({
+    const authenticated = authenticationPhase({
       plugin: "openid-connect",
       anonymous: config.anonymous,
       runOnPreflight: config.run_on_preflight,
       authenticate(exchange) {
+        if (sessions !== null && exchange.shared.has(cookieKey)) return { response: sameCookie };
         sessions?.hide(exchange);
         login?.hide(exchange);
         const authenticate = (found: FoundToken | undefined) =>
@@ -114,8 +126,21 @@ export const openidConnect = definePlugin({
         }
       },
     });
-    return { access };
+    if (logouts === null || logoutConfig === null) return { access: authenticated };
+    const endpoint = new BackchannelLogoutEndpoint(logoutConfig.path, config, { verifier, logouts, now });
+    return {
+      access: (exchange) => (endpoint.isFor(exchange.request) ? endpoint.receive(exchange) : authenticated(exchange)),
+    };
   },
+});
+
+const sameCookie = unexpectedError(
+  "openid-connect: the plugin session uses the same cookie on this route, so each would replace the other's sessions: " +
+    "change session_cookie_name of openid-connect or cookie_name of session",
+);
+
+const unavailable = (reason: string): AuthenticationResult => ({
+  response: { status: 503, message: "Service unavailable", reason: `openid-connect: ${reason}` },
 });
 
 const isGrpc = ({ request }: Exchange): boolean =>

@@ -1,77 +1,10 @@
 /** What a login accepts from the browser and from the provider. */
 import assert from "node:assert/strict";
 import { hash } from "node:crypto";
-import { describe, it, type TestContext } from "node:test";
-import type { FakeExchange } from "../../../test/plugins/fake-exchange.ts";
-import {
-  DISCOVERY,
-  type Making,
-  NOW,
-  type StubProvider,
-  startStubProvider,
-} from "../../../test/plugins/stub-openid-provider.ts";
-import { type Instance, instanceFor } from "./testing.ts";
-
-const CALLBACK = "/callback";
-
-const config = {
-  auth_methods: ["authorization_code", "session"],
-  client_id: "gateway",
-  redirect_uri: `https://app.test${CALLBACK}`,
-  session_secret: "a secret for the cookies of this test",
-};
-
-/** The cookies that a browser has after this response. */
-const cookiesOf = (exchange: FakeExchange): string =>
-  exchange.responseHeaders
-    .valuesOver("set-cookie", [])
-    .map((cookie) => cookie.split(";", 1)[0] ?? "")
-    .filter((pair) => !pair.endsWith("="))
-    .join("; ");
-
-interface Begun {
-  readonly provider: StubProvider;
-  readonly instance: Instance;
-  /** The cookies and the parameters of the redirect to the provider. */
-  readonly cookie: string;
-  readonly sent: URLSearchParams;
-}
-
-async function begin(
-  test: TestContext,
-  { discovery = {}, more = {} }: { discovery?: object; more?: object } = {},
-): Promise<Begun> {
-  const provider = await startStubProvider(test);
-  const { issuer } = provider;
-  const document = {
-    issuer,
-    jwks_uri: `${issuer}/jwks`,
-    authorization_endpoint: `${issuer}/authorize`,
-    token_endpoint: `${issuer}/token`,
-    ...discovery,
-  };
-  provider.answer(DISCOVERY, (_request, response) => response.end(JSON.stringify(document)));
-  const instance = instanceFor(provider, { ...config, ...more });
-  const { exchange, answer } = await instance.send({ path: "/page" });
-  assert.equal(answer?.status, 302);
-  const sent = new URL(answer?.headers?.Location ?? "").searchParams;
-  return { provider, instance, cookie: cookiesOf(exchange), sent };
-}
-
-/** From now on, the token endpoint answers with this ID token and these members. */
-function answerTokens({ provider, sent }: Begun, { claims, ...making }: Making = {}, members: object = {}): void {
-  const nonce = sent.get("nonce");
-  const right = { aud: "gateway", nonce, iat: NOW };
-  const token = provider.token({ ...making, claims: { ...right, ...claims } });
-  const answer = { access_token: "opaque", token_type: "Bearer", expires_in: 60, id_token: token, ...members };
-  provider.answer("/token", (_request, response) => {
-    response.setHeader("content-type", "application/json");
-    response.end(JSON.stringify(answer));
-  });
-}
-
-const finish = ({ instance, cookie }: Begun, query: string) =>
-  instance.send({ path: CALLBACK, query, headers: { cookie } });
+import { describe, it } from "node:test";
+import { DISCOVERY, type Making, NOW } from "../../../test/plugins/stub-openid-provider.ts";
+import { instanceFor } from "./testing.ts";
+import { answerTokens, begin, CALLBACK, config, cookiesOf, finish } from "./testing-login.ts";
 
 describe("a login of openid-connect", () => {
   it("succeeds with valid tokens", async (test) => {

@@ -12,6 +12,8 @@ const full = {
   session_secret: "a secret for the cookies",
 };
 
+const local = { path: "/logout", policy: "local" };
+
 describe("the config of openid-connect", () => {
   it("needs only an issuer if tokens are verified with the provider's keys", () => {
     assert.deepEqual(configViolations("openid-connect", bearer), []);
@@ -23,7 +25,11 @@ describe("the config of openid-connect", () => {
   });
 
   it("marks its secrets, so that they are kept in Secrets and redacted", () => {
-    assert.deepEqual(secretPathsOf("openid-connect"), [["client_secret"], ["session_secret"]]);
+    assert.deepEqual(secretPathsOf("openid-connect"), [
+      ["client_secret"],
+      ["session_secret"],
+      ["backchannel_logout", "redis", "password"],
+    ]);
   });
 
   it("names the parameters, headers and cookies that the logs must not show", () => {
@@ -113,6 +119,37 @@ describe("the config of openid-connect", () => {
       "verify_signature: not supported: remove it. Signatures, times and the nonce are always verified",
     ],
     [{ ...bearer, proof_of_possession_dpop: "strict" }, "proof_of_possession_dpop: not supported: remove it"],
+    [
+      { ...bearer, backchannel_logout: { path: "/logout", policy: "local" }, client_id: "gateway" },
+      "backchannel_logout: needs authorization_code or session in auth_methods: tokens are not ended",
+    ],
+    [
+      { ...full, auth_methods: ["session"], client_id: null, client_secret: null, backchannel_logout: local },
+      "client_id: required by backchannel_logout: logouts are addressed to the client",
+    ],
+    [{ ...full, backchannel_logout: { path: "/logout" } }, "backchannel_logout.policy: required field missing"],
+    [{ ...full, backchannel_logout: { policy: "local" } }, "backchannel_logout.path: required field missing"],
+    [
+      { ...full, backchannel_logout: { ...local, policy: "cluster" } },
+      "backchannel_logout.policy: expected one of: local, redis",
+    ],
+    [{ ...full, backchannel_logout: { ...local, path: "logout" } }, "backchannel_logout.path: should start with: /"],
+    [
+      { ...full, backchannel_logout: { ...local, path: "/callback" } },
+      "backchannel_logout.path: must differ from the path of redirect_uri",
+    ],
+    [
+      { ...full, backchannel_logout: { ...local, policy: "redis" } },
+      "backchannel_logout.redis.host: required by the policy redis",
+    ],
+    [
+      { ...full, backchannel_logout: local, session_absolute_timeout: 0 },
+      "session_absolute_timeout: with backchannel_logout, expected a value between 1 and 2678400: so long are logouts kept",
+    ],
+    [
+      { ...full, backchannel_logout: local, session_absolute_timeout: 2_678_401 },
+      "session_absolute_timeout: with backchannel_logout, expected a value between 1 and 2678400: so long are logouts kept",
+    ],
     [{ ...bearer, constructor: 1 }, "constructor: unknown field"],
     [{ ...bearer, isuer: "x" }, "isuer: unknown field"],
   ];

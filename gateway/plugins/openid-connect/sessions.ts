@@ -11,6 +11,7 @@ import {
   type SessionTimes,
   useSession,
 } from "@sluice/plugin-sdk";
+import type { LogoutMarks, Logouts } from "./backchannel/logouts.ts";
 import type { Claims } from "./claims.ts";
 import { GrantRefused, type ProviderClient, type Tokens } from "./provider-client.ts";
 import type { OpenidConnectConfig } from "./schema.ts";
@@ -24,6 +25,8 @@ export interface Session {
   /** Unix seconds of the access token's expiry; null: unknown. */
   readonly expires: number | null;
   readonly scope: string;
+  /** Absent: the session began without back-channel logout. */
+  readonly logout?: LogoutMarks;
 }
 
 /** Seconds for which the result of a refresh is kept for requests that were sent with the former cookie. */
@@ -55,6 +58,7 @@ export class Sessions {
   readonly #config: OpenidConnectConfig;
   readonly #client: ProviderClient;
   readonly #verifier: ProviderTokenVerifier;
+  readonly #logouts: Logouts | null;
   readonly #now: PluginContext["now"];
   readonly #cookie: SealedCookie;
   /** By SHA-256 of the refresh token: most providers accept each refresh token once. */
@@ -65,22 +69,28 @@ export class Sessions {
     tools: {
       readonly client: ProviderClient;
       readonly verifier: ProviderTokenVerifier;
+      /** Null: the provider does not report logouts. */
+      readonly logouts: Logouts | null;
       readonly now: PluginContext["now"];
     },
   ) {
     this.#config = config;
     this.#client = tools.client;
     this.#verifier = tools.verifier;
+    this.#logouts = tools.logouts;
     this.#now = tools.now;
     this.#cookie = cookieOf(config, "session");
   }
 
-  /** The session of a login. Rejects with `GrantRefused` if the ID token is invalid. */
+  /** The session of a login. Rejects with `GrantRefused` if the ID token is invalid, or with `LogoutsUnavailable`. */
   async create(tokens: Tokens): Promise<Session> {
     const { idToken } = tokens;
     if (idToken === null) throw new GrantRefused("the provider sent no ID token");
-    await this.#checkIdToken(idToken);
-    return this.#sessionOf(tokens, { times: newSession(this.#seconds), idToken, scope: this.#config.scopes.join(" ") });
+    const claims = await this.#checkIdToken(idToken);
+    const times = newSession(this.#seconds);
+    const logout = await this.#logouts?.marksOf(claims, times.created);
+    const scope = this.#config.scopes.join(" ");
+    return this.#sessionOf(tokens, { times, idToken, scope, ...(logout && { logout }) });
   }
 
   /** Sets the cookie of a session. False: the session is too long for cookies. */
@@ -98,7 +108,8 @@ export class Sessions {
 
   /**
    * The session of the request, refreshed if necessary; null: there is none, or it has ended. Sets the cookie if the
-   * session changes. Rejects with `ProviderUnavailable` if it cannot be refreshed at present.
+   * session changes. Rejects with `ProviderUnavailable` if it cannot be refreshed at present, and with
+   * `LogoutsUnavailable` if it is not known whether the provider has ended it.
    */
   async use(exchange: Exchange): Promise<Session | null> {
     const before = this.peek(exchange);
@@ -141,13 +152,18 @@ export class Sessions {
       { idling: session_idling_timeout, rolling: session_rolling_timeout, absolute: session_absolute_timeout },
       this.#seconds,
     );
-    if (times === null) return null;
+    if (times === null || (await this.#isLoggedOut(session))) return null;
     const { expires } = session;
     if (expires !== null && expires + leeway <= this.#seconds) {
       const refreshed = await this.#refreshed(session);
       return refreshed && { ...refreshed, times };
     }
     return times === session.times ? session : { ...session, times };
+  }
+
+  async #isLoggedOut({ logout, times }: Session): Promise<boolean> {
+    if (this.#logouts === null) return false;
+    return logout === undefined || this.#logouts.hasEnded(logout, times.created);
   }
 
   /** Requests with the same refresh token share one refresh, also those that arrive shortly after it. */
@@ -171,8 +187,7 @@ export class Sessions {
         const claims = await this.#checkIdToken(tokens.idToken);
         if (claims.sub !== subjectOf(session.idToken)) return null;
       }
-      const { times, idToken, scope } = session;
-      const next = this.#sessionOf(tokens, { times, idToken: tokens.idToken ?? idToken, scope });
+      const next = this.#sessionOf(tokens, { ...session, idToken: tokens.idToken ?? session.idToken });
       return { ...next, refreshToken: tokens.refreshToken ?? refreshToken };
     } catch (error) {
       if (error instanceof GrantRefused) return null;
@@ -186,7 +201,7 @@ export class Sessions {
     return verified.claims;
   }
 
-  #sessionOf(tokens: Tokens, rest: Pick<Session, "times" | "idToken" | "scope">): Session {
+  #sessionOf(tokens: Tokens, rest: Pick<Session, "times" | "idToken" | "scope" | "logout">): Session {
     const { accessToken, refreshToken, lifetime, scope } = tokens;
     const expires = lifetime === null ? null : this.#seconds + lifetime;
     return { ...rest, accessToken, refreshToken, expires, scope: scope ?? rest.scope };

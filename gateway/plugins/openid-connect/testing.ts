@@ -3,6 +3,7 @@ import type { DirectResponse, PluginContext } from "@sluice/plugin-sdk";
 import {
   type FakeExchange,
   type FakeExchangeOptions,
+  type FakeServicesOptions,
   fakeContext,
   fakeExchange,
 } from "../../../test/plugins/fake-exchange.ts";
@@ -20,10 +21,16 @@ export interface Instance {
   readonly warnings: readonly string[];
 }
 
-export function instanceFor({ issuer }: Pick<StubProvider, "issuer">, config: object = {}): Instance {
+/** @param services Default: an instance has its own counters. */
+export function instanceFor(
+  { issuer }: Pick<StubProvider, "issuer">,
+  config: object = {},
+  services: Pick<FakeServicesOptions, "counters"> = {},
+): Instance {
   let now = NOW * 1000;
   const warnings: string[] = [];
   const context: PluginContext = fakeContext({
+    ...services,
     now: () => now,
     log: { info() {}, warn: (_facts, message) => void warnings.push(message), error() {} },
   });

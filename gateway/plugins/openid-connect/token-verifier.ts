@@ -1,4 +1,4 @@
-/** Verifies the provider's JSON Web Tokens (RFC 7519, RFC 8725), access tokens and ID tokens alike. */
+/** Verifies the provider's JSON Web Tokens (RFC 7519, RFC 8725): access tokens and ID tokens alike, and logout tokens. */
 import { hash } from "node:crypto";
 import {
   hmacVerifier,
@@ -35,6 +35,9 @@ export class TokenFault {
  */
 const tokenTypes: ReadonlySet<unknown> = new Set([undefined, "jwt", "at+jwt", "application/at+jwt"]);
 
+/** Many providers send logout tokens as JWT (OpenID Connect Back-Channel Logout 1.0 section 2.4). */
+const logoutTypes: ReadonlySet<unknown> = new Set([undefined, "jwt", "logout+jwt", "application/logout+jwt"]);
+
 const CACHE_SIZE = 512;
 
 /** Whether the text has the form of a signed token; all others are opaque to the gateway. */
@@ -61,23 +64,44 @@ export class ProviderTokenVerifier {
       : this.#verifyWith(state, text);
   }
 
+  /**
+   * A token that may be a logout token: its type, signature and issuer are right, and nothing else was checked. Rejects
+   * with `ProviderUnavailable` if there are no keys.
+   */
+  async verifyLogoutToken(text: string): Promise<VerifiedToken | TokenFault> {
+    const state = await this.#provider.get();
+    const token = tokenOf(text);
+    if (token instanceof TokenFault) return token;
+    if (!logoutTypes.has(typeOf(token))) {
+      return new TokenFault("the token is not a logout token: its header typ names another type");
+    }
+    return this.#signed(state, token);
+  }
+
   #verifyWith(state: ProviderState, text: string): VerifiedToken | TokenFault | Promise<VerifiedToken | TokenFault> {
     const id = hash("sha256", text, "base64");
     const before = this.#verified.get(id);
     if (before !== undefined && (before.key === null || state.keys.has(before.key))) {
       return this.#timeFault(before.claims) ?? before;
     }
-    const token = readToken(text);
-    if (typeof token === "string") return new TokenFault(`the token cannot be read: ${token}`);
-    const fault = this.#formFault(token);
+    const token = tokenOf(text);
+    if (token instanceof TokenFault) return token;
+    const fault = accessTokenFault(token);
     if (fault !== null) return fault;
-    const accept = (current: ProviderState, key: VerificationKey | null) => {
-      const claimFault = this.#issuerFault(token.claims, current) ?? this.#timeFault(token.claims);
-      if (claimFault !== null) return claimFault;
-      const result = { claims: token.claims, key };
-      this.#verified.set(id, result);
-      return result;
+    const accept = (result: VerifiedToken | TokenFault) => {
+      if (result instanceof TokenFault) return result;
+      const timeFault = this.#timeFault(result.claims);
+      if (timeFault === null) this.#verified.set(id, result);
+      return timeFault ?? result;
     };
+    const signed = this.#signed(state, token);
+    return signed instanceof Promise ? signed.then(accept) : accept(signed);
+  }
+
+  /** Checks the signature and the issuer. */
+  #signed(state: ProviderState, token: JsonWebToken): VerifiedToken | TokenFault | Promise<VerifiedToken | TokenFault> {
+    const accept = (current: ProviderState, key: VerificationKey | null) =>
+      this.#issuerFault(token.claims, current) ?? { claims: token.claims, key };
     if (isSymmetric(token)) return this.#isSignedWithSecret(token) ? accept(state, null) : wrongSignature;
     const key = signerOf(state, token);
     if (key !== undefined) return accept(state, key);
@@ -87,18 +111,6 @@ export class ProviderTokenVerifier {
       const newKey = signerOf(refreshed, token);
       return newKey === undefined ? noKey : accept(refreshed, newKey);
     });
-  }
-
-  #formFault({ header, claims }: JsonWebToken): TokenFault | null {
-    if (header.crit !== undefined) return new TokenFault("the token has critical headers, which are not supported");
-    // RFC 8417: many providers send logout tokens with the type JWT.
-    if (ownMember(claims, "events") !== undefined) {
-      return new TokenFault("the token is not an access token: it is about an event");
-    }
-    const { typ } = header;
-    return tokenTypes.has(typeof typ === "string" ? typ.toLowerCase() : typ)
-      ? null
-      : new TokenFault("the token is not an access token: its header typ names another type");
   }
 
   #isSignedWithSecret(token: JsonWebToken): boolean {
@@ -129,6 +141,27 @@ export class ProviderTokenVerifier {
 
 const wrongSignature = new TokenFault("the signature of the token is wrong");
 const noKey = new TokenFault("the provider has no key for the token");
+
+function tokenOf(text: string): JsonWebToken | TokenFault {
+  const token = readToken(text);
+  if (typeof token === "string") return new TokenFault(`the token cannot be read: ${token}`);
+  return token.header.crit === undefined
+    ? token
+    : new TokenFault("the token has critical headers, which are not supported");
+}
+
+/** The header `typ` in lower case, if it is a text. */
+const typeOf = ({ header: { typ } }: JsonWebToken): unknown => (typeof typ === "string" ? typ.toLowerCase() : typ);
+
+function accessTokenFault(token: JsonWebToken): TokenFault | null {
+  // RFC 8417: many providers send logout tokens with the type JWT.
+  if (ownMember(token.claims, "events") !== undefined) {
+    return new TokenFault("the token is not an access token: it is about an event");
+  }
+  return tokenTypes.has(typeOf(token))
+    ? null
+    : new TokenFault("the token is not an access token: its header typ names another type");
+}
 
 const isSymmetric = ({ header }: JsonWebToken): boolean => String(header.alg).startsWith("HS");
 

@@ -16,6 +16,7 @@ import {
   pairValues,
   purgeHeaderEdit,
   readBodyMembers,
+  sessionCookieKey,
   setHeaderEdit,
 } from "@sluice/plugin-sdk";
 import { headerOf, propertyOf, type SessionSubject } from "./properties.ts";
@@ -40,6 +41,7 @@ export const session = definePlugin({
   phases(config, { now, log }) {
     const cookies = new SessionCookies(config, now);
     const used = new WeakMap<Exchange, Used | null>();
+    const cookieKey = sessionCookieKey(config.cookie_name);
     const toUpstream = config.request_headers ?? [];
     const toClient = config.response_headers ?? [];
 
@@ -75,6 +77,7 @@ export const session = definePlugin({
 
     function access(exchange: Exchange): DirectResponse | undefined | Promise<DirectResponse | undefined> {
       used.set(exchange, null);
+      exchange.shared.set(cookieKey, true);
       cookies.hide(exchange);
       setRequestHeaders(exchange, null);
       const opened = cookies.open(exchange.request);

@@ -67,7 +67,11 @@ const schema = record(
       minimum: 0,
       maximum: MAX_SECONDS,
     }),
-    cookie_name: cookieName("The name of the cookie.", "session"),
+    cookie_name: cookieName(
+      "The name of the cookie. On a route that also has openid-connect with sessions, it must differ from that plugin's " +
+        "`session_cookie_name`, which has the same default: otherwise requests are answered with 500.",
+      "session",
+    ),
     cookie_path: text({ description: "The attribute Path of the cookie.", default: "/", maxLength: 1024 }),
     cookie_domain: nullable(text({ description: "The attribute Domain of the cookie.", maxLength: 253 })),
     cookie_same_site: choice(["Strict", "Lax", "None", "Default"], {

@@ -39,6 +39,12 @@ const TAG = 16;
 export const sealedCookieNames = (name: string): readonly string[] =>
   Array.from({ length: MAX_PIECES }, (_, index) => pieceName(name, index));
 
+/**
+ * The key in `exchange.shared` under which the plugin session reports that it uses the cookie of this name. Another
+ * plugin with sessions in the same cookie would lose them.
+ */
+export const sessionCookieKey = (name: string): string => `session cookie ${name}`;
+
 const pieceName = (name: string, index: number): string => (index === 0 ? name : `${name}${index + 1}`);
 
 export class SealedCookie {

@@ -1,5 +1,6 @@
 /** Checks between the members of the config of openid-connect. */
 import { cookieViolations, isEmptyValue, type RecordMembers, type Violation } from "@sluice/plugin-sdk";
+import { backchannelViolations } from "./backchannel-logout.ts";
 
 const listOf = (value: unknown): readonly unknown[] => (Array.isArray(value) ? value : []);
 
@@ -72,6 +73,7 @@ export function checkOpenidConnect(config: RecordMembers): readonly Violation[] 
     ...secretProblems(config),
     ...headerProblems(config),
     ...cookieViolations(config, ["session_cookie", "authorization_cookie"]),
+    ...backchannelViolations(config),
     ...(isEmptyValue(config.login_tokens)
       ? []
       : [problem("login_tokens", "tokens are not put into URLs: use an empty list")]),

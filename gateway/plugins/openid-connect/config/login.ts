@@ -1,5 +1,6 @@
 /** Members of the config of openid-connect: login, session and logout. */
 import { array, boolean, choice, decimal, nullable, set, text } from "@sluice/plugin-sdk";
+import { backchannelLogout } from "./backchannel-logout.ts";
 import { MAX_URL, single } from "./vocabulary.ts";
 
 const MAX_SECONDS = 31_536_000;
@@ -82,7 +83,11 @@ export const loginMembers = {
     default: "default",
     maxLength: 256,
   }),
-  session_cookie_name: cookieName("The cookie with the session.", "session"),
+  session_cookie_name: cookieName(
+    "The cookie with the session. On a route that also has the plugin session, it must differ from that plugin's " +
+      "`cookie_name`, which has the same default: otherwise requests are answered with 500.",
+    "session",
+  ),
   session_cookie_path: cookiePath(),
   session_cookie_domain: cookieDomain(),
   session_cookie_same_site: sameSite("Lax"),
@@ -102,4 +107,5 @@ export const loginMembers = {
     "URL to which the provider, or without an end_session_endpoint the gateway, redirects after the logout.",
     { maxLength: MAX_URL },
   ),
+  backchannel_logout: backchannelLogout,
 };

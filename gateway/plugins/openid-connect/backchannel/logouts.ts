@@ -1,0 +1,173 @@
+/**
+ * The logouts that the provider has reported, as counters that all workers of a node share, and with Redis all nodes. A
+ * session keeps the values that its counters had when it began. Once one of them differs, it has ended. So the clock of
+ * the provider does not matter, and a login after the logout begins a valid session.
+ */
+import { hash, randomInt } from "node:crypto";
+import type { Counter, CounterOptions, PluginContext } from "@sluice/plugin-sdk";
+import type { Claims } from "../claims.ts";
+import { MAX_SESSION } from "../config/backchannel-logout.ts";
+import type { OpenidConnectConfig } from "../schema.ts";
+
+const SECOND = 1000;
+const HOUR = 3600 * SECOND;
+const WEEK = 168 * HOUR;
+/** By how much the clocks of nodes may differ. */
+const SKEW = 60 * SECOND;
+
+/** Seconds by which the claim `iat` of a logout token may differ from the node's clock. */
+export const MAX_AGE = 600;
+
+/**
+ * Windows begin a millisecond before a full second, unlike those of rate limits: some counters of a node drop all that
+ * have the same period and start at once.
+ */
+const OFFSET = 1;
+
+/** Random numbers that fit into 32 bits, as all counters do. */
+const MAX_GENERATION = 2 ** 31;
+
+/** What a session keeps to find out whether the provider has reported its logout. */
+export interface LogoutMarks {
+  /** Identify the counters of the session. */
+  readonly names: readonly string[];
+  /** Their values when the session began, in the order of `#countersSince`. */
+  readonly counts: readonly number[];
+}
+
+/** The claims of a valid logout token. It has `sid`, `sub` or both. */
+export interface LogoutClaims {
+  readonly iss: string;
+  readonly jti: string;
+  /** Unix seconds. */
+  readonly iat: number;
+  readonly sid: string | null;
+  readonly sub: string | null;
+}
+
+/** Logouts can neither be looked up nor recorded at present. The message is for the log. */
+export class LogoutsUnavailable extends Error {
+  override readonly name = "LogoutsUnavailable";
+}
+
+/** Identifies a counter by what it counts. 132 bits suffice, and the names are in the cookies of sessions. */
+const nameOf = (...parts: readonly string[]): string => hash("sha256", JSON.stringify(parts), "base64url").slice(0, 22);
+
+/**
+ * Identifies the memory in which logouts are kept: its counter has a random value. If the memory was lost, the value of
+ * a session differs, and the session ends, because its logout may have been lost too.
+ */
+const GENERATION = nameOf("generation");
+
+export class Logouts {
+  readonly #counters: PluginContext["counters"];
+  readonly #now: PluginContext["now"];
+  readonly #options: CounterOptions;
+  /** Instances with the same client share their counters, whatever their scopes. */
+  readonly #scope: string;
+
+  constructor(
+    { client_id }: OpenidConnectConfig,
+    { policy, redis }: Omit<CounterOptions, "sync_rate">,
+    { counters, now }: Pick<PluginContext, "counters" | "now">,
+  ) {
+    this.#counters = counters;
+    this.#now = now;
+    this.#options = { policy, redis, sync_rate: -1 };
+    this.#scope = `openid-connect:${nameOf("client", client_id?.[0] ?? "")}`;
+  }
+
+  /**
+   * The marks of a session that begins. Rejects with `LogoutsUnavailable`.
+   *
+   * @param claims Of the ID token
+   * @param created Unix seconds
+   */
+  async marksOf(claims: Claims, created: number): Promise<LogoutMarks> {
+    const { iss, sub, sid } = claims;
+    const subject = [String(iss), String(sub)];
+    // Without a `sid` in the ID token, a logout that names one ends all sessions of its subject.
+    const own = typeof sid === "string" ? nameOf("sid", String(iss), sid) : nameOf("subject without sid", ...subject);
+    const names = [own, nameOf("subject", ...subject)];
+    const counters = this.#countersSince(created, names);
+    const [generation = 0, ...counts] = await this.#add(counters, 0);
+    if (generation > 0) return { names, counts: [generation, ...counts] };
+    // If two sessions come here at the same time, the first one ends, and begins again with a login.
+    const [begun = 0] = await this.#add(counters.slice(0, 1), randomInt(1, MAX_GENERATION));
+    return { names, counts: [begun, ...counts] };
+  }
+
+  /**
+   * Whether the provider has reported a logout since the session began. Rejects with `LogoutsUnavailable`.
+   *
+   * @param created Unix seconds
+   */
+  async hasEnded({ names, counts }: LogoutMarks, created: number): Promise<boolean> {
+    const values = await this.#add(this.#countersSince(created, names), 0);
+    return values.some((value, index) => value !== (counts[index] ?? 0));
+  }
+
+  /** Ends the sessions of a logout. False: this logout was recorded before. Rejects with `LogoutsUnavailable`. */
+  async record({ iss, jti, iat, sid, sub }: LogoutClaims): Promise<boolean> {
+    const names =
+      sid === null
+        ? [nameOf("subject", iss, sub ?? "")]
+        : [nameOf("sid", iss, sid), ...(sub === null ? [] : [nameOf("subject without sid", iss, sub)])];
+    const start = startOf(WEEK, this.#now());
+    const counters = [
+      this.#tokenCounter(nameOf("token", iss, jti), iat),
+      ...names.map((name) => this.#counter(name, start)),
+    ];
+    const { admitted } = await this.#reached(() => this.#counters.take(counters, this.#options));
+    return admitted;
+  }
+
+  /**
+   * The counters of all weeks since the session began: the generation in the first week, and each name in every week.
+   * The order stays the same while the session lives, with further counters at the end.
+   */
+  #countersSince(created: number, names: readonly string[]): readonly Counter[] {
+    const first = startOf(WEEK, created * SECOND - SKEW);
+    const last = startOf(WEEK, this.#now() + SKEW);
+    const counters = [this.#counter(GENERATION, first)];
+    for (let start = first; start <= last; start += WEEK) {
+      for (const name of names) counters.push(this.#counter(name, start));
+    }
+    return counters;
+  }
+
+  #counter(name: string, windowStart: number): Counter {
+    return {
+      // The brace ends the part of a Redis key that determines its slot in a Redis Cluster: one script and one read use
+      // several counters of a client.
+      name: `${this.#scope}}:${name}`,
+      scope: this.#scope,
+      period: "year",
+      windowStart,
+      expires: windowStart + WEEK + MAX_SESSION * SECOND + 2 * SKEW,
+      limit: Number.MAX_SAFE_INTEGER,
+    };
+  }
+
+  /** Admits a logout token once. Its window is determined by the token, so that a second attempt finds it. */
+  #tokenCounter(name: string, iat: number): Counter {
+    const windowStart = startOf(HOUR, (iat - MAX_AGE) * SECOND);
+    const expires = windowStart + HOUR + 2 * MAX_AGE * SECOND + SKEW;
+    return { ...this.#counter(name, windowStart), period: "hour", expires, limit: 1 };
+  }
+
+  #add(counters: readonly Counter[], amount: number): Promise<readonly number[]> {
+    return this.#reached(() => this.#counters.add(counters, amount, this.#options));
+  }
+
+  async #reached<Value>(use: () => Value | Promise<Value>): Promise<Value> {
+    try {
+      return await use();
+    } catch (error) {
+      throw new LogoutsUnavailable(error instanceof Error ? error.message : String(error));
+    }
+  }
+}
+
+/** The start of the window of this length that contains the time (Unix milliseconds). */
+const startOf = (length: number, time: number): number => time - (time % length) - OFFSET;
