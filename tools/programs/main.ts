@@ -1,11 +1,14 @@
 /**
  * `npm run tools [-- name ...]`: builds or installs the tools that suites need, all or the named ones, so that no run
- * waits for them. Failures are reported at the end.
+ * waits for them. Those of `npm run test:public` must be named. Failures are reported at the end.
  */
-import { suites } from "../stages/stages.ts";
+import { type Suites, suites } from "../stages/stages.ts";
 import { isToolName, type ToolName, tool } from "./tool.ts";
 
-const all = suites.flatMap(({ tools = [], folderTools = {} }) => [...tools, ...Object.values(folderTools).flat()]);
+const toolsOfAll = (stages: readonly Suites[]) =>
+  stages.flatMap(({ tools = [], folderTools = {} }) => [...tools, ...Object.values(folderTools).flat()]);
+const all = toolsOfAll(suites);
+const byDefault = toolsOfAll(suites.filter(({ subjects }) => subjects === undefined));
 const named = process.argv.slice(2);
 const unknown = named.filter((name) => !isToolName(name));
 if (unknown.length > 0) {
@@ -13,7 +16,7 @@ if (unknown.length > 0) {
   process.exit(2);
 }
 
-const wanted: readonly ToolName[] = named.length > 0 ? named.filter(isToolName) : all;
+const wanted: readonly ToolName[] = named.length > 0 ? named.filter(isToolName) : byDefault;
 const faults: string[] = [];
 for (const name of new Set(wanted)) {
   try {

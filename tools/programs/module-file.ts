@@ -1,22 +1,22 @@
-import { copyFileSync, existsSync, readdirSync, renameSync } from "node:fs";
+import { cpSync, existsSync, readdirSync, renameSync } from "node:fs";
 import { join } from "node:path";
 import { startProcess } from "../process/index.ts";
 import { cacheFolder, keyOf } from "./cache.ts";
 
-/** A file of a third-party Go module; nothing is built. */
+/** A file or folder of a third-party Go module; nothing is built. */
 export interface ModuleFile {
   readonly name: string;
   /** Folder of a go.mod that requires the module, and of the go.sum with its hash. */
   readonly folder: string;
   readonly module: string;
-  /** Path of the file in the module. */
+  /** Path of the file or folder in the module. */
   readonly path: string;
   /** The size of the download, for the progress line. */
   readonly size: string;
 }
 
 /**
- * Downloads the module with Go when the file is not in the cache, and resolves to the file's path.
+ * Downloads the module with Go when the file or folder is not in the cache, and resolves to its path.
  *
  * @returns a function that throws an Error when Go is missing or cannot download the module, with the end of Go's
  * output.
@@ -39,7 +39,7 @@ export function fromModule(wanted: ModuleFile): (say: (line: string) => void) =>
     if (code !== 0) throw new Error(`go mod download ${module} failed:\n${go.tail()}`);
     const { Dir } = JSON.parse(go.output()) as { readonly Dir: string };
     const partial = `${kept}.${process.pid}`;
-    copyFileSync(join(Dir, path), partial);
+    cpSync(join(Dir, path), partial, { recursive: true });
     renameSync(partial, kept);
     return kept;
   };

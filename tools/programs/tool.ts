@@ -4,6 +4,7 @@ import { kube } from "./kube.ts";
 import { helm, kubeconform, serviceMonitorCrd } from "./kubernetes-tools.ts";
 import { cniPlugins, containerd, coredns, nftables, pause } from "./node.ts";
 import { envoy, goReverseProxy } from "./proxies.ts";
+import { jsonSchemaSuite7, jsonSchemaSuite2020, keycloak } from "./public.ts";
 import { pulumi } from "./pulumi.ts";
 
 /** Prints a line of progress to stderr, separate from the output of a command. */
@@ -25,6 +26,10 @@ const tools = {
   slapd: fromApt({ commands: ["slapd"], package: "slapd", path: "/usr/sbin", size: "about 2 MB" }),
   h2load: fromApt({ commands: ["h2load"], package: "nghttp2-client", size: "about 2 MB" }),
   wrk: fromApt({ commands: ["wrk"], package: "wrk", size: "about 1 MB" }),
+  java: fromApt({ commands: ["java"], package: "default-jre-headless", size: "about 50 MB" }),
+  keycloak,
+  "json-schema-suite-2020-12": jsonSchemaSuite2020,
+  "json-schema-suite-7": jsonSchemaSuite7,
   envoy,
   "reverse-proxy": goReverseProxy,
   kube,

@@ -5,9 +5,10 @@
 import { runChecks } from "../check/run-checks.ts";
 import { sourcePaths } from "../check/source-files.ts";
 import { type ToolName, tool } from "../programs/tool.ts";
-import { hasFailed, type Result, summary } from "./result.ts";
+import { keepResult } from "./public-results.ts";
+import { hasFailed, type Outcome, type Result, summary } from "./result.ts";
 import { runSuites } from "./run-suites.ts";
-import { chosen, suites, testFiles, toolsOf } from "./stages.ts";
+import { chosen, partsOf, suites, testFiles, toolsOf } from "./stages.ts";
 
 const paths = sourcePaths();
 const { names, folders, unknown } = chosen(process.argv.slice(2), paths);
@@ -20,29 +21,41 @@ if (unknown.length > 0) {
 const results: Result[] = [];
 for (const name of names) {
   const stage = suites.find((candidate) => candidate.name === name);
-  console.log(`\n=== ${name}: ${stage?.what ?? "checks of the source files"}`);
-  const began = performance.now();
-  const result = await attempt(name, async () => {
-    if (stage === undefined) return { stage: name, ...(await runChecks()), faults: [] };
-    const files = testFiles({ ...stage, folders: folders ?? stage.folders }, paths);
-    const faults = await fetchTools(toolsOf(stage, files));
-    const ran = await runSuites(stage, files);
-    return { ...ran, faults: [...faults, ...ran.faults] };
-  });
-  const seconds = (performance.now() - began) / 1000;
-  results.push({ ...result, seconds });
-  console.log(`=== ${name}: ${hasFailed({ ...result, seconds }) ? "FAILED" : "ok"} after ${seconds.toFixed(1)} s`);
+  if (stage === undefined) {
+    await runStage(name, "checks of the source files", async () => ({ ...(await runChecks()), faults: [] }));
+    continue;
+  }
+  const files = testFiles({ ...stage, folders: folders ?? stage.folders }, paths);
+  for (const part of partsOf(stage, files)) {
+    const subject = stage.subjects?.[part.name];
+    const result = await runStage(part.name, subject ?? stage.what, async () => {
+      const faults = await fetchTools(toolsOf(stage, part.files));
+      const ran = await runSuites(stage, part.files);
+      return { ...ran, faults: [...faults, ...ran.faults] };
+    });
+    if (subject !== undefined) keepResult(subject, result);
+  }
 }
 console.log(`\n${summary(results)}`);
 process.exitCode = results.some(hasFailed) ? 1 : 0;
 
+async function runStage(stage: string, what: string, work: () => Promise<Outcome>): Promise<Result> {
+  console.log(`\n=== ${stage}: ${what}`);
+  const began = performance.now();
+  const outcome = await attempt(work);
+  const result = { ...outcome, stage, seconds: (performance.now() - began) / 1000 };
+  results.push(result);
+  console.log(`=== ${stage}: ${hasFailed(result) ? "FAILED" : "ok"} after ${result.seconds.toFixed(1)} s`);
+  return result;
+}
+
 /** A stage that throws is a failed stage. */
-async function attempt(stage: string, work: () => Promise<Omit<Result, "seconds">>): Promise<Omit<Result, "seconds">> {
+async function attempt(work: () => Promise<Outcome>): Promise<Outcome> {
   try {
     return await work();
   } catch (error) {
     console.error(error);
-    return { stage, passed: 0, failed: 0, faults: [error instanceof Error ? error.message : String(error)] };
+    return { passed: 0, failed: 0, faults: [error instanceof Error ? error.message : String(error)] };
   }
 }
 

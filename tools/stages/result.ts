@@ -10,6 +10,9 @@ export interface Result {
   readonly faults: readonly string[];
 }
 
+/** The result of the work of a stage. */
+export type Outcome = Omit<Result, "stage" | "seconds">;
+
 /** The counts of Node's test runner. Tests that are not counted as passed, skipped or todo have failed. */
 export interface Counts {
   readonly tests: number;

@@ -3,7 +3,7 @@ import { join, relative } from "node:path";
 import { run } from "node:test";
 import { spec } from "node:test/reporters";
 import { root } from "../check/source-files.ts";
-import { type Counts, describeFailure, failedOf, faultsOf, type Result } from "./result.ts";
+import { type Counts, describeFailure, failedOf, faultsOf, type Outcome } from "./result.ts";
 import type { Suites } from "./stages.ts";
 
 /** The number of files whose durations are printed. */
@@ -13,7 +13,7 @@ const SLOWEST = 5;
 const REPEATED = 5;
 
 /** Runs test files with Node's runner, each in a process of its own, and prints its report. */
-export async function runSuites(stage: Suites, files: readonly string[]): Promise<Omit<Result, "seconds">> {
+export async function runSuites(stage: Suites, files: readonly string[]): Promise<Outcome> {
   const tests = new Map(files.map((file) => [file, 0]));
   const durations: [file: string, milliseconds: number][] = [];
   const failures: string[] = [];
@@ -57,5 +57,5 @@ export async function runSuites(stage: Suites, files: readonly string[]): Promis
   const faults = [...faultsOf(counts, tests)];
   // For example, a file that exits with an error after its last test.
   if (!success && failed === 0 && faults.length === 0) faults.push("the runner reports a failure");
-  return { stage: stage.name, passed: counts?.passed ?? 0, failed, failures, faults };
+  return { passed: counts?.passed ?? 0, failed, failures, faults };
 }

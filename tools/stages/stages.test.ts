@@ -1,7 +1,9 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { sourcePaths } from "../check/source-files.ts";
+import { keptResult, renderResults } from "./public-results.ts";
 import { type Counts, describeFailure, failedOf, faultsOf, hasFailed, summary } from "./result.ts";
-import { chosen, suites, testFiles, toolsOf } from "./stages.ts";
+import { chosen, partsOf, suites, testFiles, toolsOf } from "./stages.ts";
 
 const paths = [
   "crds/model/src/a.test.ts",
@@ -15,6 +17,7 @@ const paths = [
   "tools/cluster/deep/f.test.ts",
   "test/e2e/admin/i.test.ts",
   "test/e2e/g.test.ts",
+  "test/public/keycloak/l.test.ts",
   "tools/programs/h.test.ts",
 ];
 
@@ -37,12 +40,34 @@ test("every test file belongs to exactly one stage, and to unit if no folder of 
   ]);
 });
 
-test("without arguments all stages except e2e run; with arguments the named stages run, in the usual order", () => {
+test("without arguments all stages except e2e and public run; with arguments the named stages run, in the usual order", () => {
   const all = ["check", "tools", "unit", "conformance", "cluster", "images", "product", "golden"];
   assert.deepEqual(chosen([], paths), { names: all, unknown: [] });
   assert.deepEqual(chosen(["golden", "check"], paths), { names: ["check", "golden"], unknown: [] });
   assert.deepEqual(chosen(["e2e"], paths), { names: ["e2e"], unknown: [] });
   assert.deepEqual(chosen(["units"], paths).unknown, ["units"]);
+});
+
+test("every test file below test/public belongs to a folder with a subject, and every such folder has test files", () => {
+  for (const stage of suites.filter(({ subjects }) => subjects !== undefined)) {
+    const files = testFiles(stage, sourcePaths());
+    const parts = partsOf(stage, files);
+    assert.deepEqual(parts.flatMap((part) => part.files).toSorted(), files);
+    assert.deepEqual(parts.map(({ name }) => name).toSorted(), Object.keys(stage.subjects ?? {}).toSorted());
+  }
+});
+
+test("an argument after public selects one folder of that stage", () => {
+  const { names, folders, unknown } = chosen(["public", "keycloak"], paths);
+  assert.deepEqual({ names, folders, unknown }, { names: ["public"], folders: ["test/public/keycloak"], unknown: [] });
+  assert.deepEqual(chosen(["public", "admin"], paths).unknown, ["admin"]);
+});
+
+test("a kept result has a line with its date, its commit, and faults counted as failures", () => {
+  const result = { stage: "s", passed: 5, failed: 1, seconds: 61.4, faults: ["1 skipped: it must run"] };
+  const kept = keptResult(result, { date: "2030-01-02", commit: "0123456789" });
+  const page = renderResults({ "a plugin with a server": kept });
+  assert.match(page, /^\| a plugin with a server \| 2030-01-02 \| 0123456789 \| 5 \| 2 \| 61 \|$/m);
 });
 
 test("arguments after e2e select folders of that stage that have tests, and only the test files of these folders run", () => {

@@ -1,3 +1,4 @@
+import { KEYCLOAK_VERSION } from "../programs/public.ts";
 import type { ToolName } from "../programs/tool.ts";
 
 /** A part of `npm test` that runs suites. */
@@ -20,6 +21,11 @@ export interface Suites {
   readonly folderTools?: Readonly<Record<string, readonly ToolName[]>>;
   /** Runs only when an argument names it. */
   readonly onlyByName?: true;
+  /**
+   * Runs each of these folders by itself and keeps its result (see public-results.ts): the subject of each folder, by
+   * its path. Its tools are only obtained when it runs.
+   */
+  readonly subjects?: Readonly<Record<string, string>>;
 }
 
 /** In the order in which they run. The numbers of files at a time are for two cores. */
@@ -94,6 +100,23 @@ export const suites: readonly Suites[] = [
     },
     onlyByName: true,
   },
+  {
+    name: "public",
+    what: "other projects' servers and suites that are too large for every run",
+    folders: ["test/public"],
+    concurrency: 1,
+    minutes: 20,
+    folderTools: {
+      "test/public/keycloak": ["redis-server", "java", "keycloak"],
+      "test/public/json-schema": ["json-schema-suite-2020-12", "json-schema-suite-7"],
+    },
+    onlyByName: true,
+    subjects: {
+      "test/public/keycloak": `the plugin openid-connect with Keycloak ${KEYCLOAK_VERSION}`,
+      "test/public/json-schema":
+        "the plugin request-validator with the required tests of the JSON Schema Test Suite for the drafts 4, 7 and 2020-12",
+    },
+  },
 ];
 
 /**
@@ -128,19 +151,34 @@ export interface Chosen {
   readonly unknown: readonly string[];
 }
 
+/** A part of a stage: its name is that of the stage, or the path of the folder of a subject. */
+export interface Part {
+  readonly name: string;
+  readonly files: readonly string[];
+}
+
+/** The test files of a stage as parts that run by themselves: one, or one for each folder of a subject that has any. */
+export function partsOf({ name, subjects }: Suites, files: readonly string[]): readonly Part[] {
+  if (subjects === undefined) return [{ name, files }];
+  return Object.keys(subjects)
+    .map((folder) => ({ name: folder, files: files.filter((file) => file.startsWith(`${folder}/`)) }))
+    .filter((part) => part.files.length > 0);
+}
+
 /**
- * Without arguments, all stages that need not be named; otherwise the named ones. Words after a first `e2e` are
- * folders below test/e2e instead: `e2e admin` runs test/e2e/admin alone.
+ * Without arguments, all stages that need not be named; otherwise the named ones. Words after a first `e2e` or `public`
+ * are folders below test/e2e or test/public instead: `e2e admin` runs test/e2e/admin alone.
  *
  * @param paths All paths of the repository.
  */
 export function chosen(args: readonly string[], paths: readonly string[]): Chosen {
-  const [first, ...rest] = args;
-  if (first === "e2e" && rest.length > 0) {
+  const [first = "", ...rest] = args;
+  if (["e2e", "public"].includes(first) && rest.length > 0) {
+    const below = `test/${first}`;
     const holdsTests = (name: string) =>
-      paths.some((path) => path.startsWith(`test/e2e/${name}/`) && path.endsWith(".test.ts"));
+      paths.some((path) => path.startsWith(`${below}/${name}/`) && path.endsWith(".test.ts"));
     const unknown = rest.filter((name) => !holdsTests(name));
-    return { names: ["e2e"], folders: rest.map((name) => `test/e2e/${name}`), unknown };
+    return { names: [first], folders: rest.map((name) => `${below}/${name}`), unknown };
   }
   const all = ["check", ...suites.map(({ name }) => name)];
   const byDefault = all.filter((name) => !suites.some((stage) => stage.name === name && stage.onlyByName));

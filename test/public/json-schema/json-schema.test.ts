@@ -1,0 +1,73 @@
+/**
+ * The plugin request-validator with the required tests of the JSON Schema Test Suite: its schemas as `body_schema`, and
+ * its values as bodies. Where the plugin differs, a table says so, and the test fails if the difference is gone.
+ */
+import assert from "node:assert/strict";
+import { readdirSync, readFileSync } from "node:fs";
+import { join } from "node:path";
+import { describe, test } from "node:test";
+import { tool } from "../../../tools/programs/tool.ts";
+import { fakeExchange, pluginInstance } from "../../plugins/fake-exchange.ts";
+import { configViolations, filled } from "../../plugins/filled-configs.ts";
+import { differences, refusedSchemas } from "./differences.ts";
+
+interface Group {
+  readonly description: string;
+  readonly schema: unknown;
+  readonly tests: readonly { readonly description: string; readonly data: unknown; readonly valid: boolean }[];
+}
+
+type Draft = "draft4" | "draft7" | "draft202012";
+
+const suites: readonly (readonly [draft: Draft, folder: string])[] = [
+  ["draft4", join(await tool("json-schema-suite-7"), "draft4")],
+  ["draft7", join(await tool("json-schema-suite-7"), "draft7")],
+  ["draft202012", join(await tool("json-schema-suite-2020-12"), "draft2020-12")],
+];
+
+/** Differences that a test has found. */
+const found = new Set<string>();
+
+for (const [draft, folder] of suites) {
+  describe(draft, () => {
+    const files = readdirSync(folder).filter((name) => name.endsWith(".json"));
+    for (const file of files) {
+      const groups = JSON.parse(readFileSync(join(folder, file), "utf8")) as readonly Group[];
+      for (const group of groups) testGroup(draft, file.replace(".json", ""), group);
+    }
+  });
+}
+
+function testGroup(version: Draft, file: string, { description, schema, tests }: Group): void {
+  const name = `${file}: ${description}`;
+  const config = { version, body_schema: JSON.stringify(schema) };
+  const violations = configViolations("request-validator", config).join("\n");
+  if (violations !== "") {
+    test(`${name} is refused, as documented`, () => {
+      assert.ok(
+        refusedSchemas.some(({ message }) => message.test(violations)),
+        `${violations}\n${config.body_schema}`,
+      );
+    });
+    return;
+  }
+  const plugin = pluginInstance("request-validator", filled("request-validator", config));
+  for (const { description: what, data, valid } of tests) {
+    const key = `${version} ${name}: ${what}`;
+    const expected = Object.hasOwn(differences, key) ? !valid : valid;
+    test(`${name}: ${what}${expected === valid ? "" : `, unlike the suite: ${differences[key]}`}`, async () => {
+      found.add(key);
+      const body = JSON.stringify(data);
+      const headers = { "content-type": "application/json" };
+      const answer = await plugin.access?.(fakeExchange({ method: "POST", headers, body }));
+      assert.equal(answer?.status, expected ? undefined : 400, `${key}\n${config.body_schema}\n${body}`);
+    });
+  }
+}
+
+test("every difference in the table belongs to a test of the suite", () => {
+  assert.deepEqual(
+    Object.keys(differences).filter((key) => !found.has(key)),
+    [],
+  );
+});

@@ -1,0 +1,37 @@
+/** What only `npm run test:public` needs. */
+import { join } from "node:path";
+import { fromMaven } from "./maven.ts";
+import { fromModule } from "./module-file.ts";
+
+const suites = join(import.meta.dirname, "../../test/clients/json-schema-suites");
+
+export const KEYCLOAK_VERSION = "26.7.3";
+
+/** The identity provider Keycloak, for a database in memory and one node. It needs Java 17 or newer. */
+export const keycloak = fromMaven({
+  name: "keycloak",
+  artifact: `org.keycloak:keycloak-quarkus-dist:${KEYCLOAK_VERSION}`,
+  sha256: "77657f30b7e90d70f727712ce1c967f430fd6a5e9f458d32d8c6df0635345f47",
+  executable: "bin/kc.sh",
+  // Otherwise the first start would do this, and change the installed files.
+  prepare: ["build", "--db=dev-mem", "--cache=local"],
+  size: "about 180 MB",
+});
+
+/** The JSON Schema Test Suite in a folder `draft2020-12`. */
+export const jsonSchemaSuite2020 = fromModule({
+  name: "json-schema-suite-2020-12",
+  folder: suites,
+  module: "golang.org/x/tools",
+  path: "internal/mcp/jsonschema/testdata",
+  size: "about 9 MB",
+});
+
+/** An earlier state of the suite, in the folders `draft4` and `draft7`. */
+export const jsonSchemaSuite7 = fromModule({
+  name: "json-schema-suite-7",
+  folder: suites,
+  module: "github.com/xeipuuv/gojsonschema",
+  path: "testdata",
+  size: "about 1 MB",
+});

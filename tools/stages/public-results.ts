@@ -1,0 +1,63 @@
+/** The last results of the stage `public`, which the repository keeps, because not every run repeats them. */
+import { execFileSync } from "node:child_process";
+import { existsSync, readFileSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { root } from "../check/source-files.ts";
+import { hasFailed, type Result } from "./result.ts";
+
+const folder = join(root, "test/public");
+
+/** A line of the page. */
+export interface KeptResult {
+  /** UTC, as year, month and day. */
+  readonly date: string;
+  /** The commit that was tested; with a plus sign if files were changed. */
+  readonly commit: string;
+  readonly passed: number;
+  readonly failed: number;
+  /** Reasons for a failure other than failed tests. */
+  readonly faults: number;
+  readonly seconds: number;
+}
+
+export const keptResult = (result: Result, at: Pick<KeptResult, "date" | "commit">): KeptResult => ({
+  ...at,
+  passed: result.passed,
+  failed: result.failed,
+  faults: result.faults.length,
+  seconds: Math.round(result.seconds),
+});
+
+/** @param kept By subject. */
+export function renderResults(kept: Readonly<Record<string, KeptResult>>): string {
+  const rows = Object.entries(kept).map(
+    ([subject, { date, commit, passed, failed, faults, seconds }]) =>
+      `| ${subject} | ${date} | ${commit} | ${passed} | ${failed + faults} | ${seconds} |`,
+  );
+  return [
+    "# Last results of `npm run test:public`",
+    "",
+    "`npm run test:public` writes this page. A skipped test counts as failed.",
+    "",
+    "| subject | date | commit | passed | failed | seconds |",
+    "|---|---|---|---|---|---|",
+    ...rows,
+    "",
+  ].join("\n");
+}
+
+/** Replaces the result of this subject in the files; those of other subjects stay. */
+export function keepResult(subject: string, result: Result): void {
+  const data = join(folder, "results.json");
+  const before = existsSync(data) ? (JSON.parse(readFileSync(data, "utf8")) as Record<string, KeptResult>) : {};
+  const git = (...args: readonly string[]) => execFileSync("git", args, { cwd: root, encoding: "utf8" }).trim();
+  const isChanged = git("status", "--porcelain", "--", ".", ":!test/public/results.*") !== "";
+  const at = {
+    date: new Date().toISOString().slice(0, 10),
+    commit: `${git("rev-parse", "--short=10", "HEAD")}${isChanged ? "+" : ""}`,
+  };
+  const kept = { ...before, [subject]: keptResult(result, at) };
+  writeFileSync(data, `${JSON.stringify(kept, null, 2)}\n`);
+  writeFileSync(join(folder, "results.md"), renderResults(kept));
+  if (hasFailed(result)) console.log("the failure is written to test/public/results.md");
+}
