@@ -23,6 +23,7 @@ export * from "./exchange/exchange.ts";
 export * from "./exchange/header-edits.ts";
 export * from "./exchange/header-name.ts";
 export * from "./exchange/header-value.ts";
+export type * from "./exchange/held-response.ts";
 export * from "./exchange/latencies.ts";
 export * from "./exchange/request-path.ts";
 export * from "./exchange/unexpected-error.ts";

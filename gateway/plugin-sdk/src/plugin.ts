@@ -1,6 +1,7 @@
 /** The definition of a plugin: its schema, and the phases of an exchange in which it acts. */
 import type { BodyFilter } from "./exchange/body-filter.ts";
 import type { DirectResponse, Exchange } from "./exchange/exchange.ts";
+import type { HeldResponse } from "./exchange/held-response.ts";
 import type { RecordSchema, Static } from "./schema/member.ts";
 import type { RecordMembers } from "./schema/rules.ts";
 import type { CacheOptions, PluginCache } from "./services/cache.ts";
@@ -69,6 +70,23 @@ export interface PluginContext extends PluginServices {
 export interface PluginPhases {
   /** Runs before forwarding, in order of priority. A response ends the exchange. */
   access?(exchange: Exchange): DirectResponse | undefined | Promise<DirectResponse | undefined>;
+  /**
+   * Runs when the head of a response has arrived, before the phase `responseHeaders` of all plugins. The response is held
+   * until the promise settles, so this phase may wait, and read the body. Returns a response that replaces the held one.
+   * Undefined: the held one is sent, with the edits of `exchange.responseHeaders`, and its body streams. Runs once for
+   * each exchange, also for the gateway's own responses.
+   *
+   * The plugin with the lowest priority comes first: each plugin sees the response as those with lower priorities left
+   * it. Edits of headers in other phases are applied later, and take precedence.
+   *
+   * If the phase throws or rejects, the response is replaced by one with status 500; likewise if it takes longer than
+   * `read_timeout` of the service (without a service 60 s), not counting the time in which it waits for the body. Does
+   * not run for an upgraded connection.
+   */
+  response?(
+    exchange: Exchange,
+    response: HeldResponse,
+  ): DirectResponse | undefined | Promise<DirectResponse | undefined>;
   /** Runs when the response's status is known and its head has not been sent, also for the gateway's own responses. */
   responseHeaders?(exchange: Exchange): void;
   /**

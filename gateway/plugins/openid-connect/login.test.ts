@@ -80,12 +80,12 @@ describe("a login of openid-connect", () => {
     it(`that a request for ${path} began leads back to the same origin`, async (test) => {
       const login = await begin(test, { more: { login_action: "redirect" } });
       const { exchange, answer } = await login.instance.send({ path, sentPath: path, query: "?a=1" });
-      const sent = new URL(answer?.headers?.Location ?? "").searchParams;
+      const sent = new URL(`${answer?.headers?.Location}`).searchParams;
       const again = { ...login, cookie: cookiesOf(exchange), sent };
       answerTokens(again);
       const done = await finish(again, `?code=c&state=${sent.get("state")}`);
       assert.equal(done.answer?.status, 302);
-      const location = done.answer?.headers?.Location ?? "";
+      const location = `${done.answer?.headers?.Location}`;
       assert.equal(new URL(location).origin, "https://app.test");
     });
   }
@@ -99,8 +99,8 @@ describe("a login of openid-connect", () => {
       forwarded: "host=evil.test",
     };
     const { answer } = await login.instance.send({ path: "/page", headers });
-    assert.doesNotMatch(answer?.headers?.Location ?? "", /evil/);
-    assert.equal(new URL(answer?.headers?.Location ?? "").searchParams.get("redirect_uri"), config.redirect_uri);
+    assert.doesNotMatch(`${answer?.headers?.Location}`, /evil/);
+    assert.equal(new URL(`${answer?.headers?.Location}`).searchParams.get("redirect_uri"), config.redirect_uri);
   });
 
   it("ends once: the cookie of the login is removed", async (test) => {
@@ -157,7 +157,7 @@ describe("a login of openid-connect", () => {
         headers: { cookie },
       });
       cookie = cookiesOf(exchange);
-      sent = new URL(answer?.headers?.Location ?? "").searchParams;
+      sent = new URL(`${answer?.headers?.Location}`).searchParams;
     }
     answerTokens({ ...login, sent }, {}, { access_token: "x".repeat(7600) });
     const { exchange, answer } = await finish({ ...login, cookie }, `?code=c&state=${sent.get("state")}`);

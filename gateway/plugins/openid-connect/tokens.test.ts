@@ -169,7 +169,7 @@ describe("a token of openid-connect", () => {
       const token = provider.token({ claims });
       const { exchange, answer } = await send({ headers: { authorization: `Bearer ${token}` }, consumers: [alice] });
       assert.deepEqual([answer?.status, answer?.message], [403, "Forbidden"]);
-      assert.match(answer?.headers?.["WWW-Authenticate"] ?? "", /^Bearer realm="[^"]+", error="insufficient_scope"$/);
+      assert.match(`${answer?.headers?.["WWW-Authenticate"]}`, /^Bearer realm="[^"]+", error="insufficient_scope"$/);
       assert.equal(exchange.consumer, null);
     });
   }

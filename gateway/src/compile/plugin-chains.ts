@@ -273,8 +273,13 @@ function selectChain(found: Scopes<readonly LoadedPlugin[]>, protocol: Protocol)
 /** @param steps In descending order of priority */
 export function chainOf(steps: readonly PluginStep[]): PluginChain {
   const bodySteps = steps.filter(({ phases }) => phases.responseBody !== undefined);
-  const hasLog = steps.some(({ phases }) => phases.log !== undefined);
-  return { steps, bodySteps: bodySteps.length === 0 ? null : bodySteps, hasLog };
+  const holdingSteps = steps.filter(({ phases }) => phases.response !== undefined).reverse();
+  return {
+    steps,
+    bodySteps: bodySteps.length + holdingSteps.length === 0 ? null : bodySteps,
+    holdingSteps: holdingSteps.length === 0 ? null : holdingSteps,
+    hasLog: steps.some(({ phases }) => phases.log !== undefined),
+  };
 }
 
 function loadPlugin(plugin: SnapshotPlugin, tools: PluginTools): LoadedPlugin {

@@ -93,8 +93,13 @@ export interface PluginStep {
 /** Plugins that run for a request, high priority first. */
 export interface PluginChain {
   readonly steps: readonly PluginStep[];
-  /** The steps with the phase `responseBody`; null: none, so bodies of responses pass without a further check. */
+  /**
+   * The steps with the phase `responseBody`. Null: no step has this phase or the phase `response`, so responses pass
+   * without a further check.
+   */
   readonly bodySteps: readonly PluginStep[] | null;
+  /** The steps with the phase `response`, low priority first; null: none, or the phase has run. */
+  readonly holdingSteps: readonly PluginStep[] | null;
   /** Whether a step has the phase `log`, so that the head of the response is kept. */
   readonly hasLog: boolean;
 }

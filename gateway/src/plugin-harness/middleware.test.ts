@@ -15,7 +15,7 @@ const start = (handler: Middleware) =>
       priority: 10,
       protects: false,
       schema: record({}, { description: "A middleware." }),
-      phases: () => middleware(handler, { bodyLimit: 10 }),
+      phases: () => middleware(handler, { bodyLimit: 100 }),
     }),
     upstream(request, response) {
       const { method, url, headers } = request;
@@ -53,9 +53,9 @@ const rows: readonly Row[] = [
   [
     "forwards a body that it does not read",
     (_, next) => next(),
-    ["/", { ...post, body: "more than ten bytes" }],
+    ["/", { ...post, body: "more than 100 bytes ".repeat(6) }],
     200,
-    { method: "POST", url: "/", body: "more than ten bytes" },
+    { method: "POST", url: "/", body: "more than 100 bytes ".repeat(6) },
   ],
   [
     "answers by itself",
@@ -122,7 +122,7 @@ const rows: readonly Row[] = [
   [
     "answers 413 when it reads a body that is too long",
     async (request) => new Response(await request.text()),
-    ["/", { method: "POST", body: "12345678901" }],
+    ["/", { method: "POST", body: "a".repeat(101) }],
     413,
     { message: "Request size limit exceeded" },
   ],
@@ -138,6 +138,19 @@ const rows: readonly Row[] = [
     200,
     seen,
     { "x-new": "1", "x-upstream": null },
+  ],
+  [
+    "reads the upstream's response and returns another",
+    async (_, next) => {
+      const response = await next();
+      return new Response(
+        `${response.status} ${response.headers.get("x-upstream")} ${await response.text()}`.slice(0, 8),
+      );
+    },
+    ["/"],
+    200,
+    '200 1 {"',
+    { "x-upstream": null },
   ],
   [
     "cannot forward twice",
@@ -180,6 +193,9 @@ for (const [what, head, expected] of [
   });
 
 test("a middleware leaves nothing in memory", async () => {
-  await using gateway = await start((_, next) => next());
+  await using gateway = await start(async (_, next) => {
+    const response = await next();
+    return new Response((await response.text()).slice(0, 5), response);
+  });
   await leaksNothing(gateway);
 });

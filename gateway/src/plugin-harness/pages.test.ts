@@ -7,18 +7,24 @@ import { pathToFileURL } from "node:url";
 import { importPlugins } from "@sluice/model";
 import { root } from "../../../tools/check/source-files.ts";
 import { temporaryFolder } from "../../../tools/process/index.ts";
-import { startTestGateway } from "./index.ts";
+import { startTestGateway, type TestGatewayOptions } from "./index.ts";
 
-/** A gateway with the plugin in the first block of TypeScript of a page. */
-async function startFromPage(page: string) {
-  const [, code = ""] = /```ts\n([\s\S]*?)```/.exec(readFileSync(join(root, page), "utf8")) ?? [];
+type UpstreamOption = Pick<TestGatewayOptions, "upstream">;
+
+/** A gateway with the plugin in a block of TypeScript of a page, by default in the first one. */
+async function startFromPage(
+  page: string,
+  { block = 0, ...options }: { readonly block?: number } & UpstreamOption = {},
+) {
+  const blocks = [...readFileSync(join(root, page), "utf8").matchAll(/```ts\n([\s\S]*?)```/g)];
+  const code = blocks[block]?.[1] ?? "";
   const folder = temporaryFolder("page");
   after(folder.remove);
   const file = join(folder.path, "index.ts");
   writeFileSync(join(folder.path, "package.json"), '{"type":"module"}');
   writeFileSync(file, code);
   const [plugin = assert.fail()] = await importPlugins([pathToFileURL(file).href]);
-  return startTestGateway({ plugin });
+  return startTestGateway({ plugin, ...options });
 }
 
 /** The request's headers as the test upstream received them. */
@@ -33,6 +39,26 @@ test("the example on the page about middleware works as the page says", async ()
   const response = await gateway.fetch("/", { headers: { cookie: "session=1" } });
   const headers = await sentHeaders(response);
   assert.deepEqual([headers["x-session"], response.headers.get("cache-control")], ["yes", "private"]);
+});
+
+test("the second example on the page about middleware works as the page says", async () => {
+  const encodings: unknown[] = [];
+  await using gateway = await startFromPage("docs/how-to/write-middleware.md", {
+    block: 1,
+    upstream({ url, headers }, response) {
+      encodings.push(headers["accept-encoding"]);
+      response.setHeader("content-type", url === "/json" ? "application/json" : "text/plain");
+      response.writeHead(203).end('{"internal":1,"n":2}');
+    },
+  });
+  for (const [path, expected] of [
+    ["/json", '{"n":2}'],
+    ["/text", '{"internal":1,"n":2}'],
+  ] as const) {
+    const response = await gateway.fetch(path);
+    assert.deepEqual([response.status, await response.text()], [203, expected]);
+  }
+  assert.deepEqual(encodings, [undefined, undefined]);
 });
 
 test("the plugin on the page about Lua functions does what the pre-function on that page does", async () => {

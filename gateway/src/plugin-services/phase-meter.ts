@@ -53,6 +53,7 @@ class PhaseMeter {
   measured(phases: PluginPhases): PluginPhases {
     return {
       access: this.#phase(phases, "access"),
+      response: phases.response?.bind(phases),
       responseHeaders: this.#phase(phases, "responseHeaders"),
       responseBody: phases.responseBody?.bind(phases),
       log: this.#phase(phases, "log"),

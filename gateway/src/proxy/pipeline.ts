@@ -24,6 +24,7 @@ import { LogLimiter } from "./observability/log-limiter.ts";
 import type { RequestObserver } from "./observability/observer.ts";
 import { BodyTooLongError, filteredBody, ReplacedResponseError } from "./response/body-filters.ts";
 import { createGatewayResponse, type GatewayResponse } from "./response/gateway-response.ts";
+import { type HeldMessage, ownMessage, ResponseBrokenError, runResponsePhase } from "./response/response-phase.ts";
 
 /** A request that matched no route does not become an exchange: plugins do not see it. */
 export type OpenResult =
@@ -104,15 +105,48 @@ export class Pipeline {
     return this.#runFrom(0, exchange);
   }
 
-  /** Builds the response that the gateway itself sends, and runs the response phase. */
-  answer(exchange: LiveExchange, answer: DirectResponse | GatewayErrorName): GatewayResponse {
+  /** Builds a response of the gateway itself. */
+  createAnswer(exchange: LiveExchange, answer: DirectResponse | GatewayErrorName): GatewayResponse {
     const { request } = exchange;
     const response = finalResponse(typeof answer === "string" ? gatewayErrors[answer] : answer);
     if (response.reason !== undefined) this.#tellReason(exchange, response.status, response.reason);
     exchange.restoreResponseEdits();
     exchange.source = "gateway";
     const { started } = exchange.timings;
-    const own = createGatewayResponse(response, { style: this.style, id: exchange.id, request, started });
+    return createGatewayResponse(response, { style: this.style, id: exchange.id, request, started });
+  }
+
+  /**
+   * Runs the phase `response` of the plugins, once for each exchange. Never rejects. Returns the response that replaces
+   * the held one; null: none does, or the exchange has ended or has been answered otherwise.
+   */
+  async hold(exchange: LiveExchange, held: HeldMessage): Promise<GatewayResponse | null> {
+    const steps = exchange.chain.holdingSteps ?? [];
+    exchange.chain = { ...exchange.chain, holdingSteps: null };
+    exchange.beginHeldEdits();
+    let message = held;
+    let own: GatewayResponse | null = null;
+    for (const { phases } of steps) {
+      let answer: DirectResponse | GatewayErrorName | undefined;
+      try {
+        answer = await runResponsePhase(phases, exchange, message);
+      } catch (error) {
+        if (exchange.status === 0) answer = this.#answerTo(exchange, error);
+      }
+      // Set when the client has disconnected, or its body was rejected.
+      if (exchange.status !== 0) return null;
+      if (answer === undefined) continue;
+      own = this.createAnswer(exchange, answer);
+      exchange.beginHeldEdits();
+      message = ownMessage(own);
+    }
+    exchange.endHeldEdits();
+    exchange.responseHead = null;
+    return own;
+  }
+
+  /** Runs the other response phases for one of the gateway's own responses, and returns it as it is sent. */
+  complete(exchange: LiveExchange, own: GatewayResponse): GatewayResponse {
     if (exchange.chain.bodySteps !== null) return this.#filtered(exchange, own);
     this.#respond(exchange, own);
     return this.#sent(exchange, { ...own, headers: this.#ownHeaders(exchange, own) });
@@ -128,10 +162,10 @@ export class Pipeline {
     return upstreamHeaders(exchange, this.style);
   }
 
-  /** Runs the response phase, once the head of the upstream's response has arrived. */
+  /** Runs the phase `responseHeaders`, once the head of the upstream's response has arrived. */
   respond(exchange: LiveExchange, head: ResponseHead): void {
     const { status } = head;
-    exchange.timings.answered = performance.now();
+    exchange.timings.answered ??= performance.now();
     exchange.source = "service";
     if (exchange.lacksBody && status !== 204 && status !== 304) exchange.responseHeaders.set("Content-Length", "0");
     this.#respond(exchange, head);
@@ -140,8 +174,13 @@ export class Pipeline {
   /** Returns the response that replaces one whose body filter failed, or that of a plugin. The filters do not run for it. */
   filterFailed(exchange: LiveExchange, error: unknown): DirectResponse | GatewayErrorName {
     exchange.chain = { ...exchange.chain, bodySteps: null };
-    if (error instanceof ReplacedResponseError) return error.response;
+    return error instanceof ReplacedResponseError ? error.response : this.#answerTo(exchange, error);
+  }
+
+  /** The response that replaces one in whose phases or filters a plugin failed. */
+  #answerTo(exchange: LiveExchange, error: unknown): DirectResponse | GatewayErrorName {
     if (error instanceof BodyTooLongError) return errorAnswer("badUpstream", error.message);
+    if (error instanceof ResponseBrokenError) return errorAnswer(error.fault, error.message);
     this.#logFailure(exchange, error);
     return "unexpected";
   }
@@ -250,7 +289,7 @@ export class Pipeline {
     this.#log.warn({ ...details, ...(unlogged > 0 && { unlogged }) }, `a request was answered ${status}`);
   }
 
-  /** Runs the response phase. In this phase a plugin's bug is only logged; the request continues. */
+  /** Runs the phase `responseHeaders`, in which a plugin's bug is only logged; the request continues. */
   #respond(exchange: LiveExchange, head: ResponseHead): void {
     exchange.status = head.status;
     exchange.responseHead = head;
@@ -271,7 +310,7 @@ export class Pipeline {
     return response;
   }
 
-  /** Runs the response phase and the body filters for one of the gateway's own responses. */
+  /** Runs the phase `responseHeaders` and the body filters for one of the gateway's own responses. */
   #filtered(exchange: LiveExchange, own: GatewayResponse): GatewayResponse {
     exchange.saveResponseEdits();
     this.#respond(exchange, own);
@@ -280,7 +319,7 @@ export class Pipeline {
       const body = filteredBody(exchange, own);
       return this.#sent(exchange, { ...own, headers: this.#ownHeaders(exchange, own), body });
     } catch (error) {
-      return this.answer(exchange, this.filterFailed(exchange, error));
+      return this.complete(exchange, this.createAnswer(exchange, this.filterFailed(exchange, error)));
     }
   }
 

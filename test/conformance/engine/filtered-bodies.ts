@@ -37,11 +37,11 @@ export const filtering = (filter: BodyFilter | null): PluginPhases => ({ respons
 export const sized: RequestListener = (_request, response) => {
   response.writeHead(200, { "Content-Length": 5, "X-Up": "1" }).end("hello");
 };
-const chunked: RequestListener = (_request, response) => {
+export const chunked: RequestListener = (_request, response) => {
   response.write("hel");
   setImmediate(() => response.end("lo"));
 };
-const empty: RequestListener = (_request, response) => {
+export const empty: RequestListener = (_request, response) => {
   response.writeHead(200, { "Content-Length": 0 }).end();
 };
 
@@ -137,14 +137,15 @@ const ownRows: readonly (readonly [filter: BodyFilter, status: number, body: str
   [failing, 500, "An unexpected error occurred"],
 ];
 
-export function filteredBodySuite(engine: Engine): void {
-  const ways: readonly (readonly [string, Ask])[] = [
-    ["HTTP/1.1", overHttp1(engine)],
-    ...(engine.name === "http1" ? [["HTTP/2", overHttp2(engine)] as const] : []),
-  ];
+/** How a client sends its request, for each version of HTTP of the engine. */
+export const waysToAsk = (engine: Engine): readonly (readonly [version: string, Ask])[] => [
+  ["HTTP/1.1", overHttp1(engine)],
+  ...(engine.name === "http1" ? [["HTTP/2", overHttp2(engine)] as const] : []),
+];
 
+export function filteredBodySuite(engine: Engine): void {
   describe(`bodies of responses that plugins filter (${engine.name})`, () => {
-    for (const [version, sendOver] of ways) {
+    for (const [version, sendOver] of waysToAsk(engine)) {
       for (const [what, upstream, filters, body, length] of rows) {
         it(`are ${what}, over ${version}`, async (test) => {
           const seen = await sendOver(test, { upstream, plugins: stacked(filters) });

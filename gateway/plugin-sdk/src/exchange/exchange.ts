@@ -100,7 +100,8 @@ export interface HeaderEdits {
 /** A response by a plugin or the pipeline, instead of forwarding. */
 export interface DirectResponse {
   readonly status: number;
-  readonly headers?: Readonly<Record<string, string>>;
+  /** A list is sent as one header line for each of its values. */
+  readonly headers?: Readonly<Record<string, string | readonly string[]>>;
   /** Sent in a format that the client accepts. */
   readonly message?: string;
   /** Sent unchanged. The bytes of a buffer must not change any more. */
@@ -188,8 +189,8 @@ export interface Exchange {
   upstreamHeaderValues(name: Lowercase<string>): readonly string[];
   /**
    * The values of a header of the response after the edits so far, without those headers that the gateway itself adds at
-   * the end. The headers of the response are known in the phases `responseHeaders` and `responseBody` and to body
-   * filters; at other times the result may contain only values that plugins have set.
+   * the end. The headers of the response are known in the phases `response`, `responseHeaders` and `responseBody` and to
+   * body filters; at other times the result may contain only values that plugins have set.
    */
   responseHeaderValues(name: Lowercase<string>): readonly string[];
   /**

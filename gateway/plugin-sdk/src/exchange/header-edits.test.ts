@@ -39,6 +39,33 @@ test("an overriding edit removes all other spellings of the header, whatever was
   ]);
 });
 
+test("the edits of a later list replace, remove and append values as if they were made after those of the first list", () => {
+  const edits = new HeaderEditList();
+  for (const name of ["X-Set", "X-Gone", "X-More"]) edits.set(name, "first");
+  const later = new HeaderEditList();
+  later.applyAll(editGroup([setHeaderEdit("x-set", "later"), removeHeaderEdit("X-Gone")]));
+  later.append("X-More", "\u2603");
+  later.append("X-More", "b");
+  later.append("X-Sent", "c");
+  edits.applyList(later);
+  const snowman = Buffer.from("\u2603").toString("latin1");
+  const expected = [
+    "X-Sent",
+    "0",
+    "x-set",
+    "later",
+    "X-More",
+    "first",
+    "X-More",
+    snowman,
+    "X-More",
+    "b",
+    "X-Sent",
+    "c",
+  ];
+  assert.deepEqual(edits.applyTo(["X-Set", "0", "X-Gone", "0", "X-Sent", "0"]), expected);
+});
+
 test("a group of edits has the same effect as its single edits, whatever was edited before and after", () => {
   const group = editGroup([setHeaderEdit("X-Id", "7"), removeHeaderEdit("X-Old")]);
   const headers = ["x-id", "0", "x-old", "1", "Kept", "1"];

@@ -99,6 +99,14 @@ export class HeaderEditList implements HeaderEdits {
     } else for (const edit of group.edits) this.apply(edit);
   }
 
+  /** Applies the edits of another list after those of this list. */
+  applyList(later: HeaderEditList): void {
+    for (const edit of later.#all) {
+      if (edit.replaces) this.apply(edit);
+      else for (const value of edit.values) this.append(edit.header.name, value);
+    }
+  }
+
   get #all(): readonly HeaderEdit[] {
     return this.#group === null ? this.#edits : this.#group.edits;
   }

@@ -1,73 +1,143 @@
 /** Plugins as functions from a `Request` to a `Response` of the Fetch API, as in Hono and Cloudflare Workers. */
 import type { DirectResponse, Exchange } from "../exchange/exchange.ts";
+import type { HeldResponse } from "../exchange/held-response.ts";
 import type { PluginPhases } from "../plugin.ts";
 import { applyRequest, FORBIDDEN_METHODS, RequestBodyTooLongError, webRequest } from "./web-request.ts";
-
-/** The response of the upstream, which has not arrived when `next` resolves: nothing of it can be read. */
-export interface ForwardedResponse {
-  /** Edits of the headers that the client receives. */
-  readonly headers: Pick<Headers, "set" | "append" | "delete">;
-}
+import { ResponseBodyTooLongError, WebResponse } from "./web-response.ts";
 
 /**
- * Takes the method, path, query, headers and body to forward from the request, or from the one that is given instead.
- * The gateway forwards them after the middleware has returned.
+ * Forwards the method, path, query, headers and body of the request, or of the one that is given instead. Resolves when
+ * the head of the response has arrived. Rejects if none arrives, because the client has disconnected.
  */
-export type Next = (request?: Request) => Promise<ForwardedResponse>;
+export type Next = (request?: Request) => Promise<Response>;
 
-type Result = Response | ForwardedResponse;
-
-/** Returns the result of `next`, or a response of its own, which ends the request. */
-export type Middleware = (request: Request, next: Next, exchange: Exchange) => Result | Promise<Result>;
+/**
+ * Returns the response that `next` resolves to, or another one. The body of the former streams to the client unless the
+ * middleware reads it.
+ */
+export type Middleware = (request: Request, next: Next, exchange: Exchange) => Response | Promise<Response>;
 
 export interface MiddlewareOptions {
-  /** Maximum bytes of a body that the middleware reads; the response to a longer one is 413. Default: 1 MiB. */
+  /**
+   * Maximum bytes of a body that the middleware reads. If that of the request is longer, the response is 413; if that of
+   * the response is longer, 502. Default: 1 MiB.
+   */
   readonly bodyLimit?: number;
 }
 
 /**
- * The phases of a plugin whose handler is a middleware. For each request it creates a `Request`, which costs more than
- * the phase `access`: see docs/how-to/write-middleware.md.
+ * The phases of a plugin whose handler is a middleware. For each request it creates a `Request` and a `Response`, which
+ * costs more than the phases: see docs/how-to/write-middleware.md.
  */
 export function middleware(handler: Middleware, { bodyLimit = 1024 * 1024 }: MiddlewareOptions = {}): PluginPhases {
+  /** The calls of the handler that have forwarded their requests. */
+  const waiting = new WeakMap<Exchange, MiddlewareCall>();
   return {
     async access(exchange) {
       if (FORBIDDEN_METHODS.has(exchange.request.method)) return { status: 405, message: "Method not allowed" };
-      const request = webRequest(exchange.request, bodyLimit);
-      let forwarded: ForwardedResponse | undefined;
-      const next: Next = async (changed = request) => {
-        if (forwarded !== undefined) throw new TypeError("a middleware must call next at most once");
-        forwarded = { headers: headerEdits(exchange) };
-        await applyRequest(exchange, request, changed);
-        return forwarded;
-      };
-      try {
-        const response = await handler(request, next, exchange);
-        return response === forwarded ? undefined : await directResponse(response, exchange);
-      } catch (error) {
-        if (error instanceof RequestBodyTooLongError) return { status: 413, message: "Request size limit exceeded" };
-        throw error;
-      }
+      const call = new MiddlewareCall(exchange, { handler, bodyLimit });
+      const response = await answered(call.begin());
+      if (response === undefined) waiting.set(exchange, call);
+      return response;
+    },
+    response(exchange, held) {
+      const call = waiting.get(exchange);
+      waiting.delete(exchange);
+      return call && answered(call.resume(held));
+    },
+    log(exchange) {
+      waiting.get(exchange)?.lose();
     },
   };
 }
 
-const headerEdits = ({ responseHeaders: edits }: Exchange): ForwardedResponse["headers"] => ({
-  set: (name, value) => edits.set(name, value),
-  append: (name, value) => edits.append(name, value),
-  delete: (name) => edits.remove(name),
-});
+/** One call of a handler. */
+class MiddlewareCall {
+  readonly #exchange: Exchange;
+  readonly #bodyLimit: number;
+  readonly #request: Request;
+  readonly #forwarded = Promise.withResolvers<undefined>();
+  readonly #arrived = Promise.withResolvers<Response>();
+  readonly #returned: Promise<Response>;
+  #hasCalledNext = false;
+  #isForwarded = false;
 
-const decoder = new TextDecoder("utf-8", { fatal: true });
-
-/** @throws TypeError for a value that is not a Response, and for a body that is not UTF-8 */
-async function directResponse(response: Result, exchange: Exchange): Promise<DirectResponse> {
-  if (!(response instanceof Response)) throw new TypeError("a middleware must return a Response");
-  const headers: Record<string, string> = {};
-  for (const [name, value] of response.headers) {
-    // Several cookies cannot be joined in one header line (RFC 6265 section 3).
-    if (name === "set-cookie") exchange.responseHeaders.append("Set-Cookie", value);
-    else headers[name] = value;
+  constructor(
+    exchange: Exchange,
+    { handler, bodyLimit }: { readonly handler: Middleware; readonly bodyLimit: number },
+  ) {
+    this.#exchange = exchange;
+    this.#bodyLimit = bodyLimit;
+    this.#request = webRequest(exchange.request, () => this.#readBody());
+    this.#returned = this.#call(handler);
   }
-  return { status: response.status, headers, body: decoder.decode(await response.arrayBuffer()) };
+
+  /** Resolves to undefined when the request is to be forwarded, or to the handler's own response. */
+  async begin(): Promise<DirectResponse | undefined> {
+    const own = await Promise.race([this.#forwarded.promise, this.#returned]);
+    return own && directResponse(own);
+  }
+
+  /** Shows the response to the handler, and resolves to the one that replaces it. */
+  async resume(held: HeldResponse): Promise<DirectResponse | undefined> {
+    const shown = new WebResponse(held, this.#bodyLimit);
+    this.#arrived.resolve(shown.response);
+    return shown.replacement(await this.#returned, this.#exchange);
+  }
+
+  /** Called at the end of the exchange: a handler that still waits for a response gets an error. */
+  lose(): void {
+    // The handler need not wait for the response.
+    this.#arrived.promise.catch(() => {});
+    this.#arrived.reject(new Error("the exchange ended before a response"));
+  }
+
+  async #call(handler: Middleware): Promise<Response> {
+    const response = await handler(this.#request, this.#next, this.#exchange);
+    if (!(response instanceof Response)) throw new TypeError("a middleware must return a Response");
+    return response;
+  }
+
+  readonly #next: Next = (changed = this.#request) => {
+    const response = this.#forward(changed);
+    // The handler need not wait for the response.
+    response.catch(() => {});
+    return response;
+  };
+
+  async #forward(changed: Request): Promise<Response> {
+    if (this.#hasCalledNext) throw new TypeError("a middleware must call next at most once");
+    this.#hasCalledNext = true;
+    await applyRequest(this.#exchange, this.#request, changed);
+    this.#isForwarded = true;
+    this.#forwarded.resolve(undefined);
+    return this.#arrived.promise;
+  }
+
+  async #readBody(): Promise<Buffer | null> {
+    if (this.#isForwarded) throw new TypeError("the body of the request has been forwarded: read it before next");
+    return this.#exchange.request.body(this.#bodyLimit);
+  }
+}
+
+/** Turns errors of bodies that are too long into responses. */
+async function answered(response: Promise<DirectResponse | undefined>): Promise<DirectResponse | undefined> {
+  try {
+    return await response;
+  } catch (error) {
+    if (error instanceof RequestBodyTooLongError) return { status: 413, message: "Request size limit exceeded" };
+    if (error instanceof ResponseBodyTooLongError) return { status: 502, message: BAD_RESPONSE, reason: error.message };
+    throw error;
+  }
+}
+
+/** Kong's message for a response of an upstream that cannot be sent. */
+const BAD_RESPONSE = "An invalid response was received from the upstream server";
+
+async function directResponse(response: Response): Promise<DirectResponse> {
+  const headers: Record<string, string | readonly string[]> = Object.fromEntries(response.headers);
+  const cookies = response.headers.getSetCookie();
+  // Several cookies cannot be joined in one header line (RFC 6265 section 3).
+  if (cookies.length > 0) headers["set-cookie"] = cookies;
+  return { status: response.status, headers, body: Buffer.from(await response.arrayBuffer()) };
 }

@@ -1,6 +1,7 @@
 /** A client's request as a `Request` of the Fetch API, and the changes of a middleware to it. */
 import type { Exchange, ExchangeRequest } from "../exchange/exchange.ts";
 import { connectionHeaders, lowerCase } from "../exchange/header-name.ts";
+import { lazyBody } from "./web-body.ts";
 
 /** Headers that the gateway itself writes for the connection to the upstream. */
 const OF_CONNECTION: ReadonlySet<string> = new Set([...connectionHeaders, "host"]);
@@ -16,29 +17,20 @@ export const FORBIDDEN_METHODS: ReadonlySet<string> = new Set(["CONNECT", "TRACE
 const urlOf = ({ scheme, host, path, query }: ExchangeRequest): string =>
   `${scheme}://${host || "localhost"}${path}${query}`;
 
-/** The body is read from the client when the middleware reads it. */
-export function webRequest(request: ExchangeRequest, bodyLimit: number): Request {
+/**
+ * The body is read from the client when the middleware reads it.
+ *
+ * @param readBody Returns null for a body that is longer than the middleware may read
+ */
+export function webRequest(request: ExchangeRequest, readBody: () => Promise<Buffer | null>): Request {
   const { method, rawHeaders } = request;
   const headers = new Headers();
   for (let at = 0; at + 1 < rawHeaders.length; at += 2) headers.append(rawHeaders[at] ?? "", rawHeaders[at + 1] ?? "");
   const url = urlOf(request);
   if (method === "GET" || method === "HEAD") return new Request(url, { method, headers });
-  return new Request(url, { method, headers, body: bodyOf(request, bodyLimit), duplex: "half" });
+  const body = lazyBody(readBody, () => new RequestBodyTooLongError("the body of the request is too long"));
+  return new Request(url, { method, headers, body, duplex: "half" });
 }
-
-const bodyOf = (request: ExchangeRequest, limit: number): ReadableStream =>
-  new ReadableStream(
-    {
-      async pull(controller) {
-        const bytes = await request.body(limit);
-        if (bytes === null) throw new RequestBodyTooLongError(`the body has more than ${limit} bytes`);
-        if (bytes.length > 0) controller.enqueue(new Uint8Array(bytes));
-        controller.close();
-      },
-    },
-    // With the default of 1, `pull` would be called before the middleware reads the body.
-    { highWaterMark: 0 },
-  );
 
 /** Applies the differences between the client's request and the one that the middleware forwards. */
 export async function applyRequest(exchange: Exchange, original: Request, changed: Request): Promise<void> {

@@ -11,7 +11,7 @@ export interface CompiledRouteSource {
   get(route: SnapshotRoute): CompiledRoute | null;
 }
 
-const noPlugins: PluginChain = { steps: [], bodySteps: null, hasLog: false };
+const noPlugins: PluginChain = { steps: [], bodySteps: null, holdingSteps: null, hasLog: false };
 const noChains: RouteChains = { base: noPlugins, identified: () => noPlugins };
 
 /** For lookups of the winning route only: every route takes requests and has no upstream or plugins. */

@@ -7,6 +7,7 @@ import type { GatewayErrorName } from "../../exchange/gateway-errors.ts";
 import type { ProxyLog } from "../engine.ts";
 import type { AccessResult, Pipeline } from "../pipeline.ts";
 import type { GatewayResponse } from "../response/gateway-response.ts";
+import { type HeldMessage, ownMessage } from "../response/response-phase.ts";
 import { errorCodeOf } from "../upstream/failure.ts";
 import type { ForwardPlan, LiveExchange, ResponseSender } from "./live-exchange.ts";
 
@@ -19,7 +20,7 @@ export interface EngineExchangeContext {
 /** The upstream side of an exchange. */
 interface Call {
   start(): void;
-  /** Called when the client accepts data again. */
+  /** Continues the response. */
   resume(): void;
   /** Cancels the request, because its response is no longer wanted. */
   abort(): void;
@@ -88,14 +89,33 @@ export abstract class EngineExchange<Context extends EngineExchangeContext, Upst
     else this.#answer(answer);
   }
 
-  /** Called when the client accepts data again. */
-  drained(): void {
+  /** Continues the upstream's response: the client accepts data again, or a plugin reads the body. */
+  resumeCall(): void {
     this.call?.resume();
   }
 
   failed(fault: GatewayErrorName, error: Error | null): void {
     this.#reportFailure(error, "failed");
     this.#answer(fault);
+  }
+
+  /**
+   * Runs the phase `response` of the plugins for a response that has not begun. `onEnd` gets the response that replaces
+   * it; null: none does. It is not called if the exchange has ended, or has been answered otherwise, by then.
+   */
+  hold(message: HeldMessage, onEnd: (own: GatewayResponse | null) => void): void {
+    const held = this.context.pipeline.hold(this.exchange, message);
+    held
+      .then((own) => {
+        if (!this.#isOver && !this.hasBegun) onEnd(own);
+      })
+      .catch((error: Error) => this.reportBug(error));
+  }
+
+  /** Sends this response instead of the upstream's. */
+  replaceBy(response: GatewayResponse): void {
+    this.call?.abort();
+    this.#send(response);
   }
 
   /** Called when a body filter failed: replaces the response, or aborts it if its head has been sent. */
@@ -156,8 +176,15 @@ export abstract class EngineExchange<Context extends EngineExchangeContext, Upst
 
   #answer(answer: DirectResponse | GatewayErrorName): void {
     if (this.#isOver || this.hasBegun) return;
+    const { exchange } = this;
+    const own = this.context.pipeline.createAnswer(exchange, answer);
+    if (exchange.chain.holdingSteps === null) this.#send(own);
+    else this.hold(ownMessage(own), (other) => this.#send(other ?? own));
+  }
+
+  #send(own: GatewayResponse): void {
     this.hasBegun = true;
-    this.writeOwn(this.context.pipeline.answer(this.exchange, answer));
+    this.writeOwn(this.context.pipeline.complete(this.exchange, own));
   }
 
   /** Logs a failed upstream with address and cause. Clients receive a generic message. */

@@ -296,9 +296,23 @@ export class LiveExchange implements Exchange {
     this.body.replace(body);
   }
 
-  /** Called before the response phase of a response that may be replaced by another one. */
+  /** Called before the phases of a response that may be replaced by another one. Later calls have no effect. */
   saveResponseEdits(): void {
-    this.#savedEdits = this.#responseEdits?.copy() ?? null;
+    if (this.#savedEdits === undefined) this.#savedEdits = this.#responseEdits?.copy() ?? null;
+  }
+
+  /** Begins the phase `response`: its edits form a list of their own, and the edits so far are saved. */
+  beginHeldEdits(): void {
+    this.#savedEdits = this.#responseEdits;
+    this.#responseEdits = null;
+  }
+
+  /** Ends the phase `response`: the saved edits follow those of the phase, so that they take precedence. */
+  endHeldEdits(): void {
+    const saved = this.#savedEdits;
+    if (saved == null) return;
+    this.#responseEdits ??= new HeaderEditList();
+    this.#responseEdits.applyList(saved);
   }
 
   /** Called when another response replaces the current one: its edits do not apply. */

@@ -380,7 +380,7 @@ export class ClientConnection implements Http1ClientSide, TrafficCounters {
   readonly #onDrain = (): void => {
     this.#taking.drained();
     if (this.#state === RESPONSE && (this.#delivery === null || this.#delivery.isOver)) this.#goOn();
-    else this.#delivery?.drained();
+    else this.#delivery?.resumeCall();
   };
 
   /** A client that half-closes is treated as gone, as in nginx. */

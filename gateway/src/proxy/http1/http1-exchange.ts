@@ -7,8 +7,9 @@ import type { ForwardPlan, LiveExchange } from "../exchange/live-exchange.ts";
 import { isGrpcService } from "../exchange/protocols.ts";
 import { StreamCall } from "../http2/upstream/stream-call.ts";
 import type { UpstreamSessions } from "../http2/upstream/upstream-sessions.ts";
-import { type BodyFraming, FilteredResponse } from "../response/filtered-response.ts";
+import type { BodyFraming } from "../response/filtered-response.ts";
 import type { GatewayResponse } from "../response/gateway-response.ts";
+import { pluginListener } from "../response/suspended-response.ts";
 import { ByteView } from "../sockets/byte-view.ts";
 import type { WriteQueue } from "../sockets/write-queue.ts";
 import { NONE_DROPPED, passedLines } from "./head-text.ts";
@@ -135,6 +136,10 @@ export class Http1Exchange
     return passedFields(trailers);
   }
 
+  copyOfTrailers(trailers: FieldSection): FieldSection {
+    return trailers.copy();
+  }
+
   end(trailers: FieldSection | null): void {
     if (this.#chunked) {
       const lines =
@@ -176,7 +181,7 @@ export class Http1Exchange
   protected override callTo(forward: ForwardPlan): Http1Call | StreamCall {
     const { exchange } = this;
     const { pipeline, pool, sessions, upstreamHeads } = this.context;
-    const listener = exchange.chain.bodySteps === null ? this : new FilteredResponse(exchange, this);
+    const listener = exchange.chain.bodySteps === null ? this : pluginListener(exchange, this);
     if (sessions !== null && isGrpcService(forward.upstream.service)) {
       exchange.upstreamVersion = "2";
       const translated = new TranslatedResponse(listener, () => this.call?.abort());

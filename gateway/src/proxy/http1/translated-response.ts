@@ -78,4 +78,8 @@ export class TranslatedResponse implements StreamListener {
   broken(error: Error): void {
     this.#listener.broken(error);
   }
+
+  aborted(): void {
+    this.#listener.aborted?.();
+  }
 }

@@ -90,7 +90,7 @@ export class ClientStream implements TrafficCounters {
       writer: this.#writer,
       onOver: () => this.#letGo(),
     });
-    stream.on("drain", () => this.#delivery?.drained());
+    stream.on("drain", () => this.#delivery?.resumeCall());
     this.#delivery.run();
   }
 

@@ -7,8 +7,9 @@ import { ResponseHeadParser } from "../http1/parse/response-head.ts";
 import { Http1Call, type Http1CallListener } from "../http1/upstream/http1-call.ts";
 import type { UpstreamHeads } from "../http1/upstream/upstream-head.ts";
 import type { UpstreamPool } from "../http1/upstream/upstream-pool.ts";
-import { type BodyFraming, FilteredResponse } from "../response/filtered-response.ts";
+import type { BodyFraming } from "../response/filtered-response.ts";
 import type { GatewayResponse } from "../response/gateway-response.ts";
+import { pluginListener } from "../response/suspended-response.ts";
 import type { ByteView } from "../sockets/byte-view.ts";
 import type { StreamWriter } from "./stream-writer.ts";
 import { StreamCall, type UpstreamHead } from "./upstream/stream-call.ts";
@@ -105,6 +106,10 @@ export class Http2Exchange
     return trailers instanceof FieldSection ? passedFields(trailers) : trailers;
   }
 
+  copyOfTrailers(trailers: FieldSection | readonly string[]): readonly string[] {
+    return this.fieldsOf(trailers);
+  }
+
   end(received: FieldSection | readonly string[] | null): void {
     const trailers = received === null ? null : this.fieldsOf(received);
     if (this.#isGrpc && trailers !== null) this.exchange.grpcStatus = grpcStatusOf(trailers);
@@ -119,7 +124,7 @@ export class Http2Exchange
   protected override callTo(forward: ForwardPlan): Http1Call | StreamCall {
     const { pipeline, sessions, pool, upstreamHeads } = this.context;
     const { exchange } = this;
-    const listener = exchange.chain.bodySteps === null ? this : new FilteredResponse(exchange, this);
+    const listener = exchange.chain.bodySteps === null ? this : pluginListener(exchange, this);
     if (this.#isGrpc || isGrpcService(forward.upstream.service)) {
       exchange.upstreamVersion = "2";
       return new StreamCall({ exchange, forward, pipeline, sessions, listener });

@@ -8,8 +8,8 @@ import type { ForwardPlan, LiveExchange } from "../exchange/live-exchange.ts";
 import { headerText, type RawHeaders } from "../headers/raw-headers.ts";
 import { ClientBackpressure } from "../http1/client-backpressure.ts";
 import type { ClientMemory } from "../listener/client-memory.ts";
-import { FilteredResponse } from "../response/filtered-response.ts";
 import type { GatewayResponse } from "../response/gateway-response.ts";
+import { pluginListener } from "../response/suspended-response.ts";
 import type { ByteView } from "../sockets/byte-view.ts";
 import type { MinRateLimits } from "../timers/min-rate-timer.ts";
 import { ConnectionActivity, StreamMinRateTimer } from "../timers/stream-min-rate-timer.ts";
@@ -106,7 +106,7 @@ export class ReplyFromExchange
   protected override callTo(forward: ForwardPlan): UndiciCall {
     const { pipeline, pools } = this.context;
     const { exchange } = this;
-    const listener = exchange.chain.bodySteps === null ? this : new FilteredResponse(exchange, this);
+    const listener = exchange.chain.bodySteps === null ? this : pluginListener(exchange, this);
     return new UndiciCall({ exchange, forward, pipeline, pools, listener });
   }
 
@@ -136,6 +136,10 @@ export class ReplyFromExchange
 
   fieldsOf(trailers: RawHeaders): readonly string[] {
     return trailers.map(headerText);
+  }
+
+  copyOfTrailers(trailers: RawHeaders): RawHeaders {
+    return trailers;
   }
 
   /** Node determines the framing from the headers. */
@@ -192,7 +196,7 @@ export class ReplyFromExchange
     });
     this.#raw.on("drain", () => {
       taking.drained();
-      this.drained();
+      this.resumeCall();
     });
     return taking;
   }

@@ -59,6 +59,6 @@ export function serveUpgrade(context: UpgradeContext, incoming: IncomingMessage,
       },
     },
   });
-  socket.on("drain", () => delivery.drained()).once("close", () => delivery.abort());
+  socket.on("drain", () => delivery.resumeCall()).once("close", () => delivery.abort());
   delivery.run();
 }

@@ -53,8 +53,7 @@ export class BodyFilters {
    */
   static open(exchange: LiveExchange, { status, headers, isDelimited = true }: ResponseHead): BodyFilters | null {
     const steps = exchange.chain.bodySteps;
-    if (steps === null || status === NO_CONTENT || status === NOT_MODIFIED) return null;
-    if (exchange.lacksBody || isGrpc(exchange.request)) return null;
+    if (steps === null || steps.length === 0 || !mayHaveBody(exchange, status)) return null;
     const [length] = rawHeaderValues(headers, "content-length");
     const stages: Stage[] = [];
     const observers: BodyObserver[] = [];
@@ -129,6 +128,10 @@ export function filteredBody(exchange: LiveExchange, response: GatewayResponse):
 
 const NO_CONTENT = 204;
 const NOT_MODIFIED = 304;
+
+/** Whether plugins may see the body of the response. A response to HEAD is not an exception here. */
+export const mayHaveBody = (exchange: LiveExchange, status: number): boolean =>
+  status !== NO_CONTENT && status !== NOT_MODIFIED && !exchange.lacksBody && !isGrpc(exchange.request);
 
 /**
  * Whether the filter leaves a body of this length unchanged, because the body is longer than its limit. Throws BodyTooLongError

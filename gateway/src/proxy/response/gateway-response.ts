@@ -35,7 +35,10 @@ export function createGatewayResponse(
   if (answer.keptHeaders !== undefined) return keptResponse(answer, answer.keptHeaders, request);
   const headers: string[] = [];
   const isBodiless = answer.status === NO_CONTENT || answer.status === NOT_MODIFIED;
-  for (const [name, value] of Object.entries(answer.headers ?? {})) headers.push(name, value);
+  for (const [name, value] of Object.entries(answer.headers ?? {})) {
+    if (typeof value === "string") headers.push(name, value);
+    else for (const one of value) headers.push(name, one);
+  }
   let body = answer.body ?? "";
   const data = answer.json && JSON.stringify(answer.json);
   const text = data ?? answer.message;

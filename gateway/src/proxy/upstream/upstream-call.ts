@@ -25,6 +25,8 @@ export interface UpstreamCallListener<Head, Trailers> {
   failed(fault: GatewayErrorName, error: Error | null): void;
   /** Called when the response broke off after its head. */
   broken(error: Error): void;
+  /** Called when the call was cancelled before the end of the response: no further event follows. */
+  aborted?(): void;
 }
 
 export interface UpstreamCallOptions<Listener> {
@@ -45,8 +47,9 @@ const WAITING = 0;
 const ANSWERED = 1;
 const OVER = 2;
 
-export abstract class UpstreamCall<Listener extends Pick<UpstreamCallListener<never, never>, "failed" | "broken">>
-  implements BodySink
+export abstract class UpstreamCall<
+  Listener extends Pick<UpstreamCallListener<never, never>, "failed" | "broken" | "aborted">,
+> implements BodySink
 {
   protected readonly exchange: LiveExchange;
   protected readonly forward: ForwardPlan;
@@ -98,9 +101,9 @@ export abstract class UpstreamCall<Listener extends Pick<UpstreamCallListener<ne
     } else this.open(target);
   }
 
-  /** Called when the client accepts data again. */
+  /** Continues the response after `flush` of the listener has returned false. */
   resume(): void {
-    if (!this.isPaused) return;
+    if (!this.isPaused || this.isOver) return;
     this.isPaused = false;
     this.touch();
     this.resumeReading();
@@ -111,6 +114,7 @@ export abstract class UpstreamCall<Listener extends Pick<UpstreamCallListener<ne
     if (this.isOver) return;
     this.settle();
     this.cancel();
+    this.listener.aborted?.();
   }
 
   /** Called when the upstream accepts data again. */

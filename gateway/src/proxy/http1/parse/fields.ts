@@ -70,6 +70,20 @@ export class FieldSection {
     for (let at = this.count * STRIDE - 1; at >= 0; at--) this.offsets[at] = (this.offsets[at] ?? 0) + distance;
   }
 
+  /** A copy of a complete section that stays valid when the bytes of the original are overwritten. */
+  copy(): FieldSection {
+    const { start, count } = this;
+    const copy = new FieldSection({ bytes: this.line - start, count });
+    copy.bytes = Buffer.from(this.bytes.subarray(start, this.line));
+    copy.count = count;
+    copy.offsets.set(this.offsets.subarray(0, count * STRIDE));
+    copy.kinds.set(this.kinds.subarray(0, count));
+    copy.line = this.line;
+    copy.start = start;
+    copy.move(-start);
+    return copy;
+  }
+
   /** Drops the reference to the bytes. */
   release(): void {
     this.bytes = NO_BYTES;

@@ -1,0 +1,76 @@
+/** The phase `response` of one plugin: what it sees of the response that is held, and for how long it may hold it. */
+import type { DirectResponse, HeldResponse, PluginPhases } from "@sluice/plugin-sdk";
+import type { GatewayErrorName } from "../../exchange/gateway-errors.ts";
+import type { LiveExchange } from "../exchange/live-exchange.ts";
+import { headerText, type ResponseHead } from "../headers/raw-headers.ts";
+import { IdleTimer } from "../timers/idle-timer.ts";
+import { gatewayErrorFor } from "../upstream/failure.ts";
+import { mayHaveBody } from "./body-filters.ts";
+import type { GatewayResponse } from "./gateway-response.ts";
+
+/** Milliseconds that a plugin may hold the response of a route without a service: the default of `read_timeout`. */
+const WITHOUT_SERVICE = 60_000;
+
+/** A response that has not begun. */
+export interface HeldMessage {
+  readonly head: ResponseHead;
+  /** As `body` of `HeldResponse`. */
+  read(limit: number): Promise<Buffer | null>;
+}
+
+/** One of the gateway's own responses. */
+export const ownMessage = (own: GatewayResponse): HeldMessage => ({
+  head: own,
+  async read(limit) {
+    const body = Buffer.from(own.body);
+    return body.length > limit ? null : body;
+  },
+});
+
+/** The upstream aborted a body while a plugin read it. */
+export class ResponseBrokenError extends Error {
+  override readonly name = "ResponseBrokenError";
+  /** The response that the client receives. */
+  readonly fault: GatewayErrorName;
+
+  constructor(error: Error) {
+    super(`the upstream aborted its response: ${error.message}`);
+    this.fault = gatewayErrorFor(error);
+  }
+}
+
+/** Rejects with the errors of the plugin, and if it holds the response for too long. */
+export async function runResponsePhase(
+  phases: PluginPhases,
+  exchange: LiveExchange,
+  { head, read }: HeldMessage,
+): Promise<DirectResponse | undefined> {
+  const { promise: late, reject } = Promise.withResolvers<never>();
+  const allowed = exchange.service?.read_timeout ?? WITHOUT_SERVICE;
+  const timer = new IdleTimer(() => reject(new Error(`the phase response took longer than ${allowed} ms`)));
+  let isOver = false;
+  const response: HeldResponse = {
+    status: head.status,
+    get headers() {
+      return exchange.applyResponseEdits(head.headers.map(headerText));
+    },
+    hasBody: exchange.request.method !== "HEAD" && mayHaveBody(exchange, head.status),
+    async body(limit) {
+      // The timeouts of the upstream apply while the plugin waits for the body.
+      timer.stop();
+      try {
+        return await read(limit);
+      } finally {
+        if (!isOver) timer.start(allowed);
+      }
+    },
+  };
+  exchange.responseHead = head;
+  timer.start(allowed);
+  try {
+    return await Promise.race([phases.response?.(exchange, response), late]);
+  } finally {
+    isOver = true;
+    timer.close();
+  }
+}
