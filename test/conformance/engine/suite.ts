@@ -17,6 +17,7 @@ import { grpcPeerSuite } from "./grpc-peers.ts";
 import { grpcWebSuite } from "./grpc-web.ts";
 import { headerSuite } from "./headers.ts";
 import { healthSuite } from "./health.ts";
+import { heldConnectionSuite } from "./held-connections.ts";
 import { heldResponseSuite } from "./held-responses.ts";
 import { hostileSuite } from "./hostile.ts";
 import { http2Suite } from "./http2.ts";
@@ -55,6 +56,7 @@ export function engineSuite(engine: Engine): void {
   filteredBodySuite(engine);
   filteredResponseSuite(engine);
   heldResponseSuite(engine);
+  heldConnectionSuite(engine);
   middlewareSuite(engine);
   cachedResponseSuite(engine);
   unsharedResponseSuite(engine);

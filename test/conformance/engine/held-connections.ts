@@ -1,0 +1,176 @@
+/** Connections of responses that a plugin holds: back-pressure, time limits, and what ends early. */
+import assert from "node:assert/strict";
+import { once } from "node:events";
+import type { RequestListener } from "node:http";
+import { describe, it } from "node:test";
+import type { PluginPhases } from "@sluice/plugin-sdk";
+import { dial, receiveUntil, send, signal } from "./client.ts";
+import { sized } from "./filtered-bodies.ts";
+import { afterTurn, editsResponse, keepsResponse, quotesBody } from "./held-responses.ts";
+import { type Engine, startRig } from "./rig.ts";
+
+const request = "GET / HTTP/1.1\r\nHost: a\r\n\r\n";
+
+/** A plugin whose phase does not end, and what happens to it. */
+function stuck(reads: boolean) {
+  const entered = signal();
+  const failed = signal<Error>();
+  const ended = signal<number>();
+  const plugin: PluginPhases = {
+    response(_exchange, response) {
+      entered.fire();
+      if (reads) response.body(99).catch(failed.fire);
+      return new Promise(() => {});
+    },
+    log: ({ status }) => ended.fire(status),
+  };
+  return { plugin, entered, failed, ended };
+}
+
+export function heldConnectionSuite(engine: Engine): void {
+  describe(`responses that a plugin holds, and their connections (${engine.name})`, () => {
+    it("are not read from the upstream while they are held", async (test) => {
+      const total = 32 * 1024 * 1024;
+      const goOn = signal();
+      const blocked = signal<number>();
+      const { port } = await startRig(test, engine, {
+        upstream(_request, response) {
+          let written = 0;
+          const piece = Buffer.alloc(65_536, "a");
+          let idle: NodeJS.Timeout | undefined;
+          const fill = () => {
+            clearTimeout(idle);
+            while (written < total) {
+              written += piece.length;
+              if (response.write(piece)) continue;
+              idle = setTimeout(() => blocked.fire(written), 300);
+              return;
+            }
+            blocked.fire(written);
+            response.end();
+          };
+          response.on("drain", fill);
+          fill();
+        },
+        plugins: { "key-auth": afterTurn(() => goOn.seen.then(() => undefined)) },
+      });
+      const response = send(port);
+      assert.ok((await blocked.seen) < total / 2);
+      goOn.fire();
+      assert.equal((await response).body.length, total);
+    });
+
+    it("keep the connections of client and upstream usable", async (test) => {
+      const sockets = new Set<unknown>();
+      const plugins = [keepsResponse, quotesBody(9), editsResponse, afterTurn(async () => ({ status: 201, body: "" }))];
+      const { port } = await startRig(test, engine, {
+        upstream(incoming, response) {
+          sockets.add(incoming.socket);
+          sized(incoming, response);
+        },
+        plugins: { "key-auth": { response: (exchange, held) => plugins.shift()?.response?.(exchange, held) } },
+      });
+      const socket = await dial(test, port);
+      for (const expected of ["\r\n\r\nhello", "\r\n\r\n<hello>", "\r\n\r\nhello", "201 Created"]) {
+        socket.write(request);
+        await receiveUntil(socket, expected);
+      }
+      assert.equal(sockets.size, 1);
+    });
+
+    for (const reads of [false, true])
+      it(`cancel the upstream's request if the client disconnects while a plugin ${reads ? "reads" : "holds"} them`, async (test) => {
+        const gone = signal();
+        const { plugin, entered, failed, ended } = stuck(reads);
+        const rig = await startRig(test, engine, {
+          upstream(_request, response) {
+            response.once("close", gone.fire).write("hello");
+          },
+          plugins: { "key-auth": plugin },
+        });
+        const socket = await dial(test, rig.port);
+        socket.write(request);
+        await entered.seen;
+        socket.destroy();
+        assert.equal(await ended.seen, 499);
+        await gone.seen;
+        if (reads) assert.match(String(await failed.seen), /can no longer be read/);
+        assert.deepEqual(rig.log, []);
+      });
+
+    it("are replaced by 500 if the plugin holds them for longer than read_timeout", async (test) => {
+      const gone = signal();
+      const rig = await startRig(test, engine, {
+        upstream(_request, response) {
+          response.once("close", gone.fire).write("hello");
+        },
+        service: { read_timeout: 100 },
+        plugins: { "key-auth": stuck(false).plugin },
+      });
+      const { status, body } = await send(rig.port);
+      assert.equal(status, 500);
+      assert.match(body, /An unexpected error occurred/);
+      await gone.seen;
+      const [line] = rig.log;
+      assert.deepEqual([rig.log.length, line?.message], [1, "a plugin failed"]);
+      assert.match(String((line?.details as { err?: unknown } | undefined)?.err), /longer than 100 ms/);
+    });
+
+    it("may be read for longer than read_timeout, as long as the upstream sends", async (test) => {
+      const upstream: RequestListener = (_request, response) => {
+        let left = 5;
+        const timer = setInterval(() => {
+          if (left-- > 0) response.write("a");
+          else {
+            clearInterval(timer);
+            response.end();
+          }
+        }, 100);
+        response.write("a");
+      };
+      const { port } = await startRig(test, engine, {
+        upstream,
+        service: { read_timeout: 400 },
+        plugins: { "key-auth": quotesBody(99) },
+      });
+      assert.equal((await send(port)).body, "<aaaaaa>");
+    });
+
+    for (const [what, status, plugin] of [
+      ["reads them", 502, quotesBody(99)],
+      [
+        "reads them, and catches the error",
+        502,
+        afterTurn((_exchange, { body }) => body(99).then(undefined, () => undefined)),
+      ],
+      [
+        "reads them, and answers by itself",
+        203,
+        afterTurn((_exchange, { body }) => body(99).then(undefined, () => ({ status: 203 }))),
+      ],
+    ] as const)
+      it(`are replaced by ${status} if the upstream aborts them while a plugin ${what}`, async (test) => {
+        const upstream: RequestListener = (_request, response) => {
+          response.writeHead(200, { "Content-Length": 9 }).write("hello", () => response.destroy());
+        };
+        const rig = await startRig(test, engine, { upstream, plugins: { "key-auth": plugin } });
+        assert.equal((await send(rig.port)).status, status);
+        assert.ok(!rig.log.some(({ message: text }) => text === "a plugin failed"));
+      });
+
+    it("are replaced if the body of the request is rejected meanwhile", async (test) => {
+      const { plugin, entered } = stuck(false);
+      const { port } = await startRig(test, engine, {
+        upstream: (_request, response) => void response.write("early"),
+        plugins: { "key-auth": plugin },
+      });
+      const socket = await dial(test, port);
+      socket.write("POST / HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n1\r\na\r\n");
+      await entered.seen;
+      const end = once(socket, "close");
+      const received = receiveUntil(socket, "HTTP/1.1 400");
+      socket.write("malformed\r\n");
+      await Promise.all([received, end]);
+    });
+  });
+}
