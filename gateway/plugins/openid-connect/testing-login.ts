@@ -65,7 +65,7 @@ export async function begin(
 export async function beginAgain(provider: StubProvider, instance: Instance): Promise<Begun> {
   const { exchange, answer } = await instance.send({ path: "/page" });
   assert.equal(answer?.status, 302);
-  const sent = new URL(answer?.headers?.Location ?? "").searchParams;
+  const sent = new URL(`${answer?.headers?.Location}`).searchParams;
   return { provider, instance, cookie: cookiesOf(exchange), sent };
 }
 

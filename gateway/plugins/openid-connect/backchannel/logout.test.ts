@@ -80,7 +80,7 @@ describe("a logout token of the provider", () => {
     const answer = await report(instance, logoutToken(provider));
     assert.deepEqual([answer?.status, answer?.body], [200, ""]);
     const { exchange, answer: next } = await instance.send({ path: "/page", headers: { cookie } });
-    assert.match(next?.headers?.Location ?? "", /\/authorize\?/);
+    assert.match(`${next?.headers?.Location}`, /\/authorize\?/);
     assert.equal(exchange.credential, null);
     assert.match(exchange.responseHeaders.get("set-cookie") ?? "", /session=;.*Max-Age=0/);
   });
