@@ -9,6 +9,7 @@ const folder = join(root, "test/public");
 
 /** A line of the page. */
 export interface KeptResult {
+  readonly subject: string;
   /** UTC, as year, month and day. */
   readonly date: string;
   /** The commit that was tested; with a plus sign if files were changed. */
@@ -20,18 +21,17 @@ export interface KeptResult {
   readonly seconds: number;
 }
 
-export const keptResult = (result: Result, at: Pick<KeptResult, "date" | "commit">): KeptResult => ({
-  ...at,
+export const keptResult = (result: Result, about: Pick<KeptResult, "subject" | "date" | "commit">): KeptResult => ({
+  ...about,
   passed: result.passed,
   failed: result.failed,
   faults: result.faults.length,
   seconds: Math.round(result.seconds),
 });
 
-/** @param kept By subject. */
-export function renderResults(kept: Readonly<Record<string, KeptResult>>): string {
-  const rows = Object.entries(kept).map(
-    ([subject, { date, commit, passed, failed, faults, seconds }]) =>
+export function renderResults(kept: readonly KeptResult[]): string {
+  const rows = kept.map(
+    ({ subject, date, commit, passed, failed, faults, seconds }) =>
       `| ${subject} | ${date} | ${commit} | ${passed} | ${failed + faults} | ${seconds} |`,
   );
   return [
@@ -46,18 +46,19 @@ export function renderResults(kept: Readonly<Record<string, KeptResult>>): strin
   ].join("\n");
 }
 
-/** Replaces the result of this subject in the files; those of other subjects stay. */
+/** Replaces the result of this folder (`stage` of the result) in the files; those of other folders stay. */
 export function keepResult(subject: string, result: Result): void {
   const data = join(folder, "results.json");
   const before = existsSync(data) ? (JSON.parse(readFileSync(data, "utf8")) as Record<string, KeptResult>) : {};
   const git = (...args: readonly string[]) => execFileSync("git", args, { cwd: root, encoding: "utf8" }).trim();
   const isChanged = git("status", "--porcelain", "--", ".", ":!test/public/results.*") !== "";
-  const at = {
+  const about = {
+    subject,
     date: new Date().toISOString().slice(0, 10),
     commit: `${git("rev-parse", "--short=10", "HEAD")}${isChanged ? "+" : ""}`,
   };
-  const kept = { ...before, [subject]: keptResult(result, at) };
+  const kept = { ...before, [result.stage]: keptResult(result, about) };
   writeFileSync(data, `${JSON.stringify(kept, null, 2)}\n`);
-  writeFileSync(join(folder, "results.md"), renderResults(kept));
+  writeFileSync(join(folder, "results.md"), renderResults(Object.values(kept)));
   if (hasFailed(result)) console.log("the failure is written to test/public/results.md");
 }

@@ -65,8 +65,8 @@ test("an argument after public selects one folder of that stage", () => {
 
 test("a kept result has a line with its date, its commit, and faults counted as failures", () => {
   const result = { stage: "s", passed: 5, failed: 1, seconds: 61.4, faults: ["1 skipped: it must run"] };
-  const kept = keptResult(result, { date: "2030-01-02", commit: "0123456789" });
-  const page = renderResults({ "a plugin with a server": kept });
+  const about = { subject: "a plugin with a server", date: "2030-01-02", commit: "0123456789" };
+  const page = renderResults([keptResult(result, about)]);
   assert.match(page, /^\| a plugin with a server \| 2030-01-02 \| 0123456789 \| 5 \| 2 \| 61 \|$/m);
 });
 
