@@ -18,6 +18,12 @@ import { root, sourceFiles, sourcePaths } from "./source-files.ts";
 /** Returns the errors as lines; none if the check passes. */
 type Check = () => Promise<readonly string[]> | readonly string[];
 
+/** Files that are unchanged since the last check are not checked again. */
+const typeOptions = [
+  ...["--pretty", "false"],
+  ...["--incremental", "--tsBuildInfoFile", join(root, "node_modules/.cache/typescript.tsbuildinfo")],
+];
+
 function checks(): Readonly<Record<string, Check>> {
   const files = sourceFiles();
   const imports = findImports(files);
@@ -27,8 +33,7 @@ function checks(): Readonly<Record<string, Check>> {
   const lines = (faults: readonly Fault[]) => faults.map(show);
   return {
     "format and lint": () => command(join(root, "node_modules/.bin/biome"), ["ci", "--colors=off", "."]),
-    types: () =>
-      command(process.execPath, [join(root, "node_modules/typescript/bin/tsc"), "-p", ".", "--pretty", "false"]),
+    types: () => command(process.execPath, [join(root, "node_modules/typescript/bin/tsc"), "-p", ".", ...typeOptions]),
     "generated files": () => command(process.execPath, ["tools/generate/main.ts", "--check"]),
     "import table": () => lines(checkImports(imports, workspaces)),
     "order of the gateway's stages": () => lines(checkOrder(imports, stagesOf(architecture))),

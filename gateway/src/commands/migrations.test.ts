@@ -4,15 +4,33 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, before, test } from "node:test";
 import { readArguments, readSettings } from "@sluice/model";
+import { type Postgres, startPostgres } from "../../../tools/programs/postgres.ts";
 import type { Migration } from "../database/migrations/index.ts";
 import { migrationsSettings } from "../settings/migrations.ts";
 import { migrationsCommand, runMigrations } from "./migrations.ts";
 
 let folder: string;
-before(() => {
+let server: Postgres;
+before(async () => {
   folder = mkdtempSync(join(tmpdir(), "sluice-migrations-"));
+  server = await startPostgres();
 });
-after(() => rmSync(folder, { recursive: true }));
+after(async () => {
+  rmSync(folder, { recursive: true });
+  await server?.stop();
+});
+
+/** The settings for the server, which needs less time for a command than the embedded database. */
+function onServer(): Readonly<Record<string, string>> {
+  const { port, username, password, pathname } = new URL(server.url);
+  return {
+    SLUICE_DATABASE: "postgres",
+    SLUICE_PG_PORT: port,
+    SLUICE_PG_USER: username,
+    SLUICE_PG_PASSWORD: password,
+    SLUICE_PG_DATABASE: pathname.slice(1),
+  };
+}
 
 const old: Migration = { name: "000_old", up: "create table old (a int)" };
 const change: Migration = { name: "001_new", up: "alter table old add b int", finish: "alter table old drop a" };
@@ -24,7 +42,7 @@ interface More {
 }
 
 /** `list` -> `3 | database needs bootstrapping; ...`: the exit code and all lines of the output. */
-async function run(line: string, { migrations = [old], answer, env = {} }: More = {}): Promise<string> {
+async function run(line: string, { migrations = [old], answer, env = onServer() }: More = {}): Promise<string> {
   const printed: string[] = [];
   const given = readArguments(line.split(" "), migrationsCommand.arguments ?? {});
   assert.ok(given.kind === "given", line);
@@ -80,6 +98,12 @@ test("the command migrations bootstraps, upgrades and resets a database, with Ko
     ["list", `3 | ${needs}`],
   ];
   for (const [line, expected, more] of steps) assert.equal(await run(line, more), expected, line);
+});
+
+test("the embedded database is created by the first command, and keeps its tables for the next one", async () => {
+  const env = { SLUICE_DATABASE: "embedded" };
+  assert.equal(await run("bootstrap", { env }), "0 | database bootstrapped: 000_old");
+  assert.equal(await run("list", { env }), "0 | executed migrations: 000_old");
 });
 
 test("unusable settings and databases are reported in one line", async () => {
