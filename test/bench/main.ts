@@ -1,8 +1,8 @@
 /**
  * `npm run bench -- [proxy [case ...]] [user-api [case ...]] [swap] [apply] [reload] [admin]`: measures, prints, and
  * writes test/bench/results/<bench>.{md,json}; all benches by default. Missed bounds are reported, not failures.
- * `--seconds` and `--rounds` change the duration of the cases of proxy, user-api and `--against`, and their results are
- * not written.
+ * `--seconds` and `--rounds` change the duration of the cases of proxy, user-api and `--against`. With one of them, no
+ * results are written, not even those of other benches.
  *
  * `npm run bench -- --against FOLDER --name COMMIT` compares this version with a built checkout of another one.
  */
@@ -64,7 +64,7 @@ if (all || ofUserApi.length > 0 || positionals.includes("user-api")) {
 for (const [name, bench] of Object.entries(benches)) {
   if (!all && !positionals.includes(name)) continue;
   const report = await bench();
-  keepReport(name, report);
+  if (!trial) keepReport(name, report);
   console.log(`\n${renderReport(report)}`);
 }
 if (against !== undefined) {

@@ -24,8 +24,8 @@ export interface PairedOptions {
 interface Cost {
   /** Microseconds of CPU per request. */
   readonly cpu: number;
-  /** Instructions in user mode per request. NaN: this machine has no `perf`, or no counter of instructions. */
-  readonly instructions: number;
+  /** Instructions in user mode per request; null: this machine has no `perf`, or no counter of instructions. */
+  readonly instructions: number | null;
 }
 
 const contents: Readonly<Record<string, Content>> = {
@@ -36,15 +36,16 @@ const contents: Readonly<Record<string, Content>> = {
 const WARM_UP = 3;
 const BOUND = 1.02;
 
-/** Instructions in user mode of the process while `run` runs. */
-async function counted<T>(pid: number, run: () => Promise<T>): Promise<{ value: T; instructions: number }> {
+/** Instructions in user mode of the process while `run` runs; null: they cannot be counted. */
+async function counted<T>(pid: number, run: () => Promise<T>): Promise<{ value: T; instructions: number | null }> {
   const args = ["stat", "-x,", "-e", "instructions:u", "-p", `${pid}`];
   const perf = await startProcess("perf", args, { name: "perf" }).catch(() => undefined);
   const value = await run();
-  if (perf === undefined) return { value, instructions: Number.NaN };
+  if (perf === undefined) return { value, instructions: null };
   perf.signal("SIGINT");
   await perf.ended();
-  return { value, instructions: Number(/^(\d+),.*instructions/m.exec(perf.output())?.[1] ?? Number.NaN) };
+  const [, count] = /^(\d+),.*instructions/m.exec(perf.output()) ?? [];
+  return { value, instructions: count === undefined ? null : Number(count) };
 }
 
 async function costOf(stage: Stage, { process: { pid }, port }: Started, seconds: number): Promise<Cost> {
@@ -55,11 +56,43 @@ async function costOf(stage: Stage, { process: { pid }, port }: Started, seconds
   const { value, instructions } = await counted(pid, () => load(seconds));
   const { requests, failures } = value;
   if (failures > 0) throw new Error(`${failures} of ${requests} requests failed`);
-  return { cpu: ((cpuSeconds(pid) - before) * 1e6) / requests, instructions: instructions / requests };
+  return {
+    cpu: ((cpuSeconds(pid) - before) * 1e6) / requests,
+    instructions: instructions === null ? null : instructions / requests,
+  };
 }
 
-const ratio = (of: readonly Cost[], to: readonly Cost[], figure: keyof Cost): number =>
-  median(of.map((cost) => cost[figure])) / median(to.map((cost) => cost[figure]));
+const NOT_MEASURED = "not measured";
+
+const shown = (instructions: number | null): number | typeof NOT_MEASURED =>
+  instructions === null ? NOT_MEASURED : Math.round(instructions);
+
+/** The median; null: there is no value, or one was not measured. */
+function medianOf(values: readonly (number | null)[]): number | null {
+  const measured = values.filter((value) => value !== null);
+  return measured.length === 0 || measured.length < values.length ? null : median(measured);
+}
+
+interface ComparedCosts {
+  readonly old: readonly Cost[];
+  readonly now: readonly Cost[];
+}
+
+/** The growth of both costs in one case, and whether that of the instructions is within the bound. */
+export function pairedVerdicts(what: string, { old, now }: ComparedCosts): readonly string[] {
+  const growth = (figure: keyof Cost): number | null => {
+    const before = medianOf(old.map((cost) => cost[figure]));
+    const after = medianOf(now.map((cost) => cost[figure]));
+    return before === null || after === null ? null : after / before;
+  };
+  const [instructions, cpu] = [growth("instructions"), growth("cpu")];
+  return [
+    instructions === null
+      ? `${what}, instructions: ${NOT_MEASURED}, because this machine cannot count them`
+      : `${what}, instructions: ${instructions.toFixed(3)} (bound ${BOUND}: ${instructions <= BOUND ? "met" : "MISSED"})`,
+    `${what}, CPU time: ${cpu?.toFixed(3) ?? NOT_MEASURED}`,
+  ];
+}
 
 /** Rejects when the other version is not built. */
 export async function benchPaired({ against, name, rounds = 8, seconds = 4 }: PairedOptions): Promise<BenchReport> {
@@ -79,9 +112,7 @@ export async function benchPaired({ against, name, rounds = 8, seconds = 4 }: Pa
           const cost = await costOf(stage, await stage.keep(startSluice(stage, content, {}, root)), seconds);
           await stage.clear();
           costs[build]?.push(cost);
-          console.log(
-            `${what}, ${build}: ${Math.round(cost.instructions)} instructions, ${cost.cpu.toFixed(1)} us/request`,
-          );
+          console.log(`${what}, ${build}: instructions ${shown(cost.instructions)}, ${cost.cpu.toFixed(1)} us/request`);
         }
       }
       const [old = [], now = []] = Object.values(costs);
@@ -90,16 +121,12 @@ export async function benchPaired({ against, name, rounds = 8, seconds = 4 }: Pa
         rows.push({
           case: what,
           build,
-          "instructions/request": Math.round(median(list.map(({ instructions }) => instructions))),
+          "instructions/request": shown(medianOf(list.map(({ instructions }) => instructions))),
           "CPU us/request": median(cpu).toFixed(1),
           "min - max": `${Math.min(...cpu).toFixed(1)} - ${Math.max(...cpu).toFixed(1)}`,
         });
       }
-      const grown = ratio(now, old, "instructions");
-      verdicts.push(
-        `${what}, instructions: ${grown.toFixed(3)} (bound ${BOUND}: ${grown <= BOUND ? "met" : "MISSED"})`,
-        `${what}, CPU time: ${ratio(now, old, "cpu").toFixed(3)}`,
-      );
+      verdicts.push(...pairedVerdicts(what, { old, now }));
     }
   } finally {
     await stage.close();
