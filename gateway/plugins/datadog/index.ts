@@ -1,6 +1,5 @@
 import {
-  type Datagrams,
-  DeliveryQueue,
+  DatagramQueue,
   definePlugin,
   type Exchange,
   type Latencies,
@@ -67,16 +66,9 @@ export const datadog = definePlugin({
   ...datadogFacts,
   phases(config, context) {
     const { host, port, queue: settings } = config;
-    let datagrams: Datagrams | null = null;
-    const queue = new DeliveryQueue({
-      settings,
-      context,
-      /** One datagram for each metric, as in Kong. */
-      async deliver(entries) {
-        datagrams ??= context.network.datagrams({ host, port });
-        for (const line of entries.flatMap((lines) => lines.split("\n"))) await datagrams.send(Buffer.from(line));
-      },
-    });
+    /** One datagram for each metric, as in Kong. */
+    const datagramsOf = (texts: readonly string[]) => texts.flatMap((lines) => lines.split("\n"));
+    const queue = new DatagramQueue({ host, port }, context, { settings, datagramsOf });
     return {
       log(exchange) {
         const lines = linesOf(exchange, config);

@@ -1,4 +1,4 @@
-import { type Datagrams, DeliveryQueue, definePlugin, type PluginContext, StreamSender } from "@sluice/plugin-sdk";
+import { DatagramQueue, DeliveryQueue, definePlugin, type PluginContext, StreamSender } from "@sluice/plugin-sdk";
 import { metricLines } from "./lines.ts";
 import { type StatsdConfig, statsdFacts } from "./schema.ts";
 
@@ -7,30 +7,33 @@ const TIMEOUT = 1000;
 /** Milliseconds that an idle TCP connection is kept. */
 const KEEP_ALIVE = 60_000;
 
-interface Sender {
-  send(lines: readonly string[]): Promise<void>;
-  close(): void;
-}
+/** Each text has the lines of one request. */
+type LineQueue = Pick<DatagramQueue, "add" | "close">;
 
-function tcpSender({ host, port }: StatsdConfig, { network }: PluginContext): Sender {
+function tcpQueue({ host, port, queue: settings }: StatsdConfig, context: PluginContext): LineQueue {
   const sender = new StreamSender({
-    open: () => network.connect({ host, port }),
+    open: () => context.network.connect({ host, port }),
     isSecure: false,
     timeout: TIMEOUT,
     keepAlive: KEEP_ALIVE,
   });
-  return { send: (lines) => sender.send(`${lines.join("\n")}\n`), close: () => sender.close() };
+  const queue = new DeliveryQueue({ settings, context, deliver: (texts) => sender.send(`${texts.join("\n")}\n`) });
+  return {
+    add: (text) => queue.add(text),
+    async close() {
+      await queue.close();
+      sender.close();
+    },
+  };
 }
 
-function udpSender({ host, port, udp_packet_size: size }: StatsdConfig, { network }: PluginContext): Sender {
-  let datagrams: Datagrams | null = null;
-  return {
-    async send(lines) {
-      datagrams ??= network.datagrams({ host, port });
-      for (const packet of packetsOf(lines, size)) await datagrams.send(Buffer.from(packet));
-    },
-    close: () => datagrams?.close(),
-  };
+function udpQueue({ host, port, udp_packet_size: size, queue: settings }: StatsdConfig, context: PluginContext) {
+  const datagramsOf = (texts: readonly string[]) =>
+    packetsOf(
+      texts.flatMap((lines) => lines.split("\n")),
+      size,
+    );
+  return new DatagramQueue({ host, port }, context, { settings, datagramsOf });
 }
 
 /** Combines lines into packets of at most this many bytes; a longer line is a packet of its own. */
@@ -56,12 +59,7 @@ function statusTest(ranges: StatsdConfig["allow_status_codes"]): (status: number
 export const statsd = definePlugin({
   ...statsdFacts,
   phases(config, context) {
-    const sender = (config.use_tcp ? tcpSender : udpSender)(config, context);
-    const queue = new DeliveryQueue({
-      settings: config.queue,
-      context,
-      deliver: (entries) => sender.send(entries.flatMap((lines) => lines.split("\n"))),
-    });
+    const queue: LineQueue = (config.use_tcp ? tcpQueue : udpQueue)(config, context);
     const isCounted = statusTest(config.allow_status_codes);
     return {
       log(exchange) {
@@ -69,10 +67,7 @@ export const statsd = definePlugin({
         const lines = metricLines(exchange, config);
         if (lines.length > 0) queue.add(lines.join("\n"));
       },
-      async stop() {
-        await queue.close();
-        sender.close();
-      },
+      stop: () => queue.close(),
     };
   },
 });

@@ -1,22 +1,37 @@
 import type { PluginContext } from "../plugin.ts";
 import type { Datagrams, Destination } from "../services/network.ts";
 import { DeliveryQueue } from "./delivery-queue.ts";
-import { fixedQueueSettings } from "./queue-settings.ts";
+import { fixedQueueSettings, type QueueSettings } from "./queue-settings.ts";
 
-/** A queue of texts, each of which is sent as one datagram. The owner must call `close` when it stops. */
+export interface DatagramQueueOptions {
+  /** Default: fixed settings, and batches of one text. */
+  readonly settings?: QueueSettings;
+  /** The datagrams of a batch. Default: one for each text. */
+  datagramsOf?(texts: readonly string[]): Iterable<string>;
+}
+
+/** A queue of texts that are sent as datagrams. The owner must call `close` when it stops. */
 export class DatagramQueue {
   readonly #queue: DeliveryQueue;
+  readonly #destination: Destination;
+  readonly #network: PluginContext["network"];
+  readonly #datagramsOf: (texts: readonly string[]) => Iterable<string>;
+  /** The datagrams of each batch that are left to send. */
+  readonly #left = new WeakMap<readonly string[], string[]>();
   #datagrams: Datagrams | null = null;
 
-  constructor(destination: Destination, context: Pick<PluginContext, "log" | "timers" | "counterMetric" | "network">) {
-    this.#queue = new DeliveryQueue({
-      settings: { ...fixedQueueSettings, max_batch_size: 1 },
-      context,
-      deliver: (entries) => {
-        this.#datagrams ??= context.network.datagrams(destination);
-        return this.#datagrams.send(Buffer.from(entries.join()));
-      },
-    });
+  constructor(
+    destination: Destination,
+    context: Pick<PluginContext, "log" | "timers" | "counterMetric" | "network">,
+    {
+      settings = { ...fixedQueueSettings, max_batch_size: 1 },
+      datagramsOf = (texts) => texts,
+    }: DatagramQueueOptions = {},
+  ) {
+    this.#destination = destination;
+    this.#network = context.network;
+    this.#datagramsOf = datagramsOf;
+    this.#queue = new DeliveryQueue({ settings, context, deliver: (texts) => this.#send(texts) });
   }
 
   add(text: string): void {
@@ -27,5 +42,15 @@ export class DatagramQueue {
   async close(): Promise<void> {
     await this.#queue.close();
     this.#datagrams?.close();
+  }
+
+  /** After a failure, the next attempt for the batch sends only what is left: a server would count metrics twice. */
+  async #send(texts: readonly string[]): Promise<void> {
+    this.#datagrams ??= this.#network.datagrams(this.#destination);
+    const left = this.#left.getOrInsertComputed(texts, () => [...this.#datagramsOf(texts)]);
+    for (let next = left[0]; next !== undefined; next = left[0]) {
+      await this.#datagrams.send(Buffer.from(next));
+      left.shift();
+    }
   }
 }

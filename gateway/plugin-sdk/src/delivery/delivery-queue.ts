@@ -5,7 +5,7 @@ import { DEFAULT_MAX_BYTES, type QueueSettings } from "./queue-settings.ts";
 export interface DeliveryQueueOptions {
   readonly settings: QueueSettings;
   readonly context: Pick<PluginContext, "log" | "timers" | "counterMetric">;
-  /** Sends a batch. After a rejection the whole batch is sent again or dropped. */
+  /** Sends a batch. After a rejection it is called again with the same list, or the whole batch is dropped. */
   deliver(entries: readonly string[]): Promise<void>;
 }
 
