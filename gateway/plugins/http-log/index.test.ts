@@ -84,14 +84,19 @@ describe("http-log", () => {
     );
   });
 
-  const failing: readonly (readonly [string, CollectorAnswer, string])[] = [
-    ["hangs", () => {}, "no complete response within 50 ms"],
+  const failing: readonly (readonly [what: string, answer: CollectorAnswer, reason: string, config?: object])[] = [
+    ["hangs", () => {}, "no complete response within 50 ms", { timeout: 50 }],
     [
       "closes the connection half way through its response",
       (response) => response.writeHead(200, { "Content-Length": 9 }).write("x", () => response.destroy()),
       "aborted",
     ],
-    ["never ends its response", (response) => response.writeHead(200).write("x"), "no complete response within 50 ms"],
+    [
+      "never ends its response",
+      (response) => response.writeHead(200).write("x"),
+      "no complete response within 50 ms",
+      { timeout: 50 },
+    ],
     [
       "sends more than 1 MiB",
       (response) => response.end("x".repeat(1024 * 1024 + 1)),
@@ -99,14 +104,14 @@ describe("http-log", () => {
     ],
   ];
 
-  for (const [what, answer, reason] of failing) {
+  for (const [what, answer, reason, more] of failing) {
     it(`drops a record whose log server ${what}, and names no secret in the log`, async (context) => {
       const { origin } = await startCollector(context, answer);
       const { log, stop, dropped } = logRecords(context, ["{}"], {
         http_endpoint: `http://user:secret@${origin}/secret?secret`,
         headers: { "X-Key": "secret" },
-        timeout: 50,
         queue: { max_retry_time: -1 },
+        ...more,
       });
       while (log.length < 2) await new Promise(setImmediate);
       await stop();
