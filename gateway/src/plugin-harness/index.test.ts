@@ -1,6 +1,9 @@
 import assert from "node:assert/strict";
+import { createServer } from "node:http";
+import type { AddressInfo } from "node:net";
 import { describe, it } from "node:test";
 import { definePlugin, integer, record, text } from "@sluice/plugin-sdk";
+import { waitFor } from "../../../tools/process/index.ts";
 import { leaksNothing, startTestGateway } from "./index.ts";
 
 const kept: object[] = [];
@@ -95,6 +98,29 @@ describe("leaksNothing", () => {
   it("resolves for a plugin that keeps nothing", async () => {
     await using gateway = await startTestGateway({ plugin: quota });
     await leaksNothing(gateway);
+  });
+
+  it("closes its connections if a request fails", async () => {
+    let [requests, open] = [0, 0];
+    const server = createServer((_request, response) => {
+      if (++requests > 100) response.destroy();
+      else response.end();
+    });
+    server.keepAliveTimeout = 0;
+    server.on("connection", (socket) => {
+      open++;
+      socket.once("close", () => open--);
+    });
+    await using gateway = await startTestGateway({ plugin: quota });
+    await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+    const { port } = server.address() as AddressInfo;
+    try {
+      await assert.rejects(leaksNothing({ ...gateway, url: `http://127.0.0.1:${port}` }), /ECONNRESET|socket hang up/);
+      await waitFor(() => open === 0, { what: "all connections to be closed" });
+    } finally {
+      server.close();
+      server.closeAllConnections();
+    }
   });
 
   it("rejects for a plugin that keeps an object for each request", async () => {

@@ -58,6 +58,10 @@ export async function startTestGateway(options: TestGatewayOptions): Promise<Tes
     if (value) return value.snapshot;
     throw new Error(violations.map(describeViolation).join("\n"));
   };
+  const closeServices = async () => {
+    caches.close();
+    await Promise.all([counters.close(), closeServer(upstream)]);
+  };
   try {
     const instances = new PluginLifecycle();
     let runtime = compile(null, snapshotWith(options.config), tools);
@@ -73,8 +77,7 @@ export async function startTestGateway(options: TestGatewayOptions): Promise<Tes
     const close = async () => {
       await proxy.close({ deadline: 0 });
       await instances.close(runtime);
-      caches.close();
-      await Promise.all([counters.close(), closeServer(upstream)]);
+      await closeServices();
     };
     return {
       url,
@@ -92,7 +95,7 @@ export async function startTestGateway(options: TestGatewayOptions): Promise<Tes
       [Symbol.asyncDispose]: close,
     };
   } catch (error) {
-    await closeServer(upstream);
+    await closeServices();
     throw error;
   }
 }

@@ -48,14 +48,17 @@ async function findLeak(gateway: TestGateway, options: LeakOptions): Promise<num
     await Promise.all(Array.from({ length: CONCURRENCY }, sendNext));
   }
   const growths: number[] = [];
-  await sendAll();
-  for (let before = heapUsed(); growths.length < ROUNDS - 1; ) {
+  try {
     await sendAll();
-    const after = heapUsed();
-    growths.push(after - before);
-    before = after;
+    for (let before = heapUsed(); growths.length < ROUNDS - 1; ) {
+      await sendAll();
+      const after = heapUsed();
+      growths.push(after - before);
+      before = after;
+    }
+  } finally {
+    sender.close();
   }
-  sender.close();
   const perRequest = Math.round(Math.min(...growths) / each);
   return perRequest >= THRESHOLD ? perRequest : null;
 }

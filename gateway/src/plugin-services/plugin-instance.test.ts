@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import type { AddressInfo } from "node:net";
+import type { AddressInfo, Socket } from "node:net";
 import { createServer } from "node:net";
 import { test } from "node:test";
 import type { PluginContext, PluginNetwork, PluginPhases } from "@sluice/plugin-sdk";
@@ -54,6 +54,23 @@ test("a start or stop that does not end is no longer awaited after its limit", a
 
 /** The instance's own timers do not keep the process alive. */
 const keepAlive = () => new Promise((resolve) => setTimeout(resolve, 20));
+
+test("an instance that cannot be created leaves no connection open", async () => {
+  const server = createServer();
+  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+  const { port } = server.address() as AddressInfo;
+  let socket: Socket | undefined;
+  const create = () =>
+    startInstance(({ network }) => {
+      socket = network.connect({ host: "127.0.0.1", port });
+      throw new Error("not today");
+    });
+  assert.throws(create, /not today/);
+  const isClosed = socket?.destroyed;
+  socket?.destroy();
+  server.close();
+  assert.equal(isClosed, true);
+});
 
 test("a log line contains the id of the exchange that is given", () => {
   const { log } = startInstance(({ log }) => {

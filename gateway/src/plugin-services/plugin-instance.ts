@@ -25,7 +25,13 @@ export class PluginInstance {
   constructor(plugin: PluginDefinition, { config, scope, services, limits = instanceLimits }: PluginInstanceOptions) {
     this.#context = new InstanceContext(plugin.name, scope, services);
     this.#limits = limits;
-    this.phases = plugin.phases(config, this.#context);
+    try {
+      this.phases = plugin.phases(config, this.#context);
+    } catch (error) {
+      // It may have opened connections or started timers before.
+      this.#context.end();
+      throw error;
+    }
   }
 
   /** Never throws or rejects: an error of the start is logged, and the instance serves requests nevertheless. */
