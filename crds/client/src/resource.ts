@@ -191,7 +191,10 @@ export interface ResourceClient {
   remove(ref: Ref, options?: RemoveOptions): Promise<boolean>;
   /** Writes Sluice's conditions into the status and keeps those of other writers; no write when nothing changes. */
   setConditions(ref: Ref, conditions: readonly Condition[], options: ConditionsOptions): Promise<void>;
-  /** Records an Event on a resource (`kubectl describe`); repeats are counted instead of listed. */
+  /**
+   * Records an Event on a resource (`kubectl describe`); repeats are counted instead of listed. Rejects with `Rejected`
+   * if a repeated call cannot succeed.
+   */
   recordEvent(
     ref: Ref,
     event: {

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { setImmediate as turn } from "node:timers/promises";
-import type { Ref } from "@sluice/crds";
+import { type Ref, Rejected } from "@sluice/crds";
 import { createEventRecorder } from "./event-recorder.ts";
 
 const ref: Ref = { kind: "Route", namespace: "default", name: "users" };
@@ -10,6 +10,7 @@ function scene(limit?: number) {
   const ends: ((error?: Error) => Promise<void>)[] = [];
   const events: string[] = [];
   const lines: string[] = [];
+  const pauses: number[] = [];
   const teller = createEventRecorder({
     client: {
       recordEvent: (_, { type, reason, message, reporter }) =>
@@ -25,9 +26,17 @@ function scene(limit?: number) {
     reporter: "test",
     log: { warn: (_: object, line: string) => lines.push(line) } as never,
     parallel: 2,
+    delay: async (milliseconds) => void pauses.push(milliseconds),
     ...(limit === undefined ? {} : { limit }),
   });
-  return { teller, ends, events, lines, tell: (message: string) => teller.record(ref, { reason: "Invalid", message }) };
+  return {
+    teller,
+    ends,
+    events,
+    lines,
+    pauses,
+    tell: (message: string) => teller.record(ref, { reason: "Invalid", message }),
+  };
 }
 
 test("problems are logged at once, and are written as Events two at a time", async () => {
@@ -45,10 +54,30 @@ test("problems are logged at once, and are written as Events two at a time", asy
 });
 
 test("an Event that cannot be written is logged, and the next Event is written", async () => {
-  const { tell, lines, events, ends } = scene();
+  const { tell, lines, events, ends, pauses } = scene();
   for (const message of ["a", "b", "c"]) tell(message);
-  await ends[0]?.(new Error("forbidden"));
-  assert.deepEqual([events.length, lines.at(-1)], [3, "cannot write an event"]);
+  await ends[0]?.(new Rejected("forbidden"));
+  assert.deepEqual([events.length, lines.at(-1), pauses], [3, "an event could not be recorded", []]);
+});
+
+test("an Event is written again after a failure of the API server, at most twice", async () => {
+  const { tell, lines, events, ends, pauses } = scene();
+  tell("a");
+  await ends[0]?.(new Error("the API server answered 500"));
+  await ends[1]?.();
+  assert.deepEqual([events.length, lines], [2, ["a"]]);
+  tell("b");
+  for (const at of [2, 3, 4]) await ends[at]?.(new Error("the API server answered 500"));
+  assert.deepEqual([events.length, lines.at(-1)], [5, "an event could not be recorded"]);
+  assert.deepEqual(pauses, [1000, 1000, 5000]);
+});
+
+test("an Event that waits for another attempt is discarded by the close", async () => {
+  const { teller, tell, lines, events, ends } = scene();
+  tell("a");
+  teller.close();
+  await ends[0]?.(new Error("the API server answered 500"));
+  assert.deepEqual([events.length, lines], [1, ["a"]]);
 });
 
 test("problems beyond the limit are only logged, and no queued Event is written after the close", async () => {

@@ -2,8 +2,9 @@
  * Reports problems: logs each at once, and writes each as an Event (shown by `kubectl describe`) with bounded
  * concurrency.
  */
-import { type Ref, type ResourceClient, refKey } from "@sluice/crds";
+import { type Ref, Rejected, type ResourceClient, refKey } from "@sluice/crds";
 import type { Logger } from "pino";
+import { abortableDelay } from "../abortable-delay.ts";
 import { createConcurrencyLimiter } from "../publish/push-limiter.ts";
 import type { Problem } from "./conditions.ts";
 
@@ -15,12 +16,38 @@ export interface EventRecorderOptions {
   readonly parallel?: number;
   /** Maximum number of queued Events. Further problems are only logged. Default 1000. */
   readonly limit?: number;
+  /** Waits before another attempt to write an Event. Default: a timer. */
+  readonly delay?: typeof abortableDelay;
 }
 
-export function createEventRecorder({ client, reporter, log, parallel = 4, limit = 1000 }: EventRecorderOptions) {
+/** Milliseconds before the second and the third attempt; there is no fourth. */
+const PAUSES: readonly number[] = [1000, 5000];
+
+export function createEventRecorder({
+  client,
+  reporter,
+  log,
+  parallel = 4,
+  limit = 1000,
+  delay = abortableDelay,
+}: EventRecorderOptions) {
   const limited = createConcurrencyLimiter(parallel);
+  const closing = new AbortController();
+  const { signal } = closing;
   let queued = 0;
-  let closed = false;
+
+  /** If the API server has written the Event of a failed attempt, the next attempt counts it as a repeat. */
+  async function write(ref: Ref, { reason, message }: Pick<Problem, "reason" | "message">): Promise<void> {
+    for (let attempt = 0; !signal.aborted; attempt++) {
+      try {
+        return await client.recordEvent(ref, { type: "Warning", reason, message, reporter });
+      } catch (error) {
+        const pause = PAUSES[attempt];
+        if (pause === undefined || error instanceof Rejected) throw error;
+        await delay(pause, signal);
+      }
+    }
+  }
 
   return {
     record(ref: Ref, { reason, message }: Pick<Problem, "reason" | "message">) {
@@ -30,17 +57,14 @@ export function createEventRecorder({ client, reporter, log, parallel = 4, limit
       queued++;
       void limited(async () => {
         queued--;
-        if (closed) return;
-        try {
-          await client.recordEvent(ref, { type: "Warning", reason, message, reporter });
-        } catch (error) {
-          log.warn({ resource, reason: (error as Error).message }, "cannot write an event");
-        }
+        await write(ref, { reason, message }).catch((error: Error) =>
+          log.warn({ resource, reason: error.message }, "an event could not be recorded"),
+        );
       });
     },
-    /** Discards queued Events. */
+    /** Discards queued Events, and those that wait for another attempt. */
     close() {
-      closed = true;
+      closing.abort();
     },
   };
 }

@@ -159,8 +159,7 @@ export function clusterClientOver(
       try {
         await recordEvent(connection, { ref, uid: (await get(ref))?.metadata.uid }, event);
       } catch (error) {
-        // Events are informational; an operation must not fail because its event could not be recorded.
-        log.warn({ ...ref, reason: event.reason, error }, "an event could not be recorded");
+        throw writeErrorOf(error, undefined);
       }
     },
 
