@@ -5,6 +5,7 @@
 import type { Socket } from "node:net";
 import type { GatewayErrorName } from "../../exchange/gateway-errors.ts";
 import type { LiveExchange } from "../exchange/live-exchange.ts";
+import { grpcStatusOf } from "../exchange/protocols.ts";
 import type { ResponseHead } from "../headers/raw-headers.ts";
 import { ByteView } from "../sockets/byte-view.ts";
 import { gatewayErrorFor } from "../upstream/failure.ts";
@@ -66,6 +67,7 @@ export class FilteredResponse<Head extends ResponseHead, Trailers> implements Up
     }
     const head = target.copyOf(received);
     exchange.responseHead = head;
+    if (exchange.convertsGrpc) exchange.grpcStatus = grpcStatusOf(head.headers);
     const filters = this.#guarded(() => BodyFilters.open(exchange, head));
     if (this.#isReplaced) return;
     if (filters === null) target.sendHead(head);
@@ -101,7 +103,9 @@ export class FilteredResponse<Head extends ResponseHead, Trailers> implements Up
     this.#guarded(() => this.#observing?.complete());
     if (this.#isReplaced) return;
     if (filters !== null) {
-      const pieces = this.#guarded(() => filters.end(trailers === null ? [] : this.#target.fieldsOf(trailers)));
+      const fields = trailers === null ? [] : this.#target.fieldsOf(trailers);
+      if (this.#exchange.convertsGrpc) this.#exchange.grpcStatus = grpcStatusOf(fields) ?? this.#exchange.grpcStatus;
+      const pieces = this.#guarded(() => filters.end(fields));
       if (pieces === null) return;
       const sendsTrailers = trailers !== null && this.#exchange.request.takesTrailers;
       // Over HTTP/1.1 trailers need the chunked coding.

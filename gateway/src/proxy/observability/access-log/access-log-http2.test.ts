@@ -38,6 +38,7 @@ async function startNode(context: TestContext, settings: Readonly<Record<string,
   });
   const pair = await (await makeAuthority()).issue({ name: "a.example", sans: ["a.example"], usage: "server" });
   const say = { name: "say", protocols: ["grpc", "grpcs"], paths: ["/hello.Greeter/"], strip_path: false };
+  const web = { name: "web", paths: ["/web/"], strip_path: false, plugins: [{ name: "grpc-web" }] };
   const document = {
     services: [
       {
@@ -45,7 +46,7 @@ async function startNode(context: TestContext, settings: Readonly<Record<string,
         url: `http://127.0.0.1:${portOf(upstream)}`,
         routes: [{ name: "open", paths: ["/open"] }],
       },
-      { name: "greeter", url: `grpc://127.0.0.1:${greeter}`, routes: [say] },
+      { name: "greeter", url: `grpc://127.0.0.1:${greeter}`, routes: [say, web] },
     ],
     certificates: [{ cert: pair.certificate, key: pair.key, snis: [{ name: "a.example" }] }],
   };
@@ -116,6 +117,23 @@ test("the access log has the gRPC status of calls, and the HTTP status of a call
     `POST /hello.Greeter/Say 200 0 service say greeter 127.0.0.1:${greeter}`,
     "POST /other.Service/One 404  gateway",
     `POST /hello.Greeter/Say 200 13 service say greeter 127.0.0.1:${greeter}`,
+  ]);
+});
+
+test("the access log has the gRPC status of calls that grpc-web converts, over HTTP/1.1 and HTTP/2", async (context) => {
+  const { port, lines } = await startNode(context);
+  const headers = { "content-type": "application/grpc-web" };
+  for (const text of ["hi", "a long one"]) {
+    const response = await fetch(`http://127.0.0.1:${port}/web/Say`, { method: "POST", headers, body: message(text) });
+    await response.arrayBuffer();
+  }
+  const call = { ":method": "POST", ":path": "/web/Say", ...headers };
+  await ask(dialHttp2(context, port), { headers: call, body: message("a long one") });
+  const logged = (await lines()).map(({ route, status, grpc_status }) => [route, status, grpc_status]);
+  assert.deepEqual(logged, [
+    ["web", 200, 0],
+    ["web", 200, 13],
+    ["web", 200, 13],
   ]);
 });
 
