@@ -8,7 +8,7 @@ import { dirname, join } from "node:path";
 import { text } from "node:stream/consumers";
 import { fileURLToPath } from "node:url";
 import { defineSettings, type LoadedPlugin, SettingsError } from "@sluice/model/serving";
-import { startGateway } from "../node/start-gateway.ts";
+import { type Gateway, startGateway } from "../node/start-gateway.ts";
 import { defaultsOf } from "../settings/defaults.ts";
 import { gatewaySettings } from "../settings/gateway.ts";
 import { registerConfiguredPlugins } from "../settings/plugins.ts";
@@ -41,33 +41,42 @@ printed, and the earlier code stays active.
       maxRequests: 1,
     };
     const loaded = await registerConfiguredPlugins(node, "code");
-    const example = typeof file === "string" ? null : await startExample(loaded.at(-1));
+    const started = Promise.withResolvers<Gateway>();
+    const reload = async () => {
+      const gateway = await started.promise;
+      try {
+        await gateway.reloadPlugins?.();
+        print(`loaded ${plugin} again\n`);
+      } catch (error) {
+        const message = error instanceof SettingsError ? error.message : (error as Error).stack;
+        print(`the earlier code stays active:\n${message}\n`);
+      }
+    };
+    // Before the node starts, so that no save is missed meanwhile.
+    const watchers = loaded.map(({ files }) => watchFolder(dirname(fileURLToPath(files.code)), reload));
+    let example: Example | null = null;
+    const closeWatchers = () => {
+      for (const watcher of watchers) watcher.close();
+    };
     try {
+      if (typeof file !== "string") example = await startExample(loaded.at(-1));
       const gateway = await startGateway({
         settings: { ...node, file: example?.file ?? String(file) },
         log,
         plugins: loaded,
       });
-      const reload = async () => {
-        try {
-          await gateway.reloadPlugins?.();
-          print(`loaded ${plugin} again\n`);
-        } catch (error) {
-          const message = error instanceof SettingsError ? error.message : (error as Error).stack;
-          print(`the earlier code stays active:\n${message}\n`);
-        }
-      };
-      const watchers = loaded.map(({ files }) => watchFolder(dirname(fileURLToPath(files.code)), reload));
       const { host, port } = gateway.proxy;
       print(`http://${host}:${port} is up with ${plugin}, which is loaded again after each save\n`);
+      started.resolve(gateway);
       return {
         async close() {
-          for (const watcher of watchers) watcher.close();
+          closeWatchers();
           await gateway.close();
           await example?.close();
         },
       };
     } catch (error) {
+      closeWatchers();
       await example?.close();
       throw error;
     }

@@ -285,6 +285,19 @@ describe("sluice dev", () => {
     assert.equal(await body(), "1 new");
   });
 
+  test("loads a plugin again that is saved while the node starts", async (context) => {
+    // The first worker saves another version after it has read this one.
+    const save = `import { writeFileSync } from "node:fs";
+      import { isMainThread } from "node:worker_threads";
+      if (!isMainThread && version === "0")
+        writeFileSync(new URL("./version.ts", import.meta.url), 'export const version: string = "1";');`;
+    writePlugin({ more: save });
+    write("sluice.json", declarative());
+    const { process, body } = await startDev(context, ["--file", "sluice.json"]);
+    await process.waitForOutput(/loaded \.\/words again/);
+    assert.equal(await body(), "1 hello");
+  });
+
   test("sends requests to a service that answers with the request, if no file is given", async (context) => {
     writePlugin();
     const { body } = await startDev(context);
