@@ -8,7 +8,7 @@ import { join } from "node:path";
 import { after, before, describe, type TestContext, test } from "node:test";
 import { setTimeout as pause } from "node:timers/promises";
 import { root } from "../../../tools/check/source-files.ts";
-import { freePort, type Process, startProcess, temporaryFolder } from "../../../tools/process/index.ts";
+import { freePort, type Process, startProcess, temporaryFolder, waitFor } from "../../../tools/process/index.ts";
 
 const folder = temporaryFolder("plugin-reload");
 const upstream = createServer(({ headers }, response) => response.end(String(headers["x-words"])));
@@ -60,6 +60,7 @@ function writePlugin({ version = "0", word = "hello", members = "", more = "" }:
       ...facts,
       phases: ({ word }) => ({
         access(exchange) {
+          if (exchange.request.header("x-crash")) setImmediate(() => { throw new Error("crashed"); });
           exchange.upstreamHeaders.set(header, version + " " + word);
           return undefined;
         },
@@ -104,6 +105,11 @@ async function start(context: TestContext, command: string, env: Readonly<Record
     process,
     proxy: url,
     admin: `http://127.0.0.1:${admin}`,
+    /** The numbers of workers in GET /status. */
+    async workers() {
+      const { sluice } = Object(await (await fetch(`http://127.0.0.1:${status}/status`)).json());
+      return sluice.workers;
+    },
     body: async () => (await fetch(url, { headers: { connection: "close" } })).text(),
   };
 }
@@ -244,6 +250,34 @@ for (const [what, plugin, message] of refused)
     await process.waitForOutput(/the plugins were loaded again/);
     assert.equal(await body(), "2 hello");
   });
+
+test("a worker that ends while the files of a plugin are broken starts once they are mended; log and status show it", async (context) => {
+  writePlugin();
+  write("sluice.json", declarative());
+  const { process, proxy, workers, body } = await start(context, "gateway", { SLUICE_WORKERS: "2" });
+  assert.deepEqual(await workers(), { configured: 2, running: 2 });
+  write("words/schema.ts", "export default {;");
+  process.signal("SIGHUP");
+  await process.waitForOutput(/the plugins could not be loaded again/);
+  await fetch(proxy, { headers: { "x-crash": "1", connection: "close" } }).catch(() => undefined);
+  await process.waitForOutput(
+    /words\/(schema|index)\.ts cannot be imported: SyntaxError.*"running":1,"configured":2.*a worker cannot start; it is tried again/,
+  );
+  assert.deepEqual([await workers(), await body()], [{ configured: 2, running: 1 }, "0 hello"]);
+  writePlugin({ version: "1" });
+  await waitFor(async () => (await workers()).running === 2, { what: "the second worker to start" });
+  process.signal("SIGHUP");
+  await process.waitForOutput(/the plugins were loaded again/);
+  assert.equal(await body(), "1 hello");
+});
+
+test("a node that is stopped while it loads plugins again ends", async (context) => {
+  writePlugin();
+  write("sluice.json", declarative());
+  const { process } = await start(context, "gateway");
+  process.signal("SIGHUP");
+  assert.deepEqual(await process.stop(), { code: 0, signal: null });
+});
 
 test("the admin API validates with the new schema, and shows it", async (context) => {
   writePlugin();

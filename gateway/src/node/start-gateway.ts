@@ -163,6 +163,7 @@ export async function startGateway({ settings, log, ...given }: GatewayOptions):
       unserved: () => workers.unavailableReason(),
       connections: async () => (await report()).connections,
       heap: () => reported.heap,
+      workers: () => reported.workers,
       metrics: mergeMetrics(metrics, {
         async workers() {
           await report();

@@ -6,6 +6,7 @@ import type { Connections, Heap } from "../metrics/metrics.ts";
 import { TEXT_FORMAT } from "../metrics/slices.ts";
 import type { RefusedDestination } from "../outbound/refused-destinations.ts";
 import type { NodeMetrics } from "../workers/merge-metrics.ts";
+import type { WorkersReport } from "../workers/workers.ts";
 import { type StatusServer, startStatusServer, Text } from "./server.ts";
 
 export interface StatusFacts {
@@ -16,6 +17,8 @@ export interface StatusFacts {
   readonly connections: () => Connections | Promise<Connections>;
   /** Heap sizes of the other threads, as of the last call of `connections`. Absent: there are no other threads. */
   readonly heap?: () => Heap;
+  /** The numbers of workers, as of the last call of `connections`. */
+  readonly workers?: () => WorkersReport["workers"];
   /** The reason why no worker accepts requests of clients; null when one does. Absent: always null. */
   readonly unserved?: () => string | null;
   readonly metrics: NodeMetrics;
@@ -58,6 +61,7 @@ export async function statusBody(facts: StatusFacts): Promise<Readonly<Record<st
       version,
       revision,
       trouble: facts.trouble(),
+      ...(facts.workers && { workers: facts.workers() }),
       // Requests in the scope of these plugins are answered with 503.
       ...(missingPlugins && { missing_plugins: missingPlugins }),
       refused_destinations: await facts.refused(),

@@ -9,7 +9,7 @@ import type { ListenAddress } from "../proxy/settings.ts";
 import type { ConnectionLimitsMemory } from "../shared-memory/connection-limits.ts";
 import type { HeartbeatOptions } from "../shared-memory/heartbeat.ts";
 import type { WorkerPlan } from "./worker.ts";
-import type { StartWorkersOptions, WorkersReport } from "./workers.ts";
+import type { StartWorkersOptions, WorkerReport } from "./workers.ts";
 
 export interface WorkerThreadData {
   /** From 1; 0 is the control thread. */
@@ -42,7 +42,7 @@ export type WorkerFunctions = {
   readonly started: () => ListenAddresses;
   readonly serve: (step: SnapshotDelta) => void;
   readonly adoptHealth: (news: HealthUpdate) => void;
-  readonly report: () => WorkersReport;
+  readonly report: () => WorkerReport;
   readonly askPlugin: (pluginId: string, request: EndpointRequest) => Promise<EndpointResponse | null>;
   /** The next part of the worker's counts; null after the last part. */
   readonly nextPart: (isFirst: boolean) => Promise<MetricsPart | null>;

@@ -38,6 +38,7 @@ export async function startSingleWorker({
     serve: async (snapshot) => swap(snapshot),
     balancers: () => runtime().balancers,
     report: async () => ({
+      workers: { configured: 1, running: 1 },
       connections: proxy.connections(),
       heap: { total: 0, used: 0, clients: proxy.memory() },
       refused: guard.refused(),

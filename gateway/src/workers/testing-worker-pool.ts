@@ -24,6 +24,8 @@ export interface TestPoolOptions {
   readonly workerTimeout?: number;
   /** File of the access log. Default: none. */
   readonly accessLog?: string;
+  /** URLs of plugins that do not come with Sluice. Default: none. */
+  readonly plugins?: readonly string[];
 }
 
 export interface TestPool {
@@ -34,7 +36,7 @@ export interface TestPool {
 /** Everything is stopped when the test ends. */
 export async function startTestPool(
   context: TestContext,
-  { count = 2, clusterCounters, settings, workerTimeout = 30_000, accessLog: file }: TestPoolOptions = {},
+  { count = 2, clusterCounters, settings, workerTimeout = 30_000, accessLog: file, plugins = [] }: TestPoolOptions = {},
 ): Promise<TestPool> {
   const log: { level: number; msg: string }[] = [];
   const metricsOptions = { compat: false, nodeId: "n", version: "1" };
@@ -45,7 +47,7 @@ export async function startTestPool(
       listenTls: null,
       settings: { ...defaultProxySettings, version: "1", allowedUpstreams: ["127.0.0.0/8"], ...settings },
       observers: { accessLog: file === undefined ? null : { file, query: false }, tracing: null },
-      plugins: [],
+      plugins,
       authorities: [],
       vaultVariables: [],
       cacheMemory: 1_048_576,

@@ -146,6 +146,50 @@ test("the restart of a worker is repeated until it succeeds", async (context) =>
   await waitFor(isServing, { what: "a successor to start" });
 });
 
+/** A plugin that does nothing, as a module. */
+const idlePlugin = `data:text/javascript,export default ${JSON.stringify({
+  name: "idle",
+  version: "1.0.0",
+  priority: 1,
+  protects: false,
+  schema: { type: "object", properties: {} },
+})}`;
+
+for (const [what, prepare] of [
+  [
+    "that waits for its restart",
+    async (pool: WorkerPool) => {
+      const [first] = pool.threads();
+      await first?.terminate();
+      const second = await waitFor(() => pool.threads().find((thread) => thread !== first), {
+        what: "a second worker",
+      });
+      await second.started;
+      await second.terminate();
+      await waitFor(() => pool.threads().length === 0, { what: "the second worker to end" });
+      return pool.reload([idlePlugin], emptySnapshot);
+    },
+  ],
+  [
+    "that ends meanwhile",
+    async (pool: WorkerPool) => {
+      const [old] = pool.threads();
+      const reloaded = pool.reload([idlePlugin], emptySnapshot);
+      await old?.terminate();
+      return reloaded;
+    },
+  ],
+] as const)
+  test(`a reload replaces a worker ${what}`, async (context) => {
+    const { pool } = await startTestPool(context, { count: 1, plugins: [idlePlugin] });
+    await prepare(pool);
+    await waitFor(() => pool.threads().length === 1, { what: "the replaced worker to end" });
+    await Promise.all(pool.threads().map(({ started }) => started));
+    const { workers } = await pool.report();
+    assert.deepEqual(workers, { configured: 1, running: 1 });
+    assert.equal((await send(pool.address.port)).status, 404);
+  });
+
 test("a document is acknowledged when the slowest worker serves it", async (context) => {
   const { pool } = await startTestPool(context);
   const [one, two] = await Promise.all(

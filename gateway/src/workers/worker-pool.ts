@@ -11,8 +11,7 @@ import type { HealthUpdate } from "../balance/balancer.ts";
 import { healthy } from "../balance/health.ts";
 import { Balancers } from "../compile/balancers.ts";
 import { createCountersMemory } from "../counters/shared-counters.ts";
-import type { Connections } from "../metrics/metrics.ts";
-import { type MetricsPart, partsOf, Sum } from "../metrics/slices.ts";
+import type { MetricsPart } from "../metrics/slices.ts";
 import { mergeRefused } from "../outbound/refused-destinations.ts";
 import { pluginNumbered } from "../plugin-services/phase-meter.ts";
 import type { ListenAddress } from "../proxy/settings.ts";
@@ -29,6 +28,7 @@ import {
   runningPlugin,
 } from "../shared-memory/heartbeat.ts";
 import type { ListenAddresses, SnapshotDelta } from "./messages.ts";
+import { addConnections, RetiredThreads } from "./retired-threads.ts";
 import { WorkerThread } from "./worker-thread.ts";
 import type { StartWorkersOptions, Workers, WorkersReport } from "./workers.ts";
 
@@ -146,7 +146,8 @@ class ThreadPool implements WorkerPool {
   }
 
   async reload(plugins: readonly string[], snapshot: Snapshot): Promise<void> {
-    const old = this.#active();
+    // New threads would keep the process alive.
+    if (this.#ending) throw new SettingsError("the node is being stopped");
     const [pluginsBefore, before] = [this.#plugins, this.#wanted];
     this.#plugins = plugins;
     this.#wanted = snapshot;
@@ -159,8 +160,13 @@ class ThreadPool implements WorkerPool {
       this.#plugins = pluginsBefore;
       this.#wanted = before;
       await Promise.all(starting.map((thread) => thread.terminate()));
+      // A worker that was started again meanwhile serves the new snapshot.
+      await this.#serveEverywhere(before);
       throw error;
     }
+    // The new workers also replace those that wait for their restart, or were started again meanwhile.
+    this.#cancelRestarts();
+    const old = this.#active().filter((thread) => !starting.includes(thread));
     for (const thread of old) this.#draining.add(thread);
     // Until no old worker accepts connections, none announces the end of a connection: clients that then connect again
     // reach a new worker, and never one that is about to close its socket.
@@ -191,6 +197,7 @@ class ThreadPool implements WorkerPool {
     await Promise.all(this.threads().map((thread) => thread.refreshReport()));
     const reports = this.threads().flatMap(({ report }) => report ?? []);
     return {
+      workers: { configured: this.#count, running: this.#listening().length },
       connections: addConnections([this.#retired.connections, ...reports.map(({ connections }) => connections)]),
       heap: {
         total: reports.reduce((sum, { heap }) => sum + heap.total, 0),
@@ -217,7 +224,7 @@ class ThreadPool implements WorkerPool {
   }
 
   unavailableReason(): string | null {
-    return this.#active().length === 0 ? "no worker is running" : null;
+    return this.#listening().length === 0 ? "no worker is running" : null;
   }
 
   reopenLogs(): void {
@@ -238,10 +245,17 @@ class ThreadPool implements WorkerPool {
   #stopStarting(): void {
     this.#ending = true;
     this.#heartbeats.close();
+    this.#cancelRestarts();
+  }
+
+  #cancelRestarts(): void {
     for (const timer of this.#restartTimers.values()) clearTimeout(timer);
+    this.#restartTimers.clear();
   }
 
   #active = (): readonly WorkerThread[] => this.threads().filter((thread) => !this.#draining.has(thread));
+
+  #listening = (): readonly WorkerThread[] => this.#active().filter(({ isListening }) => isListening);
 
   #freeNumbers(): readonly number[] {
     const all = Array.from({ length: this.#capacity }, (_, index) => index + 1);
@@ -287,7 +301,11 @@ class ThreadPool implements WorkerPool {
       if (this.#draining.delete(thread) || this.#ending || !hasStarted) return;
       const again = performance.now() - began < HEALTHY_LIFETIME ? (failures ?? 0) + 1 : 1;
       const pause = again === 1 ? 0 : Math.min(MIN_RESTART_DELAY * 2 ** (again - 2), MAX_RESTART_DELAY);
-      this.#options.log.error({ err: reason, worker: number, pause }, "a worker has ended and is started again");
+      const facts = { err: reason, worker: number, pause, running: this.#listening().length, configured: this.#count };
+      const what = thread.isListening
+        ? "a worker has ended and is started again"
+        : "a worker cannot start; it is tried again";
+      this.#options.log.error(facts, what);
       this.#restartTimers.set(
         number,
         setTimeout(() => {
@@ -348,25 +366,6 @@ const deltaBetween = (from: Snapshot, to: Snapshot): SnapshotDelta => ({
   hash: to.hash,
 });
 
-/** Totals of threads that have ended, from their last reports: totals of a node must never decrease. */
-class RetiredThreads {
-  connections: Connections = addConnections([]);
-  readonly #sum = new Sum();
-
-  add(report: WorkersReport | null, parts: readonly MetricsPart[]): void {
-    for (const part of parts) this.#sum.add(part);
-    if (report === null) return;
-    const { accepted, handled, requests } = report.connections;
-    // The ended thread's open connections are gone; only the totals remain.
-    const none = { active: 0, reading: 0, writing: 0, waiting: 0 };
-    this.connections = addConnections([this.connections, { accepted, handled, requests, ...none }]);
-  }
-
-  parts(): AsyncIterable<MetricsPart> {
-    return partsOf(this.#sum.tables);
-  }
-}
-
 /** Rejects as a listener would (EADDRINUSE, EACCES, ...) when the address cannot be used. Port 0 is always free. */
 async function requireFreePort({ host, port }: ListenAddress): Promise<void> {
   if (port === 0) return;
@@ -376,12 +375,4 @@ async function requireFreePort({ host, port }: ListenAddress): Promise<void> {
     server.listen({ host, port }, resolve);
   });
   await new Promise((resolve) => server.close(resolve));
-}
-
-function addConnections(all: readonly Connections[]): Connections {
-  const sum = { accepted: 0, handled: 0, active: 0, reading: 0, writing: 0, waiting: 0, requests: 0 };
-  for (const each of all) {
-    for (const name of Object.keys(sum) as (keyof Connections)[]) sum[name] += each[name];
-  }
-  return sum;
 }

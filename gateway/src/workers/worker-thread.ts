@@ -15,7 +15,7 @@ import type {
   WorkerThreadData,
 } from "./messages.ts";
 import { inTime, ThreadCalls } from "./thread-calls.ts";
-import type { WorkersReport } from "./workers.ts";
+import type { WorkerReport } from "./workers.ts";
 
 export interface WorkerThreadOptions {
   readonly start: WorkerThreadData;
@@ -41,12 +41,14 @@ const YOUNG_GENERATION_MB = 24;
 export class WorkerThread {
   /** Resolves when the worker listens. */
   readonly started: Promise<ListenAddresses>;
+  /** Whether the worker has begun to listen. */
+  isListening = false;
   /** Resolves with the reason when the thread has ended. */
   readonly ended: Promise<Error>;
   /** The thread's `nodejs_*` metrics as last reported; empty before the first report. */
   runtime: readonly MetricsPart[] = [];
   /** The last report; null before the first. */
-  report: WorkersReport | null = null;
+  report: WorkerReport | null = null;
   /** The thread's counts as last reported; empty before the first report. */
   parts: readonly MetricsPart[] = [];
   readonly #worker: Worker;
@@ -76,8 +78,13 @@ export class WorkerThread {
     };
     this.#calls.listen(functions);
     this.started = this.#calls.call("started");
-    // A thread that cannot start still answers calls: without this it would never end, and no other would replace it.
-    this.started.catch((error: Error) => this.terminate(error));
+    this.started.then(
+      () => {
+        this.isListening = true;
+      },
+      // A thread that cannot start still answers calls: without this it would never end, and no other would replace it.
+      (error: Error) => this.terminate(error),
+    );
     this.ended = new Promise((resolve) => {
       this.#worker.on("error", (error) => {
         this.#cause ??= error instanceof Error ? error : new Error(String(error));

@@ -58,12 +58,18 @@ export interface Workers {
   close(options: { readonly deadline: number }): Promise<void>;
 }
 
-/** The report of all workers, or of one. */
-export interface WorkersReport {
-  /** Totals since the start of the node, and current numbers. */
+/** The report of one worker. */
+export interface WorkerReport {
+  /** Totals since the start of the worker, and current numbers. */
   readonly connections: Connections;
-  /** Bytes of the heaps of all threads except the control thread. */
+  /** Bytes of the heap of its thread, unless that is the control thread. */
   readonly heap: Heap;
-  /** Destinations that workers refused to connect to, because their addresses are not allowed. */
+  /** Destinations that it refused to connect to, because their addresses are not allowed. */
   readonly refused: readonly RefusedDestination[];
+}
+
+/** The sum of the reports of all workers, including those that have ended. */
+export interface WorkersReport extends WorkerReport {
+  /** The number of workers in the settings, and of those that accept connections. */
+  readonly workers: { readonly configured: number; readonly running: number };
 }

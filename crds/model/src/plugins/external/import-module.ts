@@ -1,5 +1,5 @@
 /** Imports a module of a plugin. */
-import { useOwnSdk, withGeneration } from "./locate.ts";
+import { pathOf, useOwnSdk, withGeneration, withoutGeneration } from "./locate.ts";
 
 export interface ImportOptions {
   /** A module is imported again for each new generation; Node keeps the earlier ones. Default 0. */
@@ -26,4 +26,19 @@ export async function importModule(url: string, { generation = 0, timeout = 10_0
   } finally {
     clearTimeout(timer);
   }
+}
+
+/** A sentence with the module, the error and its place in the plugin's own code. */
+export const describeImportError = (url: string, error: unknown): string =>
+  `${pathOf(url)} cannot be imported: ${reasonOf(error)}`;
+
+/** The place of a syntax error is the first line of the stack. */
+function reasonOf(error: unknown): string {
+  if (!(error instanceof Error)) return `it throws ${String(error)}`;
+  const { code } = error as { readonly code?: unknown };
+  if (code === "ERR_UNSUPPORTED_NODE_MODULES_TYPE_STRIPPING")
+    return "packages in node_modules must contain JavaScript, not TypeScript: build the package before it is packed";
+  const stack = withoutGeneration(error.stack ?? "");
+  const [, place] = /^((?:file:\/\/)?\/\S+:\d+)$/m.exec(stack) ?? /\(?(file:\/\/[^\s)]+:\d+:\d+)\)?/.exec(stack) ?? [];
+  return `${error.name}: ${error.message}${place === undefined ? "" : ` (${pathOf(place)})`}`;
 }

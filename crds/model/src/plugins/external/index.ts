@@ -5,7 +5,7 @@
  */
 import type { Checked, PluginDefinition, PluginFacts } from "@sluice/plugin-sdk";
 import { registerPlugins, replaceRegistered } from "../index.ts";
-import { importModule } from "./import-module.ts";
+import { describeImportError, importModule } from "./import-module.ts";
 import type { LoadedPlugin, LoadPluginsOptions } from "./load.ts";
 
 export type { LoadedPlugin, LoadPluginsOptions } from "./load.ts";
@@ -68,9 +68,19 @@ export async function registerSchemas(urls: readonly string[]): Promise<void> {
   registerPlugins(await importPlugins<PluginFacts>(urls));
 }
 
-/** Imports the default exports of modules that `loadPlugins` has checked, in this thread or another one. */
+/**
+ * Imports the default exports of modules that `loadPlugins` has checked, in this thread or another one. Rejects with an
+ * error that names the module if its file has changed since and can no longer be imported.
+ */
 export async function importPlugins<Plugin extends PluginFacts = PluginDefinition>(
   urls: readonly string[],
 ): Promise<readonly Plugin[]> {
-  return Promise.all(urls.map(async (url) => (await importModule(url)) as Plugin));
+  return Promise.all(
+    urls.map(async (url) => {
+      const plugin = await importModule(url).catch((cause: unknown) => {
+        throw new Error(describeImportError(url, cause), { cause });
+      });
+      return plugin as Plugin;
+    }),
+  );
 }

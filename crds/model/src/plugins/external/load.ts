@@ -3,8 +3,8 @@ import { type Checked, isRecord, type PluginFacts, sdkVersion, type Violation } 
 import { builtInFacts } from "@sluice/plugins/schemas";
 import { canonicalJson } from "../../ids.ts";
 import { factsFaults } from "./check-facts.ts";
-import { type ImportOptions, importModule } from "./import-module.ts";
-import { locatePlugin, type PluginFiles, pathOf, withoutGeneration } from "./locate.ts";
+import { describeImportError, type ImportOptions, importModule } from "./import-module.ts";
+import { locatePlugin, type PluginFiles, pathOf } from "./locate.ts";
 import { rangeContains } from "./version-range.ts";
 
 export interface LoadedPlugin {
@@ -110,19 +110,8 @@ async function importDefault(
       ? `${at}: there is no default export: write export default ${expected}`
       : `${at}: the default export is ${Array.isArray(exported) ? "a list" : typeof exported}: expected ${expected}`;
   } catch (error) {
-    return `${at} cannot be imported: ${describeImportError(error)}`;
+    return describeImportError(url, error);
   }
-}
-
-/** The message, and the place in the plugin's own code: that of a syntax error is the first line of the stack. */
-function describeImportError(error: unknown): string {
-  if (!(error instanceof Error)) return `it throws ${String(error)}`;
-  const { code } = error as { readonly code?: unknown };
-  if (code === "ERR_UNSUPPORTED_NODE_MODULES_TYPE_STRIPPING")
-    return "packages in node_modules must contain JavaScript, not TypeScript: build the package before it is packed";
-  const stack = withoutGeneration(error.stack ?? "");
-  const [, place] = /^((?:file:\/\/)?\/\S+:\d+)$/m.exec(stack) ?? /\(?(file:\/\/[^\s)]+:\d+:\d+)\)?/.exec(stack) ?? [];
-  return `${error.name}: ${error.message}${place === undefined ? "" : ` (${pathOf(place)})`}`;
 }
 
 /** A package states the versions of the SDK that it works with as npm's packages do. */
