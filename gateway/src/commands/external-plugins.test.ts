@@ -37,6 +37,7 @@ write(
       },
       { description: "Sends a word to the upstream." },
     ),
+    secretParameters: () => ["ticket"],
     check: ({ word }) => {
       if (word === "throw") throw new Error("checked");
       return word === "bad" ? [{ path: ["word"], message: "is not polite" }] : [];
@@ -130,6 +131,18 @@ describe("a node with a plugin of SLUICE_PLUGINS", () => {
       await process.waitForOutput(/"in access".*a plugin failed/);
       await process.waitForOutput(/plugin words \([^)]*\) cannot be created: Error: not today/);
     });
+
+  test("hides the parameters from which it reads keys in the access log, which worker threads write", async (context) => {
+    write("sluice.json", declarative());
+    const { proxy, process } = await start(context, "gateway", {
+      SLUICE_WORKERS: "2",
+      SLUICE_PROXY_ACCESS_LOG: "stdout",
+      SLUICE_PROXY_ACCESS_LOG_QUERY: "true",
+    });
+    await get(`${proxy}/hello?ticket=open-sesame&page=1`);
+    await process.waitForOutput(/"path":"\/hello\?ticket=\[redacted\]&page=1"/);
+    assert.doesNotMatch(process.output(), /open-sesame/);
+  });
 
   test("names it in a warning, in a metric and in the log, when it blocks the event loop", async (context) => {
     write("sluice.json", declarative());
