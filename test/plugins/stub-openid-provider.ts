@@ -32,7 +32,10 @@ function signatureOf(algorithm: unknown, text: string, key: KeyObject): Buffer {
   const bytes = Buffer.from(text);
   if (algorithm === "EdDSA") return sign(null, bytes, key);
   if (algorithm === "ES256") return sign("sha256", bytes, { key, dsaEncoding: "ieee-p1363" });
-  if (algorithm === "HS256") return createHmac("sha256", SECRET).update(text).digest();
+  if (typeof algorithm === "string" && algorithm.startsWith("HS"))
+    return createHmac(`sha${algorithm.slice(2)}`, SECRET)
+      .update(text)
+      .digest();
   return sign("sha256", bytes, key);
 }
 

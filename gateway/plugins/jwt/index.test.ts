@@ -180,6 +180,16 @@ describe("a token of jwt", () => {
         { headers: bearer(tokenOf({ header: { alg: "constructor" } })) },
         "Bad token; invalid alg",
       ],
+      [
+        "with critical headers",
+        { headers: bearer(tokenOf({ header: { crit: ["b64"], b64: false } })) },
+        "Bad token; critical headers are not supported",
+      ],
+      [
+        "with an empty list of critical headers",
+        { headers: bearer(tokenOf({ header: { crit: [] } })) },
+        "Bad token; critical headers are not supported",
+      ],
       ["whose signature is not Base64url", { headers: bearer(`${token}!`) }, "Bad token; invalid signature"],
       ["without a signature", { headers: bearer(token.slice(0, token.lastIndexOf("."))) }, "Bad token; invalid JSON"],
       [

@@ -24,6 +24,14 @@ describe("the config of openid-connect", () => {
     assert.deepEqual(filled("openid-connect", one), filled("openid-connect", full));
   });
 
+  it("accepts a secret of 32 bytes as the key of signatures, and a reference to one", () => {
+    for (const client_secret of ["x".repeat(32), "{vault://env/SECRET}"])
+      assert.deepEqual(
+        configViolations("openid-connect", { ...bearer, enable_hs_signatures: true, client_secret }),
+        [],
+      );
+  });
+
   it("marks its secrets, so that they are kept in Secrets and redacted", () => {
     assert.deepEqual(secretPathsOf("openid-connect"), [
       ["client_secret"],
@@ -73,6 +81,10 @@ describe("the config of openid-connect", () => {
     [{ ...full, client_id: ["one", "two"] }, "client_id: length must be at most 1"],
     [{ ...bearer, client_auth: ["client_secret_post"] }, "client_secret: required by client_secret_post"],
     [{ ...bearer, enable_hs_signatures: true }, "client_secret: required by enable_hs_signatures"],
+    [
+      { ...bearer, enable_hs_signatures: true, client_secret: "x".repeat(31) },
+      "client_secret.0: enable_hs_signatures needs at least 32 bytes",
+    ],
     [
       { ...full, client_auth: ["private_key_jwt"] },
       "client_auth.0: expected one of: client_secret_basic, client_secret_post, client_secret_jwt, none",

@@ -102,7 +102,7 @@ export class ProviderTokenVerifier {
   #signed(state: ProviderState, token: JsonWebToken): VerifiedToken | TokenFault | Promise<VerifiedToken | TokenFault> {
     const accept = (current: ProviderState, key: VerificationKey | null) =>
       this.#issuerFault(token.claims, current) ?? { claims: token.claims, key };
-    if (isSymmetric(token)) return this.#isSignedWithSecret(token) ? accept(state, null) : wrongSignature;
+    if (isSymmetric(token)) return this.#secretFault(token) ?? accept(state, null);
     const key = signerOf(state, token);
     if (key !== undefined) return accept(state, key);
     // The provider may have new keys. If the token names a known key, its signature is wrong.
@@ -113,11 +113,18 @@ export class ProviderTokenVerifier {
     });
   }
 
-  #isSignedWithSecret(token: JsonWebToken): boolean {
+  /** Null: the token is signed with the client's secret. */
+  #secretFault(token: JsonWebToken): TokenFault | null {
     const { enable_hs_signatures, client_secret } = this.#config;
     const [secret] = client_secret ?? [];
-    if (!enable_hs_signatures || secret === undefined) return false;
-    return hmacVerifier(String(token.header.alg), Buffer.from(secret))(token);
+    if (!enable_hs_signatures || secret === undefined) return wrongSignature;
+    const algorithm = String(token.header.alg);
+    const key = Buffer.from(secret);
+    // RFC 7518 section 3.2: the key has at least the size of the hash.
+    if (key.length < Number(algorithm.slice(2)) / 8) {
+      return new TokenFault(`the client's secret is too short for ${algorithm}`);
+    }
+    return hmacVerifier(algorithm, key)(token) ? null : wrongSignature;
   }
 
   #issuerFault(claims: Claims, { metadata }: ProviderState): TokenFault | null {
@@ -144,10 +151,7 @@ const noKey = new TokenFault("the provider has no key for the token");
 
 function tokenOf(text: string): JsonWebToken | TokenFault {
   const token = readToken(text);
-  if (typeof token === "string") return new TokenFault(`the token cannot be read: ${token}`);
-  return token.header.crit === undefined
-    ? token
-    : new TokenFault("the token has critical headers, which are not supported");
+  return typeof token === "string" ? new TokenFault(`the token cannot be read: ${token}`) : token;
 }
 
 /** The header `typ` in lower case, if it is a text. */

@@ -74,9 +74,19 @@ describe("a token of openid-connect", () => {
       "signed with another secret",
       { header: { alg: "HS256" } },
       "the signature of the token is wrong",
-      { enable_hs_signatures: true, client_secret: "another secret of the client" },
+      { enable_hs_signatures: true, client_secret: "another secret of the client, as long as a key" },
     ],
-    ["with critical headers", { header: { crit: ["exp"] } }, "the token has critical headers, which are not supported"],
+    [
+      "signed with a secret that is shorter than the hash of the algorithm",
+      { header: { alg: "HS384" } },
+      "the client's secret is too short for HS384",
+      { enable_hs_signatures: true, client_secret: SECRET },
+    ],
+    [
+      "with critical headers",
+      { header: { crit: ["exp"] } },
+      "the token cannot be read: critical headers are not supported",
+    ],
     [
       "for a logout",
       { header: { typ: "logout+jwt" } },

@@ -25,7 +25,10 @@ const ALGORITHM = /^(?:(?:HS|RS|ES|PS)(?:256|384|512)|EdDSA)$/;
 /** Maximum characters of a token; a longer one is refused before it is decoded. */
 export const MAX_TOKEN = 16_384;
 
-/** The token, or what is wrong with it in Kong's words. */
+/**
+ * The token, or what is wrong with it in Kong's words. Unlike in Kong, a token with the header `crit` is refused: none of
+ * the extensions that it may list is supported (RFC 7515 section 4.1.11).
+ */
 export function readToken(text: string): JsonWebToken | string {
   if (text.length > MAX_TOKEN) return "invalid JSON";
   const [header64 = "", claims64 = "", ...rest] = text.split(".");
@@ -33,6 +36,7 @@ export function readToken(text: string): JsonWebToken | string {
   const claims = recordOf(claims64);
   if (header === undefined || claims === undefined) return "invalid JSON";
   if (typeof header.alg !== "string" || !ALGORITHM.test(header.alg)) return "invalid alg";
+  if (Object.hasOwn(header, "crit")) return "critical headers are not supported";
   if (rest.length === 0) return "invalid JSON";
   const signature64 = rest.join(".");
   if (!BASE64URL.test(signature64)) return "invalid signature";

@@ -45,6 +45,16 @@ function neededMembers(config: RecordMembers): readonly Violation[] {
   });
 }
 
+/** Minimum bytes of a key for HS256, which has the shortest (RFC 7518 section 3.2). */
+const MIN_HMAC_KEY = 32;
+
+const keyProblems = ({ client_secret, enable_hs_signatures }: RecordMembers): readonly Violation[] =>
+  listOf(enable_hs_signatures === true ? client_secret : []).flatMap((secret, index) =>
+    typeof secret === "string" && Buffer.byteLength(secret) < MIN_HMAC_KEY
+      ? [{ path: ["client_secret", index], message: `enable_hs_signatures needs at least ${MIN_HMAC_KEY} bytes` }]
+      : [],
+  );
+
 function secretProblems({ client_auth, client_secret, enable_hs_signatures }: RecordMembers): readonly Violation[] {
   if (!isEmptyValue(client_secret)) return [];
   const [method] = listOf(client_auth);
@@ -71,6 +81,7 @@ export function checkOpenidConnect(config: RecordMembers): readonly Violation[] 
     ...urlProblems(config),
     ...neededMembers(config),
     ...secretProblems(config),
+    ...keyProblems(config),
     ...headerProblems(config),
     ...cookieViolations(config, ["session_cookie", "authorization_cookie"]),
     ...backchannelViolations(config),

@@ -28,7 +28,9 @@ export const tokenMembers = {
   bearer_token_cookie_name: nullable(text({ description: "The cookie with the token.", maxLength: 128 })),
   hide_credentials: boolean({ description: "Do not forward the token to the upstream.", default: false }),
   enable_hs_signatures: boolean({
-    description: "Accept tokens that are signed with the client's secret (HS256, HS384, HS512).",
+    description:
+      "Accept tokens that are signed with the client's secret (HS256, HS384, HS512). The secret needs as many bytes as " +
+      "the hash: 32, 48 or 64.",
     default: false,
   }),
   introspect_jwt_tokens: boolean({
