@@ -26,7 +26,7 @@ export interface AdminRequest {
 }
 
 /** The store, or the store as it will be after earlier writes of a batch. */
-export type EntityReader = Pick<Store, "list" | "find" | "database">;
+export type EntityReader = Pick<Store, "list" | "find" | "database" | "hiddenPaths">;
 
 /** A request to an endpoint of a collection. */
 export interface EntityRequest {

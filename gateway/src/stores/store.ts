@@ -126,6 +126,8 @@ export interface Store {
   write(writes: readonly Write[], options?: StoreWriteOptions): Promise<WriteOutcome>;
   /** Whether entities are in a database (`database` of the model's CheckOptions). Default: false. */
   readonly database?: boolean;
+  /** Paths of members of an entity that are set, but that the store does not show. Absent: there are none. */
+  hiddenPaths?(collection: Collection, id: string): Promise<readonly Violation["path"][]>;
   /** The parts that cannot be read at present, with the reasons; empty without a problem. */
   unready(): readonly string[];
 }

@@ -1,5 +1,5 @@
 /** Translation and validation combined: a resource's valid entities and its violations. */
-import { camelPath, checkEntity, type Entity, type Violation } from "@sluice/model";
+import { camelPath, checkWithHidden, type Entity, type Violation } from "@sluice/model";
 import type { Resource } from "../resource.ts";
 import { toEntities } from "./to-entities/to-entities.ts";
 import type { Path, ResourceViolation, TranslatedEntity, TranslateOptions } from "./translation.ts";
@@ -12,29 +12,12 @@ export interface CheckedTranslation extends TranslatedEntity {
 /** Like `toEntities`, with every item validated. Violations have paths in the resource. */
 export function translate(resource: Resource, options: TranslateOptions): readonly CheckedTranslation[] {
   return toEntities(resource, options).map((translated) => {
-    const checked = checkTranslated(translated);
+    const { collection, item, hiddenPaths: hidden = [] } = translated;
+    const checked = checkWithHidden(collection, item, { hidden });
     const faults = (checked.violations ?? []).map((violation) => withoutSecret(violation, translated.secretPaths));
     const violations = [...translated.violations, ...resourceViolations(translated, faults)];
     return { ...translated, violations, ...(violations.length === 0 && checked.value && { entity: checked.value }) };
   });
-}
-
-/** Stands for a value that the audience does not see. */
-const UNSEEN = "a value that is in a Secret";
-
-/** A member that must be set may be one that the audience does not see; in the entity it is then null. */
-function checkTranslated({ collection, item, hiddenPaths = [] }: TranslatedEntity): ReturnType<typeof checkEntity> {
-  const checked = checkEntity(collection, item);
-  if (checked.value !== undefined || hiddenPaths.length === 0) return checked;
-  const withHidden = (entity: object, member: unknown): object =>
-    hiddenPaths.reduce((changed: object, path) => withMember(changed, path, member), entity);
-  const { value } = checkEntity(collection, withHidden(item, UNSEEN));
-  return value === undefined ? checked : { value: withHidden(value, null) as typeof value };
-}
-
-function withMember(value: unknown, [step = "", ...rest]: Path, member: unknown): object {
-  const members = Object(value) as Readonly<Record<string, unknown>>;
-  return { ...members, [step]: rest.length === 0 ? member : withMember(members[step], rest, member) };
 }
 
 /**

@@ -66,6 +66,7 @@ export function createOverlay(base: EntityReader) {
 
   return {
     ...(base.database && { database: true }),
+    ...(base.hiddenPaths && { hiddenPaths: base.hiddenPaths }),
     find,
     list,
     /** Later reads include these writes. */

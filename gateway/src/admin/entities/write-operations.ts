@@ -1,6 +1,6 @@
 /** Prepares the writes of POST, PUT, PATCH and DELETE. */
 import { randomUUID } from "node:crypto";
-import { type Collection, checkEntity, type Entity, entities, mergeEntity, references } from "@sluice/model";
+import { type Collection, checkWithHidden, type Entity, entities, mergeEntity, references } from "@sluice/model";
 import { etagOf } from "../../stores/etag.ts";
 import type { Lookup, Write } from "../../stores/store.ts";
 import type { RawMembers } from "../http/decode-body.ts";
@@ -16,7 +16,7 @@ export async function createEntity(operations: EntityOperations, call: EntityReq
   const raw = await operations.prepare(call.body(), { before: null, isPartial: false });
   const owned = { ...raw, ...(parent && { [parent.member]: { id: parent.id } }), ...updatedAtNow(collection) };
   const given = await resolveReferences(owned, call);
-  const entity = await withFreeId(call, given, checkedEntity(call, given));
+  const entity = await withFreeId(call, given, await checkedEntity(call, given, null));
   return {
     writes: [{ op: "create", collection, entity }],
     respond: ([effect]) => presentWritten(operations, call, { entity: effect?.after ?? entity, status: 201 }),
@@ -39,7 +39,7 @@ export async function upsertEntity(operations: EntityOperations, call: EntityReq
   const says = { ...raw, ...place.members, ...updatedAtNow(collection) };
   const named = before ? { ...says, id: before.id, created_at: raw.created_at ?? before.created_at } : says;
   const given = await resolveReferences(named, call);
-  const checked = checkedEntity(call, given);
+  const checked = await checkedEntity(call, given, before);
   const entity = before ? checked : await withFreeId(call, given, checked);
   const write: Write = before
     ? { op: "replace", collection, entity, etag: etagOf(before) }
@@ -94,7 +94,7 @@ export async function changeEntity(operations: EntityOperations, call: EntityReq
   const raw = await operations.prepare(call.body(plugin === undefined ? {} : { plugin }), { before, isPartial: true });
   const named = await resolveReferences(raw, call);
   const merged = { ...mergeEntity(collection, before, named), id: before.id, ...updatedAtNow(collection) };
-  const entity = checkedEntity(call, merged);
+  const entity = await checkedEntity(call, merged, before);
   return {
     writes: [{ op: "replace", collection, entity, etag: etagOf(before) }],
     respond: ([effect]) => presentWritten(operations, call, { entity: effect?.after ?? entity, status: 200 }),
@@ -136,11 +136,16 @@ export const timestampFor = (collection: Collection): number =>
 export const updatedAtNow = (collection: Collection): { readonly updated_at?: number } =>
   "updated_at" in (entities[collection].schema.properties ?? {}) ? { updated_at: timestampFor(collection) } : {};
 
-/** @throws HttpError 400 with all violations. */
-function checkedEntity(call: EntityRequest, raw: RawMembers): Entity {
+/**
+ * @param before The entity that is changed; null: it is created. Its hidden members stay set.
+ * @throws HttpError 400 with all violations.
+ */
+async function checkedEntity(call: EntityRequest, raw: RawMembers, before: Entity | null): Promise<Entity> {
   const { collection } = call.endpoint;
   const { database = false } = call.store;
-  const { value, violations = [] } = checkEntity(collection, raw, { now: timestampFor(collection), database });
+  const hidden = (before && (await call.store.hiddenPaths?.(collection, before.id))) ?? [];
+  const options = { now: timestampFor(collection), database, hidden };
+  const { value, violations = [] } = checkWithHidden(collection, raw, options);
   const faults = [...call.extraViolations, ...violations];
   if (!value || faults.length > 0) throw invalidEntity(faults);
   return value;

@@ -236,6 +236,7 @@ export function createResourceStore(options: ResourceStoreOptions): ResourceStor
     list: async (collection, filter) =>
       listFromTables((await view()).tables, collection, { ...filter, now: Date.now() }),
     find: async (collection, by) => findInTables((await view()).tables, collection, { by, now: Date.now() }),
+    hiddenPaths: async (collection, id) => (await view()).held(collection, id)?.hiddenPaths ?? [],
 
     async write(writes, { force = false, plan = false } = {}) {
       if (!plan && writes.length > 0)

@@ -37,6 +37,7 @@ export interface EntityInResource extends PlacedEntity {
   readonly resource: Resource;
   readonly kind: ResourceKind;
   readonly base: CheckedTranslation["basePath"];
+  readonly hiddenPaths: CheckedTranslation["hiddenPaths"];
   /** An invalid entity is neither found nor listed, but keeps its id and name, and can be removed. */
   readonly isFaulty: boolean;
 }
@@ -167,12 +168,13 @@ export function translateForView(
 ): ViewPart {
   const translation = cache.translate(resource, lookups.lookupsIn(resources, grants));
   const held = translation.translated.map(
-    ({ collection, entity, item, basePath }): EntityInResource => ({
+    ({ collection, entity, item, basePath, hiddenPaths }): EntityInResource => ({
       collection,
       entity: entity ?? (item as unknown as Entity),
       resource,
       kind,
       base: basePath,
+      hiddenPaths,
       isFaulty: !entity,
     }),
   );
