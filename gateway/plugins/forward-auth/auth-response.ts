@@ -19,12 +19,16 @@ export function removeAuthHeaders(exchange: Exchange, { auth_response_headers: n
   for (const name of names) exchange.upstreamHeaders.apply(purgeHeaderEdit(name));
 }
 
-/** Sets headers for the upstream and cookies for the client, after an admission. */
+/**
+ * Sets headers for the upstream and cookies for the client, after an admission. The headers are also left for
+ * proxy-cache: they may identify a user, who must not get the cached response of another one.
+ */
 export function applyAdmission(exchange: Exchange, response: HttpResponse, config: ForwardAuthConfig): void {
-  for (const name of config.auth_response_headers) {
-    const values = valuesOf(response, name);
+  const headers = config.auth_response_headers.map((name) => [name, valuesOf(response, name)] as const);
+  for (const [name, values] of headers) {
     if (values.length > 0) exchange.upstreamHeaders.apply(overrideHeaderEdit(name, values.join(", ")));
   }
+  exchange.shared.set("forward_auth_headers", JSON.stringify(headers));
   for (const cookie of valuesOf(response, "set-cookie")) {
     const name = cookie.split("=", 1)[0]?.trim() ?? "";
     if (config.add_auth_cookies_to_response.includes(name)) exchange.responseHeaders.append("Set-Cookie", cookie);

@@ -91,6 +91,26 @@ test("headers of the server go to the upstream, in place of those that the clien
   assert.equal(asked[0]?.headers.authorization, "Bearer a");
 });
 
+test("a cached response is served again only with equal headers of the server", async (test) => {
+  const { address } = await startServer(test, (response) => {
+    const { cookie = "" } = response.req.headers;
+    response.writeHead(204, { "Remote-User": cookie.replace("user=", "") }).end();
+  });
+  const config = { address, auth_response_headers: ["Remote-User"] };
+  const cache = { name: "proxy-cache", config: { strategy: "memory" } };
+  const gateway = await startProxyWith(test, { name: "forward-auth", config }, { plugins: [cache] });
+  const seen: unknown[] = [];
+  for (const user of ["alice", "bob", "alice"]) {
+    const response = await gateway.fetch("/", { headers: { cookie: `user=${user}` } });
+    seen.push([response.headers.get("x-cache-status"), (await echoed(response))["remote-user"]]);
+  }
+  assert.deepEqual(seen, [
+    ["Miss", "alice"],
+    ["Miss", "bob"],
+    ["Hit", "alice"],
+  ]);
+});
+
 test("only the chosen cookies of an admission go to the client", async (test) => {
   const config = { add_auth_cookies_to_response: ["session"] };
   const { gateway } = await start(test, config, (response) => {

@@ -1,7 +1,8 @@
 /**
  * The key of a cached response: everything on which the response may depend. As in Kong it is made of method, route,
- * consumer, path, query parameters and configured headers. In addition it contains what the upstream may read too: the
- * host, the service, and changes by other plugins. The parts are joined without ambiguity.
+ * consumer, path, query parameters and configured headers, after the changes by earlier plugins. In addition it contains
+ * what the upstream may read too: the host, the service, what identifies a user who is no consumer, and the method and
+ * target that other plugins have set. The parts are joined without ambiguity.
  */
 import { hash } from "node:crypto";
 import { type Exchange, lowerCase } from "@sluice/plugin-sdk";
@@ -18,12 +19,17 @@ export function createKeyOf(config: ProxyCacheConfig): KeyOf {
     const { request, consumer, credential, authenticatedGroups, route, service } = exchange;
     const { method, host, scheme, path, query } = request;
     const parts = [
-      [consumer?.id, consumer === null ? credential?.id : undefined, authenticatedGroups],
+      [
+        consumer?.id,
+        consumer === null ? credential?.id : undefined,
+        authenticatedGroups,
+        exchange.shared.get("forward_auth_headers"),
+      ],
       [route.id, service?.id],
       [method, scheme, host],
       config.ignore_uri_case ? path.toLowerCase() : path,
       parametersOf(query, select),
-      headers.map((name) => request.headerValues(name)),
+      headers.map((name) => exchange.upstreamHeaderValues(name)),
       [
         exchange.upstreamMethod === method ? null : exchange.upstreamMethod,
         exchange.upstreamPath,

@@ -89,7 +89,9 @@ const schema = record(
     ),
     vary_headers: nullable(
       array(text({ description: "A header of the request.", rule: "header-name", maxLength: 256 }), {
-        description: "Headers of the request that are part of the cache key, besides those in Vary of the response.",
+        description:
+          "Headers of the request, with the changes by other plugins, that are part of the cache key, besides those in " +
+          "Vary of the response.",
         maxItems: 100,
       }),
     ),

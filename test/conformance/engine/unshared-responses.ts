@@ -27,6 +27,14 @@ const identifying: PluginPhases = {
   },
 };
 
+/** Sends the upstream a header with the user that the header X-User names, like an authentication plugin. */
+const telling: PluginPhases = {
+  access(exchange) {
+    exchange.upstreamHeaders.set("X-Told", exchange.request.header("x-user") ?? "");
+    return undefined;
+  },
+};
+
 const ranged: RequestListener = ({ headers }, response) => {
   if (headers.range === undefined) response.writeHead(200, plain).end("0123456789");
   else response.writeHead(206, { ...plain, "Content-Range": "bytes 0-0/10" }).end("0");
@@ -128,6 +136,13 @@ const pairs: readonly Pair[] = [
     config: { vary_headers: ["X-A"] },
     first: { headers: { "x-a": "1" } },
     second: { headers: { "x-a": "2" } },
+  },
+  {
+    what: "another value of a configured header that a plugin has set",
+    config: { vary_headers: ["X-Told"] },
+    plugins: { "key-auth": telling },
+    first: { headers: { "x-user": "a" } },
+    second: { headers: { "x-user": "b" } },
   },
   {
     what: "a repeated header instead of one with a comma",
