@@ -114,6 +114,8 @@ export interface FakeExchangeOptions extends FakeRequest {
   /** Groups by the id of their consumer. */
   readonly groups?: Readonly<Record<string, readonly string[]>>;
   readonly consumers?: readonly Consumer[];
+  /** The namespace of the route. Default: null. */
+  readonly namespace?: string;
   readonly consumer?: Consumer | null;
   readonly credential?: SnapshotCredential | null;
   readonly route?: Route;
@@ -264,6 +266,7 @@ export function fakeExchange(options: FakeExchangeOptions = {}): FakeExchange {
     pathCaptures: options.pathCaptures ?? null,
     shared: new Map(),
     identities: {
+      namespace: options.namespace ?? null,
       credential<Name extends keyof ExchangeCredentials>(collection: Name, value: string) {
         const others: FakeCredentials = options.credentials ?? {};
         const list: Readonly<Record<string, object>> = others[collection] ?? {};

@@ -287,7 +287,9 @@ describe("a session", () => {
   async function cookieOf(options: FakeExchangeOptions): Promise<string> {
     const exchange = await used("", {});
     Object.assign(exchange, { consumer: alice, credential: key, ...options });
-    const identities = fakeExchange({ keys: { key }, consumers: [alice] }).identities;
+    const { namespace } = options;
+    const known = { keys: { key }, consumers: [alice], ...(namespace !== undefined && { namespace }) };
+    const { identities } = fakeExchange(known);
     phases.responseHeaders?.(Object.assign(exchange, { identities }));
     return exchange.responseHeaders.get("set-cookie")?.split(";")[0] ?? "";
   }
@@ -317,6 +319,20 @@ describe("a session", () => {
     const exchange = await used(cookie, { consumers: [alice] });
     assert.deepEqual(exchange.credential, token);
   });
+
+  for (const [what, id] of [
+    ["", "subject"],
+    [", even if a server named its id", key.id],
+  ] as const)
+    test(`is used only in the namespace of its login if that had no stored credential${what}`, async () => {
+      const credential = { id, consumer: { id: alice.id } } as typeof key;
+      const cookie = await cookieOf({ credential, namespace: "one" });
+      const seen = ["one", "two"].map((namespace) => used(cookie, { keys: { key }, consumers: [alice], namespace }));
+      assert.deepEqual(
+        (await Promise.all(seen)).map((exchange) => exchange.credential?.id ?? null),
+        [id, null],
+      );
+    });
 
   test("does not begin for the anonymous consumer, or without a consumer", async () => {
     assert.equal(await cookieOf({ credential: null }), "");

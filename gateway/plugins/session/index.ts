@@ -98,7 +98,7 @@ export const session = definePlugin({
         id: randomBytes(ID).toString("base64url"),
         consumer: consumer.id,
         credential: credential.id,
-        isEntity: exchange.identities.credentialById(credential.id) !== undefined,
+        ...validityOf(exchange, credential),
         groups: exchange.authenticatedGroups,
         times: newSession(cookies.seconds),
       };
@@ -123,11 +123,22 @@ export const session = definePlugin({
   },
 });
 
+/**
+ * Where and how long a session of the credential is valid. A credential that another server named, such as the subject of
+ * a token, is valid in the namespace of its login only: writers of a namespace may let plugins ask a server of their own,
+ * which can name any consumer, and any id.
+ */
+function validityOf({ identities }: Exchange, credential: ExchangeCredential): Pick<Session, "isEntity" | "namespace"> {
+  const entity = identities.credentialById(credential.id);
+  return { isEntity: entity !== undefined, namespace: entity === credential ? null : identities.namespace };
+}
+
 /** Undefined: the credential of the session was deleted, has expired, or is not valid for the route. */
 function credentialOf(
   { identities }: Exchange,
-  { credential: id, consumer, isEntity }: Session,
+  { credential: id, consumer, isEntity, namespace }: Session,
 ): ExchangeCredential | undefined {
+  if (namespace !== null && namespace !== identities.namespace) return undefined;
   if (!isEntity) return { id, consumer: { id: consumer } };
   const credential = identities.credentialById(id);
   return credential?.consumer.id === consumer ? credential : undefined;

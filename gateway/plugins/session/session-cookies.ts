@@ -18,6 +18,8 @@ export interface Session {
   readonly credential: string;
   /** Whether the credential is an entity: then it must still exist, and be valid for the route. */
   readonly isEntity: boolean;
+  /** The namespace whose routes accept the session; null: all do. */
+  readonly namespace: string | null;
   readonly groups: readonly string[] | null;
   readonly times: SessionTimes;
 }

@@ -121,6 +121,11 @@ export interface DirectResponse {
 /** Lookups in the exchange's runtime. Plugin instances outlive runtimes, so they must not keep this object. */
 export interface Identities {
   /**
+   * The namespace of the route's custom resource, whose writers decide who is authenticated there. Null: the
+   * configuration has no namespaces.
+   */
+  readonly namespace: string | null;
+  /**
    * The unexpired credential that is valid for the exchange's route.
    *
    * @param value The key of jwt_secrets, the user name of basicauth_credentials and hmacauth_credentials; for

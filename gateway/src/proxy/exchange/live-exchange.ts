@@ -156,6 +156,7 @@ export class LiveExchange implements Exchange {
   get identities(): Identities {
     const { identities } = this.runtime;
     return {
+      namespace: this.compiledRoute.route._sluice?.namespace ?? null,
       credential: (collection, value) => identities.credential(collection, value, this.compiledRoute.route),
       credentialById: (id) => identities.credentialById(id, this.compiledRoute.route),
       groups: (consumerId) => identities.acls(consumerId),
