@@ -17,7 +17,13 @@ const MAX_TIMEOUT = 2_147_483_646;
 
 const schema = record(
   {
-    ldap_host: text({ description: "Name or address of the LDAP server.", rule: "host", maxLength: 253 }),
+    ldap_host: text({
+      description:
+        "Name or address of the LDAP server. An address of the node's own machine, such as localhost, must be allowed by " +
+        "SLUICE_ALLOWED_UPSTREAMS.",
+      rule: "host",
+      maxLength: 253,
+    }),
     ldap_port: integer({
       description: "Port of the LDAP server; with `ldaps` usually 636.",
       default: 389,
