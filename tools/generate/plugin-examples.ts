@@ -126,12 +126,16 @@ type Item = Readonly<Record<string, unknown>>;
 /** Commands that send forms to the admin API, one per entity. */
 export const adminCommands = ({ config }: PluginExample): readonly string[] => commandsBelow("", config);
 
-/** @param within The path of the parent, such as `/services/orders`; "" for the file itself. */
+/**
+ * decK's list `groups` of a consumer is one command for each group, which must be in the file before the consumer.
+ *
+ * @param within The path of the parent, such as `/services/orders`; "" for the file itself.
+ */
 function commandsBelow(within: string, lists: Item): readonly string[] {
   return Object.entries(lists)
     .filter(([name, list]) => Array.isArray(list) && Object.hasOwn(entities, name))
     .flatMap(([collection, list]) =>
-      (list as readonly Item[]).flatMap((item) => {
+      (list as readonly Item[]).flatMap(({ groups = [], ...item }) => {
         const isList = ([name, value]: [string, unknown]) =>
           Object.hasOwn(entities, name) && Array.isArray(value) && value.some((one) => typeof one === "object");
         const own = Object.fromEntries(Object.entries(item).filter((entry) => !isList(entry)));
@@ -140,6 +144,9 @@ function commandsBelow(within: string, lists: Item): readonly string[] {
         return [
           commandOf(`${within}/${segmentOf(collection)}`, own),
           ...commandsBelow(`/${collection}/${name}`, children),
+          ...(groups as readonly Item[]).map((group) =>
+            commandOf(`/${collection}/${name}/consumer_groups`, { group: group.name }),
+          ),
         ];
       }),
     );
