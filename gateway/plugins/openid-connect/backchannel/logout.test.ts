@@ -165,7 +165,11 @@ describe("a logout token of the provider", () => {
       { header: { typ: "at+jwt" } },
       "the token is not a logout token: its header typ names another type",
     ],
-    ["with critical headers", { header: { crit: ["exp"] } }, "the token has critical headers, which are not supported"],
+    [
+      "with critical headers",
+      { header: { crit: ["exp"] } },
+      "the token cannot be read: critical headers are not supported",
+    ],
     ["of another issuer", { claims: { iss: "https://another.test" } }, "the token has another issuer"],
     ["for another client", { claims: { aud: "another" } }, "the token has another audience"],
     ["for other clients", { claims: { aud: ["another", "third"] } }, "the token has another audience"],
