@@ -5,7 +5,14 @@ import { type AddressInfo, createServer as createTcpServer, type Server, type So
 import type { TestContext } from "node:test";
 import { createServer as createTlsServer } from "node:tls";
 import type { PluginConfigs, PluginName } from "@sluice/model";
-import { type FakeExchangeOptions, fakeContext, fakeExchange, pluginInstance, textOf } from "./fake-exchange.ts";
+import {
+  type FakeExchangeOptions,
+  fakeContext,
+  fakeExchange,
+  fakeService,
+  pluginInstance,
+  textOf,
+} from "./fake-exchange.ts";
 import { filled } from "./filled-configs.ts";
 
 async function listen(server: Server): Promise<number> {
@@ -155,4 +162,31 @@ export function startLogging<Name extends PluginName>(
       return counts.reduce((sum, [, count]) => sum + Number(count), 0);
     },
   };
+}
+
+/** The datagrams that an instance tries to send for one request if the second attempt fails; the first three. */
+export async function datagramsWithFailure<Name extends PluginName>(
+  plugin: Name,
+  config: object,
+): Promise<readonly string[]> {
+  const attempts: string[] = [];
+  const sent = Promise.withResolvers<void>();
+  const context = fakeContext({
+    plugin,
+    datagrams: () => ({
+      async send(data) {
+        attempts.push(data.toString());
+        if (attempts.length === 2) throw new Error("the network is down");
+        if (attempts.length === 3) sent.resolve();
+      },
+      close() {},
+    }),
+  });
+  const queue = { initial_retry_delay: 0.001, max_coalescing_delay: 0 };
+  const phases = pluginInstance(plugin, filled(plugin, { ...config, queue }) as PluginConfigs[Name], context);
+  phases.log?.(fakeExchange({ service: fakeService({ name: "a" }), bytesIn: 7 }));
+  await sent.promise;
+  await phases.stop?.();
+  context.end();
+  return attempts;
 }

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { type FakeExchangeOptions, fakeConsumer, fakeService } from "../../../test/plugins/fake-exchange.ts";
 import { configViolations } from "../../../test/plugins/filled-configs.ts";
-import { startDatagramServer, startLogging } from "../../../test/plugins/log-servers.ts";
+import { datagramsWithFailure, startDatagramServer, startLogging } from "../../../test/plugins/log-servers.ts";
 
 const host = "127.0.0.1";
 const exchange: FakeExchangeOptions = {
@@ -84,6 +84,12 @@ describe("datadog", () => {
     instance.add({ ...exchange, timings: { started: 0, ended: 5 } });
     instance.add(exchange);
     assert.deepEqual(await received(1), ["kong.upstream_latency:30|ms|#name:a_b,status:200"]);
+  });
+
+  it("does not send the datagrams of a batch again that were sent before another one failed", async () => {
+    const metrics = ["request_count", "request_size"].map((name) => ({ name, stat_type: "counter", sample_rate: 1 }));
+    const [first, second] = ["kong.request.count:1|c|#name:a,status:200", "kong.request.size:7|c|#name:a,status:200"];
+    assert.deepEqual(await datagramsWithFailure("datadog", { metrics }), [first, second, second]);
   });
 
   const refused: readonly (readonly [object, readonly string[]])[] = [

@@ -3,7 +3,12 @@ import { hostname } from "node:os";
 import { describe, it } from "node:test";
 import { type FakeExchangeOptions, fakeConsumer, fakeRoute, fakeService } from "../../../test/plugins/fake-exchange.ts";
 import { configViolations } from "../../../test/plugins/filled-configs.ts";
-import { startDatagramServer, startLineServer, startLogging } from "../../../test/plugins/log-servers.ts";
+import {
+  datagramsWithFailure,
+  startDatagramServer,
+  startLineServer,
+  startLogging,
+} from "../../../test/plugins/log-servers.ts";
 
 const host = "127.0.0.1";
 const exchange: FakeExchangeOptions = {
@@ -143,6 +148,12 @@ describe("statsd", () => {
     const { add } = startLogging(context, "statsd", config);
     for (const status of [200, 205, 404, 599]) add({ ...exchange, status });
     assert.deepEqual(await received(2), ["kong.service.a_b.status.200:1|c", "kong.service.a_b.status.599:1|c"]);
+  });
+
+  it("does not send the datagrams of a batch again that were sent before another one failed", async () => {
+    const metrics = ["request_count", "request_size"].map((name) => ({ name, stat_type: "counter", sample_rate: 1 }));
+    const [first, second] = ["kong.service.a.request.count:1|c", "kong.service.a.request.size:7|c"];
+    assert.deepEqual(await datagramsWithFailure("statsd", { udp_packet_size: 0, metrics }), [first, second, second]);
   });
 
   const refused: readonly (readonly [object, readonly string[]])[] = [
