@@ -3,6 +3,7 @@ import assert from "node:assert/strict";
 import { once } from "node:events";
 import type { RequestListener } from "node:http";
 import { describe, it } from "node:test";
+import { setImmediate as turn } from "node:timers/promises";
 import type { PluginPhases } from "@sluice/plugin-sdk";
 import { dial, receiveUntil, send, signal } from "./client.ts";
 import { sized } from "./filtered-bodies.ts";
@@ -11,16 +12,21 @@ import { type Engine, startRig } from "./rig.ts";
 
 const request = "GET / HTTP/1.1\r\nHost: a\r\n\r\n";
 
-/** A plugin whose phase does not end, and what happens to it. */
+/** A plugin whose phase reads a body that does not end, or never ends itself, and what happens to it. */
 function stuck(reads: boolean) {
   const entered = signal();
   const failed = signal<Error>();
   const ended = signal<number>();
   const plugin: PluginPhases = {
-    response(_exchange, response) {
+    async response(_exchange, response) {
       entered.fire();
-      if (reads) response.body(99).catch(failed.fire);
-      return new Promise(() => {});
+      if (!reads) return new Promise(() => {});
+      try {
+        await response.body(99);
+      } catch (error) {
+        failed.fire(error as Error);
+        throw error;
+      }
     },
     log: ({ status }) => ended.fire(status),
   };
@@ -60,6 +66,38 @@ export function heldConnectionSuite(engine: Engine): void {
       assert.equal((await response).body.length, total);
     });
 
+    it("keep their trailers while the upstream's connection carries other responses", async (test) => {
+      const read = signal();
+      const goOn = signal();
+      const sockets = new Set<unknown>();
+      const { port } = await startRig(test, engine, {
+        upstream({ url, socket }, response) {
+          sockets.add(socket);
+          response.writeHead(200, { Trailer: "X-Path" }).write("hello");
+          response.addTrailers({ "X-Path": url ?? "" });
+          response.end();
+        },
+        plugins: {
+          "key-auth": {
+            async response({ request: { path } }, { body }) {
+              await body(9);
+              if (path !== "/held") return undefined;
+              read.fire();
+              await goOn.seen;
+              return undefined;
+            },
+          },
+        },
+      });
+      const headers = { TE: "trailers", Connection: "TE" };
+      const held = send(port, { path: "/held", headers });
+      await read.seen;
+      const other = await send(port, { path: "/other", headers });
+      goOn.fire();
+      const trailers = [(await held).trailers, other.trailers].map((each) => each["x-path"]);
+      assert.deepEqual([trailers, sockets.size], [["/held", "/other"], 1]);
+    });
+
     it("keep the connections of client and upstream usable", async (test) => {
       const sockets = new Set<unknown>();
       const plugins = [keepsResponse, quotesBody(9), editsResponse, afterTurn(async () => ({ status: 201, body: "" }))];
@@ -82,11 +120,12 @@ export function heldConnectionSuite(engine: Engine): void {
       it(`cancel the upstream's request if the client disconnects while a plugin ${reads ? "reads" : "holds"} them`, async (test) => {
         const gone = signal();
         const { plugin, entered, failed, ended } = stuck(reads);
+        let outerCalls = 0;
         const rig = await startRig(test, engine, {
           upstream(_request, response) {
             response.once("close", gone.fire).write("hello");
           },
-          plugins: { "key-auth": plugin },
+          plugins: { "key-auth": plugin, cors: { response: () => void outerCalls++ } },
         });
         const socket = await dial(test, rig.port);
         socket.write(request);
@@ -95,7 +134,8 @@ export function heldConnectionSuite(engine: Engine): void {
         assert.equal(await ended.seen, 499);
         await gone.seen;
         if (reads) assert.match(String(await failed.seen), /can no longer be read/);
-        assert.deepEqual(rig.log, []);
+        await turn();
+        assert.deepEqual([outerCalls, rig.log], [0, []]);
       });
 
     it("are replaced by 500 if the plugin holds them for longer than read_timeout", async (test) => {

@@ -72,15 +72,14 @@ export class FieldSection {
 
   /** A copy of a complete section that stays valid when the bytes of the original are overwritten. */
   copy(): FieldSection {
-    const { start, count } = this;
-    const copy = new FieldSection({ bytes: this.line - start, count });
-    copy.bytes = Buffer.from(this.bytes.subarray(start, this.line));
+    const { start, line, count } = this;
+    const copy = new FieldSection({ bytes: line - start, count });
+    copy.begin(start);
+    copy.bytes = Buffer.from(this.bytes.subarray(0, line));
     copy.count = count;
+    copy.line = line;
     copy.offsets.set(this.offsets.subarray(0, count * STRIDE));
     copy.kinds.set(this.kinds.subarray(0, count));
-    copy.line = this.line;
-    copy.start = start;
-    copy.move(-start);
     return copy;
   }
 
