@@ -235,6 +235,7 @@ const faults: readonly (readonly [what: string, answer: Parameters<typeof startR
     "sends a length and chunks",
     (socket) => void socket.end(`${ok}Content-Length: 1\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n`),
   ],
+  ["sends an invalid status", (socket) => void socket.write("HTTP/1.1 600 Odd\r\nContent-Length: 0\r\n\r\n")],
   ["ends its response early", (socket) => void socket.end(`${ok}Content-Length: 5\r\n\r\nab`)],
   ["sends a head of 1 MB", (socket) => void socket.end(`${ok}A: ${"a".repeat(1e6)}\r\n\r\n`)],
   ["sends a body of 2 MB", (socket) => void socket.end(`${ok}\r\n${"a".repeat(2e6)}`)],

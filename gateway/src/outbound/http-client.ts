@@ -11,6 +11,8 @@ const { Agent, request: requestHttp } = process.getBuiltinModule("node:http");
 const KEEP_ALIVE = 60_000;
 /** Maximum bytes of a response by default. */
 const MAX_RESPONSE = 1024 * 1024;
+/** The last valid status. */
+const LAST_STATUS = 599;
 /** Maximum connections of a client to one server; further requests wait. */
 const MAX_CONNECTIONS = 32;
 /** Maximum idle connections to one server. */
@@ -116,8 +118,14 @@ function exchange(asked: HttpRequest, url: URL, agent: GuardedAgent): Promise<Ht
   });
   const late = setTimeout(() => sent.destroy(new Error(`no complete response within ${timeout} ms`)), timeout);
   sent.once("response", (response) => {
+    const { statusCode = 0 } = response;
+    // Invalid (RFC 9110 section 15); a plugin that passed it on could not answer over HTTP/2.
+    if (statusCode > LAST_STATUS) {
+      sent.destroy(new Error(`the server answered with the invalid status ${statusCode}`));
+      return;
+    }
     read(response, maxResponse).then(
-      (read) => resolve({ status: response.statusCode ?? 0, headers: response.headers, body: read }),
+      (read) => resolve({ status: statusCode, headers: response.headers, body: read }),
       reject,
     );
   });

@@ -41,6 +41,7 @@ export type AccessResult =
   | { readonly forward?: undefined; readonly answer: DirectResponse | GatewayErrorName };
 
 const FIRST_FINAL_STATUS = 200;
+const LAST_STATUS = 599;
 
 interface RefusedRequest {
   /** Remote address of the connection. */
@@ -339,12 +340,13 @@ export class Pipeline {
 }
 
 /**
- * Replaces an interim status (1xx, RFC 9110 section 15.2), after which the client would wait for the final response.
+ * Replaces an interim status (1xx, RFC 9110 section 15.2), after which the client would wait for the final response, and
+ * one above 599, which is invalid (section 15) and cannot be sent over HTTP/2.
  */
 const finalResponse = (response: DirectResponse): DirectResponse =>
-  response.status >= FIRST_FINAL_STATUS
+  response.status >= FIRST_FINAL_STATUS && response.status <= LAST_STATUS
     ? response
-    : errorAnswer("unexpected", `a plugin answered with the interim status ${response.status}`);
+    : errorAnswer("unexpected", `a plugin answered with the status ${response.status}, which is not a final one`);
 
 /** From this step on the consumer's own plugins apply. */
 function applyConsumerPlugins(exchange: LiveExchange, { priority }: PluginStep): void {

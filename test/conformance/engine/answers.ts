@@ -126,11 +126,15 @@ export function answerSuite(engine: Engine): void {
       });
     }
 
-    it("answers 500 instead of an interim status of a plugin, after which the client would wait", async (test) => {
-      const answering = { access: () => ({ status: 100, body: "" }) };
-      const { port } = await startRig(test, engine, { plugins: { "request-termination": answering } });
-      assert.equal((await send(port)).status, 500);
-    });
+    for (const [what, status] of [
+      ["an interim status of a plugin, after which the client would wait", 100],
+      ["a status of a plugin above 599, which is invalid", 600],
+    ] as const)
+      it(`answers 500 instead of ${what}`, async (test) => {
+        const answering = { access: () => ({ status, body: "" }) };
+        const { port } = await startRig(test, engine, { plugins: { "request-termination": answering } });
+        assert.equal((await send(port)).status, 500);
+      });
 
     it("answers 426 for plain http when the route requires https", async (test) => {
       const { port } = await startRig(test, engine, { route: { protocols: ["https"] } });
