@@ -271,14 +271,6 @@ test("a worker that ends while the files of a plugin are broken starts once they
   assert.equal(await body(), "1 hello");
 });
 
-test("a node that is stopped while it loads plugins again ends", async (context) => {
-  writePlugin();
-  write("sluice.json", declarative());
-  const { process } = await start(context, "gateway");
-  process.signal("SIGHUP");
-  assert.deepEqual(await process.stop(), { code: 0, signal: null });
-});
-
 test("the admin API validates with the new schema, and shows it", async (context) => {
   writePlugin();
   write("sluice.json", declarative());

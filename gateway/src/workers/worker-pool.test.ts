@@ -190,6 +190,14 @@ for (const [what, prepare] of [
     assert.equal((await send(pool.address.port)).status, 404);
   });
 
+test("no reload starts workers once the pool is being closed, because they would keep the process alive", async (context) => {
+  const { pool } = await startTestPool(context, { count: 1, plugins: [idlePlugin] });
+  const closed = pool.close({ deadline: 0 });
+  await assert.rejects(pool.reload([idlePlugin], emptySnapshot), /the node is being stopped/);
+  await closed;
+  assert.deepEqual(pool.threads(), []);
+});
+
 test("a document is acknowledged when the slowest worker serves it", async (context) => {
   const { pool } = await startTestPool(context);
   const [one, two] = await Promise.all(
