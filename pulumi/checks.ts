@@ -2,10 +2,10 @@
 import { readFileSync } from "node:fs";
 import { parse } from "yaml";
 import { labelsOf, longestName, privateNamespace, type Release } from "./objects/names.ts";
-import { hasPostgres, redisServer } from "./objects/parts/databases.ts";
+import { hasPostgres, redisAddressOf } from "./objects/parts/databases.ts";
 
 /** An error in the values or in the name of a release. */
-export interface Fault {
+export interface ValuesFault {
   /** Dot-separated: `gateway.replicas`. Empty for an error in the name. */
   readonly path: string;
   /** What is wrong: where possible, the expected and the actual value. */
@@ -15,7 +15,7 @@ export interface Fault {
 }
 
 /** All faults of a release whose values fit the chart's schema. */
-export const releaseFaults = (release: Release): readonly Fault[] => [
+export const releaseFaults = (release: Release): readonly ValuesFault[] => [
   ...nameFaults(release),
   ...contradictions(release),
   ...pluginFaults(release),
@@ -23,9 +23,10 @@ export const releaseFaults = (release: Release): readonly Fault[] => [
   ...labelFaults(release),
 ];
 
-const fault = (wrong: boolean, path: string, message: string): readonly Fault[] => (wrong ? [{ path, message }] : []);
+const fault = (wrong: boolean, path: string, message: string): readonly ValuesFault[] =>
+  wrong ? [{ path, message }] : [];
 
-function nameFaults({ name, values }: Release): readonly Fault[] {
+function nameFaults({ name, values }: Release): readonly ValuesFault[] {
   const { length, why } = longestName(values);
   return [
     ...fault(
@@ -37,7 +38,7 @@ function nameFaults({ name, values }: Release): readonly Fault[] {
   ];
 }
 
-function contradictions(release: Release): readonly Fault[] {
+function contradictions(release: Release): readonly ValuesFault[] {
   const { namespaces, namespaceSelector, admin, postgres, redis, userApi, gateway } = release.values;
   const { enabled, minReplicas, maxReplicas } = gateway.autoscaling;
   return [
@@ -80,7 +81,7 @@ function contradictions(release: Release): readonly Fault[] {
   ];
 }
 
-function pluginFaults({ values }: Release): readonly Fault[] {
+function pluginFaults({ values }: Release): readonly ValuesFault[] {
   return values.plugins.images.flatMap((image, index) =>
     fault(
       !/^[^@\s]+@sha256:[0-9a-f]{64}$/.test(image),
@@ -106,12 +107,12 @@ const ownVariables: Readonly<Record<Part, Listed>> = parse(
 
 const OWN = "the chart's own: other objects rely on it";
 
-function variableFaults(release: Release): readonly Fault[] {
+function variableFaults(release: Release): readonly ValuesFault[] {
   return Object.entries(ownVariables).flatMap(([part, { with: optional, ...always }]) => {
     const variables: Variables = {
       ...always,
       ...(hasPostgres(release) ? optional?.postgres : {}),
-      ...(redisServer(release) === undefined ? {} : optional?.redis),
+      ...(redisAddressOf(release) === undefined ? {} : optional?.redis),
       ...(release.values.plugins.images.length === 0 ? {} : optional?.plugins),
     };
     const { env } = release.values[part as Part];
@@ -126,7 +127,7 @@ function variableFaults(release: Release): readonly Fault[] {
 }
 
 /** The chart's own labels select pods and identify the owner of an object, so the values must not set them. */
-function labelFaults(release: Release): readonly Fault[] {
+function labelFaults(release: Release): readonly ValuesFault[] {
   const { labels, monitoring } = release.values;
   const own = Object.keys(labelsOf({ ...release, values: { ...release.values, labels: {} } }, "operator"));
   return Object.entries({

@@ -1,6 +1,6 @@
 /** The config of a stack: read once and fully validated before anything is created. */
 import { Config, getStack, type Output, RunError, runtime } from "@pulumi/pulumi";
-import type { Fault } from "./checks.ts";
+import type { ValuesFault } from "./checks.ts";
 import type { Release } from "./objects/names.ts";
 import { checkRelease } from "./release.ts";
 
@@ -163,7 +163,7 @@ function faultOf(name: string, key: Key, { config, stack }: Place): readonly str
   return [];
 }
 
-function valueFault({ path, message, surplus }: Fault, { config, stack }: Place): string {
+function valueFault({ path, message, surplus }: ValuesFault, { config, stack }: Place): string {
   const full = path === "" ? `${config.name}:name` : `${config.name}:${path}`;
   if (surplus) return `${full}: ${message}. Remove it: pulumi config rm --stack ${stack} --path '${full}'`;
   return `${full}: ${message}. Set it: pulumi config set --stack ${stack} --path ${full} VALUE`;

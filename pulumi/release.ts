@@ -3,7 +3,7 @@ import { readFileSync } from "node:fs";
 import { RunError } from "@pulumi/pulumi";
 import { Ajv, type ErrorObject } from "ajv";
 import { parse } from "yaml";
-import { type Fault, releaseFaults } from "./checks.ts";
+import { releaseFaults, type ValuesFault } from "./checks.ts";
 import type { Release } from "./objects/names.ts";
 import type { Unfilled } from "./resources/inputs.ts";
 import type { Values } from "./values.d.ts";
@@ -26,7 +26,7 @@ export function releaseOf(args: ReleaseArgs): Release {
   throw new RunError([`The values of ${args.name} have faults:`, ...lines].join("\n  "));
 }
 
-type CheckedRelease = { readonly release?: Release; readonly faults: readonly Fault[] };
+type CheckedRelease = { readonly release?: Release; readonly faults: readonly ValuesFault[] };
 
 export function checkRelease({ name, namespace, values = {} }: ReleaseArgs): CheckedRelease {
   const filled: unknown = merge(parse(chart("values.yaml")), values);
@@ -40,7 +40,7 @@ export function checkRelease({ name, namespace, values = {} }: ReleaseArgs): Che
 const ajv = new Ajv({ allErrors: true, verbose: true, allowUnionTypes: true, strictTypes: false });
 const matchesSchema = ajv.compile<Values>(JSON.parse(chart("values.schema.json")));
 
-function schemaFaults(values: unknown): readonly Fault[] {
+function schemaFaults(values: unknown): readonly ValuesFault[] {
   matchesSchema(values);
   return (matchesSchema.errors ?? []).map(({ instancePath, keyword, params, data, message }: ErrorObject) => {
     const path = instancePath.slice(1).replaceAll("/", ".");

@@ -3,7 +3,7 @@ import type { PluginName } from "@sluice/model";
 import { createOnce } from "../objects/create.ts";
 import { monitoringObjects } from "../objects/monitoring.ts";
 import { labelsOf, metadataOf, objectName, type Release } from "../objects/names.ts";
-import { redisSecret, redisServer } from "../objects/parts/databases.ts";
+import { redisAddressOf, redisSecret } from "../objects/parts/databases.ts";
 import { gatewaySecret, userApiObjects } from "../objects/parts/user-api.ts";
 import { keptEntry, randomText, secretObject } from "../objects/secrets.ts";
 import { Consumer, type Placed, Plugin, type PluginArgs, Route, Service } from "../resources/index.ts";
@@ -87,7 +87,7 @@ export class UserApiComponent extends SluiceComponent {
 
 /** The request limit, counted in Redis if available, otherwise by each node. */
 function limits(release: Release, minute: number) {
-  const server = redisServer(release);
+  const server = redisAddressOf(release);
   if (server === undefined) return { config: { minute, policy: "local" } } as const;
   const { host, port, tls } = server;
   const name = redisSecret(release);

@@ -10,7 +10,7 @@ import { type Container, startContainer } from "../../tools/images/confine.ts";
 import type { ImageName } from "../../tools/images/images.ts";
 import { closureOf } from "../../tools/images/lock.ts";
 import { type Unpacked, unpackImages } from "../../tools/images/unpack.ts";
-import { user, type Workload, workloads } from "../../tools/images/workloads.ts";
+import { type ImageWorkload, user, workloads } from "../../tools/images/workloads.ts";
 import { freePort, temporaryFolder, waitFor } from "../../tools/process/index.ts";
 
 let all: Readonly<Record<ImageName, Unpacked>>;
@@ -117,7 +117,7 @@ for (const workload of Object.values(workloads)) {
 }
 
 /** The package imports of a workload's programs by workspace, without those that the workload leaves out. */
-function importsOf({ workspace, without }: Workload): ReadonlyMap<string, readonly string[]> {
+function importsOf({ workspace, without }: ImageWorkload): ReadonlyMap<string, readonly string[]> {
   const folders = closureOf(workspace, without).workspaces.map(({ path }) => path);
   const wanted = (folder: string) => {
     const sources = sourceFiles().filter(({ path }) => path.startsWith(`${folder}/src/`) && !isTest(path));

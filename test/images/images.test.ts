@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { after, before, test } from "node:test";
 import manifest from "../../package.json" with { type: "json" };
 import { root } from "../../tools/check/source-files.ts";
-import { imageOf, makeKit } from "../../tools/images/build.ts";
+import { makeKit, workloadImage } from "../../tools/images/build.ts";
 import type { ImageName } from "../../tools/images/images.ts";
 import { sbomPlace } from "../../tools/images/sbom.ts";
 import { textIn, type Unpacked, unpackImages } from "../../tools/images/unpack.ts";
@@ -152,7 +152,7 @@ for (const [image, name] of absences) {
 }
 
 test("the same sources give the same digest, and images share common layers", () => {
-  const [first, second] = [makeKit(), makeKit()].map((kit) => imageOf(workloads["user-api"], kit));
+  const [first, second] = [makeKit(), makeKit()].map((kit) => workloadImage(workloads["user-api"], kit));
   assert.equal(first?.digest, second?.digest);
   assert.equal(new Set(Object.values(workloads).map(({ name }) => all[name].layers[0])).size, 1);
 });

@@ -1,8 +1,8 @@
 import { freePort } from "../../tools/process/index.ts";
-import { addresses, type Chosen, type Name } from "../../tools/start/processes.ts";
+import { addresses, type ChosenAddresses, type Name } from "../../tools/start/processes.ts";
 
 /** Free addresses for all listeners of a product, so that several products can run on one machine. */
-export async function freeAddresses(): Promise<Chosen> {
+export async function freeAddresses(): Promise<ChosenAddresses> {
   const names = Object.keys(addresses) as Name[];
   const taken = new Set<number>();
   const chosen: [Name, string][] = [];
@@ -16,6 +16,6 @@ export async function freeAddresses(): Promise<Chosen> {
 }
 
 /** The settings for these addresses. */
-export function settingsOf(chosen: Chosen): Readonly<Record<string, string>> {
+export function settingsOf(chosen: ChosenAddresses): Readonly<Record<string, string>> {
   return Object.fromEntries(Object.entries(addresses).map(([name, { setting }]) => [setting, chosen[name as Name]]));
 }

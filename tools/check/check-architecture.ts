@@ -1,5 +1,5 @@
 import type { Fault } from "./fault.ts";
-import type { SourceFile } from "./source-files.ts";
+import type { CheckedFile } from "./source-files.ts";
 
 const page = "ARCHITECTURE.md";
 const index = "docs/README.md";
@@ -19,7 +19,7 @@ const interfaceRow = /^\| \[`(\w+)`\]\(([^)]+)\)[^|]*\| ([^|]+) \|/;
  *
  * @param paths Of all files of the repository.
  */
-export function checkArchitecture(files: readonly SourceFile[], paths: readonly string[]): readonly Fault[] {
+export function checkArchitecture(files: readonly CheckedFile[], paths: readonly string[]): readonly Fault[] {
   const texts = new Map(files.map(({ path, text }) => [path, text]));
   const text = texts.get(page);
   if (text === undefined) return [{ file: page, message: "does not exist" }];
@@ -43,7 +43,7 @@ export function checkArchitecture(files: readonly SourceFile[], paths: readonly 
  * Pages below docs that docs/README.md does not link to. Decision records and the pages of plugins have lists of their
  * own.
  */
-export function checkIndex(files: readonly SourceFile[]): readonly Fault[] {
+export function checkIndex(files: readonly CheckedFile[]): readonly Fault[] {
   const text = files.find(({ path }) => path === index)?.text ?? "";
   return files
     .map(({ path }) => path)

@@ -1,7 +1,7 @@
 import { posix } from "node:path";
 import { headingsOf } from "./check-links.ts";
 import type { Fault } from "./fault.ts";
-import type { SourceFile } from "./source-files.ts";
+import type { CheckedFile } from "./source-files.ts";
 
 /** Names of planning documents that are not part of the repository. */
 const UNPUBLISHED = /\bkong[- ]contract\b|\bhouse[- ](?:decision|rule)s?\b/gi;
@@ -18,7 +18,7 @@ const RECORD = /^docs\/decisions\/(\d{4})-[^/]*\.md$/;
  *
  * @param paths Of all files of the repository, also those that are not texts.
  */
-export function checkCitations(files: readonly SourceFile[], paths: readonly string[]): readonly Fault[] {
+export function checkCitations(files: readonly CheckedFile[], paths: readonly string[]): readonly Fault[] {
   const existing = new Set(paths);
   const texts = new Map(files.map(({ path, text }) => [path, text]));
   const records = new Set(paths.flatMap((path) => Number(RECORD.exec(path)?.[1] ?? [])));

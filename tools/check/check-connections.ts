@@ -2,7 +2,7 @@ import ts from "typescript";
 import type { Fault } from "./fault.ts";
 import { type Import, packageOf } from "./find-imports.ts";
 import { isTest } from "./imports.ts";
-import type { SourceFile } from "./source-files.ts";
+import type { CheckedFile } from "./source-files.ts";
 
 /** The folder of the code that connects to configured addresses. Every connection must pass the connection guard. */
 const folder = "gateway/";
@@ -62,7 +62,7 @@ const exceptions: Readonly<Record<string, string>> = {
 const globals = /^(?:fetch|WebSocket|EventSource|getBuiltinModule|require|createRequire)$/;
 
 /** Finds connections of the gateway that do not pass the guard. */
-export function checkConnections(imports: readonly Import[], files: readonly SourceFile[]): readonly Fault[] {
+export function checkConnections(imports: readonly Import[], files: readonly CheckedFile[]): readonly Fault[] {
   const because = `can open connections that bypass the guard: use ${folder}${door}, or name the file in check-connections.ts`;
   return [
     ...imports
@@ -82,7 +82,7 @@ function isChecked(path: string): boolean {
   return !Object.keys(exceptions).some((each) => (each.endsWith("/") ? inside.startsWith(each) : inside === each));
 }
 
-function globalsOf({ path, text }: SourceFile, because: string): readonly Fault[] {
+function globalsOf({ path, text }: CheckedFile, because: string): readonly Fault[] {
   const source = ts.createSourceFile(path, text, ts.ScriptTarget.ESNext);
   const found: Fault[] = [];
   const visit = (node: ts.Node): void => {

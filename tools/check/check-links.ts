@@ -1,6 +1,6 @@
 import { posix } from "node:path";
 import type { Fault } from "./fault.ts";
-import type { SourceFile } from "./source-files.ts";
+import type { CheckedFile } from "./source-files.ts";
 
 const LINK = /\[[^\]]*\]\(([^()\s]+)\)((?:[:,] "[^"]+")*)/g;
 
@@ -10,7 +10,7 @@ const LINK = /\[[^\]]*\]\(([^()\s]+)\)((?:[:,] "[^"]+")*)/g;
  *
  * @param paths Of all files of the repository, also those that are not texts.
  */
-export function checkLinks(files: readonly SourceFile[], paths: readonly string[]): readonly Fault[] {
+export function checkLinks(files: readonly CheckedFile[], paths: readonly string[]): readonly Fault[] {
   const texts = new Map(files.map(({ path, text }) => [path, text]));
   const existing = new Set(paths.flatMap((path) => [path, ...foldersOf(path)]));
 

@@ -1,18 +1,18 @@
 import ts from "typescript";
 import type { Fault } from "./fault.ts";
 import { isTest } from "./imports.ts";
-import type { SourceFile } from "./source-files.ts";
+import type { CheckedFile } from "./source-files.ts";
 
 /**
  * Places where a RegExp is made of anything but constants of its file. JavaScript's regular expressions backtrack: a
  * pattern from configuration could block a node. Such patterns must use `compileRegex` of @sluice/model, which runs in
  * linear time.
  */
-export function checkRegexes(files: readonly SourceFile[]): readonly Fault[] {
+export function checkRegexes(files: readonly CheckedFile[]): readonly Fault[] {
   return files.filter(({ path }) => path.endsWith(".ts") && !isTest(path)).flatMap(faultsOf);
 }
 
-function faultsOf({ path, text }: SourceFile): readonly Fault[] {
+function faultsOf({ path, text }: CheckedFile): readonly Fault[] {
   // Most files construct none, and parsing is slow.
   if (!text.includes("RegExp")) return [];
   const source = ts.createSourceFile(path, text, ts.ScriptTarget.ESNext);

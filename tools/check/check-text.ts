@@ -1,10 +1,10 @@
 import type { Fault } from "./fault.ts";
-import type { SourceFile } from "./source-files.ts";
+import type { CheckedFile } from "./source-files.ts";
 
 const longest = 400;
 
 /** Source files that are too long for one subject. Generated files and data are exempt. */
-export function checkLength(files: readonly SourceFile[]): readonly Fault[] {
+export function checkLength(files: readonly CheckedFile[]): readonly Fault[] {
   return files
     .filter(({ path, text }) => /\.(ts|go|sh)$/.test(path) && !/^\/\/ .*generated/i.test(text))
     .map(({ path, text }) => ({ path, lines: text.trimEnd().split("\n").length }))
@@ -26,7 +26,7 @@ const forbidden: readonly { readonly pattern: RegExp; readonly what: string }[] 
 ];
 
 /** Registry hosts and absolute paths, which must not be committed. */
-export function checkWords(files: readonly SourceFile[]): readonly Fault[] {
+export function checkWords(files: readonly CheckedFile[]): readonly Fault[] {
   return files.flatMap(({ path, text }) =>
     text.split("\n").flatMap((words, index) =>
       forbidden.flatMap(({ pattern, what }) => {

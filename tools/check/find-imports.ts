@@ -1,5 +1,5 @@
 import ts from "typescript";
-import type { SourceFile } from "./source-files.ts";
+import type { CheckedFile } from "./source-files.ts";
 
 /** One import, export-from, dynamic import of a constant, or import type of a file. */
 export interface Import {
@@ -16,11 +16,11 @@ export interface Import {
 }
 
 /** The imports of TypeScript files, in order. Text in comments and strings does not count. */
-export function findImports(files: readonly SourceFile[]): readonly Import[] {
+export function findImports(files: readonly CheckedFile[]): readonly Import[] {
   return files.filter(({ path }) => path.endsWith(".ts")).flatMap(importsOf);
 }
 
-function importsOf({ path, text }: SourceFile): readonly Import[] {
+function importsOf({ path, text }: CheckedFile): readonly Import[] {
   const source = ts.createSourceFile(path, text, ts.ScriptTarget.ESNext);
   const found: Import[] = [];
   const add = (at: ts.Node | undefined, names?: readonly string[]) => {

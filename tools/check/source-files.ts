@@ -5,7 +5,7 @@ import { join } from "node:path";
 export const root = join(import.meta.dirname, "../..");
 
 /** A text file of the repository. */
-export interface SourceFile {
+export interface CheckedFile {
   /** Path from the root, with forward slashes. */
   readonly path: string;
   readonly text: string;
@@ -25,7 +25,7 @@ export function sourcePaths(folder = root): readonly string[] {
 }
 
 /** The text files among the paths of `sourcePaths`. */
-export function sourceFiles(folder = root): readonly SourceFile[] {
+export function sourceFiles(folder = root): readonly CheckedFile[] {
   return sourcePaths(folder)
     .map((path) => ({ path, text: readFileSync(join(folder, path), "utf8") }))
     .filter(({ text }) => !text.includes("\0"));

@@ -1,11 +1,11 @@
 /** The credential of a client: a bearer token, or a client certificate and its key (PEM). */
-export type Identity = { readonly token: string } | { readonly certificate: string; readonly key: string };
+export type ClientIdentity = { readonly token: string } | { readonly certificate: string; readonly key: string };
 
 /**
  * The text of a kubeconfig with one cluster, one user and one context. It is JSON, which is valid YAML, and embeds all
  * data, so that it works from any working directory.
  */
-export function kubeconfig(access: { server: string; authority: string; identity: Identity }): string {
+export function kubeconfig(access: { server: string; authority: string; identity: ClientIdentity }): string {
   const { server, authority, identity } = access;
   const user =
     "token" in identity

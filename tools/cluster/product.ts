@@ -4,7 +4,7 @@ import { join, resolve } from "node:path";
 import { waitFor } from "../process/index.ts";
 import { everyPartAnswers } from "../start/answers.ts";
 import { usersIn } from "../start/directory-product.ts";
-import { type Chosen, type Env, parts } from "../start/processes.ts";
+import { type ChosenAddresses, type Env, parts } from "../start/processes.ts";
 import { type Product, runProduct } from "../start/product.ts";
 import { type ControlPlane, startControlPlane } from "./control-plane.ts";
 import { writePushCertificates } from "./push-certificates.ts";
@@ -17,13 +17,13 @@ export const homeNamespace = "default";
 
 export interface ClusterProduct extends Product {
   readonly plane: ControlPlane;
-  readonly chosen: Chosen;
+  readonly chosen: ChosenAddresses;
   /** Paths of the kubeconfigs that operator and admin listener work with. */
   readonly kubeconfigs: { readonly operator: string; readonly admin: string };
 }
 
 export interface ClusterProductOptions {
-  readonly chosen: Chosen;
+  readonly chosen: ChosenAddresses;
   /** Folder for certificates and logs. */
   readonly work: string;
   /** Called with warnings and errors of the processes. Default: ignored. */

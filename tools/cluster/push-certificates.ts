@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { type Authority, makeAuthority } from "../programs/certificates.ts";
 import type { Env } from "../start/processes.ts";
 
-export interface PushCertificates {
+export interface PushCertificateFiles {
   readonly node: Env;
   readonly operator: Env;
 }
@@ -13,7 +13,7 @@ export interface PushCertificates {
  * Writes an authority, a certificate for the nodes and one for the operator into a folder, as files that only their
  * owner can read.
  */
-export async function writePushCertificates(folder: string): Promise<PushCertificates> {
+export async function writePushCertificates(folder: string): Promise<PushCertificateFiles> {
   mkdirSync(folder, { recursive: true, mode: 0o700 });
   const authority = await makeAuthority("sluice push authority");
   const put = (name: string, text: string): string => {

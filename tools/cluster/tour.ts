@@ -1,10 +1,10 @@
 /** The tour of `npm run cluster`: the same steps as on a folder, with kubectl. */
 import { askThrough, type Step } from "../start/greeting.ts";
-import type { Chosen } from "../start/processes.ts";
+import type { ChosenAddresses } from "../start/processes.ts";
 import { seededAnswer } from "../start/users.ts";
 
 export interface ClusterTourOptions {
-  readonly chosen: Chosen;
+  readonly chosen: ChosenAddresses;
   /** The folder of the samples, as a user can type it. */
   readonly samples: string;
 }

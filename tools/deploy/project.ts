@@ -7,7 +7,7 @@ import { tool } from "../programs/tool.ts";
 const root = resolve(import.meta.dirname, "../..");
 const program = join(root, "pulumi");
 
-export interface Answer {
+export interface RunResult {
   readonly code: number;
   /** The run's stdout and stderr, in order. */
   readonly output: string;
@@ -19,7 +19,7 @@ export interface Project {
   /** The environment that the `pulumi` command needs. */
   readonly env: Readonly<Record<string, string>>;
   /** Runs `pulumi` in the folder to its end, non-interactively. `timeout` in milliseconds, default 10 minutes. */
-  run(args: readonly string[], options?: { onOutput?: (piece: string) => void; timeout?: number }): Promise<Answer>;
+  run(args: readonly string[], options?: { onOutput?: (piece: string) => void; timeout?: number }): Promise<RunResult>;
 }
 
 export interface ProjectOptions {

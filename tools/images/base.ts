@@ -2,13 +2,13 @@ import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { places } from "./command.ts";
 import { librariesOf, packagesOf, type SystemPackage } from "./libraries.ts";
-import { type Locked, lockedAt, root } from "./lock.ts";
-import { copied, type Entry, file, folder } from "./tree.ts";
+import { type Locked, lockedAt, lockRoot } from "./lock.ts";
+import { copied, file, folder, type TreeEntry } from "./tree.ts";
 import { user } from "./workloads.ts";
 
 /** The base layer of a root file system. */
 export interface Base {
-  readonly entries: readonly Entry[];
+  readonly entries: readonly TreeEntry[];
   /** The packages of this machine's distribution that the layer's files come from. */
   readonly packages: readonly SystemPackage[];
   /** The npm packages that the layer's files come from. */
@@ -21,7 +21,7 @@ export interface Base {
  */
 export function nodeBase(): Base {
   const path = `node_modules/node-${process.platform}-${process.arch}`;
-  const node = join(root, path, "bin/node");
+  const node = join(lockRoot, path, "bin/node");
   if (!existsSync(node)) throw new Error(`Node is missing: npm has not installed ${path}; run npm ci`);
   const base = programBase([node]);
   return {
@@ -29,7 +29,7 @@ export function nodeBase(): Base {
     entries: [
       ...base.entries,
       copied(places.node, node, 0o755),
-      copied("usr/share/doc/node/copyright", join(root, path, "LICENSE")),
+      copied("usr/share/doc/node/copyright", join(lockRoot, path, "LICENSE")),
     ],
     npm: [lockedAt(path)],
   };
@@ -60,4 +60,4 @@ export function programBase(programs: readonly string[], within?: string): Base 
   };
 }
 
-const termsOf = ({ copyright }: SystemPackage): Entry => file(copyright.slice(1), readFileSync(copyright));
+const termsOf = ({ copyright }: SystemPackage): TreeEntry => file(copyright.slice(1), readFileSync(copyright));

@@ -3,12 +3,12 @@ import manifest from "../../package.json" with { type: "json" };
 import { builtForm } from "../build/emit.ts";
 import { type Base, nodeBase } from "./base.ts";
 import { startOf } from "./command.ts";
-import { closureOf, root } from "./lock.ts";
+import { closureOf, lockRoot } from "./lock.ts";
 import { type Image, image, type Layer, layer, type RunAs } from "./oci.ts";
 import { dependencies, workspaceFiles } from "./packages.ts";
 import { sbomOf, sbomPlace } from "./sbom.ts";
-import { copied, type Entry, file } from "./tree.ts";
-import { user, version, type Workload } from "./workloads.ts";
+import { copied, file, type TreeEntry } from "./tree.ts";
+import { type ImageWorkload, user, version } from "./workloads.ts";
 
 /** The root file system of an image, in layers: rarely changed files come first, so that images share them. */
 export interface Root {
@@ -19,7 +19,7 @@ export interface Root {
 
 interface Part {
   readonly what: string;
-  readonly entries: readonly Entry[];
+  readonly entries: readonly TreeEntry[];
 }
 
 /** Values that the images of one build share; each is computed once. */
@@ -57,7 +57,7 @@ function once<Given, Key, Made>(keyOf: (given: Given) => Key, make: (given: Give
 export const nodePart = ({ base }: Kit): Part => ({ what: "node and its libraries", entries: base.entries });
 
 /** The root file system of a workload. */
-export function rootOf({ name, workspace, without }: Workload, kit: Kit = makeKit()): Root {
+export function rootOf({ name, workspace, without }: ImageWorkload, kit: Kit = makeKit()): Root {
   const closure = closureOf(workspace, without);
   const npm = [...kit.base.npm, ...closure.workspaces, ...closure.packages];
   const sbom = sbomOf({ name: nameOf(name), version, npm, system: kit.base.packages });
@@ -70,8 +70,8 @@ export function rootOf({ name, workspace, without }: Workload, kit: Kit = makeKi
         entries: [
           ...workspaceFiles(closure, kit.built),
           file(sbomPlace, sbom),
-          copied("sluice/LICENSE", `${root}/LICENSE`),
-          copied("sluice/THIRD_PARTY_LICENSES.md", `${root}/THIRD_PARTY_LICENSES.md`),
+          copied("sluice/LICENSE", `${lockRoot}/LICENSE`),
+          copied("sluice/THIRD_PARTY_LICENSES.md", `${lockRoot}/THIRD_PARTY_LICENSES.md`),
         ],
       },
     ],
@@ -80,7 +80,7 @@ export function rootOf({ name, workspace, without }: Workload, kit: Kit = makeKi
 }
 
 /** How a workload's container runs. */
-export function runAsOf({ workspace, words, title, description }: Workload): RunAs {
+export function runAsOf({ workspace, words, title, description }: ImageWorkload): RunAs {
   const { env, entrypoint } = startOf(workspace);
   return {
     ...runAs({ title, description, version, license: manifest.license }),
@@ -123,7 +123,7 @@ export const sources = [
 export function revision(): string | undefined {
   const git = (...args: readonly string[]) =>
     execFileSync("git", [...args, "--", ...sources], {
-      cwd: root,
+      cwd: lockRoot,
       encoding: "utf8",
       stdio: ["ignore", "pipe", "ignore"],
     });
@@ -139,7 +139,7 @@ export function revision(): string | undefined {
 export const nameOf = (name: string, tag: string = version): string => `docker.io/sluice/${name}:${tag}`;
 
 /** The image of a workload. */
-export function imageOf(workload: Workload, kit: Kit): Image {
+export function workloadImage(workload: ImageWorkload, kit: Kit): Image {
   const layers = rootOf(workload, kit).layers.map(kit.pack);
   return image(nameOf(workload.name), { layers, runAs: runAsOf(workload) });
 }

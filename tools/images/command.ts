@@ -1,6 +1,6 @@
 import { join } from "node:path";
 import { builtForm } from "../build/emit.ts";
-import { root } from "./lock.ts";
+import { lockRoot } from "./lock.ts";
 
 /** Where Node and the repository are in an image. */
 export const places = { node: "usr/local/bin/node", sluice: "sluice" };
@@ -21,7 +21,7 @@ export interface Start {
 export function startOf(workspace: string): Start {
   const source = join(workspace, "src/main.ts");
   const command = join(places.sluice, workspace, "build/main.js");
-  const [line = ""] = builtForm(join(root, source)).split("\n");
+  const [line = ""] = builtForm(join(lockRoot, source)).split("\n");
   const [, words = ""] = line.match(/^#!\/usr\/bin\/env -S (.*)$/) ?? [];
   const all = words.split(" ");
   const node = all.indexOf("node");

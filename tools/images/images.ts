@@ -11,10 +11,10 @@ import {
 } from "node:fs";
 import { join } from "node:path";
 import { root, sourcePaths } from "../check/source-files.ts";
-import { cacheFolder, keyOf } from "../programs/cache.ts";
+import { cacheFolder, cacheKeyOf } from "../programs/cache.ts";
 import { oneAtATime } from "../programs/one-at-a-time.ts";
 import { tool } from "../programs/tool.ts";
-import { imageOf, type Kit, makeKit, revision, sources } from "./build.ts";
+import { type Kit, makeKit, revision, sources, workloadImage } from "./build.ts";
 import { librariesOf } from "./libraries.ts";
 import { type Image, writeArchive } from "./oci.ts";
 import { postgresImage, redisImage } from "./stand-ins.ts";
@@ -59,7 +59,7 @@ export async function images(
 
 /** Builds every image: those of the workloads, then those of the test servers. */
 export async function buildAll(kit: Kit = makeKit()): Promise<readonly Image[]> {
-  const ours = Object.values(workloads).map((workload) => imageOf(workload, kit));
+  const ours = Object.values(workloads).map((workload) => workloadImage(workload, kit));
   return [...ours, await postgresImage(kit), await redisImage()];
 }
 
@@ -90,7 +90,7 @@ function keyOfSources(redis: string): string {
   const machine = [...programs, ...librariesOf(programs)].map(
     (path) => `${path} ${statSync(path).size} ${statSync(path).mtimeMs}`,
   );
-  return keyOf({ files: [], settings: [...contents, ...machine, revision() ?? "", process.arch] });
+  return cacheKeyOf({ files: [], settings: [...contents, ...machine, revision() ?? "", process.arch] });
 }
 
 /** Keeps the requested archive and two more, which concurrent suites may use. */

@@ -1,7 +1,7 @@
 import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 
-export const root = join(import.meta.dirname, "../..");
+export const lockRoot = join(import.meta.dirname, "../..");
 
 /** A package of the lockfile. */
 export interface Locked {
@@ -28,7 +28,7 @@ interface LockEntry {
 }
 
 const lock: { readonly packages: Readonly<Record<string, LockEntry>> } = JSON.parse(
-  readFileSync(join(root, "package-lock.json"), "utf8"),
+  readFileSync(join(lockRoot, "package-lock.json"), "utf8"),
 );
 
 /** The package at a path of the lockfile. */
@@ -91,7 +91,7 @@ function resolve(from: string, name: string): string | undefined {
     const path = [...parts.slice(0, length), "node_modules", name].join("/");
     const entry = lock.packages[path];
     if (entry?.link) return entry.resolved;
-    if (entry !== undefined && existsSync(join(root, path))) return path;
+    if (entry !== undefined && existsSync(join(lockRoot, path))) return path;
   }
   return undefined;
 }

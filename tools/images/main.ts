@@ -8,11 +8,11 @@
 import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { parseArgs } from "node:util";
-import { imageOf, makeKit, rootOf } from "./build.ts";
+import { makeKit, rootOf, workloadImage } from "./build.ts";
 import { buildAll, images } from "./images.ts";
 import { writeArchive } from "./oci.ts";
 import { writeTree } from "./tree.ts";
-import { type Workload, workloads } from "./workloads.ts";
+import { type ImageWorkload, workloads } from "./workloads.ts";
 
 const usage = `usage: npm run images -- [--out DIR [NAME…] | --root DIR WORKLOAD]
 workloads: ${Object.keys(workloads).join(", ")}
@@ -33,15 +33,15 @@ async function main(): Promise<void> {
   console.log(`\nctr -n k8s.io images import ${tar}`);
 }
 
-function writeRoot(folder: string, [workload, ...more]: readonly Workload[]): void {
+function writeRoot(folder: string, [workload, ...more]: readonly ImageWorkload[]): void {
   if (workload === undefined || more.length > 0) throw new Error("--root takes one workload");
   for (const { entries } of rootOf(workload).layers) writeTree(folder, entries);
 }
 
-async function writeArchives(folder: string, asked: readonly Workload[]): Promise<void> {
+async function writeArchives(folder: string, asked: readonly ImageWorkload[]): Promise<void> {
   mkdirSync(folder, { recursive: true });
   const kit = makeKit();
-  const built = asked.length > 0 ? asked.map((workload) => imageOf(workload, kit)) : await buildAll(kit);
+  const built = asked.length > 0 ? asked.map((workload) => workloadImage(workload, kit)) : await buildAll(kit);
   for (const image of built) {
     const [, name = ""] = image.name.match(/([^/]+):/) ?? [];
     const place = join(folder, `${name}.tar`);

@@ -1,7 +1,7 @@
 import { createHash } from "node:crypto";
 import { closeSync, openSync, writeSync } from "node:fs";
 import { tar } from "./tar.ts";
-import { type Entry, file } from "./tree.ts";
+import { file, type TreeEntry } from "./tree.ts";
 
 /** How an image's process is started, and the image's labels: `config` of the OCI image specification. */
 export interface RunAs {
@@ -40,7 +40,7 @@ export interface Image {
 
 const media = (name: string) => `application/vnd.oci.image.${name}`;
 
-export const layer = (what: string, entries: readonly Entry[]): Layer => ({ what, blob: blobOf(tar(entries)) });
+export const layer = (what: string, entries: readonly TreeEntry[]): Layer => ({ what, blob: blobOf(tar(entries)) });
 
 /**
  * An image for this machine's platform. It contains no timestamps, so equal layers and settings give an equal digest.

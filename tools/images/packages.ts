@@ -3,8 +3,8 @@ import { join } from "node:path";
 import { sourcesOf } from "../build/emit.ts";
 import { isTest } from "../check/imports.ts";
 import { places } from "./command.ts";
-import { type Closure, type Locked, root } from "./lock.ts";
-import { copied, type Entry, file, link } from "./tree.ts";
+import { type Closure, type Locked, lockRoot } from "./lock.ts";
+import { copied, file, link, type TreeEntry } from "./tree.ts";
 
 /** Files of packages that no program reads at run time: for compilers, debuggers, documentation and other runtimes. */
 const unread = /\.(map|ts|mts|cts|tsx|flow|md|markdown|a|h|bare)$|(^|[.-])(test|spec)\.[cm]?js$/i;
@@ -18,10 +18,10 @@ const development = new Set([
 const terms = /^(licen[sc]e|notice|copying|copyright)/i;
 
 /** The files of installed packages, unmodified, without those that no program reads. Licence files are kept. */
-export function dependencies({ packages }: Closure): readonly Entry[] {
+export function dependencies({ packages }: Closure): readonly TreeEntry[] {
   return packages.flatMap(({ path }) =>
-    filesOf(join(root, path)).map((name) => {
-      const from = join(root, path, name);
+    filesOf(join(lockRoot, path)).map((name) => {
+      const from = join(lockRoot, path, name);
       return copied(join(places.sluice, path, name), from, statSync(from).mode & 0o111 ? 0o755 : 0o644);
     }),
   );
@@ -44,16 +44,16 @@ const isDropped = (name: string, isTop: boolean) =>
  * Workspaces in the layout of the repository, with their built programs and the links by which they resolve each
  * other.
  */
-export function workspaceFiles({ workspaces }: Closure, built: (source: string) => string): readonly Entry[] {
+export function workspaceFiles({ workspaces }: Closure, built: (source: string) => string): readonly TreeEntry[] {
   return workspaces.flatMap((workspace) => [
-    copied(join(places.sluice, workspace.path, "package.json"), join(root, workspace.path, "package.json")),
+    copied(join(places.sluice, workspace.path, "package.json"), join(lockRoot, workspace.path, "package.json")),
     ...programs(workspace, built),
     link(join(places.sluice, "node_modules", workspace.name), join("../..", workspace.path)),
   ]);
 }
 
-function programs({ path }: Locked, built: (source: string) => string): readonly Entry[] {
-  return [...sourcesOf(join(root, path))]
+function programs({ path }: Locked, built: (source: string) => string): readonly TreeEntry[] {
+  return [...sourcesOf(join(lockRoot, path))]
     .filter(([, source]) => !isTest(source))
     .map(([name, source]) => {
       const script = built(source);

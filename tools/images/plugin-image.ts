@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { temporaryFolder } from "../process/index.ts";
 import { programBase } from "./base.ts";
 import { type Image, image, layer } from "./oci.ts";
-import { copied, type Entry } from "./tree.ts";
+import { copied, type TreeEntry } from "./tree.ts";
 import { user } from "./workloads.ts";
 
 /**
@@ -25,7 +25,7 @@ export function pluginImage(repository: string, archive: string): Image {
 }
 
 /** The files of an archive, whose top folder is `package`. */
-function filesOf(archive: string): readonly Entry[] {
+function filesOf(archive: string): readonly TreeEntry[] {
   const folder = temporaryFolder("plugin-image");
   try {
     execFileSync("tar", ["-xzf", archive, "-C", folder.path]);

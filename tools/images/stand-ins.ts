@@ -6,7 +6,7 @@ import { tool } from "../programs/tool.ts";
 import { programBase } from "./base.ts";
 import { type Kit, nameOf, nodePart, runAs } from "./build.ts";
 import { type Image, image, layer } from "./oci.ts";
-import { copied, type Entry, file, folder, link } from "./tree.ts";
+import { copied, file, folder, link, type TreeEntry } from "./tree.ts";
 
 /**
  * Test images of servers that Sluice's workloads connect to, for clusters that cannot pull images. They contain the
@@ -68,7 +68,7 @@ const filesBelow = (from: string): readonly string[] =>
     .map((entry) => join(entry.parentPath, entry.name).slice(from.length + 1))
     .filter((path) => !unread.test(path));
 
-function entryOf({ from, to, path }: { from: string; to: string; path: string }): Entry {
+function entryOf({ from, to, path }: { from: string; to: string; path: string }): TreeEntry {
   const source = join(from, path);
   const stat = lstatSync(source);
   if (stat.isSymbolicLink()) return link(join(to, path), readlinkSync(source));

@@ -1,4 +1,4 @@
-import { complete, type Entry } from "./tree.ts";
+import { complete, type TreeEntry } from "./tree.ts";
 
 const block = 512;
 
@@ -7,11 +7,11 @@ const block = 512;
  *
  * The same entries give the same bytes: they are sorted, owned by 0:0 and dated 1970-01-01.
  */
-export function tar(entries: readonly Entry[]): readonly Buffer[] {
+export function tar(entries: readonly TreeEntry[]): readonly Buffer[] {
   return [...complete(entries).flatMap(member), Buffer.alloc(2 * block)];
 }
 
-function member(entry: Entry): readonly Buffer[] {
+function member(entry: TreeEntry): readonly Buffer[] {
   const path = entry.kind === "folder" ? `${entry.path}/` : entry.path;
   const to = entry.kind === "link" ? entry.to : "";
   const long = [...longer("path", path), ...longer("linkpath", to)].join("");

@@ -2,7 +2,7 @@ import { chmodSync, mkdirSync, readFileSync, symlinkSync, writeFileSync } from "
 import { dirname, join } from "node:path";
 
 /** One entry of an image's root file system. All entries belong to root and have no timestamps. */
-export type Entry = Folder | File | Link;
+export type TreeEntry = Folder | File | Link;
 
 interface Named {
   /** From the root of the image, without a slash at the beginning or the end. */
@@ -46,8 +46,8 @@ export const copied = (path: string, from: string, mode = 0o644): File => file(p
  *
  * @throws Error when two entries have the same path.
  */
-export function complete(entries: readonly Entry[]): readonly Entry[] {
-  const all = new Map<string, Entry>();
+export function complete(entries: readonly TreeEntry[]): readonly TreeEntry[] {
+  const all = new Map<string, TreeEntry>();
   for (const entry of entries) {
     if (all.has(entry.path)) throw new Error(`${entry.path} is in an image twice`);
     all.set(entry.path, entry);
@@ -61,11 +61,11 @@ export function complete(entries: readonly Entry[]): readonly Entry[] {
 }
 
 /** The total size of all files in bytes. */
-export const sizeOf = (entries: readonly Entry[]): number =>
+export const treeSizeOf = (entries: readonly TreeEntry[]): number =>
   entries.reduce((size, entry) => size + (entry.kind === "file" ? entry.content.length : 0), 0);
 
 /** Writes entries below a folder of this machine, owned by the current user. */
-export function writeTree(root: string, entries: readonly Entry[]): void {
+export function writeTree(root: string, entries: readonly TreeEntry[]): void {
   mkdirSync(root, { recursive: true });
   for (const entry of complete(entries)) {
     const place = join(root, entry.path);

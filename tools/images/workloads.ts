@@ -1,7 +1,7 @@
 import manifest from "../../package.json" with { type: "json" };
 
 /** A program of Sluice that has an image of its own. */
-export interface Workload {
+export interface ImageWorkload {
   readonly name: WorkloadName;
   readonly title: string;
   readonly description: string;
@@ -18,7 +18,7 @@ export interface Workload {
 
 export type WorkloadName = "operator" | "gateway" | "admin" | "user-api";
 
-export const workloads: Readonly<Record<WorkloadName, Workload>> = {
+export const workloads: Readonly<Record<WorkloadName, ImageWorkload>> = {
   operator: {
     name: "operator",
     title: "Sluice operator",

@@ -3,7 +3,7 @@ import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { after, test } from "node:test";
 import { temporaryFolder } from "../process/index.ts";
-import { cacheFolder, keyOf } from "./cache.ts";
+import { cacheFolder, cacheKeyOf } from "./cache.ts";
 
 const folder = temporaryFolder("cache-test");
 after(() => folder.remove());
@@ -18,18 +18,18 @@ function put(name: string, text: string): string {
 test("a key depends on names, contents and settings, not on the folder of a file or on the order of files", () => {
   const main = put("a/main.go", "package main");
   const sums = put("a/go.sum", "sums");
-  const key = keyOf({ files: [main, sums], settings: ["-trimpath"] });
+  const key = cacheKeyOf({ files: [main, sums], settings: ["-trimpath"] });
   assert.match(key, /^[0-9a-f]{12}$/);
-  assert.equal(keyOf({ files: [sums, main], settings: ["-trimpath"] }), key);
+  assert.equal(cacheKeyOf({ files: [sums, main], settings: ["-trimpath"] }), key);
   const elsewhere = [put("b/main.go", "package main"), put("b/go.sum", "sums")];
-  assert.equal(keyOf({ files: elsewhere, settings: ["-trimpath"] }), key);
+  assert.equal(cacheKeyOf({ files: elsewhere, settings: ["-trimpath"] }), key);
   const others = {
-    "another flag": keyOf({ files: [main, sums], settings: ["-race"] }),
-    "one flag more": keyOf({ files: [main, sums], settings: ["-trimpath", ""] }),
-    "a flag split in two": keyOf({ files: [main, sums], settings: ["-trim", "path"] }),
-    "another content": keyOf({ files: [main, put("c/go.sum", "sums!")], settings: ["-trimpath"] }),
-    "another name": keyOf({ files: [main, put("c/go.mod", "sums")], settings: ["-trimpath"] }),
-    "a removed file": keyOf({ files: [main], settings: ["-trimpath"] }),
+    "another flag": cacheKeyOf({ files: [main, sums], settings: ["-race"] }),
+    "one flag more": cacheKeyOf({ files: [main, sums], settings: ["-trimpath", ""] }),
+    "a flag split in two": cacheKeyOf({ files: [main, sums], settings: ["-trim", "path"] }),
+    "another content": cacheKeyOf({ files: [main, put("c/go.sum", "sums!")], settings: ["-trimpath"] }),
+    "another name": cacheKeyOf({ files: [main, put("c/go.mod", "sums")], settings: ["-trimpath"] }),
+    "a removed file": cacheKeyOf({ files: [main], settings: ["-trimpath"] }),
   };
   assert.equal(new Set([key, ...Object.values(others)]).size, 7, JSON.stringify(others));
 });

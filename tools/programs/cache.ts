@@ -24,7 +24,7 @@ export interface Ingredients {
 }
 
 /** Twelve hexadecimal digits that change with any input. */
-export function keyOf(ingredients: Ingredients): string {
+export function cacheKeyOf(ingredients: Ingredients): string {
   const hash = createHash("sha256");
   // Each part is prefixed with its length, so that the encoding is unambiguous.
   const add = (part: string | Buffer) => hash.update(`${part.length}:`).update(part);

@@ -3,7 +3,7 @@ import { cpSync, existsSync, mkdtempSync, renameSync, rmSync } from "node:fs";
 import { createRequire } from "node:module";
 import { dirname, join } from "node:path";
 import { openPglite } from "../../user-api/src/store/pglite.ts";
-import { cacheFolder, keyOf } from "./cache.ts";
+import { cacheFolder, cacheKeyOf } from "./cache.ts";
 
 /** Puts an empty database into a folder that the user API has not opened yet, and resolves to the folder. */
 export const withUserDatabase = (folder: string): Promise<string> => copyDatabase(folder, "pglite");
@@ -22,7 +22,7 @@ async function emptyDatabase(): Promise<string> {
   const packages = createRequire(join(import.meta.dirname, "../../user-api/package.json"));
   const programs = dirname(packages.resolve("@electric-sql/pglite"));
   const files = ["pglite.wasm", "initdb.wasm"].map((name) => join(programs, name));
-  const kept = join(cacheFolder(), `embedded-database-${keyOf({ files, settings: [] })}`);
+  const kept = join(cacheFolder(), `embedded-database-${cacheKeyOf({ files, settings: [] })}`);
   if (existsSync(kept)) return kept;
   const folder = mkdtempSync(`${kept}-`);
   try {

@@ -1,7 +1,7 @@
 import { existsSync, readdirSync, renameSync, rmSync } from "node:fs";
 import { basename, join } from "node:path";
 import { startProcess } from "../process/index.ts";
-import { cacheFolder, keyOf } from "./cache.ts";
+import { cacheFolder, cacheKeyOf } from "./cache.ts";
 import { oneAtATime } from "./one-at-a-time.ts";
 
 /** A program that Go builds from a module of this repository. */
@@ -46,7 +46,7 @@ function pathOf(wanted: GoTool): string {
   const sources = readdirSync(wanted.module).filter((name) => /^go\.(mod|sum)$|\.go$/.test(name));
   const files = sources.map((name) => join(wanted.module, name));
   const packages = wanted.package === undefined ? [] : [wanted.package];
-  const key = keyOf({ files, settings: [...flagsOf(wanted), process.platform, process.arch, ...packages] });
+  const key = cacheKeyOf({ files, settings: [...flagsOf(wanted), process.platform, process.arch, ...packages] });
   return join(cacheFolder(), `${wanted.name}-${key}`);
 }
 

@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { pipeline } from "node:stream/promises";
 import { startProcess } from "../process/index.ts";
 import { fromApt } from "./apt.ts";
-import { cacheFolder, keyOf } from "./cache.ts";
+import { cacheFolder, cacheKeyOf } from "./cache.ts";
 import { oneAtATime } from "./one-at-a-time.ts";
 
 /** A program in an archive (tar.gz) of a Maven repository, with one folder at the top. */
@@ -37,7 +37,10 @@ const maven = fromApt({ commands: ["mvn"], package: "maven", size: "about 15 MB,
 export function fromMaven(wanted: MavenTool): (say: (line: string) => void) => Promise<string> {
   const { name, artifact, sha256, executable, prepare = [], size } = wanted;
   return async (say) => {
-    const folder = join(cacheFolder(), `${name}-${keyOf({ files: [], settings: [artifact, sha256, ...prepare] })}`);
+    const folder = join(
+      cacheFolder(),
+      `${name}-${cacheKeyOf({ files: [], settings: [artifact, sha256, ...prepare] })}`,
+    );
     const path = join(folder, executable);
     if (existsSync(path)) return path;
     const command = await maven(say);

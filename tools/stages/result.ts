@@ -33,7 +33,7 @@ export function failedOf({ tests, passed, skipped, todo }: Counts): number {
  *
  * @param files The files that ran, with the number of tests that each reported.
  */
-export function faultsOf(counts: Counts | undefined, files: ReadonlyMap<string, number>): readonly string[] {
+export function resultFaultsOf(counts: Counts | undefined, files: ReadonlyMap<string, number>): readonly string[] {
   if (files.size === 0) return ["the stage has no test file"];
   if (counts === undefined) return ["the runner gave no summary"];
   const empty = [...files].filter(([, tests]) => tests === 0).map(([file]) => `${file} reported no test`);

@@ -3,7 +3,7 @@ import { join, relative } from "node:path";
 import { run } from "node:test";
 import { spec } from "node:test/reporters";
 import { root } from "../check/source-files.ts";
-import { type Counts, describeFailure, failedOf, faultsOf, type Outcome } from "./result.ts";
+import { type Counts, describeFailure, failedOf, type Outcome, resultFaultsOf } from "./result.ts";
 import type { Suites } from "./stages.ts";
 
 /** The number of files whose durations are printed. */
@@ -54,7 +54,7 @@ export async function runSuites(stage: Suites, files: readonly string[]): Promis
     for (const [file, duration] of slowest) console.log(`${(duration / 1000).toFixed(1).padStart(6)} s  ${file}`);
   }
   const failed = counts === undefined ? 0 : failedOf(counts);
-  const faults = [...faultsOf(counts, tests)];
+  const faults = [...resultFaultsOf(counts, tests)];
   // For example, a file that exits with an error after its last test.
   if (!success && failed === 0 && faults.length === 0) faults.push("the runner reports a failure");
   return { passed: counts?.passed ?? 0, failed, failures, faults };

@@ -2,8 +2,8 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { sourcePaths } from "../check/source-files.ts";
 import { keptResult, renderResults } from "./public-results.ts";
-import { type Counts, describeFailure, failedOf, faultsOf, hasFailed, summary } from "./result.ts";
-import { chosen, partsOf, suites, testFiles, toolsOf } from "./stages.ts";
+import { type Counts, describeFailure, failedOf, hasFailed, resultFaultsOf, summary } from "./result.ts";
+import { chosen, stagePartsOf, suites, testFiles, toolsOf } from "./stages.ts";
 
 const paths = [
   "crds/model/src/a.test.ts",
@@ -51,7 +51,7 @@ test("without arguments all stages except e2e and public run; with arguments the
 test("every test file below test/public belongs to a folder with a subject, and every such folder has test files", () => {
   for (const stage of suites.filter(({ subjects }) => subjects !== undefined)) {
     const files = testFiles(stage, sourcePaths());
-    const parts = partsOf(stage, files);
+    const parts = stagePartsOf(stage, files);
     assert.deepEqual(parts.flatMap((part) => part.files).toSorted(), files);
     assert.deepEqual(parts.map(({ name }) => name).toSorted(), Object.keys(stage.subjects ?? {}).toSorted());
   }
@@ -120,7 +120,7 @@ const faults: readonly [what: string, counts: Counts | undefined, files: [string
 ];
 for (const [what, given, files, expected] of faults) {
   test(`${expected.length} ${expected.length === 1 ? "fault is" : "faults are"} reported when ${what}`, () => {
-    const found = faultsOf(given, new Map(files));
+    const found = resultFaultsOf(given, new Map(files));
     assert.equal(found.length, expected.length, found.join());
     for (const [index, pattern] of expected.entries()) assert.match(String(found[index]), pattern);
   });

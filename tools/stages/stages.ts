@@ -152,13 +152,13 @@ export interface Chosen {
 }
 
 /** A part of a stage: its name is that of the stage, or the path of the folder of a subject. */
-export interface Part {
+export interface StagePart {
   readonly name: string;
   readonly files: readonly string[];
 }
 
 /** The test files of a stage as parts that run by themselves: one, or one for each folder of a subject that has any. */
-export function partsOf({ name, subjects }: Suites, files: readonly string[]): readonly Part[] {
+export function stagePartsOf({ name, subjects }: Suites, files: readonly string[]): readonly StagePart[] {
   if (subjects === undefined) return [{ name, files }];
   return Object.keys(subjects)
     .map((folder) => ({ name: folder, files: files.filter((file) => file.startsWith(`${folder}/`)) }))

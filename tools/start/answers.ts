@@ -1,9 +1,9 @@
 /** Requests to the running product: readiness and the first query. */
 import { query } from "./greeting.ts";
-import type { Chosen } from "./processes.ts";
+import type { ChosenAddresses } from "./processes.ts";
 
 /** Rejects with the response of a process that is not ready. A node is ready once it serves a document. */
-export async function everyPartAnswers({ userApi, status, status2, operator, admin }: Chosen): Promise<true> {
+export async function everyPartAnswers({ userApi, status, status2, operator, admin }: ChosenAddresses): Promise<true> {
   const pages = [
     `${userApi}/readyz`,
     `${status}/status/ready`,

@@ -2,7 +2,7 @@
 import { randomBytes } from "node:crypto";
 import { join, resolve } from "node:path";
 import { everyPartAnswers } from "./answers.ts";
-import { type Chosen, parts } from "./processes.ts";
+import { type ChosenAddresses, parts } from "./processes.ts";
 import { type Product, runProduct } from "./product.ts";
 
 const root = resolve(import.meta.dirname, "../..");
@@ -11,7 +11,7 @@ const root = resolve(import.meta.dirname, "../..");
 export const usersIn = (work: string): string => join(work, "users");
 
 export interface DirectoryProductOptions {
-  readonly chosen: Chosen;
+  readonly chosen: ChosenAddresses;
   /** The folder for users and logs. */
   readonly work: string;
   /** The folder of custom resources. */

@@ -1,5 +1,5 @@
 /** The text of `npm start` and `npm run cluster` when the product is ready: addresses, and commands to try. */
-import { addresses, type Chosen } from "./processes.ts";
+import { addresses, type ChosenAddresses } from "./processes.ts";
 
 /** A step of the tour: shell commands, and the output that they print. */
 export interface Step {
@@ -9,7 +9,7 @@ export interface Step {
 }
 
 export interface GreetingOptions {
-  readonly chosen: Chosen;
+  readonly chosen: ChosenAddresses;
   /** Further addresses and files: a name and a location. */
   readonly places: readonly (readonly [what: string, where: string])[];
   /** Commands that the steps need first, in the same shell. */
@@ -22,7 +22,7 @@ const indented = (lines: readonly string[]): string => lines.map((line) => `  ${
 export function greeting({ chosen, places, preparation = [], steps }: GreetingOptions): string {
   const rows = Object.entries(addresses).map(([name, { what }]) => {
     const page = name === "userApi" ? "/graphql" : "";
-    return [what, `http://${chosen[name as keyof Chosen]}${page}`] as const;
+    return [what, `http://${chosen[name as keyof ChosenAddresses]}${page}`] as const;
   });
   const pages = [["GraphiQL, to try queries", `http://${chosen.userApi}/graphiql`]] as const;
   const table = [...rows, ...pages, ...places].map(([what, where]) => `  ${what.padEnd(34)}${where}`);

@@ -3,7 +3,7 @@ import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { after, test } from "node:test";
 import { temporaryFolder, waitFor } from "../process/index.ts";
-import { createLog, wordsOf } from "./logs.ts";
+import { createLog, shownLine } from "./logs.ts";
 
 const cases: readonly (readonly [what: string, line: string, words: string | undefined])[] = [
   ["information", '{"level":30,"msg":"up"}', undefined],
@@ -20,7 +20,7 @@ const cases: readonly (readonly [what: string, line: string, words: string | und
 ];
 for (const [what, line, words] of cases) {
   test(`on the terminal, ${what} is ${words === undefined ? "not shown" : `shown as '${words}'`}`, () => {
-    assert.equal(wordsOf(line), words);
+    assert.equal(shownLine(line), words);
   });
 }
 

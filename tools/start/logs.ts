@@ -12,7 +12,7 @@ const bookkeeping = new Set(["level", "time", "pid", "hostname", "name", "msg", 
  * The text of a log line for the terminal: warnings and errors as one sentence with their members, and lines that are
  * not JSON unchanged. Undefined: not shown.
  */
-export function wordsOf(line: string): string | undefined {
+export function shownLine(line: string): string | undefined {
   if (line.trim() === "") return undefined;
   let entry: Record<string, unknown>;
   try {
@@ -40,7 +40,7 @@ export function createLog(part: string, { folder, show }: LogOptions): (piece: s
     const lines = (rest + piece).split("\n");
     rest = lines.pop() ?? "";
     for (const line of lines) {
-      const words = wordsOf(line);
+      const words = shownLine(line);
       if (words !== undefined) show(`${part}: ${words}`);
     }
   };

@@ -1,6 +1,6 @@
 /** Checks all addresses before any process starts; names each unusable one and the setting that changes it. */
 import { isFree } from "../process/index.ts";
-import { type Address, addresses, type Chosen } from "./processes.ts";
+import { addresses, type ChosenAddresses, type ProductAddress } from "./processes.ts";
 
 /** An error that the user can fix; printed without a stack. */
 export class StartError extends Error {
@@ -8,12 +8,12 @@ export class StartError extends Error {
 }
 
 /** @throws StartError with a line for each address that is invalid, used twice, or taken. */
-export async function refuseTakenPorts(chosen: Chosen): Promise<void> {
+export async function refuseTakenPorts(chosen: ChosenAddresses): Promise<void> {
   const faults: string[] = [];
-  const seen = new Map<number, Address>();
+  const seen = new Map<number, ProductAddress>();
   for (const [name, address] of Object.entries(addresses)) {
     const { setting, what } = address;
-    const text = chosen[name as keyof Chosen];
+    const text = chosen[name as keyof ChosenAddresses];
     const port = Number(/^\S+:(\d{1,5})$/.exec(text)?.[1] ?? "0");
     const twin = seen.get(port);
     if (port < 1 || port > 65_535)

@@ -2,7 +2,7 @@
 import { join } from "node:path";
 
 /** An address of the product on this machine, and the setting that changes it. */
-export interface Address {
+export interface ProductAddress {
   readonly setting: string;
   readonly standard: string;
   readonly what: string;
@@ -18,25 +18,25 @@ export const addresses = {
   status2: { setting: "SLUICE_NODE2_STATUS_LISTEN", standard: "127.0.0.1:8017", what: "status of the second node" },
   admin: { setting: "SLUICE_ADMIN_LISTEN", standard: "127.0.0.1:8001", what: "admin listener" },
   operator: { setting: "SLUICE_OPERATOR_LISTEN", standard: "127.0.0.1:8080", what: "operator" },
-} as const satisfies Record<string, Address>;
+} as const satisfies Record<string, ProductAddress>;
 
 export type Name = keyof typeof addresses;
-export type Chosen = Readonly<Record<Name, string>>;
+export type ChosenAddresses = Readonly<Record<Name, string>>;
 
 /** The addresses, with overrides from the environment. */
-export const chosenAddresses = (env: NodeJS.ProcessEnv): Chosen =>
+export const chosenAddresses = (env: NodeJS.ProcessEnv): ChosenAddresses =>
   Object.fromEntries(
     Object.entries(addresses).map(([name, { setting, standard }]) => [name, env[setting] || standard]),
   ) as Record<Name, string>;
 
 /** The addresses in the documentation. */
-export const standardAddresses: Chosen = chosenAddresses({});
+export const standardAddresses: ChosenAddresses = chosenAddresses({});
 
 /** Settings of a process; undefined removes a variable that this process has. */
 export type Env = Readonly<Record<string, string | undefined>>;
 
 /** One process of the product. */
-export interface Part {
+export interface ProductPart {
   readonly name: PartName;
   readonly args: readonly string[];
   readonly env: Env;
@@ -44,10 +44,10 @@ export interface Part {
 
 export type PartName = "user-api" | "gateway-1" | "gateway-2" | "operator" | "admin";
 
-export interface Layout {
+export interface ProductLayout {
   /** Root of the project. */
   readonly root: string;
-  readonly chosen: Chosen;
+  readonly chosen: ChosenAddresses;
   /** Settings for the location of the custom resources: SLUICE_DIRECTORY or KUBECONFIG. */
   readonly resources: Readonly<Record<"operator" | "admin", Env>>;
   /** Settings of the push listeners and of the operator that pushes: a token or certificates. */
@@ -59,9 +59,9 @@ export interface Layout {
 }
 
 /** All processes of the product. */
-export function parts({ root, chosen, resources, push, pushScheme, users }: Layout): readonly Part[] {
+export function parts({ root, chosen, resources, push, pushScheme, users }: ProductLayout): readonly ProductPart[] {
   const gateway = join(root, "gateway/src/main.ts");
-  const node = (name: PartName, proxy: string, pushListen: string, status: string): Part => ({
+  const node = (name: PartName, proxy: string, pushListen: string, status: string): ProductPart => ({
     name,
     // The same flags as in the command's first line.
     args: ["--min-semi-space-size=8", "--max-semi-space-size=8", gateway, "gateway"],

@@ -3,7 +3,7 @@ import { mkdirSync } from "node:fs";
 import { type Process, startProcess, waitFor } from "../process/index.ts";
 import { createLog } from "./logs.ts";
 import { StartError } from "./ports.ts";
-import type { Env, Part, PartName } from "./processes.ts";
+import type { Env, PartName, ProductPart } from "./processes.ts";
 
 export interface Product {
   /** The current process of a part. */
@@ -18,8 +18,8 @@ export interface Product {
   stop(): Promise<void>;
 }
 
-export interface RunOptions {
-  readonly parts: readonly Part[];
+export interface ProductOptions {
+  readonly parts: readonly ProductPart[];
   /** Folder of the parts' logs. */
   readonly logs: string;
   /** Called with warnings and errors of the parts, one line each. Default: ignored. */
@@ -33,7 +33,7 @@ export interface RunOptions {
 }
 
 /** @throws StartError with the last lines of a part that ended; Error when the product is not ready in time. */
-export async function runProduct(options: RunOptions): Promise<Product> {
+export async function runProduct(options: ProductOptions): Promise<Product> {
   const { parts, logs, show = () => {}, ready, what, timeout = 60_000 } = options;
   const processes = new Map<PartName, Process>();
   let stopping = false;

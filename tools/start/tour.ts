@@ -2,10 +2,10 @@
 import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { askThrough, type Step } from "./greeting.ts";
-import type { Chosen } from "./processes.ts";
+import type { ChosenAddresses } from "./processes.ts";
 
 export interface TourOptions {
-  readonly chosen: Chosen;
+  readonly chosen: ChosenAddresses;
   /** The folder of custom resources. */
   readonly folder: string;
   /** The same folder, as a user can type it. */

@@ -12,7 +12,7 @@ import { failure } from "./errors.ts";
 import type { Events } from "./events/events.ts";
 import { makeExecutor } from "./execution/executor.ts";
 import { PendingWork } from "./execution/pending-work.ts";
-import { refusalOf } from "./http/cross-site.ts";
+import { crossSiteRefusalOf } from "./http/cross-site.ts";
 import { serveGraphiql } from "./http/graphiql.ts";
 import { serveGraphql } from "./http/route.ts";
 import { CACHED_DOCUMENTS, makeDocumentCheck } from "./limits/documents.ts";
@@ -163,7 +163,7 @@ export async function buildApp(options: AppOptions): Promise<FastifyInstance> {
       const caller = identifyCaller({ headers, remoteAddress: raw.socket.remoteAddress });
       if ("refusal" in caller) return done(caller.refusal);
       request.caller = caller;
-      const refusal = isUpgrade(raw) ? refusalOf(headers, { consumer: caller.consumer, origins }) : null;
+      const refusal = isUpgrade(raw) ? crossSiteRefusalOf(headers, { consumer: caller.consumer, origins }) : null;
       if (refusal !== null) return done(refusal);
       if (count === null) return done();
       count(request).then((refusal) => {

@@ -5,7 +5,7 @@ import { ConnectionEnded, LdapConnection } from "./connection.ts";
 import { bindRequest, INVALID_CREDENTIALS, type LdapResult } from "./messages.ts";
 import type { LdapAuthConfig } from "./schema.ts";
 
-export interface Login {
+export interface LdapLogin {
   /** Not empty. */
   readonly username: string;
   /** The bytes that the client sent, at least one. A bind without a password would succeed for any user (RFC 4513 5.1.2). */
@@ -49,7 +49,7 @@ export class Directory {
   }
 
   /** Throws, or rejects, with DirectoryUnavailable. */
-  verify(login: Login): Verification | Promise<Verification> {
+  verify(login: LdapLogin): Verification | Promise<Verification> {
     // No user name contains the separator, so different logins never have the same key.
     const key = createHmac("sha256", KEY).update(`${login.username}\0`).update(login.password).digest("base64");
     const known = this.#known.get(key);
@@ -62,7 +62,7 @@ export class Directory {
     return asked;
   }
 
-  async #ask(key: string, { username, password }: Login): Promise<Verification> {
+  async #ask(key: string, { username, password }: LdapLogin): Promise<Verification> {
     const { attribute, base_dn, cache_ttl, ldap_host, ldap_port } = this.#config;
     const name = `${attribute}=${escaped(username)},${base_dn}`;
     const result = await this.#bind(name, password).catch((error: Error) => {

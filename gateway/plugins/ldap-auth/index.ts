@@ -9,7 +9,7 @@ import {
   type Exchange,
   unexpectedError,
 } from "@sluice/plugin-sdk";
-import { Directory, DirectoryUnavailable, type Login, type Verification } from "./directory.ts";
+import { Directory, DirectoryUnavailable, type LdapLogin, type Verification } from "./directory.ts";
 import { INVALID_CREDENTIALS, type LdapResult } from "./messages.ts";
 import { ldapAuthFacts } from "./schema.ts";
 
@@ -36,7 +36,7 @@ export const ldapAuth = definePlugin({
     /** Verifies one login after the other until one is right. */
     function verify(
       exchange: Exchange,
-      [login, ...others]: readonly Login[],
+      [login, ...others]: readonly LdapLogin[],
       refused: DirectResponse = refusal,
     ): AuthenticationResult | Promise<AuthenticationResult> {
       if (login === undefined) return { refusal: refused };
@@ -78,7 +78,7 @@ function credentialsOf(header: string | undefined, type: string): string | undef
 }
 
 /** The login in Base64 text; undefined: malformed. As in Kong, a line feed at the end is not part of the password. */
-function loginOf(encoded: string): Login | undefined {
+function loginOf(encoded: string): LdapLogin | undefined {
   if (!/^[\dA-Za-z+/]*={0,2}$/.test(encoded)) return undefined;
   const bytes = Buffer.from(encoded, "base64");
   // Servers that are written in C may take a null character as the end, so that the password is empty.

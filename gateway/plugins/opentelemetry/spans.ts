@@ -11,7 +11,7 @@ import {
 } from "@sluice/plugin-sdk";
 
 /** `SpanKind` of OpenTelemetry's API. */
-export const kinds = { server: 1, client: 2 } as const;
+export const spanKinds = { server: 1, client: 2 } as const;
 
 /** A span as it waits in the queue, as JSON. */
 export interface QueuedSpan {
@@ -19,7 +19,7 @@ export interface QueuedSpan {
   readonly spanId: string;
   readonly parentId: string | null;
   readonly name: string;
-  readonly kind: (typeof kinds)[keyof typeof kinds];
+  readonly kind: (typeof spanKinds)[keyof typeof spanKinds];
   /** Unix milliseconds, with a fraction. */
   readonly start: number;
   readonly end: number;
@@ -68,7 +68,7 @@ export function spansOf(exchange: Exchange, trace: ExchangeTrace, now: number): 
     spanId: serverSpan,
     parentId: trace.parentId,
     name: serverSpanName(exchange),
-    kind: kinds.server,
+    kind: spanKinds.server,
     start: unix(timings.started),
     end: unix(ended),
     attributes: cut({ ...serverSpanAttributes(exchange), ...statusAttributes(status, FIRST_SERVER_ERROR) }),
@@ -82,7 +82,7 @@ export function spansOf(exchange: Exchange, trace: ExchangeTrace, now: number): 
       spanId: isLast ? clientSpan : randomId(SPAN_DIGITS),
       parentId: serverSpan,
       name: httpMethodInName(exchange.upstreamMethod),
-      kind: kinds.client,
+      kind: spanKinds.client,
       start: unix(started),
       end: unix(attempts[index + 1]?.started ?? ended),
       attributes: cut({

@@ -6,7 +6,7 @@ import { type Directives, directivesOf } from "./directives.ts";
 import { answerEndpoint } from "./endpoints.ts";
 import { ageOf, isUsable } from "./freshness.ts";
 import { bodyOf, forbidsCache, isPersonal, mayUseCache } from "./requests.ts";
-import { createStorableOf, MAX_BODY, type Storable } from "./responses.ts";
+import { createStorableOf, MAX_STORED_BODY, type Storable } from "./responses.ts";
 import { proxyCacheFacts } from "./schema.ts";
 import { type CacheEntry, entryCodec, type StoredResponse } from "./stored-response.ts";
 
@@ -160,7 +160,7 @@ export const proxyCache = definePlugin({
       return {
         observe(piece) {
           length += piece.length;
-          if (length > MAX_BODY) pieces = null;
+          if (length > MAX_STORED_BODY) pieces = null;
           else pieces?.push(piece);
         },
         complete() {

@@ -6,7 +6,7 @@ import type { ProxyCacheConfig } from "./schema.ts";
 import type { StoredResponse, Variants } from "./stored-response.ts";
 
 /** Maximum bytes of a stored body. */
-export const MAX_BODY = 1_048_576;
+export const MAX_STORED_BODY = 1_048_576;
 
 /** Statuses that depend on a range or on conditions of one request. */
 const conditionalStatuses: ReadonlySet<number> = new Set([206, 304, 412, 416]);
@@ -67,7 +67,7 @@ function lifetimeOf(directives: Directives, received: readonly string[], now: nu
 
 /** Whether the body is known to be too long. The Content-Length of a response to HEAD is not that of its body. */
 const isTooLong = ({ request }: Exchange, received: readonly string[]): boolean =>
-  request.method !== "HEAD" && Number(valuesOf(received, "content-length")[0] ?? 0) > MAX_BODY;
+  request.method !== "HEAD" && Number(valuesOf(received, "content-length")[0] ?? 0) > MAX_STORED_BODY;
 
 /** Null: the response depends on more than headers (`*`). */
 function varyOf(received: readonly string[]): Variants["vary"] | null {

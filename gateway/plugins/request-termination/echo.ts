@@ -2,7 +2,7 @@
 import type { Exchange } from "@sluice/plugin-sdk";
 
 /** Maximum bytes of a body that is echoed: it is kept in memory. Kong echoes 8 KiB. */
-export const MAX_BODY = 64 * 1024;
+export const MAX_ECHOED_BODY = 64 * 1024;
 
 type Values = string | true | (string | true)[];
 
@@ -32,7 +32,7 @@ function* headerPairs(raw: readonly string[]): Generator<readonly [name: string,
 /** Includes only ids and names of route and service: other members may be secret, such as headers for the upstream. */
 export async function echoOf(exchange: Exchange, message: string | undefined): Promise<string> {
   const { request, route, service } = exchange;
-  const body = await request.body(MAX_BODY);
+  const body = await request.body(MAX_ECHOED_BODY);
   const [, host = "", port] = /^(.*?)(?::(\d*))?$/.exec(request.host) ?? [];
   return JSON.stringify({
     message,

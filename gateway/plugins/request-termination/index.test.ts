@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { type FakeExchangeOptions, fakeContext, fakeExchange } from "../../../test/plugins/fake-exchange.ts";
 import { configViolations, filledRequestTermination } from "../../../test/plugins/filled-configs.ts";
-import { MAX_BODY } from "./echo.ts";
+import { MAX_ECHOED_BODY } from "./echo.ts";
 import { requestTermination } from "./index.ts";
 import type { RequestTerminationConfig } from "./schema.ts";
 
@@ -134,7 +134,7 @@ describe("request-termination", () => {
   });
 
   it("echoes a request without a service, and leaves out a body that is too long", async () => {
-    const { json: echo } = await echoed({ service: null, body: "x".repeat(MAX_BODY + 1) });
+    const { json: echo } = await echoed({ service: null, body: "x".repeat(MAX_ECHOED_BODY + 1) });
     assert.equal("matched_service" in echo, false);
     assert.equal("raw_body" in echo.request, false);
   });

@@ -1,6 +1,6 @@
 /** Comparison of a request's Content-Type with the configured ones (RFC 9110 section 8.3.1). */
 
-export interface MediaType {
+export interface ContentType {
   /** In lower case. */
   readonly type: string;
   /** `name=value` of the first parameter, "" without one. The name, and the value of charset, are in lower case. */
@@ -10,7 +10,7 @@ export interface MediaType {
 const MEDIA_TYPE = /^\s*([\w!#$&^.+-]+\/[\w!#$&^.+*-]+)\s*(?:;\s*(?:([\w!#$&^.+-]+)=("[^"]*"|[^\s;"]*)\s*)?)?(?:;|$)/;
 
 /** Null for a text that is no media type. Parameters after the first are ignored, as in Kong. */
-export function mediaTypeOf(text: string): MediaType | null {
+export function contentTypeOf(text: string): ContentType | null {
   const match = MEDIA_TYPE.exec(text);
   if (match === null) return null;
   const [, type = "", name, quoted = ""] = match;

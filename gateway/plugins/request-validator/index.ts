@@ -1,6 +1,6 @@
 /** request-validator: refuses requests that do not conform to schemas (docs/reference/kong-compatibility.md). */
 import { type Checked, type DirectResponse, definePlugin, type Exchange } from "@sluice/plugin-sdk";
-import { mediaTypeOf } from "./content-type.ts";
+import { contentTypeOf } from "./content-type.ts";
 import type { JsonSchemaValidator } from "./json-schema/validator.ts";
 import { hasParameter, hasTooManyParameters, type ParameterPlace, parameterValue } from "./parameters.ts";
 import { repeatsName } from "./repeated-names.ts";
@@ -63,7 +63,7 @@ export const requestValidator = definePlugin({
               },
       };
     });
-    const allowedTypes = config.allowed_content_types.map(mediaTypeOf).filter((type) => type !== null);
+    const allowedTypes = config.allowed_content_types.map(contentTypeOf).filter((type) => type !== null);
 
     const parameterRefusal = ({ in: place, name }: ParameterConfig, error: string): DirectResponse =>
       refusal(
@@ -105,7 +105,7 @@ export const requestValidator = definePlugin({
         const refused = checkParameters(exchange);
         if (refused !== undefined || body === null) return refused;
         const [given = JSON_TYPE, ...others] = exchange.request.headerValues("content-type");
-        const sent = others.length === 0 ? mediaTypeOf(given) : null;
+        const sent = others.length === 0 ? contentTypeOf(given) : null;
         const isAllowed = allowedTypes.some(
           ({ type, parameter }) => type === sent?.type && (!comparesParameters || parameter === sent.parameter),
         );

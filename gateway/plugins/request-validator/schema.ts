@@ -16,7 +16,7 @@ import {
   text,
   type Violation,
 } from "@sluice/plugin-sdk";
-import { mediaTypeOf } from "./content-type.ts";
+import { contentTypeOf } from "./content-type.ts";
 import { type Draft, drafts } from "./json-schema/keywords.ts";
 import { compileJsonSchema, type JsonSchemaValidator } from "./json-schema/validator.ts";
 import { jsonSchemaOfKong } from "./kong-schema.ts";
@@ -150,7 +150,7 @@ const check: RecordRule = (members: RecordMembers) => {
       : []),
     ...(Array.isArray(types)
       ? types.flatMap((type: unknown, index) =>
-          typeof type !== "string" || mediaTypeOf(type) !== null
+          typeof type !== "string" || contentTypeOf(type) !== null
             ? []
             : [{ path: ["allowed_content_types", index], message: "must be a media type such as application/json" }],
         )

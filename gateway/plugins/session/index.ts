@@ -19,9 +19,9 @@ import {
   sessionCookieKey,
   setHeaderEdit,
 } from "@sluice/plugin-sdk";
-import { headerOf, propertyOf, type SessionSubject } from "./properties.ts";
+import { propertyHeaderOf, propertyOf, type SessionSubject } from "./properties.ts";
 import { type SessionConfig, sessionFacts } from "./schema.ts";
-import { type Session, SessionCookies } from "./session-cookies.ts";
+import { type CookieSession, SessionCookies } from "./session-cookies.ts";
 
 /** Bytes of a session's id. */
 const ID = 32;
@@ -31,7 +31,7 @@ const methodsWithBody: ReadonlySet<string> = new Set(["POST", "DELETE"]);
 
 /** The session that authenticated a request. */
 interface Used {
-  readonly session: Session;
+  readonly session: CookieSession;
   /** Whether its cookies have to be set again. */
   readonly isChanged: boolean;
 }
@@ -49,7 +49,7 @@ export const session = definePlugin({
     function setRequestHeaders({ upstreamHeaders }: Exchange, subject: SessionSubject | null): void {
       for (const property of toUpstream) {
         const value = subject === null ? null : propertyOf(property, subject, cookies.seconds);
-        const name = headerOf(property);
+        const name = propertyHeaderOf(property);
         upstreamHeaders.apply(value === null ? purgeHeaderEdit(name) : overrideHeaderEdit(name, headerValue(value)));
       }
     }
@@ -88,13 +88,17 @@ export const session = definePlugin({
     }
 
     /** The session of an authenticated exchange: the one that it used, or a new one. Null: it cannot be kept. */
-    function keep(exchange: Exchange, consumer: ExchangeConsumer, credential: ExchangeCredential): Session | null {
+    function keep(
+      exchange: Exchange,
+      consumer: ExchangeConsumer,
+      credential: ExchangeCredential,
+    ): CookieSession | null {
       const opened = used.get(exchange);
       if (opened?.session.credential === credential.id && opened.session.consumer === consumer.id) {
         if (opened.isChanged) cookies.renew(exchange, opened.session);
         return opened.session;
       }
-      const begun: Session = {
+      const begun: CookieSession = {
         id: randomBytes(ID).toString("base64url"),
         consumer: consumer.id,
         credential: credential.id,
@@ -116,7 +120,8 @@ export const session = definePlugin({
         const kept = keep(exchange, consumer, credential);
         for (const property of kept === null ? [] : toClient) {
           const value = kept && propertyOf(property, { session: kept, consumer, config }, cookies.seconds);
-          if (value !== null) exchange.responseHeaders.apply(setHeaderEdit(headerOf(property), headerValue(value)));
+          if (value !== null)
+            exchange.responseHeaders.apply(setHeaderEdit(propertyHeaderOf(property), headerValue(value)));
         }
       },
     };
@@ -128,7 +133,10 @@ export const session = definePlugin({
  * a token, is valid in the namespace of its login only: writers of a namespace may let plugins ask a server of their own,
  * which can name any consumer, and any id.
  */
-function validityOf({ identities }: Exchange, credential: ExchangeCredential): Pick<Session, "isEntity" | "namespace"> {
+function validityOf(
+  { identities }: Exchange,
+  credential: ExchangeCredential,
+): Pick<CookieSession, "isEntity" | "namespace"> {
   const entity = identities.credentialById(credential.id);
   return { isEntity: entity !== undefined, namespace: entity === credential ? null : identities.namespace };
 }
@@ -136,7 +144,7 @@ function validityOf({ identities }: Exchange, credential: ExchangeCredential): P
 /** Undefined: the credential of the session was deleted, has expired, or is not valid for the route. */
 function credentialOf(
   { identities }: Exchange,
-  { credential: id, consumer, isEntity, namespace }: Session,
+  { credential: id, consumer, isEntity, namespace }: CookieSession,
 ): ExchangeCredential | undefined {
   if (namespace !== null && namespace !== identities.namespace) return undefined;
   if (!isEntity) return { id, consumer: { id: consumer } };

@@ -1,7 +1,7 @@
 /** Properties of a session that are sent as headers. */
 import type { ExchangeConsumer } from "@sluice/plugin-sdk";
 import type { SessionConfig, SessionProperty } from "./schema.ts";
-import type { Session } from "./session-cookies.ts";
+import type { CookieSession } from "./session-cookies.ts";
 
 const names: Readonly<Record<SessionProperty, string>> = {
   id: "Session-Id",
@@ -13,10 +13,10 @@ const names: Readonly<Record<SessionProperty, string>> = {
   "absolute-timeout": "Session-Absolute-Timeout",
 };
 
-export const headerOf = (property: SessionProperty): string => names[property];
+export const propertyHeaderOf = (property: SessionProperty): string => names[property];
 
 export interface SessionSubject {
-  readonly session: Session;
+  readonly session: CookieSession;
   readonly consumer: ExchangeConsumer;
   readonly config: SessionConfig;
 }

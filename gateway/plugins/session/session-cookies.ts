@@ -11,7 +11,7 @@ import {
 import type { SessionConfig } from "./schema.ts";
 
 /** What a cookie contains. */
-export interface Session {
+export interface CookieSession {
   /** The header Session-Id. */
   readonly id: string;
   readonly consumer: string;
@@ -59,7 +59,7 @@ export class SessionCookies {
   }
 
   /** The session of the request, and whether its cookies have to be set again; null: there is none, or it has ended. */
-  open(request: ExchangeRequest): { readonly session: Session; readonly isChanged: boolean } | null {
+  open(request: ExchangeRequest): { readonly session: CookieSession; readonly isChanged: boolean } | null {
     const { idling_timeout: idling, rolling_timeout: rolling, absolute_timeout: absolute } = this.#config;
     const stored = readSession(this.#session, request);
     const times = stored && useSession(stored.times, { idling, rolling, absolute }, this.seconds);
@@ -71,14 +71,14 @@ export class SessionCookies {
   }
 
   /** Sets the cookies of a session that begins with this exchange. False: it is too long for cookies. */
-  begin(exchange: Exchange, session: Session): boolean {
+  begin(exchange: Exchange, session: CookieSession): boolean {
     if (!this.#session.write(exchange, JSON.stringify(session))) return false;
     this.#writeRemember(exchange, session);
     return true;
   }
 
   /** Sets the cookies of a session that another exchange began. */
-  renew(exchange: Exchange, session: Session): void {
+  renew(exchange: Exchange, session: CookieSession): void {
     this.#session.write(exchange, JSON.stringify(session));
     const remembered = this.#remembered(exchange.request);
     // A second cookie that is absent or has ended is not set: only a login begins a new one.
@@ -98,13 +98,13 @@ export class SessionCookies {
   }
 
   /** The content of the second cookie; null: there is none, or it has ended. */
-  #remembered(request: ExchangeRequest): Session | null {
+  #remembered(request: ExchangeRequest): CookieSession | null {
     const { remember_rolling_timeout: rolling, remember_absolute_timeout: absolute } = this.#config;
     const stored = this.#remember && readSession(this.#remember, request);
     return stored && useSession(stored.times, { idling: 0, rolling, absolute }, this.seconds) ? stored : null;
   }
 
-  #writeRemember(exchange: Exchange, session: Session): void {
+  #writeRemember(exchange: Exchange, session: CookieSession): void {
     const { remember_rolling_timeout: rolling, remember_absolute_timeout: absolute } = this.#config;
     const limits = [rolling, absolute === 0 ? 0 : absolute - (this.seconds - session.times.created)];
     const lifetime = Math.min(MAX_LIFETIME, ...limits.filter((limit) => limit > 0).map(Math.ceil));
@@ -113,7 +113,7 @@ export class SessionCookies {
 }
 
 /** The cookie was sealed by this plugin, so its content has this form. */
-function readSession(cookie: SealedCookie, request: ExchangeRequest): Session | null {
+function readSession(cookie: SealedCookie, request: ExchangeRequest): CookieSession | null {
   const text = cookie.read(request);
-  return text === null ? null : (JSON.parse(text) as Session);
+  return text === null ? null : (JSON.parse(text) as CookieSession);
 }

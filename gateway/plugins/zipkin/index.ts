@@ -14,7 +14,7 @@ import {
   TRACE_DIGITS,
 } from "@sluice/plugin-sdk";
 import { zipkinFacts } from "./schema.ts";
-import { spansOf, type ZipkinTrace } from "./spans.ts";
+import { type ZipkinTrace, zipkinSpansOf } from "./spans.ts";
 
 export const zipkin = definePlugin({
   ...zipkinFacts,
@@ -78,7 +78,7 @@ export const zipkin = definePlugin({
         log(exchange: Exchange) {
           const trace = traceOf(exchange);
           if (!trace.isSampled) return;
-          for (const span of spansOf(exchange, trace, { config, now: context.now() })) queue.add(span);
+          for (const span of zipkinSpansOf(exchange, trace, { config, now: context.now() })) queue.add(span);
         },
         stop: () => queue.close(),
       }),

@@ -177,7 +177,7 @@ function endpointOf({ serviceName, address, port }: Endpoint, defaultName: strin
  *
  * @param now Unix milliseconds of the end of the exchange
  */
-export function spansOf(
+export function zipkinSpansOf(
   exchange: Exchange,
   trace: ZipkinTrace,
   { config, now }: { readonly config: ZipkinConfig; readonly now: number },

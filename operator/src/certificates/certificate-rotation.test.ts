@@ -5,7 +5,7 @@ import {
   blocksOf,
   type CertificatePlan,
   type CertificateSet,
-  isUsable,
+  hasUsableAuthority,
   isValidPair,
   renewCertificates,
 } from "./certificate-rotation.ts";
@@ -157,9 +157,9 @@ const broken: readonly (readonly [what: string, (good: Set) => Set])[] = [
 for (const [what, breaking] of broken)
   test(`a certificate set ${what} is replaced completely`, async () => {
     const found = breaking(await at(null, begin));
-    assert.equal(isUsable(found, begin), false);
+    assert.equal(hasUsableAuthority(found, begin), false);
     const next = await at(found, begin);
-    assert.ok(trusts(next, next) && isUsable(next, begin));
+    assert.ok(trusts(next, next) && hasUsableAuthority(next, begin));
     assert.notEqual(next.authorityKeys, found.authorityKeys);
   });
 

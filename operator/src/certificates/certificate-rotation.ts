@@ -72,7 +72,7 @@ export async function renewCertificates<Name extends string>(
 }
 
 /** Whether an authority that has not expired has its key. Otherwise the stored set is damaged or expired. */
-export const isUsable = (stored: CertificateSet<string>, now: Date): boolean =>
+export const hasUsableAuthority = (stored: CertificateSet<string>, now: Date): boolean =>
   authoritiesOf(stored, now).some(({ key }) => key !== undefined);
 
 /** Whether the pair can be used: the key matches the certificate, which one of the authorities signed. */

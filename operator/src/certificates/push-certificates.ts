@@ -5,7 +5,7 @@
  */
 import type { Resource } from "@sluice/crds";
 import type { CertificatePair } from "./authority.ts";
-import { type CertificatePlan, type CertificateSet, isUsable, isValidPair } from "./certificate-rotation.ts";
+import { type CertificatePlan, type CertificateSet, hasUsableAuthority, isValidPair } from "./certificate-rotation.ts";
 import { secretEntry } from "./certificate-secret.ts";
 
 /** The side that presents the certificate. */
@@ -43,7 +43,7 @@ export function readStoredCertificates({ authority, nodes }: FoundSecrets, now: 
     authorityKeys: secretEntry(authority, "ca.key"),
     certificates: { operator: pairIn(authority, "operator"), gateway: pairIn(nodes, "gateway") },
   };
-  return isUsable(stored, now) ? stored : null;
+  return hasUsableAuthority(stored, now) ? stored : null;
 }
 
 const MISSING = "the Secret was missing";

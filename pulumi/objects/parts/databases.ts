@@ -19,7 +19,7 @@ export function redisSecret(release: Release): string | undefined {
 }
 
 /** The address of Redis; undefined if there is none. */
-export function redisServer(release: Release): { host: string; port: number; tls: boolean } | undefined {
+export function redisAddressOf(release: Release): { host: string; port: number; tls: boolean } | undefined {
   const { enabled, host, port, tls } = release.values.redis;
   if (enabled) return { host: objectName(release, "redis"), port: 6379, tls: false };
   return host === "" ? undefined : { host, port, tls };
@@ -34,7 +34,7 @@ export function databaseEnv(release: Release): readonly object[] {
 }
 
 export function redisEnv(release: Release): readonly object[] {
-  const server = redisServer(release);
+  const server = redisAddressOf(release);
   if (server === undefined) return [];
   const name = redisSecret(release);
   const login = name === undefined ? "" : ":$(REDIS_PASSWORD)@";

@@ -2,14 +2,14 @@
 import { join } from "node:path";
 import { setTimeout as pause } from "node:timers/promises";
 import { root } from "../../../tools/check/source-files.ts";
-import type { PushCertificates } from "../../../tools/cluster/push-certificates.ts";
+import type { PushCertificateFiles } from "../../../tools/cluster/push-certificates.ts";
 import { freePort, type Process, startProcess, waitFor } from "../../../tools/process/index.ts";
 import { cpuSeconds } from "../cpu.ts";
 import { NAMESPACE } from "./population.ts";
 
 export interface OperatorProcessOptions {
   readonly kubeconfig: string;
-  readonly certificates: PushCertificates;
+  readonly certificates: PushCertificateFiles;
   /** Base addresses of push listeners. */
   readonly nodes: readonly string[];
 }

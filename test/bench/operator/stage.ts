@@ -6,7 +6,7 @@ import { join } from "node:path";
 import { createClusterClient, type ResourceClient } from "@sluice/crds";
 import { root } from "../../../tools/check/source-files.ts";
 import { type ControlPlane, startControlPlane } from "../../../tools/cluster/control-plane.ts";
-import { type PushCertificates, writePushCertificates } from "../../../tools/cluster/push-certificates.ts";
+import { type PushCertificateFiles, writePushCertificates } from "../../../tools/cluster/push-certificates.ts";
 import { roleManifests, users } from "../../../tools/cluster/rbac.ts";
 import { freePort, type Process, startProcess, waitFor } from "../../../tools/process/index.ts";
 import { createStage, type Stage } from "../proxy/stage.ts";
@@ -25,7 +25,7 @@ export interface OperatorStage {
   readonly folder: string;
   readonly plane: ControlPlane;
   readonly client: ResourceClient;
-  readonly certificates: PushCertificates;
+  readonly certificates: PushCertificateFiles;
   readonly size: Size;
   /** The operator's own access, with the chart's role. */
   readonly kubeconfig: string;
@@ -46,7 +46,7 @@ export interface Running {
   readonly operator: RunningOperator;
 }
 
-async function startNode(name: string, certificates: PushCertificates): Promise<BenchNode> {
+async function startNode(name: string, certificates: PushCertificateFiles): Promise<BenchNode> {
   const [proxy, push, status] = [await freePort(), await freePort(), await freePort()];
   const main = join(root, "gateway/src/main.ts");
   const args = ["--min-semi-space-size=8", "--max-semi-space-size=8", main, "gateway"];

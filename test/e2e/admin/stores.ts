@@ -5,7 +5,7 @@ import { root } from "../../../tools/check/source-files.ts";
 import { startClusterProduct } from "../../../tools/cluster/product.ts";
 import { startProcess, temporaryFolder } from "../../../tools/process/index.ts";
 import { startDirectoryProduct } from "../../../tools/start/directory-product.ts";
-import type { Chosen, Env } from "../../../tools/start/processes.ts";
+import type { ChosenAddresses, Env } from "../../../tools/start/processes.ts";
 import { freeAddresses } from "../../product/free-addresses.ts";
 
 export interface RunningStore {
@@ -40,7 +40,7 @@ export const writableStores: readonly WritableStore[] = [
   store("cluster", async ({ chosen, work }) => (await startClusterProduct({ chosen, work })).stop),
 ];
 
-function store(name: string, run: (place: { chosen: Chosen; work: string }) => Promise<Stop>): WritableStore {
+function store(name: string, run: (place: { chosen: ChosenAddresses; work: string }) => Promise<Stop>): WritableStore {
   return {
     name,
     async start() {
@@ -60,7 +60,7 @@ function store(name: string, run: (place: { chosen: Chosen; work: string }) => P
 }
 
 /** `sluice start`: a node and the admin listener in one process. */
-async function startAlone(chosen: Chosen, store: Env): Promise<Stop> {
+async function startAlone(chosen: ChosenAddresses, store: Env): Promise<Stop> {
   const main = join(root, "gateway/src/main.ts");
   const env = {
     SLUICE_STORE: "database",

@@ -3,7 +3,7 @@ import { readFileSync } from "node:fs";
 import { createServer } from "node:https";
 import type { AddressInfo } from "node:net";
 import { Readable } from "node:stream";
-import type { PushCertificates } from "../../../tools/cluster/push-certificates.ts";
+import type { PushCertificateFiles } from "../../../tools/cluster/push-certificates.ts";
 
 export interface False {
   /** Default 200. */
@@ -30,7 +30,7 @@ function* forever(): Generator<Buffer> {
   for (;;) yield PIECE;
 }
 
-export async function startFalseNode({ node }: PushCertificates): Promise<FalseNode> {
+export async function startFalseNode({ node }: PushCertificateFiles): Promise<FalseNode> {
   const { SLUICE_PUSH_TLS_CERT: cert = "", SLUICE_PUSH_TLS_KEY: key = "" } = node;
   let given: False | undefined;
   const server = createServer({ cert: readFileSync(cert), key: readFileSync(key) }, (request, response) => {

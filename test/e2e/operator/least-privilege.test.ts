@@ -6,7 +6,7 @@ import { after, before, test } from "node:test";
 import { parse } from "yaml";
 import { root } from "../../../tools/check/source-files.ts";
 import { type ControlPlane, startControlPlane } from "../../../tools/cluster/control-plane.ts";
-import { type PushCertificates, writePushCertificates } from "../../../tools/cluster/push-certificates.ts";
+import { type PushCertificateFiles, writePushCertificates } from "../../../tools/cluster/push-certificates.ts";
 import {
   namespacedManifests,
   pushManifests,
@@ -26,7 +26,7 @@ const APART = "default-operator";
 const folder = temporaryFolder("privilege");
 after(folder.remove);
 let plane: ControlPlane;
-let certificates: PushCertificates;
+let certificates: PushCertificateFiles;
 let webhookPort: number;
 const started: { stop(): Promise<unknown> }[] = [];
 after(async () => {

@@ -13,7 +13,7 @@ import {
   type ControlPlaneOptions,
   startControlPlane,
 } from "../../../tools/cluster/control-plane.ts";
-import { type PushCertificates, writePushCertificates } from "../../../tools/cluster/push-certificates.ts";
+import { type PushCertificateFiles, writePushCertificates } from "../../../tools/cluster/push-certificates.ts";
 import { roleManifests, users } from "../../../tools/cluster/rbac.ts";
 import { freePort, type Process, startProcess, temporaryFolder, waitFor } from "../../../tools/process/index.ts";
 import type { Env } from "../../../tools/start/processes.ts";
@@ -68,7 +68,7 @@ export interface Scene {
   readonly client: ResourceClient;
   /** Hash of the operator's stored document; null: none. */
   kept(): Promise<string | null>;
-  readonly certificates: PushCertificates;
+  readonly certificates: PushCertificateFiles;
   readonly upstream: Upstream;
   readonly nodes: readonly [SceneNode, SceneNode];
   readonly operator: SceneOperator;
@@ -79,7 +79,7 @@ export interface Scene {
 export interface SceneOptions {
   readonly plane?: ControlPlaneOptions;
   /** Maps the push URLs of the nodes to those that the operator uses. Default: unchanged. */
-  readonly through?: (nodes: Scene["nodes"], certificates: PushCertificates) => Promise<readonly string[]>;
+  readonly through?: (nodes: Scene["nodes"], certificates: PushCertificateFiles) => Promise<readonly string[]>;
   /** Settings of the operator. */
   readonly operator?: Env;
   /** Settings of the second node. */

@@ -14,11 +14,11 @@ import {
   nodeName,
   writeConfiguration,
 } from "./components.ts";
-import { type Credentials, writeCredentials } from "./credentials.ts";
+import { type ClusterCredentials, writeCredentials } from "./credentials.ts";
 import { type Forward, forward } from "./forward.ts";
 import { systemImages } from "./images.ts";
 import { removeLeftovers, usableHierarchies } from "./machine.ts";
-import { type Answer, type Node, type RunOptions, startNode } from "./node.ts";
+import { type CommandResult, type Node, type RunOptions, startNode } from "./node.ts";
 import { canary, systemManifests } from "./system.ts";
 
 /**
@@ -41,7 +41,7 @@ export interface Cluster {
    *
    * @throws Error with its last output when it runs for more than `timeout` (120 s).
    */
-  run(command: string, args: readonly string[], options?: RunOptions): Promise<Answer>;
+  run(command: string, args: readonly string[], options?: RunOptions): Promise<CommandResult>;
   /** Starts a long-running command inside, see startProcess. `stop` and `signal` reach the command itself. */
   start(command: string, args: readonly string[], options: StartOptions): Promise<Process>;
   /** The command line that runs a command inside from a shell of this machine, with the environment of that shell. */
@@ -92,7 +92,7 @@ export async function startCluster(options: ClusterOptions = {}): Promise<Cluste
   await usableHierarchies(); // Checked first, so that nothing is built in vain.
   const programs = await fetchPrograms();
   await removeLeftovers();
-  let credentials: Credentials | undefined;
+  let credentials: ClusterCredentials | undefined;
   const node = await startNode(programs.pause, async (folder) => {
     writeConfiguration({ folder, audit, ...programs });
     credentials = await writeCredentials(folder);
@@ -123,7 +123,7 @@ async function fetchPrograms() {
 
 interface Parts {
   readonly node: Node;
-  readonly credentials: Credentials;
+  readonly credentials: ClusterCredentials;
   readonly options: ComponentOptions;
 }
 

@@ -3,12 +3,12 @@ import { generateKeyPairSync, randomBytes } from "node:crypto";
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { type Authority, makeAuthority } from "../../programs/certificates.ts";
-import { type Identity, kubeconfig } from "../kubeconfig.ts";
+import { type ClientIdentity, kubeconfig } from "../kubeconfig.ts";
 import { apiServer, files, nodeName } from "./components.ts";
 
-export interface Credentials {
+export interface ClusterCredentials {
   /** The text of a kubeconfig for a server's address, as the administrator or with another identity. */
-  access(server: string, identity?: Identity): string;
+  access(server: string, identity?: ClientIdentity): string;
   readonly authority: Authority;
 }
 
@@ -22,7 +22,7 @@ const users = [
 ] as const;
 
 /** Writes the components' credentials into the state folder. */
-export async function writeCredentials(folder: string): Promise<Credentials> {
+export async function writeCredentials(folder: string): Promise<ClusterCredentials> {
   const authority = await makeAuthority();
   const service = [
     "kubernetes",

@@ -38,21 +38,21 @@ export async function usableHierarchies(): Promise<readonly Hierarchy[]> {
 
 /** The resources of a cluster on this machine, so that a later run can remove them after a crash. */
 export interface Trace {
-  readonly owner: Identity;
-  readonly init?: Identity;
+  readonly owner: ProcessIdentity;
+  readonly init?: ProcessIdentity;
   readonly groups: readonly string[];
   readonly folder: string;
 }
 
 /** A process, distinguished from a later one with the same pid. */
-export interface Identity {
+export interface ProcessIdentity {
   readonly pid: number;
   /** In clock ticks since boot. */
   readonly started: string;
 }
 
 /** The process that has this pid now, or undefined when there is none. A zombie counts as none. */
-export function identity(pid: number): Identity | undefined {
+export function identity(pid: number): ProcessIdentity | undefined {
   try {
     // The name in parentheses may contain any character.
     const fields = readFileSync(`/proc/${pid}/stat`, "utf8")
@@ -64,7 +64,7 @@ export function identity(pid: number): Identity | undefined {
   }
 }
 
-const alive = (process: Identity | undefined) =>
+const alive = (process: ProcessIdentity | undefined) =>
   process !== undefined && identity(process.pid)?.started === process.started;
 
 const traces = () => join(tmpdir(), "sluice-clusters");

@@ -19,7 +19,7 @@ export interface RunOptions {
   readonly timeout?: number;
 }
 
-export interface Answer {
+export interface CommandResult {
   readonly code: number | null;
   readonly stdout: string;
   readonly stderr: string;
@@ -30,7 +30,7 @@ export interface Node {
   readonly folder: string;
   /** The command line that runs a command inside, in the working directory of the caller. */
   enter(command: readonly string[]): readonly string[];
-  run(command: string, args: readonly string[], options?: RunOptions): Promise<Answer>;
+  run(command: string, args: readonly string[], options?: RunOptions): Promise<CommandResult>;
   start(command: string, args: readonly string[], options: StartOptions): Promise<Process>;
   /** Ends all processes inside, and removes namespaces, control groups and the state folder. */
   end(): Promise<void>;
@@ -141,7 +141,7 @@ function withSignals(started: Process): Process {
 }
 
 /** Runs a command to its end. */
-function collect([command = "", ...args]: readonly string[], options: RunOptions): Promise<Answer> {
+function collect([command = "", ...args]: readonly string[], options: RunOptions): Promise<CommandResult> {
   const { input = "", timeout = 120_000 } = options;
   const env = { ...process.env, ...options.env };
   // Node's test runner sets this for its child processes, and a nested runner would switch to the parent's protocol.

@@ -51,7 +51,7 @@ export interface UpgradeOptions extends CrossSiteOptions {
  * another site: without this check, any page that a user visits could subscribe to the directory. An upgrade with a
  * consumer is accepted, because it carries a credential that the page must have known.
  */
-export function refusalOf(headers: IncomingHttpHeaders, options: UpgradeOptions): GraphQLError | null {
+export function crossSiteRefusalOf(headers: IncomingHttpHeaders, options: UpgradeOptions): GraphQLError | null {
   // The server will choose the first subprotocol.
   if (first(headers["sec-websocket-protocol"]) !== SUBPROTOCOL) {
     return failure("BAD_REQUEST", `The WebSocket subprotocol must be ${SUBPROTOCOL}`);

@@ -11,7 +11,7 @@ export interface Call {
   readonly port: MessagePort;
 }
 
-export type Answer = { readonly rows: readonly Row[] } | { readonly failure: string };
+export type PgliteAnswer = { readonly rows: readonly Row[] } | { readonly failure: string };
 
 const { folder } = workerData as { readonly folder: string | undefined };
 const pglite = new PGlite(folder);
@@ -24,7 +24,7 @@ async function run({ method, text, values }: Call): Promise<readonly Row[]> {
 }
 
 parentPort?.on("message", (call: Call) => {
-  const answer = (message: Answer): void => call.port.postMessage(message);
+  const answer = (message: PgliteAnswer): void => call.port.postMessage(message);
   run(call).then(
     (rows) => answer({ rows }),
     (error: unknown) => {

@@ -5,7 +5,7 @@ import { extname, join } from "node:path";
 import { MessageChannel, Worker } from "node:worker_threads";
 import type { Database, Row } from "./database.ts";
 import { lockFolder } from "./folder-lock.ts";
-import type { Answer, Call } from "./pglite-worker.ts";
+import type { Call, PgliteAnswer } from "./pglite-worker.ts";
 
 export interface PgliteOptions {
   /** The data folder; created when missing. Unset: in memory, lost when the process ends. */
@@ -39,9 +39,11 @@ export async function openPglite({ folder, onDeath }: PgliteOptions = {}): Promi
     worker.postMessage({ method, text, values, port: port2 } satisfies Call, [port2]);
     try {
       // No Promise.race with a promise for the thread's end: it would retain the reactions of all calls until then.
-      const [answer]: Answer[] = await once(port1, "message", { signal: death.signal }).catch((error: unknown) => {
-        throw death.signal.aborted ? death.signal.reason : error;
-      });
+      const [answer]: PgliteAnswer[] = await once(port1, "message", { signal: death.signal }).catch(
+        (error: unknown) => {
+          throw death.signal.aborted ? death.signal.reason : error;
+        },
+      );
       if (answer === undefined || "failure" in answer) throw new Error(answer?.failure);
       return answer.rows;
     } finally {

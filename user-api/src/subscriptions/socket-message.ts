@@ -14,7 +14,7 @@ export interface Subscribe {
   readonly payload: OperationRequest;
 }
 
-export type Message =
+export type SocketMessage =
   | { readonly type: "connection_init" | "ping" | "pong"; readonly payload?: JsonObject }
   | Subscribe
   | { readonly type: "complete"; readonly id: string };
@@ -33,7 +33,7 @@ function isOperationRequest(value: unknown): value is OperationRequest {
 }
 
 /** The message in a frame, or the reason to close the socket. */
-export function readMessage(text: string): Message | string {
+export function readSocketMessage(text: string): SocketMessage | string {
   let value: unknown;
   try {
     value = JSON.parse(text);

@@ -8,7 +8,7 @@ import { failure } from "../errors.ts";
 import type { JsonObject } from "../json.ts";
 import type { SubscriptionLimits } from "../limits/limits.ts";
 import { type Connection, type Receiver, SLOW_CLIENT, slowClient } from "./connection.ts";
-import { type OperationRequest, readMessage, type Subscribe } from "./socket-message.ts";
+import { type OperationRequest, readSocketMessage, type Subscribe } from "./socket-message.ts";
 
 /** The close frame's code and reason. */
 export type CloseFrame = readonly [code: number, reason: string];
@@ -140,7 +140,7 @@ export function openSocket(socket: WebSocket, options: SocketOptions): Connectio
     answered = true;
     if (state === "closed") return;
     const text = String(data);
-    const message = isBinary ? "Invalid message received: binary" : readMessage(text);
+    const message = isBinary ? "Invalid message received: binary" : readSocketMessage(text);
     if (typeof message === "string") close(4400, message);
     else if (message.type === "connection_init") init(message.payload);
     else if (message.type === "subscribe") subscribe(message, text.length);

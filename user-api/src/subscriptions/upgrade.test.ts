@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import { refusalOf } from "../http/cross-site.ts";
+import { crossSiteRefusalOf } from "../http/cross-site.ts";
 
 const consumer = { id: "1", username: "demo", tags: [] };
 const protocol = { "sec-websocket-protocol": "graphql-transport-ws" };
@@ -32,7 +32,7 @@ describe("an upgrade to a WebSocket", () => {
   ] as const;
   for (const [name, headers, options, code] of cases) {
     it(name, () => {
-      assert.equal(refusalOf(headers, { consumer: null, origins: [], ...options })?.extensions.code, code);
+      assert.equal(crossSiteRefusalOf(headers, { consumer: null, origins: [], ...options })?.extensions.code, code);
     });
   }
 });

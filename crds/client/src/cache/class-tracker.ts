@@ -8,12 +8,13 @@
 import { CLASS_LABEL, DEFAULT_CLASS } from "@sluice/model";
 import type { Resource } from "../resource.ts";
 import { classOf } from "../translate/identity.ts";
-import { type CacheOptions, createResourceCache } from "./resource-cache.ts";
+import { createResourceCache, type ResourceCacheOptions } from "./resource-cache.ts";
 
 /** Annotation of an operator's Lease: `all` when the operator reads all namespaces. */
 export const READS_ANNOTATION = "sluice.dev/reads";
 
-export interface ClassTrackerOptions extends Pick<CacheOptions<"Lease">, "client" | "namespaces" | "signal" | "log"> {
+export interface ClassTrackerOptions
+  extends Pick<ResourceCacheOptions<"Lease">, "client" | "namespaces" | "signal" | "log"> {
   /** The class and home namespace of this process. They apply even before its Lease exists. */
   readonly own: { readonly class: string; readonly namespace: string };
   /**

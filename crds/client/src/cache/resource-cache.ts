@@ -22,7 +22,7 @@ export interface NamespaceSelector {
   readonly always: readonly string[];
 }
 
-export interface CacheOptions<Kinds extends Kind> {
+export interface ResourceCacheOptions<Kinds extends Kind> {
   readonly client: Pick<ResourceClient, "watch">;
   readonly kinds: readonly Kinds[];
   /** Watched namespaces. Empty means all. */
@@ -105,7 +105,7 @@ interface WatchScope<Kinds extends Kind> extends Pick<WatchOptions, "namespace" 
   readonly found: Map<string, Resource>;
 }
 
-export function createResourceCache<Kinds extends Kind>(options: CacheOptions<Kinds>): ResourceCache<Kinds> {
+export function createResourceCache<Kinds extends Kind>(options: ResourceCacheOptions<Kinds>): ResourceCache<Kinds> {
   const { client, kinds, bookkeeping, signal, log, onChange, onVersion, onResource } = options;
   const cached = Object.fromEntries(kinds.map((kind) => [kind, new BucketMap<Resource>(byHash)])) as Record<
     Kinds,
@@ -256,7 +256,7 @@ export function createResourceCache<Kinds extends Kind>(options: CacheOptions<Ki
   };
 }
 
-interface NamespaceTrackerOptions extends Pick<CacheOptions<"Namespace">, "client" | "signal" | "log"> {
+interface NamespaceTrackerOptions extends Pick<ResourceCacheOptions<"Namespace">, "client" | "signal" | "log"> {
   /** Called after the first list and when namespaces are added or removed. `has` already reflects the change. */
   readonly onChange: (moved: readonly string[]) => void;
 }
@@ -297,7 +297,7 @@ const isSameVersion = (one: Resource, other: Resource): boolean =>
 /** The watches of a kind: one per namespace; for Secrets, one per namespace and selector. */
 function scopesOf<Kinds extends Kind>(
   kind: Kinds,
-  { namespaces, labels }: Pick<CacheOptions<Kinds>, "namespaces" | "labels">,
+  { namespaces, labels }: Pick<ResourceCacheOptions<Kinds>, "namespaces" | "labels">,
 ): readonly WatchScope<Kinds>[] {
   const places = namespaces.length === 0 ? [{}] : namespaces.map((namespace) => ({ namespace }));
   const ofAll = labels === undefined ? [{}] : [{ labels }];

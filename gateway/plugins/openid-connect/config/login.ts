@@ -1,7 +1,7 @@
 /** Members of the config of openid-connect: login, session and logout. */
 import { array, boolean, choice, decimal, nullable, set, text } from "@sluice/plugin-sdk";
 import { backchannelLogout } from "./backchannel-logout.ts";
-import { MAX_URL, single } from "./vocabulary.ts";
+import { MAX_URL, singleValue } from "./vocabulary.ts";
 
 const MAX_SECONDS = 31_536_000;
 
@@ -28,7 +28,7 @@ const secure = () =>
 const HTTP_ONLY = "The attribute HttpOnly of the cookie, which hides it from scripts.";
 
 export const loginMembers = {
-  redirect_uri: single(
+  redirect_uri: singleValue(
     "URL to which the provider redirects after the login. The plugin must run for this URL. Required with " +
       "authorization_code.",
     { maxLength: MAX_URL },
@@ -56,7 +56,7 @@ export const loginMembers = {
       "to `login_redirect_uri` (redirect).",
     default: "upstream",
   }),
-  login_redirect_uri: single("URL of the redirect after the login. Default: the URL of the first request.", {
+  login_redirect_uri: singleValue("URL of the redirect after the login. Default: the URL of the first request.", {
     maxLength: MAX_URL,
   }),
   login_tokens: nullable(
@@ -103,7 +103,7 @@ export const loginMembers = {
   }),
   logout_query_arg: nullable(text({ description: "A query parameter that logs out.", maxLength: 256 })),
   logout_uri_suffix: nullable(text({ description: "The end of a path that logs out.", maxLength: 1024 })),
-  logout_redirect_uri: single(
+  logout_redirect_uri: singleValue(
     "URL to which the provider, or without an end_session_endpoint the gateway, redirects after the logout.",
     { maxLength: MAX_URL },
   ),

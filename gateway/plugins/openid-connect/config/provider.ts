@@ -1,6 +1,6 @@
 /** Members of the config of openid-connect: the provider, and how the gateway is registered with it as a client. */
 import { array, boolean, choice, decimal, nullable, text } from "@sluice/plugin-sdk";
-import { MAX_URL, single, url } from "./vocabulary.ts";
+import { MAX_URL, singleValue, url } from "./vocabulary.ts";
 
 const MAX_SECONDS = 31_536_000;
 
@@ -46,8 +46,8 @@ export const providerMembers = {
   token_endpoint: url("URL at which tokens are requested. Default: that of the discovery document."),
   introspection_endpoint: url("URL of token introspection. Default: that of the discovery document."),
   end_session_endpoint: url("URL to which a logout redirects. Default: that of the discovery document."),
-  client_id: single("The id of the gateway as a client of the provider.", { maxLength: 512, referenceable: true }),
-  client_secret: single("The client's secret.", { maxLength: 1024, secret: true, referenceable: true }),
+  client_id: singleValue("The id of the gateway as a client of the provider.", { maxLength: 512, referenceable: true }),
+  client_secret: singleValue("The client's secret.", { maxLength: 1024, secret: true, referenceable: true }),
   client_auth: nullable(
     array(choice(clientAuthMethods, { description: "A method." }), {
       description:

@@ -51,7 +51,7 @@ interface SingleOptions {
 }
 
 /** A list in Kong, of which Sluice supports one item. */
-export const single = (description: string, options: SingleOptions) => {
+export const singleValue = (description: string, options: SingleOptions) => {
   const { secret, ...rest } = options;
   return nullable(
     array(text({ description: "The value.", ...rest }), { description, maxItems: 1, ...(secret && { secret }) }),

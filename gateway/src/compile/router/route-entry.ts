@@ -42,7 +42,7 @@ const REGEX_PATH = 1;
 const HEADER_COUNTS = 1024;
 
 /** The entries of a route; none when none of its protocols is HTTP or gRPC, or when it has no attribute to match by. */
-export function entriesOf(route: SnapshotRoute): readonly RouteEntry[] {
+export function routeEntriesOf(route: SnapshotRoute): readonly RouteEntry[] {
   if (!route.protocols.some((protocol) => HTTP_PROTOCOLS.has(protocol))) return [];
   const hosts = (route.hosts ?? []).map((host) => host.toLowerCase());
   const headers = headerRules(route.headers);

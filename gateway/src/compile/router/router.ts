@@ -10,7 +10,7 @@ import type { RoutableRequest } from "../runtime.ts";
 import { type HostKinds, parseHostPattern, visitHostKeys } from "./host-pattern.ts";
 import { emptyTable, type HostTable, isEmpty, withEntry, withoutEntry } from "./host-table.ts";
 import type { EditToken } from "./radix.ts";
-import { entriesOf, type RouteEntry } from "./route-entry.ts";
+import { type RouteEntry, routeEntriesOf } from "./route-entry.ts";
 import { type CompiledRouteSource, everyRouteServed, RouteSearch } from "./route-search.ts";
 
 /** The difference from the previous router. A changed route is in both lists. */
@@ -67,7 +67,7 @@ export class Router {
       entries.set(id, undefined);
     }
     for (const route of added) {
-      const own = entriesOf(route);
+      const own = routeEntriesOf(route);
       entries.set(route.id, own);
       for (const entry of own) for (const key of keysOf(entry)) tables.set(key, withEntry(tableOf(key), entry, edit));
     }

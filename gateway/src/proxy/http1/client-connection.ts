@@ -48,7 +48,7 @@ const LINGER = 30_000;
 const CLOSING_LINGER = 2000;
 const CONTINUE = "HTTP/1.1 100 Continue\r\n\r\n";
 
-export class ClientConnection implements Http1ClientSide, TrafficCounters {
+export class Http1Connection implements Http1ClientSide, TrafficCounters {
   readonly out: WriteQueue;
   readonly #context: ConnectionContext;
   readonly #socket: Socket;

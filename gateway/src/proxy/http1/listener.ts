@@ -8,7 +8,7 @@ import { CHECK_INTERVAL } from "../http2/session-check.ts";
 import { UpstreamSessions } from "../http2/upstream/upstream-sessions.ts";
 import { type ClientEngine, type EngineParts, startEngine } from "../listener/engine-listener.ts";
 import { clientSockets } from "../settings.ts";
-import { ClientConnection, type ConnectionContext } from "./client-connection.ts";
+import { type ConnectionContext, Http1Connection } from "./client-connection.ts";
 import { defaultHeadLimits } from "./parse/head-parser.ts";
 import { createResponseHeads } from "./response-text.ts";
 import { createUpstreamHeads } from "./upstream/upstream-head.ts";
@@ -70,7 +70,7 @@ function createEngine(parts: EngineParts): ClientEngine {
 
   function carry(socket: Socket, peer: ConnectionPeer, isHttp2: boolean): void {
     if (socket.destroyed) return;
-    const connection = isHttp2 ? new ClientSession(context, socket, peer) : new ClientConnection(context, socket, peer);
+    const connection = isHttp2 ? new ClientSession(context, socket, peer) : new Http1Connection(context, socket, peer);
     connections.add(connection);
     // The handshake or the first bytes came after the listener began to drain.
     if (parts.draining()) connection.drain(!parts.closesIdle());
