@@ -2,7 +2,7 @@
 import { join } from "node:path";
 import { root } from "../../tools/check/source-files.ts";
 import { startProcess } from "../../tools/process/index.ts";
-import { startPostgres } from "../../tools/programs/postgres.ts";
+import { startPostgres } from "../../tools/programs/servers/postgres.ts";
 import type { RunningStore } from "../e2e/admin/stores.ts";
 import { freeAddresses } from "../product/free-addresses.ts";
 

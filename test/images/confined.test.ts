@@ -6,11 +6,11 @@ import pg from "pg";
 import { findImports, packageOf } from "../../tools/check/find-imports.ts";
 import { isTest } from "../../tools/check/imports.ts";
 import { sourceFiles } from "../../tools/check/source-files.ts";
+import { type Unpacked, unpackImages } from "../../tools/images/archive/unpack.ts";
 import { type Container, startContainer } from "../../tools/images/confine.ts";
+import { closureOf } from "../../tools/images/contents/lock.ts";
+import { type ImageWorkload, user, workloads } from "../../tools/images/contents/workloads.ts";
 import type { ImageName } from "../../tools/images/images.ts";
-import { closureOf } from "../../tools/images/lock.ts";
-import { type Unpacked, unpackImages } from "../../tools/images/unpack.ts";
-import { type ImageWorkload, user, workloads } from "../../tools/images/workloads.ts";
 import { freePort, temporaryFolder, waitFor } from "../../tools/process/index.ts";
 
 let all: Readonly<Record<ImageName, Unpacked>>;

@@ -3,7 +3,7 @@ import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
 import { runAsOf } from "../../tools/images/build.ts";
-import { workloads } from "../../tools/images/workloads.ts";
+import { workloads } from "../../tools/images/contents/workloads.ts";
 
 /** The stages of the Dockerfile by name, as instructions with their arguments. */
 const stages = new Map(

@@ -4,11 +4,11 @@ import { join } from "node:path";
 import { after, before, test } from "node:test";
 import manifest from "../../package.json" with { type: "json" };
 import { root } from "../../tools/check/source-files.ts";
+import { textIn, type Unpacked, unpackImages } from "../../tools/images/archive/unpack.ts";
 import { makeKit, workloadImage } from "../../tools/images/build.ts";
+import { sbomPlace } from "../../tools/images/contents/sbom.ts";
+import { workloads } from "../../tools/images/contents/workloads.ts";
 import type { ImageName } from "../../tools/images/images.ts";
-import { sbomPlace } from "../../tools/images/sbom.ts";
-import { textIn, type Unpacked, unpackImages } from "../../tools/images/unpack.ts";
-import { workloads } from "../../tools/images/workloads.ts";
 
 let all: Readonly<Record<ImageName, Unpacked>>;
 let remove = () => {};

@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { after, before, test } from "node:test";
 import { createDirectoryClient } from "@sluice/crds";
 import { temporaryFolder, waitFor } from "../../tools/process/index.ts";
-import { withUserDatabase } from "../../tools/programs/embedded-database.ts";
+import { withUserDatabase } from "../../tools/programs/servers/embedded-database.ts";
 import { startDirectoryProduct, usersIn } from "../../tools/start/directory-product.ts";
 import { provesBadInput } from "./bad-input.ts";
 import { get, startUpstream } from "./client.ts";

@@ -7,7 +7,7 @@ import { join } from "node:path";
 import { after, test } from "node:test";
 import { temporaryFolder, waitFor } from "../../tools/process/index.ts";
 import { launchBrowser } from "../../tools/programs/browser.ts";
-import { withUserDatabase } from "../../tools/programs/embedded-database.ts";
+import { withUserDatabase } from "../../tools/programs/servers/embedded-database.ts";
 import { startDirectoryProduct, usersIn } from "../../tools/start/directory-product.ts";
 import { keepSamples } from "../../tools/start/samples.ts";
 import { get } from "./client.ts";

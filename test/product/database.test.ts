@@ -5,7 +5,7 @@ import { after, before, describe, test } from "node:test";
 import { migrations } from "../../gateway/src/database/migrations/index.ts";
 import { root } from "../../tools/check/source-files.ts";
 import { freePort, type Process, startProcess, waitFor } from "../../tools/process/index.ts";
-import { type Postgres, startPostgres } from "../../tools/programs/postgres.ts";
+import { type Postgres, startPostgres } from "../../tools/programs/servers/postgres.ts";
 import { startUpstream, type Upstream } from "./client.ts";
 
 const main = join(root, "gateway/src/main.ts");

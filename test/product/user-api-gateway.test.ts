@@ -7,7 +7,7 @@ import { createClient } from "graphql-ws";
 import { WebSocket } from "ws";
 import { root } from "../../tools/check/source-files.ts";
 import { freePort, type Process, startProcess, temporaryFolder, waitFor } from "../../tools/process/index.ts";
-import { withUserDatabase } from "../../tools/programs/embedded-database.ts";
+import { withUserDatabase } from "../../tools/programs/servers/embedded-database.ts";
 import { type Answer, ask } from "./client.ts";
 
 const SECRET = "a-secret-of-this-test-alone";

@@ -1,10 +1,10 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { checkConnections } from "./check-connections.ts";
-import { checkDependencies } from "./check-dependencies.ts";
-import { checkImports, roomOf } from "./check-imports.ts";
-import { checkRegexes } from "./check-regexes.ts";
-import { checkLength, checkWords } from "./check-text.ts";
+import { checkConnections } from "./checks/check-connections.ts";
+import { checkDependencies } from "./checks/check-dependencies.ts";
+import { checkImports, roomOf } from "./checks/check-imports.ts";
+import { checkRegexes } from "./checks/check-regexes.ts";
+import { checkLength, checkWords } from "./checks/check-text.ts";
 import { show } from "./fault.ts";
 import { findImports, packageOf } from "./find-imports.ts";
 import { rooms } from "./imports.ts";
@@ -111,7 +111,7 @@ const taken: readonly [file: string, specifier: string][] = [
   ["gateway/src/stores/cluster.ts", "@sluice/crds"],
   ["gateway/src/admin/routes.ts", "@sluice/crds"],
   ["gateway/src/counters/redis-counters.ts", "ioredis"],
-  ["gateway/src/counters/redis-counters.test.ts", "../../../tools/programs/redis.ts"],
+  ["gateway/src/counters/redis-counters.test.ts", "../../../tools/programs/servers/redis.ts"],
   ["gateway/plugins/index.ts", "./cors/index.ts"],
   ["gateway/plugins/cors/index.ts", "@sluice/plugin-sdk"],
   ["crds/model/src/a.ts", "@sluice/plugins"],

@@ -3,7 +3,7 @@ import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { kongPlugins, pluginNamed } from "@sluice/model";
 import type { GeneratedFile } from "../../crds/model/src/generate/files.ts";
-import { headingsOf } from "../check/check-links.ts";
+import { headingsOf } from "../check/checks/check-links.ts";
 import { root } from "../check/source-files.ts";
 
 const path = "docs/reference/kong-compatibility.md";

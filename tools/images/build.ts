@@ -1,14 +1,14 @@
 import { execFileSync } from "node:child_process";
 import manifest from "../../package.json" with { type: "json" };
 import { builtForm } from "../build/emit.ts";
-import { type Base, nodeBase } from "./base.ts";
+import { type Image, image, type Layer, layer, type RunAs } from "./archive/oci.ts";
+import { copied, file, type TreeEntry } from "./archive/tree.ts";
 import { startOf } from "./command.ts";
-import { closureOf, lockRoot } from "./lock.ts";
-import { type Image, image, type Layer, layer, type RunAs } from "./oci.ts";
-import { dependencies, workspaceFiles } from "./packages.ts";
-import { sbomOf, sbomPlace } from "./sbom.ts";
-import { copied, file, type TreeEntry } from "./tree.ts";
-import { type ImageWorkload, user, version } from "./workloads.ts";
+import { type Base, nodeBase } from "./contents/base.ts";
+import { closureOf, lockRoot } from "./contents/lock.ts";
+import { dependencies, workspaceFiles } from "./contents/packages.ts";
+import { sbomOf, sbomPlace } from "./contents/sbom.ts";
+import { type ImageWorkload, user, version } from "./contents/workloads.ts";
 
 /** The root file system of an image, in layers: rarely changed files come first, so that images share them. */
 export interface Root {

@@ -1,6 +1,6 @@
 import { join } from "node:path";
 import { builtForm } from "../build/emit.ts";
-import { lockRoot } from "./lock.ts";
+import { lockRoot } from "./contents/lock.ts";
 
 /** Where Node and the repository are in an image. */
 export const places = { node: "usr/local/bin/node", sluice: "sluice" };

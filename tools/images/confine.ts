@@ -1,9 +1,9 @@
 import { mkdirSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { type Process, type StartOptions, startProcess, temporaryFolder } from "../process/index.ts";
-import { findOnPath } from "../programs/apt.ts";
-import type { Unpacked } from "./unpack.ts";
-import { user } from "./workloads.ts";
+import { findOnPath } from "../programs/obtain/apt.ts";
+import type { Unpacked } from "./archive/unpack.ts";
+import { user } from "./contents/workloads.ts";
 
 /** The options of a container that matter for tests of an image. */
 export interface Container extends Pick<StartOptions, "name" | "ready"> {

@@ -11,14 +11,14 @@ import {
 } from "node:fs";
 import { join } from "node:path";
 import { root, sourcePaths } from "../check/source-files.ts";
-import { cacheFolder, cacheKeyOf } from "../programs/cache.ts";
-import { oneAtATime } from "../programs/one-at-a-time.ts";
+import { cacheFolder, cacheKeyOf } from "../programs/obtain/cache.ts";
+import { oneAtATime } from "../programs/obtain/one-at-a-time.ts";
 import { tool } from "../programs/tool.ts";
+import { type Image, writeArchive } from "./archive/oci.ts";
 import { type Kit, makeKit, revision, sources, workloadImage } from "./build.ts";
-import { librariesOf } from "./libraries.ts";
-import { type Image, writeArchive } from "./oci.ts";
-import { postgresImage, redisImage } from "./stand-ins.ts";
-import { type WorkloadName, workloads } from "./workloads.ts";
+import { librariesOf } from "./contents/libraries.ts";
+import { postgresImage, redisImage } from "./contents/stand-ins.ts";
+import { type WorkloadName, workloads } from "./contents/workloads.ts";
 
 /** Sluice's workloads, and servers that they connect to in a cluster that cannot pull images. */
 export type ImageName = WorkloadName | "test-postgres" | "test-redis";

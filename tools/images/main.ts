@@ -8,11 +8,11 @@
 import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { parseArgs } from "node:util";
+import { writeArchive } from "./archive/oci.ts";
+import { writeTree } from "./archive/tree.ts";
 import { makeKit, rootOf, workloadImage } from "./build.ts";
+import { type ImageWorkload, workloads } from "./contents/workloads.ts";
 import { buildAll, images } from "./images.ts";
-import { writeArchive } from "./oci.ts";
-import { writeTree } from "./tree.ts";
-import { type ImageWorkload, workloads } from "./workloads.ts";
 
 const usage = `usage: npm run images -- [--out DIR [NAME…] | --root DIR WORKLOAD]
 workloads: ${Object.keys(workloads).join(", ")}

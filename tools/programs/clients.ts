@@ -1,5 +1,5 @@
 import { join } from "node:path";
-import { fromGo } from "./go.ts";
+import { fromGo } from "./obtain/go.ts";
 
 const clients = join(import.meta.dirname, "../../test/clients");
 const deckVersion = "1.55.0";

@@ -1,5 +1,5 @@
 import { join } from "node:path";
-import { fromGo } from "./go.ts";
+import { fromGo } from "./obtain/go.ts";
 
 const version = "v1.36.3";
 const stamp = "k8s.io/component-base/version";

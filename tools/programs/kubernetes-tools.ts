@@ -1,6 +1,6 @@
 import { join } from "node:path";
-import { fromGo } from "./go.ts";
-import { fromModule } from "./module-file.ts";
+import { fromGo } from "./obtain/go.ts";
+import { fromModule } from "./obtain/module-file.ts";
 
 const clients = join(import.meta.dirname, "../../test/clients");
 const helmVersion = "v4.3.1";

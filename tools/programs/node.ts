@@ -1,6 +1,6 @@
 import { join } from "node:path";
-import { fromApt } from "./apt.ts";
-import { fromGo } from "./go.ts";
+import { fromApt } from "./obtain/apt.ts";
+import { fromGo } from "./obtain/go.ts";
 
 const cluster = join(import.meta.dirname, "../cluster");
 

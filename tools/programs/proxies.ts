@@ -1,6 +1,6 @@
 import { join } from "node:path";
-import { fromGo } from "./go.ts";
-import { fromWheel } from "./wheel.ts";
+import { fromGo } from "./obtain/go.ts";
+import { fromWheel } from "./obtain/wheel.ts";
 
 const peers = join(import.meta.dirname, "../../test/bench/peers");
 

@@ -1,7 +1,7 @@
 /** What only `npm run test:public` needs. */
 import { join } from "node:path";
-import { fromMaven } from "./maven.ts";
-import { fromModule } from "./module-file.ts";
+import { fromMaven } from "./obtain/maven.ts";
+import { fromModule } from "./obtain/module-file.ts";
 
 const suites = join(import.meta.dirname, "../../test/clients/json-schema-suites");
 

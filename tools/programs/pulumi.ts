@@ -1,7 +1,7 @@
 import { mkdirSync, symlinkSync } from "node:fs";
 import { basename, join } from "node:path";
-import { cacheFolder } from "./cache.ts";
-import { fromGo } from "./go.ts";
+import { cacheFolder } from "./obtain/cache.ts";
+import { fromGo } from "./obtain/go.ts";
 
 const clients = join(import.meta.dirname, "../../test/clients");
 const versions = { pulumi: "v3.230.0", kubernetes: "4.18.2" } as const;

@@ -1,8 +1,8 @@
-import { fromApt } from "./apt.ts";
 import { deck, goKong, openidServer } from "./clients.ts";
 import { kube } from "./kube.ts";
 import { helm, kubeconform, serviceMonitorCrd } from "./kubernetes-tools.ts";
 import { cniPlugins, containerd, coredns, nftables, pause } from "./node.ts";
+import { fromApt } from "./obtain/apt.ts";
 import { envoy, goReverseProxy } from "./proxies.ts";
 import { jsonSchemaSuite7, jsonSchemaSuite2020, keycloak } from "./public.ts";
 import { pulumi } from "./pulumi.ts";

@@ -9,7 +9,7 @@ import { createInterface } from "node:readline";
 import { after, before, describe, it } from "node:test";
 import { fileURLToPath } from "node:url";
 
-import { withUserDatabase } from "../../tools/programs/embedded-database.ts";
+import { withUserDatabase } from "../../tools/programs/servers/embedded-database.ts";
 import { demoUser } from "./commands/seed.ts";
 
 interface Line {

@@ -8,7 +8,7 @@ import {
   fakeExchange,
 } from "../../../test/plugins/fake-exchange.ts";
 import { configViolations, filled } from "../../../test/plugins/filled-configs.ts";
-import { type LdapServer, startLdapServer } from "../../../tools/programs/ldap.ts";
+import { type LdapServer, startLdapServer } from "../../../tools/programs/servers/ldap.ts";
 import { ldapAuth } from "./index.ts";
 
 const passwords = {

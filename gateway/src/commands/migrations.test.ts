@@ -4,7 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, before, test } from "node:test";
 import { readArguments, readSettings } from "@sluice/model";
-import { type Postgres, startPostgres } from "../../../tools/programs/postgres.ts";
+import { type Postgres, startPostgres } from "../../../tools/programs/servers/postgres.ts";
 import type { Migration } from "../database/migrations/index.ts";
 import { migrationsSettings } from "../settings/migrations.ts";
 import { migrationsCommand, runMigrations } from "./migrations.ts";

@@ -9,7 +9,7 @@ import { pino } from "pino";
 import { send as ask } from "../../../test/conformance/engine/client.ts";
 import { portOf, startUpstream } from "../../../test/conformance/engine/rig.ts";
 import { temporaryFolder } from "../../../tools/process/index.ts";
-import { withNodeDatabase } from "../../../tools/programs/embedded-database.ts";
+import { withNodeDatabase } from "../../../tools/programs/servers/embedded-database.ts";
 import { databaseSettings } from "../settings/database.ts";
 import { runMigrations } from "./migrations.ts";
 import { startCommand } from "./start.ts";

@@ -1,6 +1,6 @@
 /** The sizes of the images. */
-import { unpackImages } from "../../../tools/images/unpack.ts";
-import { workloads } from "../../../tools/images/workloads.ts";
+import { unpackImages } from "../../../tools/images/archive/unpack.ts";
+import { workloads } from "../../../tools/images/contents/workloads.ts";
 import { atMost, type BenchReport } from "../report.ts";
 
 const BOUND = 200;

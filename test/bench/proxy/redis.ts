@@ -1,7 +1,7 @@
 /** The cost of counting limits in Redis: time and round trips. */
 import { setTimeout as sleep } from "node:timers/promises";
 import { Redis } from "ioredis";
-import { startRedis } from "../../../tools/programs/redis.ts";
+import { startRedis } from "../../../tools/programs/servers/redis.ts";
 import { preload } from "../peers/preload.ts";
 import { atMost, type BenchReport } from "../report.ts";
 import { median } from "../rounds.ts";

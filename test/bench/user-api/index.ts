@@ -1,6 +1,6 @@
 /** Runs the cases of `npm run bench -- user-api [case ...]`. */
 import { temporaryFolder } from "../../../tools/process/index.ts";
-import { startPostgres } from "../../../tools/programs/postgres.ts";
+import { startPostgres } from "../../../tools/programs/servers/postgres.ts";
 import type { Effort } from "../proxy/field.ts";
 import type { BenchReport } from "../report.ts";
 import { fill } from "./directory.ts";

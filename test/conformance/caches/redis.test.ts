@@ -5,7 +5,7 @@ import { connectBehind } from "../../../gateway/src/outbound/connect.ts";
 import { createGuard } from "../../../gateway/src/outbound/guard.ts";
 import { createCaches } from "../../../gateway/src/plugin-caches/create-caches.ts";
 import { waitFor } from "../../../tools/process/index.ts";
-import { startRedis } from "../../../tools/programs/redis.ts";
+import { startRedis } from "../../../tools/programs/servers/redis.ts";
 import { fakeContext, fakeExchange, pluginInstance } from "../../plugins/fake-exchange.ts";
 import { filled } from "../../plugins/filled-configs.ts";
 import { cachesSuite, textCodec } from "./suite.ts";

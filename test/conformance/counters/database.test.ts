@@ -5,7 +5,7 @@ import type { Database } from "../../../gateway/src/database/driver.ts";
 import { openEmbedded } from "../../../gateway/src/database/embedded/embedded.ts";
 import { bootstrap } from "../../../gateway/src/database/migrate.ts";
 import { openPostgres } from "../../../gateway/src/database/postgres.ts";
-import { type Postgres, startPostgres } from "../../../tools/programs/postgres.ts";
+import { type Postgres, startPostgres } from "../../../tools/programs/servers/postgres.ts";
 import { filledRateLimiting as config } from "../../plugins/filled-configs.ts";
 import { counter, countersSuite, until } from "./suite.ts";
 

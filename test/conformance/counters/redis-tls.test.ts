@@ -12,7 +12,7 @@ import { connectBehind } from "../../../gateway/src/outbound/connect.ts";
 import { createGuard } from "../../../gateway/src/outbound/guard.ts";
 import { gatewaySettings } from "../../../gateway/src/settings/gateway.ts";
 import { temporaryFolder } from "../../../tools/process/index.ts";
-import { startTlsRedis, type TlsRedis } from "../../../tools/programs/redis.ts";
+import { startTlsRedis, type TlsRedis } from "../../../tools/programs/servers/redis.ts";
 import { filledRateLimiting as filled } from "../../plugins/filled-configs.ts";
 import { counter } from "./suite.ts";
 

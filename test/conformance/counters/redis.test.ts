@@ -7,7 +7,7 @@ import { SyncedCounters } from "../../../gateway/src/counters/redis-synced-count
 import { connectBehind } from "../../../gateway/src/outbound/connect.ts";
 import { createGuard } from "../../../gateway/src/outbound/guard.ts";
 import { freePort } from "../../../tools/process/index.ts";
-import { startRedis } from "../../../tools/programs/redis.ts";
+import { startRedis } from "../../../tools/programs/servers/redis.ts";
 import { filledRateLimiting as filled } from "../../plugins/filled-configs.ts";
 import { counter, countersSuite, until } from "./suite.ts";
 

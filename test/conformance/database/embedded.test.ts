@@ -6,7 +6,7 @@ import { DatabaseUnreachable } from "../../../gateway/src/database/driver.ts";
 import { openEmbedded } from "../../../gateway/src/database/embedded/embedded.ts";
 import { FolderInUse } from "../../../gateway/src/database/embedded/folder.ts";
 import { startProcess, temporaryFolder, waitFor } from "../../../tools/process/index.ts";
-import { withNodeDatabase } from "../../../tools/programs/embedded-database.ts";
+import { withNodeDatabase } from "../../../tools/programs/servers/embedded-database.ts";
 import { describeMigrations } from "./migrations.ts";
 import { describeDatabase } from "./suite.ts";
 

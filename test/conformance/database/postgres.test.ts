@@ -3,7 +3,7 @@ import { after, before, test } from "node:test";
 import { DatabaseUnreachable } from "../../../gateway/src/database/driver.ts";
 import { openPostgres, type PostgresOptions } from "../../../gateway/src/database/postgres.ts";
 import { freePort, waitFor } from "../../../tools/process/index.ts";
-import { type Postgres, startPostgres } from "../../../tools/programs/postgres.ts";
+import { type Postgres, startPostgres } from "../../../tools/programs/servers/postgres.ts";
 import { describeMigrations } from "./migrations.ts";
 import { describeDatabase } from "./suite.ts";
 

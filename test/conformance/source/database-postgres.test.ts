@@ -7,7 +7,7 @@ import { openPostgres } from "../../../gateway/src/database/postgres.ts";
 import { createDatabaseSource } from "../../../gateway/src/sources/database-source.ts";
 import { createIntake } from "../../../gateway/src/sources/intake.ts";
 import { waitFor } from "../../../tools/process/index.ts";
-import { type Postgres, startPostgres } from "../../../tools/programs/postgres.ts";
+import { type Postgres, startPostgres } from "../../../tools/programs/servers/postgres.ts";
 import { describeDatabaseSource } from "./database.ts";
 
 let server: Postgres;

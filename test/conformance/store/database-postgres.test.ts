@@ -1,6 +1,6 @@
 import { after, before } from "node:test";
 import { openPostgres } from "../../../gateway/src/database/postgres.ts";
-import { type Postgres, startPostgres } from "../../../tools/programs/postgres.ts";
+import { type Postgres, startPostgres } from "../../../tools/programs/servers/postgres.ts";
 import { bootstrapped, type DatabaseKeeper, describeDatabaseStore, holderOf } from "./database.ts";
 import { describeStore } from "./suite.ts";
 

@@ -1,6 +1,6 @@
 import { after, before, describe } from "node:test";
 import { Client } from "pg";
-import { type Postgres, startPostgres } from "../../../tools/programs/postgres.ts";
+import { type Postgres, startPostgres } from "../../../tools/programs/servers/postgres.ts";
 import { openEvents } from "../../../user-api/src/events/events.ts";
 import { openNotify } from "../../../user-api/src/events/notify.ts";
 import { type Link, openLink } from "./link.ts";

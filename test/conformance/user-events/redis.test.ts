@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { after, before, describe, it } from "node:test";
 import { Redis } from "ioredis";
-import { type Redis as Server, startRedis, startTlsRedis } from "../../../tools/programs/redis.ts";
+import { type Redis as Server, startRedis, startTlsRedis } from "../../../tools/programs/servers/redis.ts";
 import { openEvents } from "../../../user-api/src/events/events.ts";
 import { openRedis } from "../../../user-api/src/events/redis.ts";
 import { type Link, openLink } from "./link.ts";

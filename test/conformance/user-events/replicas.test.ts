@@ -3,8 +3,8 @@ import { once } from "node:events";
 import { after, afterEach, before, describe, it } from "node:test";
 import { Client } from "pg";
 import { WebSocket } from "ws";
-import { type Postgres, startPostgres } from "../../../tools/programs/postgres.ts";
-import { type Redis, startRedis } from "../../../tools/programs/redis.ts";
+import { type Postgres, startPostgres } from "../../../tools/programs/servers/postgres.ts";
+import { type Redis, startRedis } from "../../../tools/programs/servers/redis.ts";
 import { openLink } from "./link.ts";
 import {
   allFollow,

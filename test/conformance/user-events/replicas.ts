@@ -6,7 +6,7 @@ import { createClient as createStreamClient } from "graphql-sse";
 import { createClient as createSocketClient } from "graphql-ws";
 import { WebSocket } from "ws";
 import { type Process, startProcess, waitFor } from "../../../tools/process/index.ts";
-import type { Redis } from "../../../tools/programs/redis.ts";
+import type { Redis } from "../../../tools/programs/servers/redis.ts";
 
 const main = join(import.meta.dirname, "../../../user-api/src/main.ts");
 

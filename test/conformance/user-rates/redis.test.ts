@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { after, before, describe, it } from "node:test";
 import { Redis } from "ioredis";
 import { waitFor } from "../../../tools/process/index.ts";
-import { type Redis as Server, startRedis } from "../../../tools/programs/redis.ts";
+import { type Redis as Server, startRedis } from "../../../tools/programs/servers/redis.ts";
 import { GATEWAY_SECRET, type TestApp, testApp } from "../../../user-api/src/testing.ts";
 
 const AWAY = "Redis does not count requests; each replica counts its own";

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { after, before, describe, it } from "node:test";
 import { fileURLToPath } from "node:url";
 import { startProcess } from "../../../tools/process/index.ts";
-import { type Postgres, startPostgres } from "../../../tools/programs/postgres.ts";
+import { type Postgres, startPostgres } from "../../../tools/programs/servers/postgres.ts";
 import { openPostgres } from "../../../user-api/src/store/postgres.ts";
 import { openUserStore } from "../../../user-api/src/store/sql-store.ts";
 import { codesOf, postQuery, testApp } from "../../../user-api/src/testing.ts";

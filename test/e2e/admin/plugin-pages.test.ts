@@ -23,7 +23,7 @@ import {
   type PluginExample,
 } from "../../../tools/generate/plugin-examples.ts";
 import { startProcess, temporaryFolder } from "../../../tools/process/index.ts";
-import { type LdapServer, startLdapServer } from "../../../tools/programs/ldap.ts";
+import { type LdapServer, startLdapServer } from "../../../tools/programs/servers/ldap.ts";
 import { type OpenidProvider, startOpenidProvider } from "../../plugins/openid-provider.ts";
 import { createDeck, type Deck } from "./deck.ts";
 import { type RunningStore, writableStores } from "./stores.ts";

@@ -1,6 +1,6 @@
 import { openPostgres } from "../../../gateway/src/database/postgres.ts";
 import { createDatabaseStore } from "../../../gateway/src/stores/database/index.ts";
-import { startPostgres } from "../../../tools/programs/postgres.ts";
+import { startPostgres } from "../../../tools/programs/servers/postgres.ts";
 import { adminOver, withoutNodes } from "../../conformance/admin/over.ts";
 import { describeAdmin } from "../../conformance/admin/suite.ts";
 import { bootstrapped } from "../../conformance/store/database.ts";

@@ -1,7 +1,7 @@
 /** Redis is down for half a minute, which is longer than every retry and timeout involved. */
 import { afterEach, test } from "node:test";
-import { startPostgres } from "../../../tools/programs/postgres.ts";
-import { startRedis } from "../../../tools/programs/redis.ts";
+import { startPostgres } from "../../../tools/programs/servers/postgres.ts";
+import { startRedis } from "../../../tools/programs/servers/redis.ts";
 import { endAll, outliveRedis } from "../../conformance/user-events/replicas.ts";
 
 afterEach(endAll);

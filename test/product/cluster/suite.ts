@@ -2,7 +2,7 @@
 import { join } from "node:path";
 import { type ClusterProduct, startClusterProduct } from "../../../tools/cluster/product.ts";
 import { temporaryFolder } from "../../../tools/process/index.ts";
-import { withUserDatabase } from "../../../tools/programs/embedded-database.ts";
+import { withUserDatabase } from "../../../tools/programs/servers/embedded-database.ts";
 import { usersIn } from "../../../tools/start/directory-product.ts";
 import { keepSamples } from "../../../tools/start/samples.ts";
 import { freeAddresses } from "../free-addresses.ts";

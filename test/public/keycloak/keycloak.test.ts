@@ -1,7 +1,7 @@
 /** openid-connect with Keycloak. */
 import assert from "node:assert/strict";
 import { after, before, type TestContext, test } from "node:test";
-import { startRedis } from "../../../tools/programs/redis.ts";
+import { startRedis } from "../../../tools/programs/servers/redis.ts";
 import { APP, Browser } from "../../plugins/openid-provider.ts";
 import { startProxyWith } from "../../plugins/proxy.ts";
 import { client, createRealm, issuerOf, logIn, redirect_uri } from "./realm.ts";

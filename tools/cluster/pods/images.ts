@@ -1,7 +1,7 @@
 /** The images that the cluster itself needs, made from binaries that Go has built. */
 import { existsSync, renameSync } from "node:fs";
-import { image, layer, writeArchive } from "../../images/oci.ts";
-import { copied } from "../../images/tree.ts";
+import { image, layer, writeArchive } from "../../images/archive/oci.ts";
+import { copied } from "../../images/archive/tree.ts";
 import { tool } from "../../programs/tool.ts";
 import { pauseImage } from "./components.ts";
 

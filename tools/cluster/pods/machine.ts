@@ -4,7 +4,7 @@ import { mkdirSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { promisify } from "node:util";
-import { findOnPath } from "../../programs/apt.ts";
+import { findOnPath } from "../../programs/obtain/apt.ts";
 import { type Hierarchy, ownHierarchies, removeGroups } from "./cgroups.ts";
 
 /** This machine cannot run a node. The message gives the reason in one sentence. */

@@ -10,7 +10,7 @@ import {
 } from "../../../../test/plugins/openid-provider.ts";
 import { startProxyWith } from "../../../../test/plugins/proxy.ts";
 import { waitFor } from "../../../../tools/process/index.ts";
-import { startRedis } from "../../../../tools/programs/redis.ts";
+import { startRedis } from "../../../../tools/programs/servers/redis.ts";
 
 const PATH = "/oidc/logout";
 

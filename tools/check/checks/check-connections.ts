@@ -1,0 +1,103 @@
+import ts from "typescript";
+import type { Fault } from "../fault.ts";
+import { type Import, packageOf } from "../find-imports.ts";
+import { isTest } from "../imports.ts";
+import type { CheckedFile } from "../source-files.ts";
+
+/** The folder of the code that connects to configured addresses. Every connection must pass the connection guard. */
+const folder = "gateway/";
+
+/** The exports of network modules that open no connection. All other exports of these modules are reported. */
+const harmless: Readonly<Record<string, readonly string[]>> = {
+  "node:net": ["isIP", "isIPv4", "isIPv6", "BlockList", "SocketAddress", "Server", "createServer"],
+  "node:tls": ["createSecureContext", "rootCertificates", "getCACertificates", "TLSSocket"],
+  "node:http": [
+    "STATUS_CODES",
+    "METHODS",
+    "validateHeaderName",
+    "validateHeaderValue",
+    "createServer",
+    "ServerResponse",
+  ],
+  "node:https": ["createServer"],
+  "node:http2": ["constants", "createServer", "createSecureServer", "performServerHandshake"],
+  "node:dgram": [],
+  undici: [],
+  ioredis: [],
+  pg: [],
+  ws: [],
+  "openid-client": [],
+  "@grpc/grpc-js": [],
+  "@opentelemetry/exporter-trace-otlp-http": [],
+};
+
+const door = "src/outbound/connect.ts";
+const settings = "the destination comes from the process's settings, not from configuration";
+const nodes = "its destinations are the status listeners of nodes, which configuration cannot name";
+
+/** Files that may open connections without the guard, and the reasons. A folder ends in a slash. */
+const exceptions: Readonly<Record<string, string>> = {
+  [door]: "it is the one place that opens connections, behind the guard",
+  "src/outbound/datagrams.ts": "it sends datagrams, behind the guard",
+  "plugins/openid-connect/provider-client.ts": "its requests use the HTTP client of the plugin SDK",
+  "src/outbound/http-client.ts": `its requests use connections from ${door}`,
+  "src/proxy/upstream/probe.ts": `its requests use connections from ${door}`,
+  "src/proxy/reply-from/undici-pools.ts": `undici gets its connections from ${door}`,
+  "src/proxy/http2/upstream/upstream-sessions.ts": `its sessions use connections from ${door}`,
+  "src/counters/redis-connections.ts": `ioredis gets its connections from ${door}`,
+  "src/proxy/sockets/accepted-socket.ts": "it wraps connections that were accepted",
+  "src/proxy/observability/tracing/tracing.ts": settings,
+  "src/database/": settings,
+  "src/plugin-harness/": "it connects to the proxy that it has started, in tests of plugins",
+  "src/stores/resources/operator-client.ts": settings,
+  "src/admin/entities/target-health.ts": nodes,
+  "src/admin/information/node-metrics.ts": nodes,
+  "src/proxy/response/reason-phrases.ts": "it loads node:http only for the reason phrases, without an import",
+  "src/sources/push/push-server.ts": "it loads node:http only for `createServer`, without an import",
+  "src/commands/migrate/read-admin.ts": "its destination is an argument of the command",
+  "src/status/server.ts": "it loads node:http only for `createServer`, without an import",
+};
+
+/** Globals that open connections, or load modules without an import. */
+const globals = /^(?:fetch|WebSocket|EventSource|getBuiltinModule|require|createRequire)$/;
+
+/** Finds connections of the gateway that do not pass the guard. */
+export function checkConnections(imports: readonly Import[], files: readonly CheckedFile[]): readonly Fault[] {
+  const because = `can open connections that bypass the guard: use ${folder}${door}, or name the file in check-connections.ts`;
+  return [
+    ...imports
+      .filter(({ file }) => isChecked(file))
+      .flatMap(({ file, line, specifier, names }): Fault[] => {
+        const allowed = harmless[specifier] ?? harmless[packageOf(specifier) ?? ""];
+        if (allowed === undefined || names?.every((name) => allowed.includes(name))) return [];
+        return [{ file, line, message: `imports from ${specifier}, which ${because}` }];
+      }),
+    ...files.filter(({ path }) => path.endsWith(".ts") && isChecked(path)).flatMap((file) => globalsOf(file, because)),
+  ];
+}
+
+function isChecked(path: string): boolean {
+  if (!path.startsWith(folder) || isTest(path)) return false;
+  const inside = path.slice(folder.length);
+  return !Object.keys(exceptions).some((each) => (each.endsWith("/") ? inside.startsWith(each) : inside === each));
+}
+
+function globalsOf({ path, text }: CheckedFile, because: string): readonly Fault[] {
+  const source = ts.createSourceFile(path, text, ts.ScriptTarget.ESNext);
+  const found: Fault[] = [];
+  const visit = (node: ts.Node): void => {
+    if (ts.isCallExpression(node) || ts.isNewExpression(node)) {
+      const { expression } = node;
+      const name = ts.isPropertyAccessExpression(expression) ? expression.name.text : textOf(expression);
+      if (globals.test(name)) {
+        const line = source.getLineAndCharacterOfPosition(node.getStart(source)).line + 1;
+        found.push({ file: path, line, message: `calls ${name}, which ${because}` });
+      }
+    }
+    ts.forEachChild(node, visit);
+  };
+  visit(source);
+  return found;
+}
+
+const textOf = (node: ts.Expression): string => (ts.isIdentifier(node) ? node.text : "");

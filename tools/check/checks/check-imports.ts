@@ -1,0 +1,60 @@
+import { posix } from "node:path";
+import type { Fault } from "../fault.ts";
+import { type Import, packageOf } from "../find-imports.ts";
+import { harmless, isDevelopment, isTest, type Room, rooms } from "../imports.ts";
+
+/** The folder of one plugin. */
+const pluginFolder = /^gateway\/plugins\/[^/]+\//;
+const pluginLists = ["gateway/plugins/index.ts", "gateway/plugins/schemas.ts"];
+
+/** The rule that applies to a file, or undefined when none does. */
+export function roomOf(path: string, table: readonly Room[] = rooms): Room | undefined {
+  return table
+    .filter(({ folder }) => path.startsWith(`${folder}/`))
+    .toSorted((a, b) => b.folder.length - a.folder.length)[0];
+}
+
+/**
+ * Compares imports with the table of import rules.
+ *
+ * @param workspaces The folders of the workspaces: a relative import must not leave its own workspace, except that
+ * tests may import the folders `test` and `tools`.
+ */
+export function checkImports(
+  imports: readonly Import[],
+  workspaces: readonly string[],
+  table: readonly Room[] = rooms,
+): readonly Fault[] {
+  const workspaceOf = (path: string) =>
+    [...workspaces, "test", "tools"].find((folder) => path.startsWith(`${folder}/`));
+  return imports.flatMap(({ file, line, specifier, names }): Fault[] => {
+    const fault = (message: string) => [{ file, line, message }];
+    const room = roomOf(file, table);
+    if (room === undefined) return fault("no rule of tools/check/imports.ts covers this file");
+    if (specifier.startsWith(".")) {
+      const target = posix.join(posix.dirname(file), specifier);
+      const plugin = pluginFolder.exec(target)?.[0];
+      if (plugin !== undefined && !file.startsWith(plugin) && !pluginLists.includes(file)) {
+        return fault(
+          `must not import ${target}: only ${pluginLists.join(" and ")} import from inside a plugin's folder`,
+        );
+      }
+      if (workspaceOf(target) === workspaceOf(file)) return [];
+      if (isDevelopment(target))
+        return isTest(file) ? [] : fault(`must not import ${target}: only suites and tools do`);
+      if (isDevelopment(file)) return [];
+      return fault(`must not import ${target} by a path: name its package`);
+    }
+    const name = packageOf(specifier) ?? specifier;
+    if (isAllowed({ file, name, names, room })) return [];
+    return fault(`must not import ${name}: ${room.because}`);
+  });
+}
+
+function isAllowed(found: { file: string; name: string; names: Import["names"]; room: Room }): boolean {
+  const { file, name, names, room } = found;
+  if (name.startsWith("@sluice/")) return room.internal.includes(name);
+  // A suite starts real servers, so modules in `not` are allowed for it.
+  if (isTest(file) || !room.not.includes(name)) return true;
+  return name.startsWith("node:") && (names?.every((taken) => harmless[name]?.includes(taken)) ?? false);
+}

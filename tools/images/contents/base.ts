@@ -1,0 +1,63 @@
+import { existsSync, readFileSync } from "node:fs";
+import { join } from "node:path";
+import { copied, file, folder, type TreeEntry } from "../archive/tree.ts";
+import { places } from "../command.ts";
+import { librariesOf, packagesOf, type SystemPackage } from "./libraries.ts";
+import { type Locked, lockedAt, lockRoot } from "./lock.ts";
+import { user } from "./workloads.ts";
+
+/** The base layer of a root file system. */
+export interface Base {
+  readonly entries: readonly TreeEntry[];
+  /** The packages of this machine's distribution that the layer's files come from. */
+  readonly packages: readonly SystemPackage[];
+  /** The npm packages that the layer's files come from. */
+  readonly npm: readonly Locked[];
+}
+
+/**
+ * The Node of the lockfile, with its shared libraries and the files that the C library reads. Node brings its own
+ * certificates.
+ */
+export function nodeBase(): Base {
+  const path = `node_modules/node-${process.platform}-${process.arch}`;
+  const node = join(lockRoot, path, "bin/node");
+  if (!existsSync(node)) throw new Error(`Node is missing: npm has not installed ${path}; run npm ci`);
+  const base = programBase([node]);
+  return {
+    ...base,
+    entries: [
+      ...base.entries,
+      copied(places.node, node, 0o755),
+      copied("usr/share/doc/node/copyright", join(lockRoot, path, "LICENSE")),
+    ],
+    npm: [lockedAt(path)],
+  };
+}
+
+/**
+ * The files that programs of this machine need: shared libraries at the loader's paths, a non-root user, and
+ * world-writable folders.
+ *
+ * @param within A folder that goes into the image with the programs; libraries in it are not added again.
+ */
+export function programBase(programs: readonly string[], within?: string): Base {
+  const libraries = librariesOf(programs, within);
+  const packages = packagesOf(libraries);
+  const { id, name } = user;
+  return {
+    entries: [
+      ...libraries.map((path) => copied(path.slice(1), path, 0o755)),
+      ...packages.filter(({ copyright }) => existsSync(copyright)).map(termsOf),
+      file("etc/passwd", `root:x:0:0::/:/nonexistent\n${name}:x:${id}:${id}::/var/lib/sluice:/nonexistent\n`),
+      file("etc/group", `root:x:0:\n${name}:x:${id}:\n`),
+      file("etc/nsswitch.conf", "passwd: files\ngroup: files\nhosts: files dns\n"),
+      folder("tmp", 0o1777),
+      folder("var/lib/sluice", 0o1777),
+    ],
+    packages,
+    npm: [],
+  };
+}
+
+const termsOf = ({ copyright }: SystemPackage): TreeEntry => file(copyright.slice(1), readFileSync(copyright));

@@ -1,0 +1,62 @@
+import { readdirSync, statSync } from "node:fs";
+import { join } from "node:path";
+import { sourcesOf } from "../../build/emit.ts";
+import { isTest } from "../../check/imports.ts";
+import { copied, file, link, type TreeEntry } from "../archive/tree.ts";
+import { places } from "../command.ts";
+import { type Closure, type Locked, lockRoot } from "./lock.ts";
+
+/** Files of packages that no program reads at run time: for compilers, debuggers, documentation and other runtimes. */
+const unread = /\.(map|ts|mts|cts|tsx|flow|md|markdown|a|h|bare)$|(^|[.-])(test|spec)\.[cm]?js$/i;
+
+/** Top-level folders of a package that serve its own development. */
+const development = new Set([
+  ...["test", "tests", "__tests__", "bench", "benchmark", "benchmarks", "example", "examples"],
+  ...["doc", "docs", "coverage", "integration", "scripts"],
+]);
+
+const terms = /^(licen[sc]e|notice|copying|copyright)/i;
+
+/** The files of installed packages, unmodified, without those that no program reads. Licence files are kept. */
+export function dependencies({ packages }: Closure): readonly TreeEntry[] {
+  return packages.flatMap(({ path }) =>
+    filesOf(join(lockRoot, path)).map((name) => {
+      const from = join(lockRoot, path, name);
+      return copied(join(places.sluice, path, name), from, statSync(from).mode & 0o111 ? 0o755 : 0o644);
+    }),
+  );
+}
+
+function filesOf(package_: string, below = ""): readonly string[] {
+  return readdirSync(join(package_, below), { withFileTypes: true }).flatMap((entry) => {
+    const path = join(below, entry.name);
+    if (entry.isDirectory()) return isDropped(entry.name, below === "") ? [] : filesOf(package_, path);
+    const stays = entry.isFile() && !entry.name.startsWith(".") && (terms.test(entry.name) || !unread.test(entry.name));
+    return stays ? [path] : [];
+  });
+}
+
+/** Whether a folder is left out. Nested packages have entries of their own in the lockfile. */
+const isDropped = (name: string, isTop: boolean) =>
+  name === "node_modules" || name.startsWith(".") || (isTop && development.has(name));
+
+/**
+ * Workspaces in the layout of the repository, with their built programs and the links by which they resolve each
+ * other.
+ */
+export function workspaceFiles({ workspaces }: Closure, built: (source: string) => string): readonly TreeEntry[] {
+  return workspaces.flatMap((workspace) => [
+    copied(join(places.sluice, workspace.path, "package.json"), join(lockRoot, workspace.path, "package.json")),
+    ...programs(workspace, built),
+    link(join(places.sluice, "node_modules", workspace.name), join("../..", workspace.path)),
+  ]);
+}
+
+function programs({ path }: Locked, built: (source: string) => string): readonly TreeEntry[] {
+  return [...sourcesOf(join(lockRoot, path))]
+    .filter(([, source]) => !isTest(source))
+    .map(([name, source]) => {
+      const script = built(source);
+      return file(join(places.sluice, path, "build", name), script, script.startsWith("#!") ? 0o755 : 0o644);
+    });
+}

@@ -1,0 +1,39 @@
+/** Images with plugins of users, for clusters that cannot pull images. */
+import { execFileSync } from "node:child_process";
+import { readdirSync } from "node:fs";
+import { join } from "node:path";
+import { temporaryFolder } from "../../process/index.ts";
+import { type Image, image, layer } from "../archive/oci.ts";
+import { copied, type TreeEntry } from "../archive/tree.ts";
+import { programBase } from "./base.ts";
+import { user } from "./workloads.ts";
+
+/**
+ * The image that the Dockerfile of docs/how-to/run-plugins-in-kubernetes.md makes of an npm package, with this machine's
+ * `cp` instead of busybox. Its name is a reference with a digest, as the chart's value `plugins.images` demands.
+ *
+ * @param repository With the registry: docker.io/acme/sluice-plugin-x.
+ * @param archive Path of the archive that `npm pack` wrote.
+ */
+export function pluginImage(repository: string, archive: string): Image {
+  const copier = [...programBase(["/bin/cp"]).entries, copied("bin/cp", "/bin/cp", 0o755)];
+  const built = image(repository, {
+    layers: [layer("cp and its libraries", copier), layer("the package", filesOf(archive))],
+    runAs: { User: `${user.id}:${user.id}`, Env: ["PATH=/bin"], Entrypoint: [], Cmd: [], WorkingDir: "/", Labels: {} },
+  });
+  return { ...built, name: `${repository}@${built.digest}` };
+}
+
+/** The files of an archive, whose top folder is `package`. */
+function filesOf(archive: string): readonly TreeEntry[] {
+  const folder = temporaryFolder("plugin-image");
+  try {
+    execFileSync("tar", ["-xzf", archive, "-C", folder.path]);
+    return readdirSync(folder.path, { recursive: true, withFileTypes: true, encoding: "utf8" })
+      .filter((entry) => entry.isFile())
+      .map((entry) => join(entry.parentPath, entry.name))
+      .map((path) => copied(path.slice(folder.path.length + 1), path));
+  } finally {
+    folder.remove();
+  }
+}
