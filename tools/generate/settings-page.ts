@@ -2,9 +2,8 @@
 import { type Declarations, describeSettings } from "@sluice/model";
 import { type GeneratedFile, markdown } from "../../crds/model/src/generate/files.ts";
 import { adminSettings } from "../../gateway/src/settings/admin.ts";
-import { configSettings } from "../../gateway/src/settings/config.ts";
+import { configSettings, migrateSettings } from "../../gateway/src/settings/config.ts";
 import { gatewaySettings } from "../../gateway/src/settings/gateway.ts";
-import { migrateSettings } from "../../gateway/src/settings/migrate.ts";
 import { migrationsSettings } from "../../gateway/src/settings/migrations.ts";
 import { startSettings } from "../../gateway/src/settings/start.ts";
 import { operatorSettings } from "../../operator/src/settings.ts";

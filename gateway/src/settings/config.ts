@@ -1,4 +1,4 @@
-/** Start-up settings of `sluice config`: those of the stores that it reads and writes. */
+/** Start-up settings of `sluice config`, which reads and writes stores, and of `sluice migrate`. */
 import { defineSettings, type SettingsOf } from "@sluice/model/serving";
 import { adminSettings } from "./admin.ts";
 import { databaseSettings } from "./database.ts";
@@ -19,3 +19,13 @@ export const configSettings = defineSettings({
 });
 
 export type ConfigSettings = SettingsOf<typeof configSettings>;
+
+/** Start-up settings of `sluice migrate`. */
+export const migrateSettings = defineSettings({
+  homeNamespace,
+  class: resourceClass,
+  plugins,
+  logLevel: configSettings.logLevel,
+});
+
+export type MigrateSettings = SettingsOf<typeof migrateSettings>;

@@ -1,7 +1,7 @@
 /** `sluice migrate`: reports which part of a Kong configuration Sluice serves, and writes it as resources or as a file. */
 import { readFile } from "node:fs/promises";
 import { describeViolation, type Entity, pluginNamed, servablePart, servablePartOfText } from "@sluice/model";
-import { migrateSettings } from "../../settings/migrate.ts";
+import { migrateSettings } from "../../settings/config.ts";
 import { registerConfiguredPlugins } from "../../settings/plugins.ts";
 import { declarativeText } from "../../stores/file/export.ts";
 import { type EntityLists, entitiesOf } from "../../stores/read-all.ts";
