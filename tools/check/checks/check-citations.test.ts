@@ -23,6 +23,7 @@ const accepted: readonly string[] = [
   "// docs/decisions/0002-one-port.md",
   'const page = "docs/nowhere.md";',
   "// RFC 9110 section 7.6.1",
+  "// see `a.ts`, `gateway/src/a.ts` and `./a.ts`",
 ];
 for (const text of accepted)
   test(`the citation check accepts ${JSON.stringify(text)}`, () => assert.deepEqual(faultsOf(text), []));
@@ -34,6 +35,7 @@ const refused: readonly [text: string, fault: string][] = [
   [numbered(3), `cites '${"decision"} 3', which docs/decisions does not have`],
   [`// docs/${"decisions"}/0003-two-ports.md`, `cites '${"decisions"}/0003', which docs/decisions does not have`],
   ["// docs/nowhere.md", "cites docs/nowhere.md, which does not exist"],
+  [`// \`b.${"ts"}\``, `cites b.${"ts"}, which does not exist`],
   [
     "// docs/reference/api.md#filters",
     "cites docs/reference/api.md#filters: docs/reference/api.md does not have this heading",
@@ -46,5 +48,19 @@ for (const [text, fault] of refused)
 test("the citation check refuses a decision record whose title and file have different numbers", () => {
   assert.deepEqual(faultsOf("# 4. Two ports\n", "docs/decisions/0003-two-ports.md"), [
     "docs/decisions/0003-two-ports.md:1: has a title that does not begin with '# 3. '",
+  ]);
+});
+
+test("the citation check refuses a decision record with the number of another record", () => {
+  const two = "docs/decisions/0002-two-ports.md";
+  assert.deepEqual(faultsOf("# 2. Two ports\n", two), [
+    `${two}:1: has the same number as ${record.path}`,
+    `${record.path}:1: has the same number as ${two}`,
+  ]);
+});
+
+test("the citation check refuses a page that names a TypeScript file that does not exist", () => {
+  assert.deepEqual(faultsOf(`See \`b/c.${"ts"}\`.\n`, "docs/how-to/see.md"), [
+    `docs/how-to/see.md:1: cites b/c.${"ts"}, which does not exist`,
   ]);
 });

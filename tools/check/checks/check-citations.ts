@@ -8,13 +8,15 @@ const UNPUBLISHED = /\bkong[- ]contract\b|\bhouse[- ](?:decision|rule)s?\b/gi;
 const DECISION = /\bdecisions? (\d+)\b/gi;
 const DECISION_FILE = /\bdecisions\/(\d{4})\b/g;
 const PAGE = /(?<![\w./-])([\w./-]+\.md)(?:#([\w-]+))?/g;
+/** A TypeScript file in backticks, by its path or by the end of its path. */
+const MODULE = /`(?:\.\/)?([\w./@-]+\.ts)`/g;
 const COMMENT = /^\s*(?:\/\*|\*|\/\/|#)/;
 const RECORD = /^docs\/decisions\/(\d{4})-[^/]*\.md$/;
 
 /**
  * Citations that a reader of the repository cannot follow: planning documents that are not in it, numbers of decision
- * records that do not exist, and pages or headings that a comment names and that do not exist. Links of Markdown pages
- * are checked by `checkLinks`.
+ * records that do not exist or that two records have, TypeScript files that do not exist, and pages or headings that a
+ * comment names and that do not exist. Links of Markdown pages are checked by `checkLinks`.
  *
  * @param paths Of all files of the repository, also those that are not texts.
  */
@@ -33,25 +35,39 @@ export function checkCitations(files: readonly CheckedFile[], paths: readonly st
     return [`cites ${cited}: ${path} does not have this heading`];
   }
 
+  const isModule = (cited: string) => paths.some((path) => path === cited || path.endsWith(`/${cited}`));
+
   const faultsIn = (file: string, line: string): readonly string[] => [
     ...[...line.matchAll(UNPUBLISHED)].map(([cited]) => `cites '${cited}', which readers do not have`),
     ...[...line.matchAll(DECISION), ...line.matchAll(DECISION_FILE)].flatMap(faultOfDecision),
     ...(COMMENT.test(line) && !file.endsWith(".md")
       ? [...line.matchAll(PAGE)].flatMap((found) => faultOfPage(file, found))
       : []),
+    ...(COMMENT.test(line) || file.endsWith(".md")
+      ? [...line.matchAll(MODULE)]
+          .filter(([, cited = ""]) => !isModule(cited))
+          .map(([, cited]) => `cites ${cited}, which does not exist`)
+      : []),
   ];
 
   return files.flatMap(({ path, text }) => [
-    ...faultsOfRecord(path, text),
+    ...faultsOfRecord(path, text, paths),
     ...text
       .split("\n")
       .flatMap((line, index) => faultsIn(path, line).map((message) => ({ file: path, line: index + 1, message }))),
   ]);
 }
 
-/** The title of a decision record begins with the number in its file name. */
-function faultsOfRecord(path: string, text: string): readonly Fault[] {
+/** The title of a decision record begins with the number in its file name, which no other record has. */
+function faultsOfRecord(path: string, text: string, paths: readonly string[]): readonly Fault[] {
   const number = RECORD.exec(path)?.[1];
-  if (number === undefined || text.startsWith(`# ${Number(number)}. `)) return [];
-  return [{ file: path, line: 1, message: `has a title that does not begin with '# ${Number(number)}. '` }];
+  if (number === undefined) return [];
+  const sameNumber = paths.find((other) => other !== path && RECORD.exec(other)?.[1] === number);
+  const messages = [
+    ...(text.startsWith(`# ${Number(number)}. `)
+      ? []
+      : [`has a title that does not begin with '# ${Number(number)}. '`]),
+    ...(sameNumber === undefined ? [] : [`has the same number as ${sameNumber}`]),
+  ];
+  return messages.map((message) => ({ file: path, line: 1, message }));
 }
