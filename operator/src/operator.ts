@@ -4,10 +4,15 @@ import type { ResourceClient, StateBackend } from "@sluice/crds";
 import type { Logger } from "pino";
 import type { Registry } from "prom-client";
 import { createTranslateStage } from "./document/translate-stage.ts";
-import { createLeadership, type StartLeaderElection, soleLeader } from "./leader-election/leader-election.ts";
+import {
+  createLeadership,
+  type Leadership,
+  type StartLeaderElection,
+  soleLeader,
+} from "./leader-election/leader-election.ts";
 import { createOperatorMetrics, registerOperatorGauges } from "./metrics.ts";
 import { type PrivateSecrets, privateSecretsOf } from "./private-secrets.ts";
-import { createNodeConnector } from "./publish/node-client.ts";
+import { createNodeConnector, type NodeConnector } from "./publish/node-client.ts";
 import { nodeServiceOf } from "./publish/node-discovery.ts";
 import { createPublishStage } from "./publish/publish-stage.ts";
 import type { PushCredentials } from "./publish/push-credentials.ts";
@@ -18,7 +23,7 @@ import { createStateStore } from "./saved-state/state-store.ts";
 import { createServer } from "./server.ts";
 import type { OperatorSettings } from "./settings.ts";
 import { ownObjectName } from "./start-checks.ts";
-import { createEventRecorder } from "./status/event-recorder.ts";
+import { createEventRecorder, type EventRecorder } from "./status/event-recorder.ts";
 import { createStatusStage } from "./status/status-stage.ts";
 import { createWatchStage } from "./watch/watch-stage.ts";
 
@@ -70,23 +75,7 @@ export async function startOperator(options: OperatorOptions) {
     election: leadership,
   });
 
-  const leads = () => leadership.term() !== null;
-  leadership.terms.subscribe((term) => {
-    const moving = { client, store: options.store, manager: MANAGER, leads, log, signal };
-    if (term !== null) void privateSecrets.move(moving);
-  });
-  const rotation = pushCredentials.rotate?.({
-    client: privateSecrets.reading(client),
-    authorityNamespace: privateSecrets.namespace,
-    manager: MANAGER,
-    // A new authority must not be created before the old one has been moved.
-    leads: () => leads() && privateSecrets.isMoved(),
-    renew: connector.replaceTls,
-    recordEvent: events.record,
-    log,
-    signal,
-  });
-
+  const rotation = maintainSecrets(options, { privateSecrets, leadership, events, connector, signal });
   let closing: Promise<void> | undefined;
   async function closeAll(): Promise<void> {
     abort.abort();
@@ -114,3 +103,36 @@ export async function startOperator(options: OperatorOptions) {
 }
 
 export type Operator = Awaited<ReturnType<typeof startOperator>>;
+
+interface SecretMaintenance {
+  readonly privateSecrets: PrivateSecrets;
+  readonly leadership: Leadership;
+  readonly events: EventRecorder;
+  readonly connector: NodeConnector;
+  readonly signal: AbortSignal;
+}
+
+/**
+ * While this operator leads, moves the private Secrets out of the home namespace and rotates the push credentials.
+ * The promise resolves when the rotation has ended, after the signal.
+ */
+async function maintainSecrets(
+  { client, store, pushCredentials, log }: OperatorOptions,
+  { privateSecrets, leadership, events, connector, signal }: SecretMaintenance,
+): Promise<void> {
+  const leads = () => leadership.term() !== null;
+  leadership.terms.subscribe((term) => {
+    if (term !== null) void privateSecrets.move({ client, store, manager: MANAGER, leads, log, signal });
+  });
+  await pushCredentials.rotate?.({
+    client: privateSecrets.reading(client),
+    authorityNamespace: privateSecrets.namespace,
+    manager: MANAGER,
+    // A new authority must not be created before the old one has been moved.
+    leads: () => leads() && privateSecrets.isMoved(),
+    renew: connector.replaceTls,
+    recordEvent: events.record,
+    log,
+    signal,
+  });
+}
