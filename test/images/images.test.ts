@@ -32,7 +32,7 @@ const packagesIn = ({ list }: Unpacked): readonly string[] =>
 const unwanted: readonly [what: string, path: RegExp][] = [
   ["a shell", /(^|\/)(ba|da|a|z|fi)?sh$|(^|\/)busybox$/],
   ["a package manager", /(^|\/)(npm|npx|corepack|yarn|apt|apt-get|dpkg)$/],
-  ["a test", /\.(test|spec)\.[a-z]+$|(^|\/)testing(-[^/]*)?\.[jt]s$|^sluice\/test(\/|$)/],
+  ["a test", /\.(test|spec)\.[a-z]+$|(^|\/)testing(-[^/]*)?\.[jt]s$|(^|\/)plugin-harness\/|^sluice\/test(\/|$)/],
   ["TypeScript", /\.[cm]?ts$/],
   ["a source map", /\.map$/],
   ["a key or a password", /(^|\/)(\.env|\.npmrc|id_[a-z0-9]+|shadow)$/],

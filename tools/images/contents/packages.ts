@@ -52,9 +52,12 @@ export function workspaceFiles({ workspaces }: Closure, built: (source: string) 
   ]);
 }
 
+/** The gateway for tests of plugins, which only the package of the plugin SDK contains. */
+const HARNESS = /(^|\/)gateway\/src\/plugin-harness\//;
+
 function programs({ path }: Locked, built: (source: string) => string): readonly TreeEntry[] {
   return [...sourcesOf(join(lockRoot, path))]
-    .filter(([, source]) => !isTest(source))
+    .filter(([, source]) => !isTest(source) && !HARNESS.test(source))
     .map(([name, source]) => {
       const script = built(source);
       return file(join(places.sluice, path, "build", name), script, script.startsWith("#!") ? 0o755 : 0o644);
