@@ -4,8 +4,11 @@ import type { CheckedFile } from "../source-files.ts";
 const page = "ARCHITECTURE.md";
 const index = "docs/README.md";
 
-/** Workspaces whose folders directly below `src` must be on the page, each as a path in backticks. */
-const workspaces = ["gateway", "operator", "user-api"];
+/** Folders whose subfolders with TypeScript files must be on the page, each as a path in backticks. */
+const parents = [
+  ...["gateway/src", "operator/src", "user-api/src", "crds/model/src", "crds/client/src", "gateway/plugin-sdk/src"],
+  ...["pulumi", "tools", "test"],
+];
 
 /** A path of the repository in backticks, without placeholders or globs. */
 const quotedPath = /`((?:charts|crds|docs|gateway|operator|pulumi|test|tools|user-api)(?:\/[\w.@-]+)+)\/?`/g;
@@ -26,7 +29,7 @@ export function checkArchitecture(files: readonly CheckedFile[], paths: readonly
 
   const exists = (path: string) => paths.some((file) => file === path || file.startsWith(`${path}/`));
   const named = new Set([...text.matchAll(quotedPath)].map(([, path = ""]) => path));
-  const missing = foldersBelowSrc(paths).filter((folder) => !named.has(folder));
+  const missing = namedFolders(paths).filter((folder) => !named.has(folder));
 
   const inLines = text.split("\n").flatMap((line, at) => {
     const unknown = [...line.matchAll(quotedPath)].filter(([, path = ""]) => !exists(path));
@@ -54,8 +57,8 @@ export function checkIndex(files: readonly CheckedFile[]): readonly Fault[] {
     .map((path) => ({ file: index, message: `does not link to ${path}` }));
 }
 
-function foldersBelowSrc(paths: readonly string[]): readonly string[] {
-  const pattern = new RegExp(`^(?:${workspaces.join("|")})/src/[^/]+(?=/.*\\.ts$)`);
+function namedFolders(paths: readonly string[]): readonly string[] {
+  const pattern = new RegExp(`^(?:${parents.join("|")})/[^/]+(?=/.*\\.ts$)`);
   return [...new Set(paths.flatMap((path) => pattern.exec(path)?.[0] ?? []))].toSorted();
 }
 
