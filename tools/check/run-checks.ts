@@ -8,6 +8,7 @@ import { checkConnections } from "./checks/check-connections.ts";
 import { checkDependencies, type Manifest } from "./checks/check-dependencies.ts";
 import { checkImports } from "./checks/check-imports.ts";
 import { checkLinks } from "./checks/check-links.ts";
+import { checkNames } from "./checks/check-names.ts";
 import { checkCycles, checkOrder, stagesOf } from "./checks/check-order.ts";
 import { checkRegexes } from "./checks/check-regexes.ts";
 import { checkLength, checkWords } from "./checks/check-text.ts";
@@ -41,6 +42,7 @@ function checks(): Readonly<Record<string, Check>> {
     "connections of the gateway": () => lines(checkConnections(imports, files)),
     dependencies: () => lines(checkDependencies(imports, manifests)),
     "regular expressions": () => lines(checkRegexes(files)),
+    "exported names": () => lines(checkNames(files)),
     "length of files": () => lines(checkLength(files)),
     "hosts and paths": () => lines(checkWords(files)),
     "links of pages": () => lines(checkLinks(files, sourcePaths())),

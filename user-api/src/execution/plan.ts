@@ -27,9 +27,8 @@ import {
   type OperationDefinitionNode,
   type SelectionSetNode,
 } from "graphql";
+import type { Variables } from "../limits/measures.ts";
 import { PlanFailure, type ReturnedValues } from "./replay.ts";
-
-export type Variables = Readonly<Record<string, unknown>>;
 
 /**
  * Resolves to the data of a successful result, and adds the values of resolvers to `returned`. Once it has rejected, it

@@ -11,7 +11,8 @@ import {
   type VariableDefinitionNode,
 } from "graphql";
 import type { Operation } from "../limits/documents.ts";
-import { compilePlan, type Plan, type Variables } from "./plan.ts";
+import type { Variables } from "../limits/measures.ts";
+import { compilePlan, type Plan } from "./plan.ts";
 import { type ReturnedValues, replayResolvers } from "./replay.ts";
 
 /** The result. Null: the operation must be executed by graphql-js, and no resolver has run. */
