@@ -34,9 +34,21 @@ async function install(tarball: string): Promise<void> {
   }
 }
 
+let tarball = "";
 before(async () => {
   await sluice("plugin", "new", "greeter");
-  await install(await packSdk(folder.path));
+  tarball = await packSdk(folder.path);
+  await install(tarball);
+});
+
+test("the package of the SDK has its licence, and no helpers of Sluice's own tests", async () => {
+  const { stdout } = await run("tar", ["-tzf", tarball], folder.path);
+  const paths = stdout.trim().split("\n");
+  assert.ok(paths.includes("package/LICENSE"));
+  assert.deepEqual(
+    paths.filter((path) => /\/testing[^/]*$/.test(path)),
+    ["package/build/testing.js", "package/build/testing.d.ts"],
+  );
 });
 
 test("the test of a new plugin passes with the packed SDK", async () => {

@@ -40,7 +40,8 @@ export async function packSdk(to: string): Promise<string> {
   emitAll();
   const stage = join(to, "sdk");
   rmSync(stage, { recursive: true, force: true });
-  cpSync(join(source, "build"), join(stage, "build"), { recursive: true });
+  copyBuild(source, stage);
+  cpSync(join(root, "LICENSE"), join(stage, "LICENSE"));
   emitTypes(join(source, "src"), ["index.ts"], join(stage, "build"));
   const names = bundled.map(({ folder, modules }) => bundle(folder, modules, stage));
   const harness = join(stage, "node_modules/@sluice/gateway/build/plugin-harness");
@@ -68,10 +69,16 @@ export async function packSdk(to: string): Promise<string> {
 function bundle(folder: string, modules: Readonly<Record<string, string>>, stage: string): string {
   const { name, version, license } = JSON.parse(readFileSync(join(root, folder, "package.json"), "utf8")) as typeof sdk;
   const target = join(stage, "node_modules", name);
-  cpSync(join(root, folder, "build"), join(target, "build"), { recursive: true });
+  copyBuild(join(root, folder), target);
   const exports = Object.fromEntries(Object.entries(modules).map(([path, file]) => [path, `./build/${file}.js`]));
   write(join(target, "package.json"), { name, version, license, type: "module", exports });
   return name;
+}
+
+/** Copies the built form of a workspace, without the helpers that only its own tests import. */
+function copyBuild(workspace: string, to: string): void {
+  const isTesting = (path: string) => /(^|\/)testing(-[^/]*)?\.js$/.test(path);
+  cpSync(join(workspace, "build"), join(to, "build"), { recursive: true, filter: (path) => !isTesting(path) });
 }
 
 function write(file: string, content: object): void {
