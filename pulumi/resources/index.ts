@@ -8,6 +8,7 @@ export {
   type ConsumerGroupArgs,
   Plugin,
   type PluginArgs,
+  type PluginChoice,
   Route,
   type RouteArgs,
   Service,

@@ -4,10 +4,12 @@ import type {
   CertificateSpec,
   ConsumerGroupSpec,
   PluginConfigs,
+  PluginFacts,
   PluginName,
   PluginSpec,
   RouteSpec,
   ServiceSpec,
+  Static,
   UpstreamSpec,
 } from "@sluice/model";
 import type { InputsOf, MembersOf, Unfilled } from "./inputs.ts";
@@ -76,26 +78,36 @@ export interface Targets {
   readonly consumerGroup?: ComponentReference<"ConsumerGroup">;
 }
 
+/** The name of a plugin that comes with Sluice, or the facts of another one, from `definePluginFacts` of the SDK. */
+export type PluginChoice = PluginName | PluginFacts;
+
+type ConfigOf<Chosen extends PluginChoice> = Chosen extends PluginName
+  ? PluginConfigs[Chosen]
+  : Chosen extends PluginFacts<infer Schema>
+    ? Static<Schema>
+    : never;
+
 /**
  * Members of the spec, in addition to `metadata`; `service`, `route`, `consumer` and `consumerGroup` stand for
  * `targetRefs`.
  */
-export type PluginArgs<Name extends PluginName> = Placed &
+export type PluginArgs<Chosen extends PluginChoice> = Placed &
   Targets &
   MembersOf<Omit<PluginSpec, "plugin" | "config" | "targetRefs">> & {
-    readonly plugin: Name;
+    readonly plugin: Chosen;
     /** The plugin's own members, spelled as in Kong. Unset members get the plugin's defaults. */
-    readonly config?: InputsOf<Unfilled<PluginConfigs[Name]>>;
+    readonly config?: InputsOf<Unfilled<ConfigOf<Chosen>>>;
   };
 
-/** An enabled plugin. Its config is typed by the plugin's name. */
-export class Plugin<Name extends PluginName> extends SluiceResource<"Plugin"> {
-  constructor(name: string, args: PluginArgs<Name>, options?: ComponentResourceOptions) {
-    const { metadata, service, route, consumer, consumerGroup, ...members } = args;
+/** An enabled plugin. Its config is typed by the plugin. */
+export class Plugin<Chosen extends PluginChoice> extends SluiceResource<"Plugin"> {
+  constructor(name: string, args: PluginArgs<Chosen>, options?: ComponentResourceOptions) {
+    const { metadata, plugin: chosen, service, route, consumer, consumerGroup, ...members } = args;
+    const plugin = typeof chosen === "string" ? chosen : chosen.name;
     super("Plugin", {
       name,
       metadata,
-      spec: () => ({ ...members, targetRefs: targetRefs({ service, route, consumer, consumerGroup }) }),
+      spec: () => ({ plugin, ...members, targetRefs: targetRefs({ service, route, consumer, consumerGroup }) }),
       options,
     });
   }

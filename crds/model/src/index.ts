@@ -11,6 +11,7 @@ export {
   type PrefixMatch,
   type Regex,
   type SchemaNode,
+  type Static,
   type Violation,
 } from "@sluice/plugin-sdk";
 export type { PluginConfigs, PluginName } from "@sluice/plugins/schemas";
