@@ -3,6 +3,7 @@ import assert from "node:assert/strict";
 import { join } from "node:path";
 import { after, before, beforeEach, describe, type TestContext, test } from "node:test";
 import { pluginNames } from "@sluice/model";
+import { examplesOf } from "../../../tools/generate/plugin-examples.ts";
 import { temporaryFolder } from "../../../tools/process/index.ts";
 import { neededConfigs } from "../../plugins/filled-configs.ts";
 import { get, startUpstream, type Upstream } from "../../product/client.ts";
@@ -10,6 +11,21 @@ import { createDeck, type Deck, nothing } from "./deck.ts";
 import { certificateId, everyKind, nextDay } from "./every-kind.ts";
 import { countEntities, empty, fileOfSize, type KongFile, ordered, plugin, rateLimits } from "./kong-file.ts";
 import { type RunningStore, writableStores } from "./stores.ts";
+
+/** Each plugin's page has two worked examples. */
+const exampleTitles = ["first-examples", "second-examples"];
+
+/** The config of the plugin in its example with this index. */
+function configOfExample(name: string, at: number): object {
+  const found: object[] = [];
+  const visit = (value: unknown): void => {
+    if (typeof value !== "object" || value === null) return;
+    if ("name" in value && value.name === name && "config" in value) found.push(Object(value.config));
+    for (const member of Object.values(value)) visit(member);
+  };
+  visit(examplesOf(name)[at]?.config);
+  return found[0] ?? neededConfigs[name] ?? {};
+}
 
 /**
  * The number of services in the large file, which has seven entities per service: its plugins need two pages of a list.
@@ -68,10 +84,16 @@ for (const store of writableStores) {
       assert.deepEqual(await deck.change("diff", whole), nothing);
     });
 
-    test("a file with every plugin, and its dump, cause no difference once the file is synced", async () => {
+    test("a file with every plugin in several configurations, and its dump, cause no difference once the file is synced", async () => {
+      const services = exampleTitles.map((name, at) => ({
+        name,
+        host: "orders.test",
+        plugins: pluginNames().map((used) => plugin(used, configOfExample(used, at))),
+      }));
       const plugins = pluginNames().map((name) => plugin(name, neededConfigs[name] ?? {}));
-      const all: KongFile = { ...empty, plugins };
-      assert.equal((await deck.change("sync", all)).created.length, plugins.length);
+      const all: KongFile = { ...empty, services, plugins };
+      const expected = services.length + plugins.length * (1 + services.length);
+      assert.equal((await deck.change("sync", all)).created.length, expected);
       assert.deepEqual(await deck.change("diff", all), nothing);
       assert.deepEqual(await deck.change("diff", await deck.dump()), nothing);
       await deck.reset();

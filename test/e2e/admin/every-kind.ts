@@ -53,6 +53,8 @@ export function everyKind({ upstreamPort }: EveryKind): KongFile {
         tags: ["team-a"],
         keyauth_credentials: [{ key: "key-of-ann" }, { key: "Second.Key~of_ann", tags: ["rotated"] }],
         acls: [{ group: "staff", tags: ["team-a"] }, { group: "users" }],
+        // Passwords are dumped as hashes: this is one as Kong makes them.
+        basicauth_credentials: [{ username: "ann", password: "0123456789abcdef0123456789abcdef01234567" }],
         hmacauth_credentials: [{ username: "ann", secret: "secret-of-ann" }],
         jwt_secrets: [{ key: "ann", secret: "secret-of-ann", algorithm: "HS512" }],
         groups: [{ name: "gold" }],

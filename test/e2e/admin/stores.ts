@@ -4,6 +4,7 @@ import { join } from "node:path";
 import { root } from "../../../tools/check/source-files.ts";
 import { startClusterProduct } from "../../../tools/cluster/product.ts";
 import { startProcess, temporaryFolder } from "../../../tools/process/index.ts";
+import { startPostgres } from "../../../tools/programs/servers/postgres.ts";
 import { startDirectoryProduct } from "../../../tools/start/directory-product.ts";
 import type { ChosenAddresses, Env } from "../../../tools/start/processes.ts";
 import { freeAddresses } from "../../product/free-addresses.ts";
@@ -17,7 +18,7 @@ export interface RunningStore {
 }
 
 export interface WritableStore {
-  /** As in SLUICE_STORE. */
+  /** As in SLUICE_STORE; `database` is the embedded database, `postgres` the same store in a Postgres server. */
   readonly name: string;
   /** Starts the product without any entity. */
   start(): Promise<RunningStore>;
@@ -27,6 +28,14 @@ type Stop = () => Promise<unknown>;
 
 export const writableStores: readonly WritableStore[] = [
   store("database", ({ chosen, work }) => startAlone(chosen, { SLUICE_DATABASE_DIR: join(work, "database") })),
+  store("postgres", async ({ chosen }) => {
+    const server = await startPostgres();
+    const stop = await startAlone(chosen, postgresSettings(server.url));
+    return async () => {
+      await stop();
+      await server.stop();
+    };
+  }),
   store("file", ({ chosen, work }) => {
     const file = join(work, "kong.yaml");
     writeFileSync(file, '_format_version: "3.0"\n');
@@ -58,6 +67,18 @@ function store(name: string, run: (place: { chosen: ChosenAddresses; work: strin
     },
   };
 }
+
+const postgresSettings = (url: string): Env => {
+  const { hostname, port, username, password } = new URL(url);
+  return {
+    SLUICE_DATABASE: "postgres",
+    SLUICE_PG_HOST: hostname,
+    SLUICE_PG_PORT: port,
+    SLUICE_PG_USER: username,
+    SLUICE_PG_PASSWORD: password,
+    SLUICE_PG_DATABASE: "postgres",
+  };
+};
 
 /** `sluice start`: a node and the admin listener in one process. */
 async function startAlone(chosen: ChosenAddresses, store: Env): Promise<Stop> {
