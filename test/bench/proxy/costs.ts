@@ -1,17 +1,19 @@
 /** What each plugin costs on a plain route, and what http-log keeps in memory when its server does not answer. */
 import { createHmac } from "node:crypto";
-import { createSocket } from "node:dgram";
 import { once } from "node:events";
 import { type AddressInfo, createServer } from "node:net";
 import { join } from "node:path";
 import type { Document } from "@sluice/model";
+import { startLdapServer } from "../../../tools/programs/servers/ldap.ts";
 import type { BenchReport } from "../report.ts";
 import { median } from "../rounds.ts";
+import { writePlugin } from "./cost-plugins.ts";
+import { hmacToken, startLineReaders, startTokenProvider, type TokenProvider } from "./cost-servers.ts";
 import type { Field } from "./field.ts";
 import { memoryOf } from "./memory.ts";
 import { referTo, startSluice } from "./sluice.ts";
 import { startOurs } from "./stage.ts";
-import { runWrk } from "./wrk.ts";
+import { runWrk, type WrkOptions } from "./wrk.ts";
 
 const NONE = "no plugin";
 const SECRET = "a secret of thirty-two characters";
@@ -24,12 +26,10 @@ interface Measured {
   readonly config?: object;
   readonly others?: Partial<Document>;
   readonly headers?: Readonly<Record<string, string>>;
-}
-
-function jwtToken(): string {
-  const part = (value: object) => Buffer.from(JSON.stringify(value)).toString("base64url");
-  const text = `${part({ alg: "HS256", typ: "JWT" })}.${part({ iss: "bench" })}`;
-  return `${text}.${createHmac("sha256", SECRET).update(text).digest("base64url")}`;
+  readonly body?: WrkOptions["body"];
+  readonly env?: Readonly<Record<string, string>>;
+  /** The request has the cookie that the response to a request without it sets. */
+  readonly withCookie?: true;
 }
 
 /** A signature is valid for five minutes, so the plugin's clock skew is set to a day. */
@@ -40,11 +40,31 @@ function signedHeaders(): Readonly<Record<string, string>> {
   return { "X-Date": date, Authorization: authorization };
 }
 
+const session = { name: "session", config: { secret: SECRET, cookie_secure: false } };
 const acl = { name: "acl", config: { allow: ["staff"] } };
 const groups = { acls: [{ ...referTo("acls", "staff"), group: "staff", consumer }] };
 
-/** @param collector Port of a server that reads requests; @param lines Port of one that reads lines, over TCP or UDP. */
-const measured = (collector: number, lines: number, folder: string): readonly Measured[] => [
+const webhook = '{"type":"order.created"}';
+
+/** The headers of a webhook; the plugin's tolerance is set to a day. */
+function webhookHeaders(): Readonly<Record<string, string>> {
+  const [id, timestamp] = ["bench", Math.floor(Date.now() / 1000)];
+  const signature = createHmac("sha256", SECRET).update(`${id}.${timestamp}.${webhook}`).digest("base64");
+  return { "webhook-id": id, "webhook-timestamp": `${timestamp}`, "webhook-signature": `v1,${signature}` };
+}
+
+interface Servers {
+  /** Port of a server that reads requests. */
+  readonly collector: number;
+  /** Port of servers that read lines, over TCP or UDP. */
+  readonly lines: number;
+  /** Port of an LDAP server in which `b` has the password `p`. */
+  readonly ldap: number;
+  readonly provider: TokenProvider;
+  readonly folder: string;
+}
+
+const measured = ({ collector, lines, ldap, provider, folder }: Servers): readonly Measured[] => [
   { name: NONE, plugins: [] },
   { name: "key-auth" },
   {
@@ -65,12 +85,33 @@ const measured = (collector: number, lines: number, folder: string): readonly Me
   {
     name: "jwt",
     others: { jwt_secrets: [{ ...referTo("jwt_secrets", "b"), key: "bench", secret: SECRET, consumer }] },
-    headers: { Authorization: `Bearer ${jwtToken()}` },
+    headers: { Authorization: `Bearer ${hmacToken({ iss: "bench" }, SECRET)}` },
+  },
+  {
+    name: "openid-connect",
+    config: { issuer: provider.issuer, auth_methods: ["bearer"] },
+    headers: { Authorization: `Bearer ${provider.token}` },
+  },
+  {
+    name: "ldap-auth",
+    config: { ldap_host: "127.0.0.1", ldap_port: ldap, base_dn: "ou=people,dc=example,dc=com", attribute: "uid" },
+    headers: { Authorization: `ldap ${btoa("b:p")}` },
+  },
+  { name: "session, with key-auth", plugins: [{ name: "key-auth" }, session], withCookie: true },
+  { name: "forward-auth", config: { address: `http://127.0.0.1:${collector}/` } },
+  {
+    name: "standard-webhooks",
+    config: { secret_v1: SECRET, tolerance_second: 86_400 },
+    headers: webhookHeaders(),
+    body: { json: webhook },
   },
   { name: "acl, with key-auth", plugins: [{ name: "key-auth" }, acl], others: groups },
   { name: "ip-restriction", config: { allow: ["127.0.0.0/8"] } },
   { name: "bot-detection" },
   { name: "cors" },
+  { name: "redirect", config: { location: "https://example.com/" } },
+  { name: "request-termination", config: { status_code: 200 } },
+  { name: "proxy-cache, hits", plugins: [{ name: "proxy-cache", config: { strategy: "memory", cache_ttl: 86_400 } }] },
   { name: "rate-limiting", config: { minute: 1_000_000_000 } },
   { name: "response-ratelimiting", config: { limits: { video: { minute: 1_000_000_000 } } } },
   { name: "request-size-limiting" },
@@ -86,6 +127,16 @@ const measured = (collector: number, lines: number, folder: string): readonly Me
   { name: "response-transformer", config: { add: { headers: ["x-tier:gold"] }, remove: { headers: ["server"] } } },
   { name: "correlation-id", config: { header_name: "X-Correlation-ID", generator: "uuid", echo_downstream: true } },
   { name: "prometheus", config: { status_code_metrics: true, latency_metrics: true, bandwidth_metrics: true } },
+  {
+    name: "phases of a plugin outside Sluice",
+    plugins: [{ name: "header-phases" }],
+    env: writePlugin("header-phases", folder),
+  },
+  {
+    name: "middleware of a plugin outside Sluice",
+    plugins: [{ name: "header-middleware" }],
+    env: writePlugin("header-middleware", folder),
+  },
   { name: "http-log", config: { http_endpoint: `http://127.0.0.1:${collector}/` } },
   {
     name: "http-log, batches of 1,000",
@@ -100,6 +151,8 @@ const measured = (collector: number, lines: number, folder: string): readonly Me
   { name: "tcp-log", config: { host: "127.0.0.1", port: lines } },
   { name: "udp-log", config: { host: "127.0.0.1", port: lines } },
   { name: "syslog", config: { host: "127.0.0.1", port: lines } },
+  { name: "loggly", config: { host: "127.0.0.1", port: lines, key: "token" } },
+  { name: "datadog", config: { host: "127.0.0.1", port: lines } },
   { name: "statsd", config: { host: "127.0.0.1", port: lines } },
   { name: "zipkin", config: { http_endpoint: `http://127.0.0.1:${collector}/`, sample_ratio: 0.01 } },
   {
@@ -107,20 +160,6 @@ const measured = (collector: number, lines: number, folder: string): readonly Me
     config: { traces_endpoint: `http://127.0.0.1:${collector}/v1/traces`, sampling_rate: 0.01 },
   },
 ];
-
-/** The ports of servers in this process that read lines and say nothing. */
-async function readLines(): Promise<{ readonly port: number; close(): void }> {
-  const server = createServer((socket) => socket.on("error", () => {}).resume()).listen(0, "127.0.0.1");
-  await once(server, "listening");
-  const { port } = server.address() as AddressInfo;
-  const datagrams = createSocket("udp4").bind(port, "127.0.0.1");
-  await once(datagrams, "listening");
-  const close = () => {
-    server.close();
-    datagrams.close();
-  };
-  return { port, close };
-}
 
 /** Resident megabytes of a node with http-log before and after requests whose records nobody accepts. */
 async function memoryWithoutCollector({ stage, effort }: Field): Promise<string> {
@@ -140,18 +179,38 @@ async function memoryWithoutCollector({ stage, effort }: Field): Promise<string>
   return `http-log with a server that does not answer: ${from} MB before and at most ${to} MB during ${requests} requests`;
 }
 
+/** The header with the cookie that the gateway sets for a consumer with a key. */
+async function cookieFrom(port: number): Promise<Readonly<Record<string, string>>> {
+  const response = await fetch(`http://127.0.0.1:${port}/api/x`, { headers: { apikey: "key-5" } });
+  const [cookie = ""] = response.headers.getSetCookie();
+  if (cookie === "") throw new Error(`the session plugin set no cookie: status ${response.status}`);
+  return { Cookie: cookie.split(";")[0] ?? "" };
+}
+
 export async function costs(field: Field): Promise<BenchReport> {
   const { stage } = field;
   const collector = await stage.keep(startOurs("sink", [join(import.meta.dirname, "../peers/sink.ts")]));
-  const lines = await readLines();
-  const contestants = measured(collector.port, lines.port, stage.folder);
-  for (const { name, plugins, config = {}, others = {}, headers = {} } of contestants) {
+  const [lines, provider, ldap] = [
+    await startLineReaders(),
+    await startTokenProvider(),
+    await startLdapServer({ b: "p" }),
+  ];
+  const ports = { collector: collector.port, lines: lines.port, ldap: ldap.port };
+  for (const { name, plugins, config = {}, others = {}, headers = {}, body, env, withCookie } of measured({
+    ...ports,
+    provider,
+    folder: stage.folder,
+  })) {
     const content = { routes: 10, consumers: 10, plugins: plugins ?? [{ name, config }], others };
-    field.enter(name, await field.start(name, () => startSluice(stage, content)), { headers });
+    const started = await field.start(name, () => startSluice(stage, content, env));
+    const cookie = withCookie && started ? await cookieFrom(started.port) : {};
+    field.enter(name, started, { headers: { ...headers, ...cookie }, body });
   }
   const samples = await field.run();
   const memory = await memoryWithoutCollector(field);
   lines.close();
+  provider.close();
+  await ldap.stop();
   const none = samples.get(NONE) ?? [];
   const rows = [...samples].map(([name, list]) => {
     const added = list.map(({ cpu }, round) => cpu - (none[round]?.cpu ?? Number.NaN));
@@ -177,7 +236,11 @@ export async function costs(field: Field): Promise<BenchReport> {
     title: "Each plugin alone",
     method:
       "GET of a 100-byte JSON response through one plugin at ten routes. Added is the median of the rounds' differences " +
-      "from the node without a plugin. Log servers read everything; traces are recorded for one request in a hundred.",
+      "from the node without a plugin. Log servers read everything; traces are recorded for one request in a hundred. " +
+      "Credentials, tokens and the entries of caches are those of earlier requests. forward-auth asks its server about " +
+      "every request. Redirects, terminated requests and hits of the cache do not reach the upstream. grpc-web and " +
+      "mtls-auth are not measured: they need a gRPC upstream and TLS. The two plugins outside Sluice set one header of " +
+      "the request and one of the response.",
     rows,
     verdicts: [...verdicts, memory],
   };
