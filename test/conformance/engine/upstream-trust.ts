@@ -42,13 +42,18 @@ async function startSecure(test: TestContext, options = tls): Promise<number> {
   return portOf(await listen(test, server));
 }
 
-const chain = { cert: deep.certificate + below.certificate, key: deep.key };
+const chain = { cert: `${deep.certificate}\n${below.certificate}`, key: deep.key };
 const old = await expired.issue(leaf);
 
 /** The server's certificate, the options and the status. */
 const table: readonly (readonly [does: string, server: typeof tls, options: RigOptions, status: number])[] = [
   ["accepts an upstream with a certificate of its CA", tls, trusting([right.certificate]), 200],
-  ["accepts an upstream with a certificate of one of its CAs", tls, trusting([wrong.certificate, right.certificate]), 200],
+  [
+    "accepts an upstream with a certificate of one of its CAs",
+    tls,
+    trusting([wrong.certificate, right.certificate]),
+    200,
+  ],
   ["refuses an upstream with a certificate of another CA", tls, trusting([wrong.certificate]), 502],
   [
     "refuses every upstream if its ids have no CA certificate",
@@ -103,6 +108,27 @@ export function upstreamTrustSuite(engine: Engine): void {
       assert.match(await receiveUntil(refused, "\r\n\r\n"), /^HTTP\/1\.1 502 /);
     });
 
+    it("applies to active health checks of the upstream that the service uses", async (test) => {
+      const targets = { [`127.0.0.1:${await startSecure(test)}`]: 1 };
+      const often = { interval: 0.02 };
+      const active = {
+        type: "https",
+        https_sni: "localhost",
+        healthy: { ...often, successes: 1, http_statuses: [200] },
+        unhealthy: { ...often, tcp_failures: 1 },
+      };
+      const pool = { upstream: { healthchecks: { active } }, targets };
+      const of = (cert: string) => ({ pool, ...trusting([cert], { host: "pool" }) });
+      const rig = await startRig(test, engine, of(wrong.certificate));
+      const isFit = () => rig.balancer().entries[0]?.member.health.healthy;
+      await becomes(() => isFit() === false);
+      await rig.swap(of(right.certificate));
+      await becomes(() => isFit() === true);
+    });
+  });
+
+  if (engine.name !== "http1") return;
+  describe(`CA certificates of a service for gRPC: the ${engine.name} engine`, () => {
     it("verifies upstreams of gRPC calls", async (test) => {
       const server = createSecureServer(tls);
       server.on("stream", async (stream: ServerHttp2Stream) => {
@@ -122,24 +148,6 @@ export function upstreamTrustSuite(engine: Engine): void {
       assert.equal(await statusOf(), "0");
       await rig.swap(options(wrong.certificate));
       assert.equal(await statusOf(), "14");
-    });
-
-    it("applies to active health checks of the upstream that the service uses", async (test) => {
-      const targets = { [`127.0.0.1:${await startSecure(test)}`]: 1 };
-      const often = { interval: 0.02 };
-      const active = {
-        type: "https",
-        https_sni: "localhost",
-        healthy: { ...often, successes: 1, http_statuses: [200] },
-        unhealthy: { ...often, tcp_failures: 1 },
-      };
-      const pool = { upstream: { healthchecks: { active } }, targets };
-      const of = (cert: string) => ({ pool, ...trusting([cert], { host: "pool" }) });
-      const rig = await startRig(test, engine, of(wrong.certificate));
-      const isFit = () => rig.balancer().entries[0]?.member.health.healthy;
-      await becomes(() => isFit() === false);
-      await rig.swap(of(right.certificate));
-      await becomes(() => isFit() === true);
     });
   });
 }

@@ -1,9 +1,20 @@
 /** Creating entities: stored members and rejected writes. */
 import assert from "node:assert/strict";
 import type { Collection, Entity } from "@sluice/model";
-import { first as one, second as two } from "../../../tools/programs/pairs.ts";
 import type { WriteFault } from "../../../gateway/src/stores/store.ts";
-import { caCertificate, certificate, consumer, credential, plugin, route, service, sni, target, upstream } from "./entities.ts";
+import { first as one, second as two } from "../../../tools/programs/pairs.ts";
+import {
+  caCertificate,
+  certificate,
+  consumer,
+  credential,
+  plugin,
+  route,
+  service,
+  sni,
+  target,
+  upstream,
+} from "./entities.ts";
 import { create, isAnswer, remove, type StoreTest } from "./suite.ts";
 
 const unknown = "11111111-1111-4111-8111-111111111111";
@@ -80,11 +91,7 @@ export function creating(test: StoreTest): void {
       ],
       ["plugins", plugin("key-auth", { instance_name: "all" }), unique({ instance_name: "all" })],
       ["certificates", await certificate(1, { id: pair.id }), taken(pair.id)],
-      [
-        "ca_certificates",
-        caCertificate(one.cert, { id: unknown }),
-        unique({ cert_digest: authority.cert_digest }),
-      ],
+      ["ca_certificates", caCertificate(one.cert, { id: unknown }), unique({ cert_digest: authority.cert_digest })],
       ["ca_certificates", caCertificate(two.cert, { id: authority.id }), taken(authority.id)],
       ["snis", sni(pair, "a.example"), unique({ name: "a.example" })],
       ["snis", sni(pair, "b.example", { id: name.id }), taken(name.id)],

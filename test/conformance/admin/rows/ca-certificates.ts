@@ -13,11 +13,7 @@ const { certificate: leaf } = await authority.issue({ name: "leaf", usage: "serv
 const faults: readonly (readonly [does: string, json: object, message: string])[] = [
   ["needs a certificate", {}, "cert: required field missing"],
   ["is one certificate", { cert: first.cert + second.cert }, "please submit only one certificate at a time"],
-  [
-    "is a CA",
-    { cert: leaf },
-    'certificate does not appear to be a CA because it is missing the "CA" basic constraint',
-  ],
+  ["is a CA", { cert: leaf }, 'certificate does not appear to be a CA because it is missing the "CA" basic constraint'],
   ["has not expired", { cert: expired.certificate }, 'certificate expired, "Not After" time is in the past'],
 ];
 
@@ -133,7 +129,12 @@ export const caCertificates: Table = {
       status: 200,
       has: { ca_certificates: [] },
     },
-    { does: "is checked without being written", ask: "POST /schemas/ca_certificates/validate", json: first, status: 400 },
+    {
+      does: "is checked without being written",
+      ask: "POST /schemas/ca_certificates/validate",
+      json: first,
+      status: 400,
+    },
     {
       does: "has a schema with its unique digest",
       ask: "GET /schemas/ca_certificates",
