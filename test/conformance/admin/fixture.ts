@@ -42,4 +42,5 @@ export const lists = [
   "/upstreams",
   "/snis",
   "/certificates",
+  "/ca_certificates",
 ];

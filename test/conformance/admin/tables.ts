@@ -2,6 +2,7 @@
 import type { Table } from "./row.ts";
 import { batches } from "./rows/batches.ts";
 import { bodies } from "./rows/bodies.ts";
+import { caCertificates } from "./rows/ca-certificates.ts";
 import { certificates } from "./rows/certificates.ts";
 import { changing } from "./rows/changing.ts";
 import { conditions } from "./rows/conditions.ts";
@@ -34,6 +35,7 @@ export const tables: readonly Table[] = [
   tags,
   forms,
   certificates,
+  caCertificates,
   upstreams,
   upstreamHeaders,
   credentials,

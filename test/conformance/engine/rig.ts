@@ -11,6 +11,7 @@ import type { Balancer } from "../../../gateway/src/balance/balancer.ts";
 import { targetOf, upstreamNamed } from "../../../gateway/src/balance/testing.ts";
 import { compile } from "../../../gateway/src/compile/compile.ts";
 import {
+  caCertificateOf,
   certificateNamed,
   pluginNamed,
   routeNamed,
@@ -42,6 +43,8 @@ export interface RigOptions {
   readonly pool?: Pool;
   /** Certificates by server name; with them the rig also listens with TLS. */
   readonly certificates?: Readonly<Record<string, KeyPair>>;
+  /** CA certificates in PEM; `caCertificateOf` gives their ids. */
+  readonly authorities?: readonly string[];
   readonly settings?: Partial<ProxySettings>;
   /** Consumers and their credentials. */
   readonly identities?: Partial<Pick<Snapshot, "consumers" | CredentialCollection>>;
@@ -127,7 +130,7 @@ export async function startRig(test: TestContext, engine: Engine, options: RigOp
 }
 
 function contentOf(
-  { service, route, endpoints, pool, identities, plugins, certificates = {} }: RigOptions,
+  { service, route, endpoints, pool, identities, plugins, certificates = {}, authorities = [] }: RigOptions,
   port: number,
 ): Snapshot {
   const target = serviceNamed("upstream", { port, ...(pool && { host: "pool" }), ...service });
@@ -137,6 +140,7 @@ function contentOf(
   const snapshot = snapshotOf({
     certificates: pairs.map(({ certificate }) => certificate),
     snis: pairs.map(({ sni }) => sni),
+    caCertificates: authorities.map((cert) => caCertificateOf(cert)),
     ...(balanced && {
       upstreams: [balanced],
       targets: addresses.map(([address, weight]) => targetOf(balanced, address, { weight })),

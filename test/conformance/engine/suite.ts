@@ -42,6 +42,7 @@ import { tlsSessionSuite } from "./tls-sessions.ts";
 import { unsharedResponseSuite } from "./unshared-responses.ts";
 import { upgradeSuite } from "./upgrades.ts";
 import { upstreamHeaderSuite } from "./upstream-headers.ts";
+import { upstreamTrustSuite } from "./upstream-trust.ts";
 
 import { vanishedClientSuite } from "./vanished.ts";
 
@@ -67,6 +68,7 @@ export function engineSuite(engine: Engine): void {
   lostBodySuite(engine);
   interimSuite(engine);
   upgradeSuite(engine);
+  upstreamTrustSuite(engine);
   tlsSuite(engine);
   tlsSessionSuite(engine);
   balancingSuite(engine);

@@ -5,6 +5,7 @@
  * the action (answer or forward). The engine performs the action, and reports the head and the end of the response.
  */
 import type {
+  ExchangeCaCertificate,
   ExchangeConsumer,
   ExchangeCredential,
   ExchangeCredentials,
@@ -141,6 +142,8 @@ export interface Identities {
   groups(consumerId: string): readonly { readonly group: string }[];
   consumer(idOrUsername: string): ExchangeConsumer | undefined;
   consumerByCustomId(customId: string): ExchangeConsumer | undefined;
+  /** The same object until the CA certificate changes, so that a plugin may keep what it derives from it. */
+  caCertificate(id: string): ExchangeCaCertificate | undefined;
 }
 
 /** Milliseconds of a monotonic clock; undefined until the event. */

@@ -20,7 +20,6 @@ const paid: readonly Row[] = [
 
 /** Lists that decK requests, treating 404 as an empty list. */
 const lists: readonly Row[] = [
-  "/ca_certificates",
   "/oauth2",
   "/mtls-auths",
   "/vaults",

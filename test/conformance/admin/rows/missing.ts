@@ -2,7 +2,6 @@
 import type { Table } from "../row.ts";
 
 const lists = [
-  "ca_certificates",
   "oauth2",
   "mtls-auths",
   "vaults",
