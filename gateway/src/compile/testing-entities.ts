@@ -13,6 +13,7 @@ import type {
   Sni,
   Target,
   Upstream,
+  Vault,
 } from "@sluice/model";
 
 /** A stable UUID for a word. */
@@ -158,6 +159,7 @@ export function snapshotOf(content: {
   readonly credentials?: readonly SnapshotCredential<"keyauth_credentials">[];
   readonly groups?: readonly ConsumerGroup[];
   readonly memberships?: readonly SnapshotCredential<"consumer_group_consumers">[];
+  readonly vaults?: readonly Vault[];
   readonly endpoints?: Snapshot["endpoints"];
 }): Snapshot {
   const byId = <Item extends { readonly id: string }>(items: readonly Item[] = []) =>
@@ -171,6 +173,7 @@ export function snapshotOf(content: {
     services: byId(content.services),
     routes: byId(content.routes),
     plugins: byId(content.plugins),
+    vaults: byId(content.vaults),
     consumers: byId(content.consumers),
     keyauth_credentials: byId(content.credentials),
     jwt_secrets: byId(),

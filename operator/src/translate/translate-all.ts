@@ -31,6 +31,7 @@ export const kindOrder: readonly SluiceKind[] = [
   "Upstream",
   "Service",
   "Route",
+  "Vault",
   "ConsumerGroup",
   "Consumer",
   "Plugin",

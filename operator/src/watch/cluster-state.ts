@@ -9,6 +9,7 @@ export const watchedKinds = [
   "Route",
   "Plugin",
   "ConsumerGroup",
+  "Vault",
   "Consumer",
   "Secret",
   "CoreService",

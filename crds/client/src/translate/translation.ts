@@ -24,6 +24,7 @@ export type Reason =
   | "RouteNotFound"
   | "ConsumerNotFound"
   | "ConsumerGroupNotFound"
+  | "VaultNotFound"
   | "PluginNotFound"
   | "BackendNotFound"
   | "RefNotPermitted"

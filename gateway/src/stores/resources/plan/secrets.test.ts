@@ -48,6 +48,7 @@ for (const [does, consumers, isUsed] of cases)
       Certificate: none,
       Upstream: none,
       ConsumerGroup: none,
+      Vault: none,
       Service: none,
       Route: none,
       Plugin: none,
