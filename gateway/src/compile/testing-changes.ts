@@ -10,6 +10,7 @@ import {
   pluginNamed,
   routeNamed,
   serviceNamed,
+  vaultNamed,
 } from "./testing-entities.ts";
 
 type Section = Exclude<keyof Snapshot, "hash">;
@@ -32,6 +33,7 @@ export const names = {
   serverNames: ["a.test", "*.test", "*"],
   certificates: ["x", "y"],
   plugins: ["cors", "key-auth", "rate-limiting"],
+  vaults: ["my-env", "other-env"],
 };
 
 const one = <Item>(items: readonly Item[]) => fc.constantFrom(...items);
@@ -44,6 +46,13 @@ const put = <Value extends object>(section: Section, values: fc.Arbitrary<readon
   fc
     .tuple(values, fc.integer({ min: 0, max: 3 }))
     .map(([[key, value], luck]): Step => ({ section, key, value: luck === 0 ? undefined : value }));
+
+/** A config of rate-limiting whose user name is in the vault. Other plugins have no such field. */
+const referringTo = (vault: string) => ({
+  minute: 1,
+  policy: "redis",
+  redis: { host: "redis.test", username: `{vault://${vault}/user}` },
+});
 
 const certificateIds = names.certificates.map((name) => idOf(`certificate ${name}`));
 
@@ -85,7 +94,7 @@ const steps: readonly fc.Arbitrary<Step>[] = [
         route: referring("route", ["r0", "r1"]),
         service: referring("service", names.services.slice(0, 2)),
         consumer: referring("consumer", names.consumers.slice(0, 2)),
-        config: fc.record({ made: fc.nat(3) }),
+        config: fc.oneof(fc.record({ made: fc.nat(3) }), one(names.vaults).map(referringTo)),
         enabled: one([true, true, false]),
         protocols: one([["http", "https"] as const, ["https"] as const]),
       })
@@ -93,6 +102,13 @@ const steps: readonly fc.Arbitrary<Step>[] = [
         const plugin = pluginNamed(name, { ...members, protocols: [...protocols] });
         return [plugin.id, plugin] as const;
       }),
+  ),
+  put(
+    "vaults",
+    fc.record({ name: one(names.vaults), variables: maybe(one(["A_", "B_", "C_"])) }).map(({ name, variables }) => {
+      const vault = vaultNamed(name, variables);
+      return [vault.id, vault] as const;
+    }),
   ),
   put(
     "consumers",

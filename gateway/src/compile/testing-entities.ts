@@ -100,6 +100,17 @@ export const consumerNamed = (username: string): Consumer => ({
   tags: null,
 });
 
+export const vaultNamed = (prefix: string, variables: string | null = null): Vault => ({
+  id: idOf(`vault ${prefix}`),
+  created_at: 0,
+  updated_at: 0,
+  prefix,
+  name: "env",
+  description: null,
+  config: variables === null ? null : { prefix: variables },
+  tags: null,
+});
+
 export const groupNamed = (name: string): ConsumerGroup => ({
   id: idOf(`group ${name}`),
   created_at: 0,

@@ -52,7 +52,15 @@ function stored<Name extends ResourceCollection>(
   return JSON.parse(JSON.stringify(value));
 }
 
-for (const collection of ["upstreams", "services", "routes", "plugins", "consumers", "consumer_groups", "vaults"] as const) {
+for (const collection of [
+  "upstreams",
+  "services",
+  "routes",
+  "plugins",
+  "consumers",
+  "consumer_groups",
+  "vaults",
+] as const) {
   test(`${collection} are read from their resources as they were written, with their ids`, () => {
     fc.assert(
       fc.property(filled(collection), (entity) => {
