@@ -22,6 +22,7 @@ import { replacing } from "./rows/replacing.ts";
 import { tags } from "./rows/tags.ts";
 import { upstreamHeaders } from "./rows/upstream-headers.ts";
 import { upstreams } from "./rows/upstreams.ts";
+import { vaults } from "./rows/vaults.ts";
 
 export const tables: readonly Table[] = [
   reading,
@@ -41,6 +42,7 @@ export const tables: readonly Table[] = [
   secondConsumer,
   consumerGroups,
   groupsWithPlugins,
+  vaults,
   plugins,
   planning,
   batches,

@@ -23,7 +23,6 @@ const lists: readonly Row[] = [
   "/ca_certificates",
   "/oauth2",
   "/mtls-auths",
-  "/vaults",
   "/partials",
   "/keys",
   "/key-sets",
