@@ -57,7 +57,7 @@ const outcomes: Readonly<Record<string, Outcome>> = {
   },
   "other-features.yml": {
     faults: [
-      "3:11: vaults[0].name: vault 'hcv' is not installed: put the secret into an environment variable of the nodes and use a vault of the kind env, or use a Plugin resource with configFrom, which reads it from a Secret",
+      "3:12: vaults[0].name: vault 'hcv' is not installed: put the secret into an environment variable of the nodes and use a vault of the kind env, or use a Plugin resource with configFrom, which reads it from a Secret",
       "4:1: keys: not supported: Sluice has no 'keys' yet",
       "8:33: services[0].routes[0].paths[0]: not a valid regex: /a(?!b) (invalid or unsupported Perl syntax: `(?!`)",
       "9:5: services[0].filter_chains: not supported: Sluice has no 'filter_chains' yet",

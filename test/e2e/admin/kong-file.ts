@@ -12,6 +12,7 @@ export interface KongFile {
   readonly consumer_groups?: readonly Entity[];
   readonly upstreams?: readonly Entity[];
   readonly certificates?: readonly Entity[];
+  readonly vaults?: readonly Entity[];
 }
 
 export const empty: KongFile = { _format_version: "3.0" };
@@ -117,6 +118,7 @@ const collections = new Set([
   "plugins",
   "consumers",
   "consumer_groups",
+  "vaults",
   "groups",
   "keyauth_credentials",
   "acls",
