@@ -18,5 +18,7 @@ export {
   type Targets,
   Upstream,
   type UpstreamArgs,
+  Vault,
+  type VaultArgs,
 } from "./kinds.ts";
 export { type ComponentReference, type Placed, type ResourceMetadata, SluiceResource } from "./resource.ts";

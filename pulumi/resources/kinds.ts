@@ -12,6 +12,7 @@ import type {
   ServiceSpec,
   Static,
   UpstreamSpec,
+  VaultSpec,
 } from "@sluice/model";
 import type { InputsOf, MembersOf, Unfilled } from "./inputs.ts";
 import { type ComponentReference, type Placed, referencedName, SluiceResource } from "./resource.ts";
@@ -78,6 +79,16 @@ export type ConsumerGroupArgs = Placed & MembersOf<ConsumerGroupSpec>;
 export class ConsumerGroup extends SluiceResource<"ConsumerGroup"> {
   constructor(name: string, { metadata, ...spec }: ConsumerGroupArgs, options?: ComponentResourceOptions) {
     super("ConsumerGroup", { name, metadata, spec: () => spec, options });
+  }
+}
+
+/** Members of the spec, in addition to `metadata`, whose namespace must be Sluice's home namespace. */
+export type VaultArgs = Placed & MembersOf<VaultSpec>;
+
+/** A prefix by which configs of plugins refer to environment variables of the nodes. */
+export class Vault extends SluiceResource<"Vault"> {
+  constructor(name: string, { metadata, ...spec }: VaultArgs, options?: ComponentResourceOptions) {
+    super("Vault", { name, metadata, spec: () => spec, options });
   }
 }
 

@@ -18,6 +18,7 @@ export const kindNames: Readonly<Record<Kind, KindNames>> = {
   Plugin: { apiVersion: ours, kind: "Plugin", plural: "plugins" },
   ConsumerGroup: { apiVersion: ours, kind: "ConsumerGroup", plural: "consumergroups" },
   Consumer: { apiVersion: ours, kind: "Consumer", plural: "consumers" },
+  Vault: { apiVersion: ours, kind: "Vault", plural: "vaults" },
   Secret: { apiVersion: "v1", kind: "Secret", plural: "secrets" },
   CoreService: { apiVersion: "v1", kind: "Service", plural: "services" },
   Lease: { apiVersion: "coordination.k8s.io/v1", kind: "Lease", plural: "leases" },

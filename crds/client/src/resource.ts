@@ -12,7 +12,8 @@ export type SluiceKind =
   | "Route"
   | "Plugin"
   | "ConsumerGroup"
-  | "Consumer";
+  | "Consumer"
+  | "Vault";
 /**
  * Foreign kinds that are read or, like Secret, written. `CoreService` is v1 Service. A Namespace has no namespace; only
  * its name is read. ReferenceGrant is the Gateway API's.

@@ -74,6 +74,7 @@ export type * from "./resources/service.ts";
 export { CLASS_LABEL, CREDENTIAL_LABEL, DEFAULT_CLASS, type NameRef, type SecretRef } from "./resources/shared.ts";
 export * from "./resources/spelling.ts";
 export type * from "./resources/upstream.ts";
+export type { VaultSpec } from "./resources/vault.ts";
 export { withoutDefaults } from "./schema/without-defaults.ts";
 export * from "./settings/index.ts";
 export { adoptChange, adoptEdit } from "./snapshot/adopt.ts";

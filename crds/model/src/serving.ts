@@ -7,7 +7,14 @@ export { compileRegex, LruCache } from "@sluice/plugin-sdk";
 export { describeViolation, describeWarnings } from "./document/describe.ts";
 export { type DividedText, divideText } from "./document/text/items.ts";
 export { hasExpired } from "./entities/credentials/key-auth.ts";
-export { collections, credentialCollections, entities, entityNameOf, isSecretLookup } from "./entities/index.ts";
+export {
+  collections,
+  credentialCollections,
+  entities,
+  entityNameOf,
+  isSecretLookup,
+  vaultKinds,
+} from "./entities/index.ts";
 export type * from "./index.ts";
 export { normalizePath } from "./matching/path.ts";
 export * from "./pem-files.ts";
@@ -21,7 +28,13 @@ export {
   reloadPlugins,
 } from "./plugins/external/index.ts";
 export { mayProtect, pluginNamed, pluginNames, pluginSetHash, refusedTargets } from "./plugins/index.ts";
-export { parseVaultReference, replaceReferences } from "./plugins/vault-references.ts";
+export {
+  parseVaultReference,
+  replaceReferences,
+  variableOf,
+  vaultPrefixesOf,
+  vaultReferencesIn,
+} from "./plugins/vault-references.ts";
 export * from "./settings/index.ts";
 export { adoptChange, adoptEdit } from "./snapshot/adopt.ts";
 export { BucketMap, byHash, byId, differences } from "./snapshot/bucket-map.ts";

@@ -233,7 +233,21 @@ for (const workers of ["1", "2"]) {
     assert.equal(await signed(), 200);
     assert.equal((await put("{vault://env/start-test-none}")).status, 200);
     assert.equal(await signed(), 503);
-    assert.match((await put("{vault://hcv/x}")).text, /config.secret_v1: Sluice has only the vault env/);
+    assert.match((await put("{vault://env}")).text, /config.secret_v1: expected a reference such as /);
+    assert.equal((await put("{vault://hooks/secret}")).status, 200);
+    assert.equal(await signed(), 503, "the vault does not exist");
+    const vault = (method: string, prefix = "") =>
+      send(`${admin}/vaults/hooks`, method === "DELETE" ? undefined : { name: "env", config: { prefix } }, method);
+    for (const [method, prefix, status] of [
+      ["PUT", "START_TEST_", 200],
+      ["PATCH", "START_TEST_NO_", 503],
+      ["PATCH", "start-test-", 200],
+      ["DELETE", "", 503],
+    ] as const) {
+      const written = await vault(method, prefix);
+      assert.ok(written.status < 300, written.text);
+      assert.equal(await signed(), status, `${method} with the prefix ${prefix}`);
+    }
   });
 }
 

@@ -57,10 +57,7 @@ class CompiledRuntime implements Runtime {
       ? groups
       : new ConsumerGroups(memberships, snapshot.consumer_groups);
     this.#plugins = (previous === null ? PluginTable.empty : previous.#plugins)
-      .with(
-        changed((of) => of.plugins),
-        tools,
-      )
+      .with({ plugins: changed((of) => of.plugins), vaults: changed((of) => of.vaults), snapshot }, tools)
       .withGroups(this.#groups);
     this.#balancers = (previous === null ? Balancers.empty : previous.#balancers).with(snapshot, tools);
     this.#router = (previous === null ? Router.empty : previous.#router).with({

@@ -20,7 +20,8 @@ const phases = (config: unknown, { scope: { id } }: PluginContext): Made => ({
   made: `${id} ${JSON.stringify(config)}`,
 });
 const plugins = pluginsWithPhases(phases);
-const tools = { plugins, services: { now: () => 0 } as WorkerServices };
+const vault = { allowed: ["*"], variables: { A_USER: "ann", B_USER: "bob" } };
+const tools = { plugins, services: { now: () => 0, vault } as unknown as WorkerServices };
 
 const requests: readonly RoutableRequest[] = ["a.test", "c.test", "b.test:80", ""].flatMap((host) =>
   ["/", "/a", "/a/b/c", "/b"].map((path) => ({

@@ -11,8 +11,12 @@ import {
   byId,
   type Difference,
   differences,
+  type Snapshot,
   type SnapshotPlugin,
   type SnapshotRoute,
+  type Vault,
+  vaultPrefixesOf,
+  vaultReferencesIn,
 } from "@sluice/model/serving";
 import type { PluginDefinition, PluginPhases } from "@sluice/plugin-sdk";
 import { errorAnswer } from "../exchange/gateway-errors.ts";
@@ -22,6 +26,7 @@ import { withVaultValues } from "../plugin-services/vault-values.ts";
 import type { ConsumerGroups } from "./consumer-groups.ts";
 import { GroupIndex } from "./group-index.ts";
 import type { PluginChain, PluginStep, RouteChains, Scheme } from "./runtime.ts";
+import { VaultIndex } from "./vault-index.ts";
 
 export interface PluginTools {
   /** The plugins of the node by name. */
@@ -41,6 +46,8 @@ interface LoadedPlugin {
   readonly consumer: string | undefined;
   readonly consumerGroup: string | undefined;
   readonly protocols: SnapshotPlugin["protocols"];
+  /** The prefixes of the vaults that the config refers to, existing or not. */
+  readonly vaults: readonly string[];
 }
 
 interface ConsumerPlugins {
@@ -57,40 +64,63 @@ const isForAll = ({ consumer, consumerGroup }: LoadedPlugin): boolean =>
 /** Maximum number of cached consumer chains per route and scheme. */
 const MAX_CHAINS = 1000;
 
-/** Instances of all enabled plugins, by scope. An instance is kept until its plugin changes. */
-export class PluginTable {
-  readonly #loaded: BucketMap<LoadedPlugin>;
+interface PluginIndexes {
+  readonly loaded: BucketMap<LoadedPlugin>;
   /** Plugins without a consumer and without a consumer group, by scope. */
   readonly withoutConsumer: GroupIndex<LoadedPlugin>;
   readonly withConsumer: ConsumerPlugins;
+  readonly vaults: VaultIndex;
+}
 
-  private constructor(
-    loaded: BucketMap<LoadedPlugin>,
-    withoutConsumer: GroupIndex<LoadedPlugin>,
-    withConsumer: ConsumerPlugins,
-  ) {
-    this.#loaded = loaded;
-    this.withoutConsumer = withoutConsumer;
-    this.withConsumer = withConsumer;
+export interface PluginChanges {
+  readonly plugins: readonly Difference<SnapshotPlugin>[];
+  readonly vaults: readonly Difference<Vault>[];
+  /** The snapshot after the changes. */
+  readonly snapshot: Pick<Snapshot, "plugins">;
+}
+
+/** Instances of all enabled plugins, by scope. An instance is kept until its plugin or a vault that it uses changes. */
+export class PluginTable {
+  readonly #indexes: PluginIndexes;
+
+  private constructor(indexes: PluginIndexes) {
+    this.#indexes = indexes;
   }
 
-  static readonly empty = new PluginTable(
-    new BucketMap(byId),
-    new GroupIndex((plugin) => (isForAll(plugin) ? plugin.scope : undefined)),
-    {
+  static readonly empty = new PluginTable({
+    loaded: new BucketMap(byId),
+    withoutConsumer: new GroupIndex((plugin) => (isForAll(plugin) ? plugin.scope : undefined)),
+    withConsumer: {
       byScope: new GroupIndex((plugin) => (isForAll(plugin) ? undefined : plugin.scope)),
       byConsumer: new GroupIndex(({ consumer }) => consumer),
       byConsumerGroup: new GroupIndex(({ consumerGroup }) => consumerGroup),
       groups: null,
     },
-  );
+    vaults: VaultIndex.empty,
+  });
 
-  /** The table after these changes; the same object when no enabled plugin changed. */
-  with(changes: readonly Difference<SnapshotPlugin>[], tools: PluginTools): PluginTable {
-    const loaded = this.#loaded.with(
-      changes.map(({ key, after }) => [key, after?.enabled ? loadPlugin(after, tools) : undefined] as const),
-    );
-    if (loaded === this.#loaded) return this;
+  get withoutConsumer(): GroupIndex<LoadedPlugin> {
+    return this.#indexes.withoutConsumer;
+  }
+
+  get withConsumer(): ConsumerPlugins {
+    return this.#indexes.withConsumer;
+  }
+
+  get #loaded(): BucketMap<LoadedPlugin> {
+    return this.#indexes.loaded;
+  }
+
+  /** The table after these changes; the same object when no enabled plugin and no vault changed. */
+  with({ plugins, vaults: changedVaults, snapshot }: PluginChanges, tools: PluginTools): PluginTable {
+    const vaults = this.#indexes.vaults.withVaults(changedVaults);
+    const load = (plugin: SnapshotPlugin | undefined) =>
+      plugin?.enabled ? loadPlugin(plugin, tools, vaults) : undefined;
+    const users = vaults.usersOf(changedVaults).map((id) => [id, snapshot.plugins.get(id)] as const);
+    const changes = new Map([...users, ...plugins.map(({ key, after }) => [key, after] as const)]);
+    const loaded = this.#loaded.with([...changes].map(([id, plugin]) => [id, load(plugin)] as const));
+    if (loaded === this.#loaded)
+      return vaults === this.#indexes.vaults ? this : new PluginTable({ ...this.#indexes, vaults });
     const changed = differences(this.#loaded, loaded);
     const before = this.withConsumer;
     const byScope = before.byScope.with(changed);
@@ -103,14 +133,15 @@ export class PluginTable {
             byConsumer: before.byConsumer.with(changed),
             byConsumerGroup: before.byConsumerGroup.with(changed),
           };
-    return new PluginTable(loaded, this.withoutConsumer.with(changed), withConsumer);
+    const withoutConsumer = this.withoutConsumer.with(changed);
+    return new PluginTable({ loaded, withoutConsumer, withConsumer, vaults: vaults.withUsers(changed) });
   }
 
   /** The table for these groups of consumers; the same object when no plugin depends on the difference. */
   withGroups(all: ConsumerGroups): PluginTable {
     const groups = this.withConsumer.byConsumerGroup.isEmpty ? null : all;
     if (groups === this.withConsumer.groups) return this;
-    return new PluginTable(this.#loaded, this.withoutConsumer, { ...this.withConsumer, groups });
+    return new PluginTable({ ...this.#indexes, withConsumer: { ...this.withConsumer, groups } });
   }
 
   phasesOf(pluginId: string): PluginPhases | null {
@@ -282,13 +313,13 @@ export function chainOf(steps: readonly PluginStep[]): PluginChain {
   };
 }
 
-function loadPlugin(plugin: SnapshotPlugin, tools: PluginTools): LoadedPlugin {
+function loadPlugin(plugin: SnapshotPlugin, tools: PluginTools, vaults: VaultIndex): LoadedPlugin {
   const { id, protocols } = plugin;
   const [consumer, consumerGroup] = [plugin.consumer?.id, plugin.consumer_group?.id];
   return {
     id,
     name: plugin.name,
-    ...stepOf(plugin, tools),
+    ...stepOf(plugin, tools, vaults),
     scope: scopeKey({ route: plugin.route?.id, service: plugin.service?.id, consumer, consumerGroup }),
     consumer,
     consumerGroup,
@@ -303,14 +334,18 @@ function loadPlugin(plugin: SnapshotPlugin, tools: PluginTools): LoadedPlugin {
 const UNKNOWN_PRIORITY = Number.POSITIVE_INFINITY;
 
 /** Snapshots are validated: an unknown name that is not marked unavailable is a bug. */
-function stepOf(plugin: SnapshotPlugin, { plugins, services }: PluginTools): Pick<LoadedPlugin, "step" | "instance"> {
+function stepOf(
+  plugin: SnapshotPlugin,
+  { plugins, services }: PluginTools,
+  vaults: VaultIndex,
+): Pick<LoadedPlugin, "step" | "instance" | "vaults"> {
   const unavailable = plugin._sluice?.unavailable;
   const code = plugins.get(plugin.name);
   // The plugin may protect its scope but cannot run, so requests in that scope are refused.
   if (unavailable !== undefined) {
     const priority = code?.priority ?? UNKNOWN_PRIORITY;
     const answer = errorAnswer("closed", unavailable);
-    return { step: { priority, phases: { access: () => answer } }, instance: null };
+    return { step: { priority, phases: { access: () => answer } }, instance: null, vaults: [] };
   }
   if (code === undefined) throw new Error(`a snapshot holds the unknown plugin ${plugin.name}`);
   const scope = {
@@ -320,11 +355,14 @@ function stepOf(plugin: SnapshotPlugin, { plugins, services }: PluginTools): Pic
     consumerId: plugin.consumer?.id ?? null,
     consumerGroupId: plugin.consumer_group?.id ?? null,
   };
+  const references = vaultReferencesIn(code.schema, plugin.config);
   const instance = instanceOf(plugin, () => {
-    const config = withVaultValues(code, plugin.config, services.vault);
+    const sources = { environment: services.vault, vaultAt: (prefix: string) => vaults.at(prefix) };
+    const config = references.length === 0 ? plugin.config : withVaultValues(code, plugin.config, sources);
     return new PluginInstance(code, { config, scope, services });
   });
-  return { step: { priority: code.priority, phases: instance.phases }, instance: instance.running };
+  const step = { priority: code.priority, phases: instance.phases };
+  return { step, instance: instance.running, vaults: vaultPrefixesOf(references) };
 }
 
 /** An instance that cannot be created must neither leave its scope open nor keep the other changes from being served. */

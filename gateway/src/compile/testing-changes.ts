@@ -11,6 +11,7 @@ import {
   pluginNamed,
   routeNamed,
   serviceNamed,
+  vaultNamed,
 } from "./testing-entities.ts";
 
 type Section = Exclude<keyof Snapshot, "hash">;
@@ -34,6 +35,7 @@ export const names = {
   certificates: ["x", "y"],
   authorities: ["p", "q"],
   plugins: ["cors", "key-auth", "rate-limiting"],
+  vaults: ["my-env", "other-env"],
 };
 
 const one = <Item>(items: readonly Item[]) => fc.constantFrom(...items);
@@ -48,6 +50,13 @@ const put = <Value extends object>(section: Section, values: fc.Arbitrary<readon
     .map(([[key, value], luck]): Step => ({ section, key, value: luck === 0 ? undefined : value }));
 
 const authorityIds = names.authorities.map((name) => caCertificateOf("", name).id);
+/** A config of rate-limiting whose user name is in the vault. Other plugins have no such field. */
+const referringTo = (vault: string) => ({
+  minute: 1,
+  policy: "redis",
+  redis: { host: "redis.test", username: `{vault://${vault}/user}` },
+});
+
 const certificateIds = names.certificates.map((name) => idOf(`certificate ${name}`));
 
 const steps: readonly fc.Arbitrary<Step>[] = [
@@ -89,7 +98,7 @@ const steps: readonly fc.Arbitrary<Step>[] = [
         route: referring("route", ["r0", "r1"]),
         service: referring("service", names.services.slice(0, 2)),
         consumer: referring("consumer", names.consumers.slice(0, 2)),
-        config: fc.record({ made: fc.nat(3) }),
+        config: fc.oneof(fc.record({ made: fc.nat(3) }), one(names.vaults).map(referringTo)),
         enabled: one([true, true, false]),
         protocols: one([["http", "https"] as const, ["https"] as const]),
       })
@@ -97,6 +106,13 @@ const steps: readonly fc.Arbitrary<Step>[] = [
         const plugin = pluginNamed(name, { ...members, protocols: [...protocols] });
         return [plugin.id, plugin] as const;
       }),
+  ),
+  put(
+    "vaults",
+    fc.record({ name: one(names.vaults), variables: maybe(one(["A_", "B_", "C_"])) }).map(({ name, variables }) => {
+      const vault = vaultNamed(name, variables);
+      return [vault.id, vault] as const;
+    }),
   ),
   put(
     "consumers",

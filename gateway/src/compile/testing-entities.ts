@@ -14,6 +14,7 @@ import type {
   Sni,
   Target,
   Upstream,
+  Vault,
 } from "@sluice/model";
 
 /** A stable UUID for a word. */
@@ -100,6 +101,17 @@ export const consumerNamed = (username: string): Consumer => ({
   tags: null,
 });
 
+export const vaultNamed = (prefix: string, variables: string | null = null): Vault => ({
+  id: idOf(`vault ${prefix}`),
+  created_at: 0,
+  updated_at: 0,
+  prefix,
+  name: "env",
+  description: null,
+  config: variables === null ? null : { prefix: variables },
+  tags: null,
+});
+
 export const groupNamed = (name: string): ConsumerGroup => ({
   id: idOf(`group ${name}`),
   created_at: 0,
@@ -169,6 +181,7 @@ export function snapshotOf(content: {
   readonly credentials?: readonly SnapshotCredential<"keyauth_credentials">[];
   readonly groups?: readonly ConsumerGroup[];
   readonly memberships?: readonly SnapshotCredential<"consumer_group_consumers">[];
+  readonly vaults?: readonly Vault[];
   readonly endpoints?: Snapshot["endpoints"];
 }): Snapshot {
   const byId = <Item extends { readonly id: string }>(items: readonly Item[] = []) =>
@@ -183,6 +196,7 @@ export function snapshotOf(content: {
     services: byId(content.services),
     routes: byId(content.routes),
     plugins: byId(content.plugins),
+    vaults: byId(content.vaults),
     consumers: byId(content.consumers),
     keyauth_credentials: byId(content.credentials),
     jwt_secrets: byId(),

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { checkConfig } from "@sluice/model";
+import { checkConfig, checkEntity } from "@sluice/model";
 import { pluginsByName } from "../../../test/plugins/fake-exchange.ts";
 import { withVaultValues } from "./vault-values.ts";
 
@@ -17,11 +17,21 @@ const environment = {
   },
 };
 
+const vaults = new Map(
+  [{ prefix: "my-app", config: { prefix: "app-" } }, { prefix: "bare" }].map((members) => {
+    const { value } = checkEntity("vaults", { name: "env", ...members });
+    return [members.prefix, value ?? assert.fail()];
+  }),
+);
+
 function configWith(members: object) {
   const plugin = pluginsByName.get("http-log") ?? assert.fail();
   const { value } = checkConfig("http-log", { http_endpoint: "http://a.test", ...members });
   assert.ok(value);
-  return { config: value, replaced: () => withVaultValues(plugin, value, environment) };
+  return {
+    config: value,
+    replaced: () => withVaultValues(plugin, value, { environment, vaultAt: (prefix) => vaults.get(prefix) }),
+  };
 }
 
 test("a config gets the values of allowed environment variables in place of references", () => {
@@ -32,12 +42,34 @@ test("a config gets the values of allowed environment variables in place of refe
   assert.deepEqual(config.headers, headers);
 });
 
+test("a reference to a vault uses the prefix of its config, unless the reference has a prefix of its own", () => {
+  const headers = {
+    a: "{vault://my-app/json/user}",
+    b: "{vault://bare/token}",
+    c: "{vault://bare/log?prefix=app_}",
+    d: "{vault://my-app/token?prefix=}",
+  };
+  const { config, replaced } = configWith({ headers });
+  const expected = { a: "ann", b: "t0ken", c: "https://log.test/x", d: "t0ken" };
+  assert.deepEqual(replaced(), { ...config, headers: expected });
+});
+
 test("a config without references stays the same object", () => {
   const { config, replaced } = configWith({ headers: { a: "t" } });
   assert.equal(replaced(), config);
 });
 
 const faults: readonly (readonly [what: string, members: object, message: string])[] = [
+  [
+    "names a vault that does not exist",
+    { headers: { a: "{vault://my-apps/token}" } },
+    "config.headers.a: there is no vault with the prefix my-apps: create it, or refer to env instead",
+  ],
+  [
+    "to a vault names a variable that SLUICE_VAULT_ENV does not allow",
+    { headers: { a: "{vault://bare/other}" } },
+    "config.headers.a: add OTHER to SLUICE_VAULT_ENV, which names the variables that references may read",
+  ],
   [
     "names a variable that SLUICE_VAULT_ENV does not allow",
     { headers: { a: "{vault://env/other}" } },

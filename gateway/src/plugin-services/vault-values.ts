@@ -1,5 +1,13 @@
 /** The values of references to vaults in configs of plugins, from the environment of the node. */
-import { describeViolation, parseVaultReference, replaceReferences, type VaultReference } from "@sluice/model/serving";
+import {
+  describeViolation,
+  parseVaultReference,
+  replaceReferences,
+  type Vault,
+  type VaultReference,
+  variableOf,
+  vaultKinds,
+} from "@sluice/model/serving";
 import type { PluginDefinition, Violation } from "@sluice/plugin-sdk";
 
 /** The environment variables that references may name. */
@@ -9,19 +17,26 @@ export interface VaultEnvironment {
   readonly variables: Readonly<Record<string, string | undefined>>;
 }
 
+/** Where the values of references come from. */
+export interface VaultSources {
+  readonly environment: VaultEnvironment;
+  /** The vault with this prefix. */
+  readonly vaultAt: (prefix: string) => Vault | undefined;
+}
+
 type Config = Parameters<PluginDefinition["phases"]>[0];
 
 /**
  * The config with values in place of references; the same object if it has none.
  *
- * Throws if a value is missing or invalid. The message names the place and the variable, never the value.
+ * Throws if a value is missing or invalid. The message names the place and the vault or variable, never the value.
  */
-export function withVaultValues(plugin: PluginDefinition, config: Config, environment: VaultEnvironment): Config {
+export function withVaultValues(plugin: PluginDefinition, config: Config, sources: VaultSources): Config {
   const violations: Violation[] = [];
   const references: VaultReference[] = [];
   const replaced = replaceReferences(plugin.schema, config, (reference) => {
     references.push(reference);
-    const { value = "", message } = readValue(reference, environment);
+    const { value = "", message } = readValue(reference, sources);
     if (message !== undefined) violations.push({ path: ["config", ...reference.path], message });
     return value;
   });
@@ -51,10 +66,15 @@ interface FoundValue {
   readonly message?: string;
 }
 
-function readValue({ text, schema }: VaultReference, { allowed, variables }: VaultEnvironment): FoundValue {
-  const { value: named, violations } = parseVaultReference(text);
-  if (named === undefined) return { message: violations.map(describeViolation).join("; ") };
-  const { variable, key } = named;
+function readValue({ text, schema }: VaultReference, { environment, vaultAt }: VaultSources): FoundValue {
+  const { value: address, violations } = parseVaultReference(text);
+  if (address === undefined) return { message: violations.map(describeViolation).join("; ") };
+  const { allowed, variables } = environment;
+  const { vault: prefix, key } = address;
+  const vault = vaultKinds.includes(prefix) ? undefined : vaultAt(prefix);
+  if (vault === undefined && !vaultKinds.includes(prefix))
+    return { message: `there is no vault with the prefix ${prefix}: create it, or refer to env instead` };
+  const variable = variableOf(address, vault);
   if (!allowed.some((name) => isAllowed(variable, name)))
     return { message: `add ${variable} to SLUICE_VAULT_ENV, which names the variables that references may read` };
   const whole = Object.hasOwn(variables, variable) ? variables[variable] : undefined;

@@ -296,7 +296,8 @@ export const gatewaySettings = defineSettings({
     kind: "list",
     default: [],
     description:
-      "Environment variables of the node that configs of plugins may name in references such as {vault://env/NAME}; " +
+      "Environment variables of the node that configs of plugins may name in references such as {vault://env/NAME}, also " +
+      "by way of a vault; " +
       "with `*` at the end, all variables whose names begin so, such as SECRET_*. Every author of a plugin's config can " +
       "use their values, also to send them to a server. Unset: none.",
   },

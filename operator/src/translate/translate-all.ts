@@ -32,6 +32,7 @@ export const kindOrder: readonly SluiceKind[] = [
   "Upstream",
   "Service",
   "Route",
+  "Vault",
   "ConsumerGroup",
   "Consumer",
   "Plugin",

@@ -10,6 +10,7 @@ export const watchedKinds = [
   "Route",
   "Plugin",
   "ConsumerGroup",
+  "Vault",
   "Consumer",
   "Secret",
   "CoreService",

@@ -30,6 +30,7 @@ export const fixture: readonly (readonly [path: string, body: object])[] = [
 /** The collections, children before their parents. */
 export const lists = [
   "/plugins",
+  "/vaults",
   "/key-auths",
   "/jwts",
   "/basic-auths",

@@ -23,6 +23,7 @@ import { replacing } from "./rows/replacing.ts";
 import { tags } from "./rows/tags.ts";
 import { upstreamHeaders } from "./rows/upstream-headers.ts";
 import { upstreams } from "./rows/upstreams.ts";
+import { vaults } from "./rows/vaults.ts";
 
 export const tables: readonly Table[] = [
   reading,
@@ -43,6 +44,7 @@ export const tables: readonly Table[] = [
   secondConsumer,
   consumerGroups,
   groupsWithPlugins,
+  vaults,
   plugins,
   planning,
   batches,

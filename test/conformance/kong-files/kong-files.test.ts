@@ -31,7 +31,7 @@ const outcomes: Readonly<Record<string, Outcome>> = {
     warnings: [
       "3:1: _workspace: ignored: it tells decK which workspace to use, and Sluice has only one",
       "5:1: partials: ignored: Sluice has no 'partials' yet, and none are given",
-      "6:1: vaults: ignored: Sluice has no 'vaults' yet, and none are given",
+      "6:1: key_sets: ignored: Sluice has no 'key_sets' yet, and none are given",
       "7:1: licenses: ignored: Sluice has no 'licenses' yet, and none are given",
       "11:5: consumers[0].mtls_auth_credentials: ignored: Sluice has no 'mtls_auth_credentials' yet, and none are given",
     ],
@@ -57,7 +57,7 @@ const outcomes: Readonly<Record<string, Outcome>> = {
   },
   "other-features.yml": {
     faults: [
-      "3:1: vaults: not supported: Sluice has no 'vaults' yet",
+      "3:12: vaults[0].name: vault 'hcv' is not installed: put the secret into an environment variable of the nodes and use a vault of the kind env, or use a Plugin resource with configFrom, which reads it from a Secret",
       "4:1: keys: not supported: Sluice has no 'keys' yet",
       "8:33: services[0].routes[0].paths[0]: not a valid regex: /a(?!b) (invalid or unsupported Perl syntax: `(?!`)",
       "9:5: services[0].filter_chains: not supported: Sluice has no 'filter_chains' yet",

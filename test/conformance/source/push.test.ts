@@ -147,7 +147,7 @@ test("a document of a newer operator is served, and requests that it protects in
 
 for (const [what, body] of [
   ["collections of wrong types", { revision: 1, document: { services: {}, routes: 5, consumers: null } }],
-  ["a member of a future version", { revision: 1, document: { vaults: [] } }],
+  ["a member of a future version", { revision: 1, document: { ledgers: [] } }],
   ["no document", { revision: 1 }],
   ["a document that is a list", { revision: 1, document: [] }],
   ["no revision", { document: {} }],

@@ -45,6 +45,7 @@ const makings: { readonly [Name in Collection]?: readonly [path: string, body: o
   hmacauth_credentials: ["/hmac-auths", { username: "other", consumer: { username: "base" } }],
   acls: ["/acls", { group: "other", consumer: { username: "base" } }],
   consumer_groups: ["/consumer_groups", { name: "other" }],
+  vaults: ["/vaults", { prefix: "other", name: "env" }],
   plugins: ["/plugins", { name: "cors" }],
 };
 

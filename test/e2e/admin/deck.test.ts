@@ -143,7 +143,7 @@ for (const store of writableStores) {
       await deck.change("sync", file);
       const changed = nextDay(file);
       const expected = {
-        created: ["consumer-group bronze", "consumer-group-consumer ann", "route new"],
+        created: ["consumer-group bronze", "consumer-group-consumer ann", "route new", "vault new-env"],
         updated: [
           `certificate ${certificateId}`,
           "consumer-group gold",
@@ -151,6 +151,7 @@ for (const store of writableStores) {
           "route users",
           "service users",
           "target 127.0.0.1:9001",
+          "vault my-env",
         ],
         deleted: [
           "consumer bob@example.test",
@@ -161,6 +162,7 @@ for (const store of writableStores) {
           "plugin rate-limiting for consumer-group gold",
           "route nowhere",
           "target 127.0.0.1:9002",
+          "vault other-env",
         ],
       };
       assert.deepEqual(await deck.change("diff", changed), expected);

@@ -68,6 +68,10 @@ export function everyKind({ upstreamPort }: EveryKind): KongFile {
       { name: "gold", plugins: [{ name: "rate-limiting", config: { hour: 500, limit_by: "ip" } }] },
       { name: "silver", tags: ["team-a"] },
     ],
+    vaults: [
+      { prefix: "my-env", name: "env", description: "of the team", config: { prefix: "APP_" }, tags: ["team-a"] },
+      { prefix: "other-env", name: "env" },
+    ],
     upstreams: [
       {
         name: "balanced.internal",
@@ -95,6 +99,7 @@ export function nextDay(file: KongFile): KongFile {
   const [ann] = entities(file.consumers);
   const [upstream] = entities(file.upstreams);
   const [certificate] = entities(file.certificates);
+  const [vault] = entities(file.vaults);
   const [first, weird] = entities(users?.routes);
   return {
     ...file,
@@ -109,6 +114,10 @@ export function nextDay(file: KongFile): KongFile {
     ),
     consumers: [{ ...ann, keyauth_credentials: [{ key: "key-of-ann" }], groups: [{ name: "bronze" }] }],
     consumer_groups: [{ name: "bronze" }, { name: "gold", tags: ["team-a"] }],
+    vaults: [
+      { ...vault, config: { prefix: "TEAM_" } },
+      { prefix: "new-env", name: "env" },
+    ],
     upstreams: [{ ...upstream, targets: [{ target: "127.0.0.1:9001", weight: 20 }] }],
     ca_certificates: [],
     certificates: [{ ...certificate, cert: later.certificate.trim(), key: later.key.trim() }],

@@ -13,6 +13,7 @@ export interface KongFile {
   readonly upstreams?: readonly Entity[];
   readonly certificates?: readonly Entity[];
   readonly ca_certificates?: readonly Entity[];
+  readonly vaults?: readonly Entity[];
 }
 
 export const empty: KongFile = { _format_version: "3.0" };
@@ -118,6 +119,7 @@ const collections = new Set([
   "plugins",
   "consumers",
   "consumer_groups",
+  "vaults",
   "groups",
   "keyauth_credentials",
   "acls",

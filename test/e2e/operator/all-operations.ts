@@ -165,6 +165,7 @@ const made: readonly (readonly [path: string, body: object])[] = [
   ["/services/by-admin/routes", { name: "by-admin", paths: ["/by-admin"] }],
   ["/plugins", { name: "cors", instance_name: "by-admin", route: { name: "by-admin" } }],
   ["/consumer_groups", { name: "by-admin" }],
+  ["/vaults", { prefix: "by-admin", name: "env" }],
   ["/consumers", { username: "by-admin" }],
   ["/consumers/by-admin/key-auth", { key: "key-by-admin" }],
   ["/upstreams", { name: "by-admin.internal" }],

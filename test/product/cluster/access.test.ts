@@ -26,9 +26,16 @@ after(() => plane?.stop());
 const asUser = (user: keyof typeof users, args: readonly string[], input?: string) =>
   plane.kubectl([`--kubeconfig=${kubeconfigs[user]}`, ...args], input);
 
-const kinds = ["certificates", "cacertificates", "upstreams", "services", "routes", "plugins", "consumers"].map(
-  (plural) => `${plural}.sluice.dev`,
-);
+const kinds = [
+  "certificates",
+  "cacertificates",
+  "upstreams",
+  "services",
+  "routes",
+  "plugins",
+  "consumers",
+  "vaults",
+].map((plural) => `${plural}.sluice.dev`);
 /** All namespaces, in the notation of an access review. */
 const all = "";
 const home = homeNamespace;

@@ -14,6 +14,7 @@ import { route } from "./crd-rows/route.ts";
 import type { Row } from "./crd-rows/row.ts";
 import { service } from "./crd-rows/service.ts";
 import { upstream } from "./crd-rows/upstream.ts";
+import { vault } from "./crd-rows/vault.ts";
 
 type Kind = Parameters<typeof resource>[0];
 
@@ -25,6 +26,7 @@ const tables: Readonly<Record<Kind, readonly Row[]>> = {
   Route: route,
   Plugin: plugin,
   Consumer: consumer,
+  Vault: vault,
 };
 
 let plane: ControlPlane;
@@ -101,6 +103,7 @@ const shown: Readonly<
     cells: { Plugin: "cors", Target: "Route", Name: "users" },
   },
   Consumer: { spec: { username: "ann" }, cells: { Username: "ann" } },
+  Vault: { spec: { prefix: "my-env", backend: "env" }, cells: { Prefix: "my-env", Backend: "env" } },
 };
 
 interface Table {

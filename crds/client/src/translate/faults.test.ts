@@ -146,6 +146,22 @@ const faults: readonly (readonly [string, ResourceKind, object, string, readonly
     ["NotAllowed"],
   ],
   [
+    "a vault outside the home namespace",
+    "Vault",
+    { prefix: "my-env", backend: "env" },
+    "team",
+    ["metadata.namespace: a Vault is only allowed in the namespace home: plugins of all namespaces may refer to it"],
+    ["NotAllowed"],
+  ],
+  [
+    "a vault without a backend",
+    "Vault",
+    { prefix: "my-env" },
+    "home",
+    ["spec.backend: required field missing"],
+    ["Invalid"],
+  ],
+  [
     "two targets of one kind",
     "Plugin",
     {

@@ -31,11 +31,15 @@ export const qualifiedName = ({ metadata }: Pick<Resource, "metadata">, homeName
   metadata.namespace === homeNamespace ? metadata.name : `${metadata.namespace}.${metadata.name}`;
 
 /** The member of the kind that names the entity when `spec.name` does not. */
-const namingMembers: Readonly<Partial<Record<ResourceKind, string>>> = { Plugin: "instanceName", Consumer: "username" };
+const namingMembers: Readonly<Partial<Record<ResourceKind, string>>> = {
+  Plugin: "instanceName",
+  Consumer: "username",
+  Vault: "prefix",
+};
 
 /**
- * The key is `spec.name`, or else a Plugin's `instanceName` or a Consumer's `username`, so that the id equals that of
- * the same entity in a declarative file; or else the qualified name. An invalid `spec.id` is ignored here: translation
+ * The key is `spec.name`, or else a Plugin's `instanceName`, a Consumer's `username` or a Vault's `prefix`, so that the id
+ * equals that of the same entity in a declarative file; or else the qualified name. An invalid `spec.id` is ignored here: translation
  * reports it.
  *
  * @throws TypeError for a resource of a kind that is not Sluice's.

@@ -55,5 +55,6 @@ export const childLists: Readonly<Record<ResourceKind, readonly ChildList[]>> = 
   Service: [],
   Route: [],
   ConsumerGroup: [],
+  Vault: [],
   Plugin: [],
 };

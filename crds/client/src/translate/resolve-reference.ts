@@ -49,6 +49,7 @@ const words: Readonly<Record<CrossNamespaceReference["to"]["kind"], string>> = {
   Route: "Route",
   ConsumerGroup: "ConsumerGroup",
   Consumer: "Consumer",
+  Vault: "Vault",
   Plugin: "Plugin",
   Secret: "Secret",
   CoreService: "core Service",

@@ -61,6 +61,7 @@ for (const collection of [
   "plugins",
   "consumers",
   "consumer_groups",
+  "vaults",
 ] as const) {
   test(`${collection} are read from their resources as they were written, with their ids`, () => {
     fc.assert(

@@ -147,6 +147,13 @@ export const arbitraries: { readonly [Name in Collection]: fc.Arbitrary<object> 
   hmacauth_credentials: fc.record({ ...common, consumer: fc.constant({ id: CONSUMER }), username: name, secret: word }),
   acls: fc.record({ ...common, consumer: fc.constant({ id: CONSUMER }), group: name }),
   consumer_groups: fc.record({ ...times, name }),
+  vaults: fc.record({
+    ...times,
+    prefix: fc.stringMatching(/^[a-z][a-z0-9-]{0,9}[0-9]$/),
+    name: fc.constant("env"),
+    description: maybe(name),
+    config: fc.constantFrom(null, {}, { prefix: "APP_" }),
+  }),
   consumer_group_consumers: fc.record({
     ...common,
     consumer: fc.constant({ id: CONSUMER }),

@@ -25,6 +25,7 @@ export type Reason =
   | "ConsumerNotFound"
   | "CACertificateNotFound"
   | "ConsumerGroupNotFound"
+  | "VaultNotFound"
   | "PluginNotFound"
   | "BackendNotFound"
   | "RefNotPermitted"

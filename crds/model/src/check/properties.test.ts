@@ -104,6 +104,12 @@ const valid: { readonly [Name in Collection]: fc.Arbitrary<Record<string, unknow
   basicauth_credentials: fc.record({ username: name, password: name, consumer: fc.constant({ id: UUID }) }),
   hmacauth_credentials: fc.record({ username: name, consumer: fc.constant({ id: UUID }), secret: name }),
   acls: fc.record({ group: name, consumer: fc.constant({ id: UUID }) }),
+  vaults: fc.record({
+    prefix: fc.stringMatching(/^[a-z][a-z0-9-]{0,9}[0-9]$/),
+    name: fc.constant("env"),
+    description: optional(name),
+    config: optional(fc.record({ prefix: optional(fc.constantFrom("APP_", "app-")) })),
+  }),
   consumer_groups: fc.record({ name, tags: optional(fc.array(name, { maxLength: 5 })) }),
   consumer_group_consumers: fc.record({
     consumer: fc.constant({ id: UUID }),

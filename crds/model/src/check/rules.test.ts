@@ -33,6 +33,29 @@ const SHOULD_START = "should start with: / (fixed path) or ~/ (regex path)";
 
 /** The message of each rule for each value; undefined: valid. */
 const cases: Readonly<Record<string, readonly (readonly [value: string, sentence: string | undefined])[]>> = {
+  "vault-prefix": [
+    ["my-env", undefined],
+    ["a1", undefined],
+    ["a--b", undefined],
+    ["hcv", undefined],
+    ["env", "must not be one of: env"],
+    ...["a", "1a", "a-", "-a", "My-env", "a_b", "a.b"].map((value) => [value, host(value)] as const),
+  ],
+  "vault-kind": [
+    ["env", undefined],
+    [
+      "hcv",
+      "vault 'hcv' is not installed: put the secret into an environment variable of the nodes and use a vault of the " +
+        "kind env, or use a Plugin resource with configFrom, which reads it from a Secret",
+    ],
+    ["ENV", "vault 'ENV' is not installed: use env, whose values are environment variables of the nodes"],
+  ],
+  "vault-variables": [
+    ["APP_", undefined],
+    ["app-1-", undefined],
+    ["-", undefined],
+    ...["1", "a.b", "é", "a b"].map((value) => [value, host(value)] as const),
+  ],
   path: [
     ["/", undefined],
     ["/a/b.c-d_e~f", undefined],

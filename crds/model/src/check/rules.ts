@@ -11,6 +11,7 @@ import { routeRule } from "./rules/route.ts";
 import type { TextRule } from "./rules/rule.ts";
 import { upstreamHeaderRules } from "./rules/upstream-headers.ts";
 import { upstreamRule } from "./rules/upstreams.ts";
+import { vaultRules } from "./rules/vaults.ts";
 
 /** For string members, and for the names in a mapping. */
 export const textRules: Readonly<Record<string, TextRule>> = {
@@ -19,6 +20,7 @@ export const textRules: Readonly<Record<string, TextRule>> = {
   ...nameRules,
   ...pathRules,
   ...upstreamHeaderRules,
+  ...vaultRules,
   "public-key": publicKeyRule,
   "plugin-name": pluginName,
 };

@@ -2,6 +2,7 @@
 
 import type { PluginFacts } from "@sluice/plugin-sdk";
 import type { Collection } from "../entities/index.ts";
+import { vaultKinds } from "../entities/vault.ts";
 import { type ReplacedMembers, replaceDeprecated } from "./deprecated.ts";
 import { certificateDigest } from "./rules/certificates.ts";
 import { withPort } from "./rules/hosts.ts";
@@ -21,6 +22,7 @@ export function expandEntity(collection: Collection, members: Members): Replaced
     return { members: { ...members, cert_digest: certificateDigest(members.cert) }, violations: [] };
   }
   if (collection === "upstreams") return { members: withAlgorithm(members), violations: [] };
+  if (collection === "vaults") return { members: withoutForeignConfig(members), violations: [] };
   return { members, violations: [] };
 }
 
@@ -29,6 +31,13 @@ export const withAlgorithm = (members: Members): Members =>
   typeof members.hash_on === "string" && members.hash_on !== "none" && (members.algorithm ?? null) === null
     ? { ...members, algorithm: "consistent-hashing" }
     : members;
+
+/** As in Kong, the config of a vault is not checked if its kind is not served, which is a violation of its own. */
+function withoutForeignConfig(members: Members): Members {
+  if (vaultKinds.includes(String(members.name))) return members;
+  const { config: _config, ...rest } = members;
+  return rest;
+}
 
 const isGrpc = (protocols: unknown): boolean =>
   Array.isArray(protocols) && (protocols[0] === "grpc" || protocols[0] === "grpcs");

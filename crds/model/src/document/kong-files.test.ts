@@ -37,8 +37,8 @@ const taken: readonly (readonly [what: string, text: string, warnings: readonly 
   ],
   [
     "empty collections of entities that Sluice does not have",
-    "partials: []\nvaults:\nkeys: {}\nservices: []\n",
-    ["partials", "vaults", "keys"].map(
+    "partials: []\ngroups:\nkeys: {}\nservices: []\n",
+    ["partials", "groups", "keys"].map(
       (name, index) => `kong.yml:${index + 2}:1: ${name}: ignored: Sluice has no '${name}' yet, and none are given`,
     ),
   ],
@@ -74,9 +74,9 @@ for (const [what, text, warnings] of taken) {
 const refused: readonly (readonly [what: string, text: string, faults: readonly string[]])[] = [
   [
     "entities that Sluice does not have",
-    "vaults:\n- {name: env, prefix: e}\npartials: [{name: x}]\n",
+    "keys:\n- {name: k, kid: k}\npartials: [{name: x}]\n",
     [
-      "kong.yml:2:1: vaults: not supported: Sluice has no 'vaults' yet",
+      "kong.yml:2:1: keys: not supported: Sluice has no 'keys' yet",
       "kong.yml:4:1: partials: not supported: Sluice has no 'partials' yet",
     ],
   ],

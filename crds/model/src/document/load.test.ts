@@ -151,10 +151,10 @@ const faulty: readonly [string, string, readonly string[]][] = [
   ["an unknown format", '_format_version: "4"', ["k.yaml:1:1: _format_version: expected one of: 1.1, 2.1, 3.0"]],
   [
     "unknown and unsupported members at the top level, and of a _transform, _comment and _ignore of the wrong type",
-    `${head}service: []\nvaults: [x]\n_workspaces: {}\n_transform: 1\n_comment: [a]\n_ignore: b\n_sluice: {x: 1}\n`,
+    `${head}service: []\nkeys: [x]\n_workspaces: {}\n_transform: 1\n_comment: [a]\n_ignore: b\n_sluice: {x: 1}\n`,
     [
       "k.yaml:2:1: service: unknown field",
-      "k.yaml:3:1: vaults: not supported: Sluice has no 'vaults' yet",
+      "k.yaml:3:1: keys: not supported: Sluice has no 'keys' yet",
       "k.yaml:4:1: _workspaces: unknown field",
       "k.yaml:5:1: _transform: expected a boolean",
       "k.yaml:6:1: _comment: expected a string",

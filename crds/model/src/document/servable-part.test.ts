@@ -122,9 +122,32 @@ const table: readonly (readonly [what: string, more: object, expected: Expected]
     { outcomes: [], left: { plugins: 2 } },
   ],
   [
+    "a vault of the kind env is served, and so are the plugins with values in it",
+    {
+      vaults: [{ name: "env", prefix: "my-env" }],
+      plugins: [
+        { name: "rate-limiting", config: { minute: 1, redis: { password: "{vault://my-env/p}" } } },
+        { name: "http-log", config: { http_endpoint: "{vault://other-env/p}" } },
+      ],
+    },
+    { outcomes: ["left out plugins.1.config.http_endpoint"], left: { plugins: 1, vaults: 1 } },
+  ],
+  [
+    "a vault of another kind is left out, and protecting plugins with values in it are closed",
+    {
+      vaults: [{ name: "hcv", prefix: "my-hcv", config: { host: "vault.test" } }],
+      plugins: [{ name: "rate-limiting", config: { minute: 1, redis: { password: "{vault://my-hcv/p}" } } }],
+    },
+    {
+      closed: ["rate-limiting"],
+      outcomes: ["left out vaults.0.name", "closed plugins.0.config.redis.password"],
+      left: { plugins: 1, vaults: 0 },
+    },
+  ],
+  [
     "lists of entities that Sluice lacks are left out",
-    { vaults: [{ name: "env", prefix: "e" }], consumers: [{ username: "c", oauth2_credentials: [{ name: "x" }] }] },
-    { outcomes: ["left out vaults", "left out consumers.0.oauth2_credentials"], left: { consumers: 1 } },
+    { keys: [{ name: "k", kid: "k" }], consumers: [{ username: "c", oauth2_credentials: [{ name: "x" }] }] },
+    { outcomes: ["left out keys", "left out consumers.0.oauth2_credentials"], left: { consumers: 1 } },
   ],
 ];
 
@@ -151,7 +174,7 @@ for (const [what, more, { closed = [], left = {}, outcomes }] of table) {
 test("a text that is not a document has violations with positions, and every finding has a position", () => {
   assert.equal(servablePartOfText("a: [", "k.yml").violations?.[0]?.position?.line, 1);
   assert.match(servablePartOfText("a: 1", "k.yml").violations?.[0]?.message ?? "", /_format_version/);
-  const text = '_format_version: "3.0"\n_workspace: w\nplugins:\n- name: oauth2\nvaults: [{name: env}]\n';
+  const text = '_format_version: "3.0"\n_workspace: w\nplugins:\n- name: oauth2\nkeys: [{name: k}]\n';
   const { value } = servablePartOfText(text, "k.yml");
   assert.deepEqual(
     value?.unserved.map(({ violation: { position } }) => position?.line),

@@ -5,9 +5,10 @@
  */
 import { type Checked, isRecord, memberSchemaOf, type Violation } from "@sluice/plugin-sdk";
 import { unavailablePlugin } from "../check/close-plugin.ts";
+import { checkEntity } from "../check/index.ts";
 import { expandConfig } from "../check/shorthand.ts";
 import type { Document } from "../document.ts";
-import { type Collection, collections, entities, references } from "../entities/index.ts";
+import { type Collection, collections, entities, references, vaultKinds } from "../entities/index.ts";
 import { pluginEntitySchema } from "../entities/plugin.ts";
 import { deriveNamelessId } from "../ids.ts";
 import { mayProtect, pluginNamed } from "../plugins/index.ts";
@@ -138,11 +139,13 @@ class Reduction {
   /** References that Kong resolves and Sluice does not: Sluice would use their text as the value, such as a secret. */
   #vaultReferences(): ReadonlyMap<Item, Violation> {
     const message =
-      "only some fields of plugins' configs may refer to a vault, and only to env: write the value, or use a custom " +
-      "resource with a Secret";
+      "only some fields of plugins' configs may refer to a vault, and only to one of the kind env: write the value, or " +
+      "use a custom resource with a Secret";
+    const vaults = this.items.filter(({ collection }) => collection === "vaults");
+    const prefixes = vaults.flatMap(({ members }) => checkEntity("vaults", members).value?.prefix ?? []);
     return new Map(
       this.items.flatMap((item) => {
-        const path = vaultReferenceIn(withoutResolvable(item));
+        const path = vaultReferenceIn(withoutResolvable(item, prefixes));
         return path === undefined ? [] : [[item, { path: [...item.origin, ...path], message }] as const];
       }),
     );
@@ -231,12 +234,20 @@ function readableMembers({ members, origin }: Item, faults: readonly Violation[]
   return { ...Object.fromEntries(kept), name };
 }
 
-/** The members, without the references that nodes resolve. */
-function withoutResolvable({ collection, members }: Item): Item["members"] {
+/**
+ * The members, without the references that nodes resolve.
+ *
+ * @param prefixes Those of the vaults in the document.
+ */
+function withoutResolvable({ collection, members }: Item, prefixes: readonly string[]): Item["members"] {
   const facts = collection === "plugins" ? pluginNamed(members.name) : undefined;
   if (facts === undefined || !isRecord(members.config)) return members;
   const { members: config } = expandConfig(facts, members.config);
-  const resolved = replaceReferences(facts.schema, config, ({ text }) => (parseVaultReference(text).value ? "" : text));
+  const resolved = replaceReferences(facts.schema, config, ({ text }) => {
+    const { value: address } = parseVaultReference(text);
+    const isResolved = address !== undefined && [...vaultKinds, ...prefixes].includes(address.vault);
+    return isResolved ? "" : text;
+  });
   return { ...members, config: resolved };
 }
 

@@ -16,6 +16,7 @@ import { type Service, serviceSchema, type UpstreamHeader } from "./service.ts";
 import { type Sni, sniSchema } from "./sni.ts";
 import { type Target, targetSchema } from "./target.ts";
 import { type Upstream, upstreamSchema } from "./upstream.ts";
+import { type Vault, vaultSchema } from "./vault.ts";
 
 /** Facts about an entity by which a plugin identifies or groups consumers. Its schema has the reference `consumer`. */
 export interface CredentialFacts {
@@ -133,6 +134,7 @@ const table = {
       segments: { top: "consumer_group_consumers", nested: "consumer_groups" },
     },
   },
+  vaults: { schema: vaultSchema, singular: "vault", key: "prefix", unique: ["prefix"] },
   plugins: {
     schema: pluginEntitySchema,
     singular: "plugin",
@@ -212,6 +214,7 @@ export const nestedLists = perCollection((parent): readonly NestedList[] =>
   ),
 );
 
+export { vaultKinds } from "./vault.ts";
 export type {
   Acl,
   BasicAuthCredential,
@@ -230,4 +233,5 @@ export type {
   Target,
   Upstream,
   UpstreamHeader,
+  Vault,
 };

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { checkConfig } from "../check/index.ts";
-import { parseVaultReference } from "./vault-references.ts";
+import { parseVaultReference, variableOf, vaultPrefixesOf } from "./vault-references.ts";
 
 const named: readonly (readonly [text: string, variable: string, key: string | null])[] = [
   ["{vault://env/SECRET}", "SECRET", null],
@@ -9,28 +9,44 @@ const named: readonly (readonly [text: string, variable: string, key: string | n
   ["{vault://env/my_secret?prefix=app-}", "APP_MY_SECRET", null],
   ["{vault://env/redis/password}", "REDIS", "password"],
   ["{vault://env/redis/pass%2Fword}", "REDIS", "pass/word"],
+  ["{vault://my-env/1/password}", "VAULT_1", "password"],
+  ["{vault://my-env/x?prefix=app_}", "APP_X", null],
 ];
 for (const [text, variable, key] of named)
   test(`${text} names ${key === null ? "" : `the member ${key} of `}the environment variable ${variable}`, () => {
-    assert.deepEqual(parseVaultReference(text).value, { variable, key });
+    const { value } = parseVaultReference(text);
+    assert.ok(value);
+    const vault = value.vault === "env" ? undefined : { config: { prefix: "vault-" } };
+    assert.deepEqual([variableOf(value, vault), value.key], [variable, key]);
   });
 
-const EXPECTED = "expected a reference such as {vault://env/NAME}, or {vault://env/NAME/member} for a JSON object";
-const refused: readonly (readonly [text: string, message: string])[] = [
-  ["{vault://hcv/secret}", `Sluice has only the vault env: ${EXPECTED}`],
-  ["{vault://env}", EXPECTED],
-  ["{vault://env/}", EXPECTED],
-  ["{vault://env/a/}", EXPECTED],
-  ["{vault://env/a/b/c}", EXPECTED],
-  ["{vault://env/a?ttl=1}", EXPECTED],
-  ["{vault://env/a#2}", EXPECTED],
-  ["{vault://env/a%zz}", EXPECTED],
-  ["{vault://env/1}", EXPECTED],
-  ["{vault://[/a}", EXPECTED],
+test("references name the prefixes of vaults, each of them once, and not kinds", () => {
+  const texts = ["{vault://b/x}", "{vault://my-env/x}", "{vault://env/y}", "{vault://my-env/y}", "{vault://my-env}"];
+  assert.deepEqual(vaultPrefixesOf(texts.map((text) => ({ text }))), ["my-env"]);
+});
+
+const refused: readonly string[] = [
+  "{vault://env}",
+  "{vault://env/}",
+  "{vault://env/a/}",
+  "{vault://env/a/b/c}",
+  "{vault://env/a?ttl=1}",
+  "{vault://env/a#2}",
+  "{vault://env/a%zz}",
+  "{vault://env/1}",
+  "{vault://[/a}",
+  "{vault:///a}",
+  "{vault://my-env-/a}",
+  "{vault://My-env/a}",
+  "{vault://my-env/a.b}",
+  "{vault://my-env/a?prefix=/}",
 ];
-for (const [text, message] of refused)
+for (const text of refused)
   test(`${text} is refused where the config has it`, () => {
     const { violations } = checkConfig("http-log", { http_endpoint: "http://a.test", headers: { "x-token": text } });
+    const message =
+      "expected a reference such as {vault://env/NAME}, or {vault://env/NAME/member} for a JSON object, with env or " +
+      "the prefix of a vault";
     assert.deepEqual(violations, [{ path: ["headers", "x-token"], message }]);
   });
 

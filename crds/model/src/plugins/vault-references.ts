@@ -1,8 +1,11 @@
 /**
  * References to vaults in configs of plugins. `{vault://env/NAME}` stands for the value of the node's environment variable
- * NAME, which only the node reads. The forms are Kong's (docs/reference/kong-compatibility.md#references-to-vaults).
+ * NAME, which only the node reads; `{vault://my-env/NAME}` for a variable whose name begins with the `config.prefix` of
+ * the vault my-env. The forms are Kong's (docs/reference/kong-compatibility.md#references-to-vaults).
  */
 import { type Checked, isRecord, memberSchemaOf, type SchemaNode, type Violation, valuesOf } from "@sluice/plugin-sdk";
+import { vaultRules } from "../check/rules/vaults.ts";
+import { type Vault, vaultKinds } from "../entities/vault.ts";
 
 export interface VaultReference {
   /** Where the reference is in the config. */
@@ -12,9 +15,13 @@ export interface VaultReference {
   readonly schema: SchemaNode;
 }
 
-/** The text that a reference names. */
-export interface EnvironmentValue {
-  readonly variable: string;
+/** The value that a reference names. */
+export interface VaultAddress {
+  /** The prefix of a vault, or a kind of vaults, such as env. */
+  readonly vault: string;
+  readonly name: string;
+  /** The text before the name; null: that of the vault's config. */
+  readonly prefix: string | null;
   /** The member of the JSON object in the variable; null: the whole variable. */
   readonly key: string | null;
 }
@@ -57,23 +64,41 @@ export function vaultReferencesIn(schema: SchemaNode, value: unknown): readonly 
   return found;
 }
 
-const EXPECTED = "expected a reference such as {vault://env/NAME}, or {vault://env/NAME/member} for a JSON object";
+/** The vaults that references name by their prefix. */
+export function vaultPrefixesOf(references: readonly Pick<VaultReference, "text">[]): readonly string[] {
+  const vaults = references.flatMap(({ text }) => parseVaultReference(text).value?.vault ?? []);
+  return [...new Set(vaults)].filter((vault) => !vaultKinds.includes(vault));
+}
+
+const EXPECTED =
+  "expected a reference such as {vault://env/NAME}, or {vault://env/NAME/member} for a JSON object, with env or the " +
+  "prefix of a vault";
+
+/** Reads `{vault://VAULT/NAME}`, `{vault://VAULT/NAME/member}` and `?prefix=`. The violation's path is empty. */
+export function parseVaultReference(text: string): Checked<VaultAddress> {
+  const refuse = { violations: [{ path: [], message: EXPECTED }] };
+  const url = URL.parse(text.slice(1, -1));
+  if (url === null || url.hash !== "") return refuse;
+  const { host: vault } = url;
+  const isKind = vaultKinds.includes(vault);
+  if (!isKind && vaultRules["vault-prefix"](vault) !== undefined) return refuse;
+  const { prefix = null, ...others } = Object.fromEntries(url.searchParams);
+  const [name = "", key = null, ...rest] = url.pathname.slice(1).split("/").map(decoded);
+  const address = { vault, name, prefix, key };
+  // The config of a vault may have a prefix, and only the first character of a variable cannot be a digit.
+  const form = isKind ? /^[A-Z_][A-Z0-9_]*$/ : /^[A-Z0-9_]+$/;
+  const isValid = form.test(variableOf(address)) && name !== "" && key !== "";
+  return isValid && rest.length === 0 && Object.keys(others).length === 0 ? { value: address } : refuse;
+}
 
 /**
- * Reads `{vault://env/NAME}`, `{vault://env/NAME/member}` and `?prefix=`. As in Kong, the name is in upper case in the
- * environment, with `_` for `-`. The violation's path is empty.
+ * The environment variable that a reference names. As in Kong, it is in upper case, with `_` for `-`.
+ *
+ * @param vault The vault with the prefix that the reference names. Default: the reference names a kind.
  */
-export function parseVaultReference(text: string): Checked<EnvironmentValue> {
-  const refuse = (message: string) => ({ violations: [{ path: [], message }] });
-  const url = URL.parse(text.slice(1, -1));
-  if (url === null || url.hash !== "") return refuse(EXPECTED);
-  if (url.host !== "env") return refuse(`Sluice has only the vault env: ${EXPECTED}`);
-  const { prefix = "", ...others } = Object.fromEntries(url.searchParams);
-  const [name = "", key = null, ...rest] = url.pathname.slice(1).split("/").map(decoded);
-  const variable = `${prefix}${name}`.replaceAll("-", "_").toUpperCase();
-  const isValid = /^[A-Z_][A-Z0-9_]*$/.test(variable) && name !== "" && key !== "";
-  if (!isValid || rest.length > 0 || Object.keys(others).length > 0) return refuse(EXPECTED);
-  return { value: { variable, key } };
+export function variableOf({ name, prefix }: VaultAddress, vault?: Pick<Vault, "config">): string {
+  const before = prefix ?? vault?.config?.prefix ?? "";
+  return `${before}${name}`.replaceAll("-", "_").toUpperCase();
 }
 
 /** A text that is not valid percent-encoding stays as it is, and is no valid name. */

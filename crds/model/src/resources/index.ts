@@ -8,6 +8,7 @@ import { type PluginSpec, pluginKind } from "./plugin.ts";
 import { type RouteSpec, routeKind } from "./route.ts";
 import { type ServiceSpec, serviceKind } from "./service.ts";
 import { type UpstreamSpec, upstreamKind } from "./upstream.ts";
+import { type VaultSpec, vaultKind } from "./vault.ts";
 
 export interface Specs {
   readonly Certificate: CertificateSpec;
@@ -16,6 +17,7 @@ export interface Specs {
   readonly Service: ServiceSpec;
   readonly Route: RouteSpec;
   readonly ConsumerGroup: ConsumerGroupSpec;
+  readonly Vault: VaultSpec;
   readonly Plugin: PluginSpec;
   readonly Consumer: ConsumerSpec;
 }
@@ -31,6 +33,7 @@ export const kinds: Readonly<Record<ResourceKind, KindFacts>> = {
   Route: routeKind,
   ConsumerGroup: consumerGroupKind,
   Consumer: consumerKind,
+  Vault: vaultKind,
   Plugin: pluginKind,
 };
 

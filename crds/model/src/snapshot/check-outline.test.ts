@@ -13,8 +13,8 @@ for (const [data, expected] of [
   [[], ["expected a record"]],
   [{ put: [], remove: null }, ["put: expected a record", "remove: expected a record"]],
   [
-    { put: { vaults: [], services: {} }, x: 1 },
-    ["put.vaults: unknown field", "put.services: expected an array", "x: unknown field"],
+    { put: { ledgers: [], services: {} }, x: 1 },
+    ["put.ledgers: unknown field", "put.services: expected an array", "x: unknown field"],
   ],
   [{ remove: { services: ["x", 1] } }, ["remove.services[1]: expected a string"]],
 ] as const) {
@@ -44,9 +44,9 @@ for (const [data, expected] of [
     ["_format_version: expected a string", "_transform: expected a boolean", "_sluice: expected a record"],
   ],
   [
-    { vaults: [], constructor: 1, _sluice: { endpoints: "x", more: 1 } },
+    { ledgers: [], constructor: 1, _sluice: { endpoints: "x", more: 1 } },
     [
-      "vaults: unknown field",
+      "ledgers: unknown field",
       "constructor: unknown field",
       "_sluice.endpoints: expected a record",
       "_sluice.more: unknown field",

@@ -31,7 +31,7 @@ describe("the rights that RBAC must grant", () => {
     ["GET /upstreams/:entity/health", ["get ours/upstreams in *"]],
     ["PUT /upstreams/:entity/targets/:target/unhealthy", ["update ours/upstreams in *"]],
     ["GET /", []],
-    ["GET /vaults", []],
+    ["GET /partials", []],
     ["GET ", []],
     ["GET /schemas/:name", []],
     ["POST /schemas/:name/validate", []],

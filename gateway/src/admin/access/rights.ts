@@ -49,6 +49,7 @@ const storage: PerCollection<EntityStorage> = {
   consumer_groups: { in: "consumergroups" },
   ...credentialStorage,
   plugins: { in: "plugins" },
+  vaults: { in: "vaults" },
 };
 
 const verbs: Readonly<Record<string, readonly Verb[]>> = {
@@ -73,6 +74,8 @@ const unrestrictedUrls: ReadonlySet<string> = new Set([
   "/schemas/:name/validate",
   "/schemas/plugins/:name",
   "/schemas/plugins/validate",
+  "/schemas/vaults/:name",
+  "/schemas/vaults/validate",
   "/status",
   "/timers",
   ...unsupportedRoutes.map(({ url }) => url),

@@ -83,9 +83,9 @@ describe("a document for a read-only file", () => {
     });
   }
 
-  const duplicates = `{"_format_version": "3.0", "vaults": [], "services": [],\n "services": [{"name": "last", "host": "a"}]}`;
-  const twice = "2:2: services: duplicate key: this value replaces the one at 1:42, which is ignored";
-  const empty = "vaults: ignored: Sluice has no 'vaults' yet, and none are given";
+  const duplicates = `{"_format_version": "3.0", "partials": [], "services": [],\n "services": [{"name": "last", "host": "a"}]}`;
+  const twice = "2:2: services: duplicate key: this value replaces the one at 1:44, which is ignored";
+  const empty = "partials: ignored: Sluice has no 'partials' yet, and none are given";
   const warned: readonly (readonly [string, RequestOptions, string])[] = [
     ["YAML", { bytes: Buffer.from(duplicates), headers: [["Content-Type", "text/yaml"]] }, `${twice}; 1:28: ${empty}`],
     ["text in JSON", { json: { config: duplicates } }, `${twice}; 1:28: ${empty}`],

@@ -41,6 +41,7 @@ const everything = JSON.stringify({
     },
   ],
   consumer_groups: [{ name: "gold" }],
+  vaults: [{ name: "env", prefix: "base-env" }],
   plugins: [
     { id: ids.groupPlugin, name: "rate-limiting", config: { minute: 5 }, consumer_group: "gold" },
     { id: ids.plugin, name: "rate-limiting", config: { minute: 5 }, service: "base", route: "base", consumer: "base" },
@@ -75,6 +76,7 @@ const filling: Readonly<Record<string, string>> = {
   "hmac-auth": "ann",
   acls: ids.acl,
   consumer_groups: "gold",
+  vaults: "base-env",
   targets: ids.target,
   address: "10.0.0.1:80",
   tag: "blue",
@@ -130,6 +132,7 @@ describe("the information of the admin listener", () => {
     for (const url of (body as { data: string[] }).data) {
       const path = url
         .replace("plugins/{name}", "plugins/cors")
+        .replace("vaults/{name}", "vaults/env")
         .replace(/\/plugins\/\{plugins\}\/consumer_group$/, `/plugins/${ids.groupPlugin}/consumer_group`)
         .replace("{consumer_groups}/plugins/{plugins}", `{consumer_groups}/plugins/${ids.groupPlugin}`)
         .replaceAll(/\{([^}]+)\}/g, (_, name: string) => filling[name] ?? `no ${name} to ask for`);
@@ -144,7 +147,7 @@ describe("the information of the admin listener", () => {
 
   test("does not list URLs of features that only Kong has", async () => {
     const { data } = (await bodyOf("/endpoints")) as unknown as { data: string[] };
-    for (const url of ["/vaults", "/consumers/{consumers}/oauth2", "/routes/{routes}/filter-chains"])
+    for (const url of ["/partials", "/consumers/{consumers}/oauth2", "/routes/{routes}/filter-chains"])
       assert.ok(!data.includes(url), url);
   });
 

@@ -14,7 +14,6 @@ const top: Readonly<Record<string, string>> = {
   oauth2: plugin("oauth2"),
   oauth2_tokens: plugin("oauth2"),
   "mtls-auths": plugin("mtls-auth"),
-  vaults: "vaults: a plugin's config may refer to {vault://env/NAME}, and a custom resource to a Secret",
   partials: "partials",
   keys: "keys and key sets",
   "key-sets": "keys and key sets",

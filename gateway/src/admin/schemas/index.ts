@@ -7,6 +7,7 @@ import {
   refusedTargets,
   type SchemaNode,
   schemaNodeAt,
+  vaultKinds,
 } from "@sluice/model";
 import type { KongCheck } from "@sluice/plugin-sdk";
 import { entityChecks } from "./checks.ts";
@@ -26,7 +27,7 @@ export function entitySchema(collection: Collection): KongSchema {
   return {
     fields: Object.entries(properties).map(([name, member]) => ({
       [name]: {
-        ...(isOpen(member) ? { type: "record", abstract: true, required: true } : fieldOf(member)),
+        ...(isAbstract(collection, name) ? abstractField(member) : fieldOf(member)),
         ...((made.has(name) || credential?.generated.includes(name)) && { auto: true }),
         ...(name.endsWith("_at") && { timestamp: true }),
         ...(unique.includes(name) && { unique: true }),
@@ -58,9 +59,22 @@ export function kongPluginSchema(plugin: string): KongSchema | null {
   };
 }
 
-/** Whether the form of the member depends on another member, as that of a plugin's config does. */
-const isOpen = ({ type, properties, additionalProperties }: SchemaNode): boolean =>
-  type === "object" && !properties && additionalProperties === undefined;
+/** Null: there is no such kind of vaults. */
+export function kongVaultSchema(kind: string): KongSchema | null {
+  const { config } = entities.vaults.schema.properties ?? {};
+  if (!vaultKinds.includes(kind) || config === undefined) return null;
+  return { fields: [{ config: fieldOf(config) }], entity_checks: [] };
+}
+
+/** Whether the form of the member depends on the entity's name, as that of a plugin's config does. */
+const isAbstract = (collection: Collection, member: string): boolean =>
+  member === "config" && (collection === "plugins" || collection === "vaults");
+
+const abstractField = ({ nullable = false }: SchemaNode): KongField => ({
+  type: "record",
+  abstract: true,
+  ...(!nullable && { required: true }),
+});
 
 /** decK compares the deprecated members of a file with those in responses. */
 function deprecatedFields({ name: plugin, schema }: PluginFacts): { readonly shorthand_fields?: KongFields } {

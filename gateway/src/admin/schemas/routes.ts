@@ -15,7 +15,7 @@ import { timestampFor } from "../entities/write-operations.ts";
 import { decodeBody, type RawMembers } from "../http/decode-body.ts";
 import { HttpError, invalidEntity } from "../http/errors.ts";
 import type { AdminRequest, AdminResponse } from "../requests.ts";
-import { entitySchema, kongPluginSchema } from "./index.ts";
+import { entitySchema, kongPluginSchema, kongVaultSchema } from "./index.ts";
 
 /** @param store Determines which values a POST would reject: some are only valid with a database. */
 export const schemaRoutes = (store: Pick<Store, "database">): readonly AdminRoute[] => [
@@ -25,6 +25,8 @@ export const schemaRoutes = (store: Pick<Store, "database">): readonly AdminRout
   },
   { url: "/schemas/plugins/:name", handlers: { GET: async ({ params }) => showPlugin(params.name ?? "") } },
   { url: "/schemas/plugins/validate", handlers: { POST: async (received) => validate("plugins", received, store) } },
+  { url: "/schemas/vaults/:name", handlers: { GET: async ({ params }) => showVault(params.name ?? "") } },
+  { url: "/schemas/vaults/validate", handlers: { POST: async (received) => validate("vaults", received, store) } },
   {
     url: "/schemas/:name/validate",
     handlers: { POST: async (received) => validate(collectionNamed(received.params.name), received, store) },
@@ -40,6 +42,12 @@ function collectionNamed(name = ""): Collection {
 function showPlugin(name: string): AdminResponse {
   const schema = kongPluginSchema(name);
   if (!schema) throw new HttpError(404, { message: `No plugin named '${name}'${suggestionFor(name, pluginNames())}` });
+  return { status: 200, body: schema };
+}
+
+function showVault(kind: string): AdminResponse {
+  const schema = kongVaultSchema(kind);
+  if (!schema) throw new HttpError(404, { message: `No vault named '${kind}'` });
   return { status: 200, body: schema };
 }
 

@@ -121,9 +121,9 @@ describeTable("the admin API for schemas", [
   { does: "shows empty lists as lists", ask: "GET /schemas/snis", status: 200, has: { entity_checks: [] } },
   {
     does: "has no schema for an unknown kind of entity",
-    ask: "GET /schemas/vaults",
+    ask: "GET /schemas/partials",
     status: 404,
-    body: { message: "No entity named 'vaults'" },
+    body: { message: "No entity named 'partials'" },
   },
   { does: "returns the schema of a plugin", ask: "GET /schemas/plugins/cors", status: 200 },
   {
@@ -131,6 +131,43 @@ describeTable("the admin API for schemas", [
     ask: "GET /schemas/plugins/oauth2",
     status: 404,
     body: { message: "No plugin named 'oauth2'" },
+  },
+  {
+    does: "shows that the config of a vault depends on its kind",
+    ask: "GET /schemas/vaults",
+    status: 200,
+    has: {
+      fields: [
+        { prefix: { type: "string", required: true, unique: true } },
+        { config: { type: "record", abstract: true } },
+      ],
+    },
+  },
+  {
+    does: "returns the schema of a kind of vaults",
+    ask: "GET /schemas/vaults/env",
+    status: 200,
+    has: { fields: [{ config: { type: "record", fields: [{ prefix: { type: "string" } }] } }], entity_checks: [] },
+  },
+  {
+    does: "has no schema for an unknown kind of vaults",
+    ask: "GET /schemas/vaults/hcv",
+    status: 404,
+    body: { message: "No vault named 'hcv'" },
+  },
+  {
+    does: "validates a vault",
+    ask: "POST /schemas/vaults/validate",
+    json: { name: "env", prefix: "my-env", config: { prefix: "APP_" } },
+    status: 200,
+    body: valid,
+  },
+  {
+    does: "returns the errors of a vault",
+    ask: "POST /schemas/vaults/validate",
+    json: { name: "env", prefix: "env", config: { prefix: "1" } },
+    status: 400,
+    message: "2 schema violations (config.prefix: invalid value: 1; prefix: must not be one of: env)",
   },
   {
     does: "has no schema for the name of an inherited property",
@@ -196,10 +233,10 @@ describeTable("the admin API for schemas", [
   },
   {
     does: "answers with 404 to the validation of an unknown kind of entity",
-    ask: "POST /schemas/vaults/validate",
+    ask: "POST /schemas/partials/validate",
     json: {},
     status: 404,
-    body: { message: "No entity named 'vaults'" },
+    body: { message: "No entity named 'partials'" },
   },
   { does: "writes nothing when it validates", ask: "GET /services?size=1000", status: 200, has: { next: null } },
   { does: "answers with 405 to a validation that is not a POST", ask: "PUT /schemas/services/validate", status: 405 },

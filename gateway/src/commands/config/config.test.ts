@@ -135,12 +135,12 @@ test("parse reports every error with its position", async (context) => {
 });
 
 test("parse reports members without effect", async (context) => {
-  const { config } = desk(context, { "a.yml": `vaults: []\n${kong}_workspace: default\n_workspace: other\n` });
+  const { config } = desk(context, { "a.yml": `partials: []\n${kong}_workspace: default\n_workspace: other\n` });
   const end = kong.split("\n").length;
   assert.equal(
     await config("parse a.yml"),
     [
-      "warning: a.yml:1:1: vaults: ignored: Sluice has no 'vaults' yet, and none are given",
+      "warning: a.yml:1:1: partials: ignored: Sluice has no 'partials' yet, and none are given",
       `warning: a.yml:${end + 2}:1: _workspace: duplicate key: this value replaces the one at ${end + 1}:1, which is ignored`,
       `warning: a.yml:${end + 2}:1: _workspace: ignored: it tells decK which workspace to use, and Sluice has only one`,
       "parse successful\n",

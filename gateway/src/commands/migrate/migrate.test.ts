@@ -67,7 +67,7 @@ consumers:
 const partly = `${served}    oauth2_credentials: [{name: app}]
 _workspace: default
 _plugin_configs: {}
-vaults: []
+partials: []
 upstreams:
   - name: u.example
     plugins: []
@@ -200,7 +200,7 @@ test("findings in an admin API name the entity as its URL does", () => {
   const describe = describeInAdminApi(document);
   assert.equal(describe({ path: ["services", 0, "protocol"], message: "no" }), "services/users.protocol: no");
   assert.equal(describe({ path: ["plugins", 0, "name"], message: "no" }), `plugins/${id}.name: no`);
-  assert.equal(describe({ path: ["vaults"], message: "no" }), "vaults: no");
+  assert.equal(describe({ path: ["partials"], message: "no" }), "partials: no");
 });
 
 test("migrate refuses arguments that contradict each other, and reports an admin API that cannot be read", async (context) => {

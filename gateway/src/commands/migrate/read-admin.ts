@@ -18,7 +18,6 @@ const others: Readonly<Record<string, string>> = {
   "mtls-auths": "mtls_auth_credentials",
   oauth2: "oauth2_credentials",
   partials: "partials",
-  vaults: "vaults",
 };
 
 /** Collections that an admin API shows only below their parents. */

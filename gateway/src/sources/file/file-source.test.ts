@@ -76,14 +76,14 @@ for (const [what, before, line] of [
     const logged: string[] = [];
     const log: SourceLog = { info() {}, error() {}, warn: (_facts, message) => void logged.push(message) };
     const { source, intake, served, write } = openFile(context, { log });
-    write(`${before}${head}${up}vaults: []\n${up.replace("up.test", "last.test")}`);
+    write(`${before}${head}${up}partials: []\n${up.replace("up.test", "last.test")}`);
     await source.start(intake);
     assert.deepEqual(
       [...(served()?.services.values() ?? [])].map(({ host }) => host),
       ["last.test"],
     );
     const places = [
-      `vaults: ignored: Sluice has no 'vaults' yet, and none are given`,
+      `partials: ignored: Sluice has no 'partials' yet, and none are given`,
       `services: duplicate key: this value replaces the one at ${line}:1, which is ignored`,
     ].map((text, index) => `sluice.yaml:${line + 3 + index}:1: ${text}`);
     assert.deepEqual(

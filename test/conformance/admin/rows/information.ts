@@ -22,7 +22,6 @@ const paid: readonly Row[] = [
 const lists: readonly Row[] = [
   "/oauth2",
   "/mtls-auths",
-  "/vaults",
   "/partials",
   "/keys",
   "/key-sets",

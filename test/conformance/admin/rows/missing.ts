@@ -4,7 +4,6 @@ import type { Table } from "../row.ts";
 const lists = [
   "oauth2",
   "mtls-auths",
-  "vaults",
   "partials",
   "keys",
   "key-sets",
@@ -28,13 +27,10 @@ export const missing: Table = {
     ]),
     {
       does: "is named in the response to a write",
-      ask: "POST /vaults",
-      json: { name: "env" },
+      ask: "POST /keys",
+      json: { kid: "k" },
       status: 400,
-      body: {
-        message:
-          "Sluice does not have vaults: a plugin's config may refer to {vault://env/NAME}, and a custom resource to a Secret",
-      },
+      body: { message: "Sluice does not have keys and key sets" },
     },
     {
       does: "is also named in the response to a write below a consumer",
@@ -49,7 +45,7 @@ export const missing: Table = {
     { does: "is not found below a consumer", ask: "GET /consumers/base/mtls-auth", status: 404 },
     {
       does: "answers OPTIONS with its methods",
-      ask: "OPTIONS /vaults",
+      ask: "OPTIONS /keys",
       status: 204,
       sends: { allow: "DELETE, GET, HEAD, OPTIONS, PATCH, POST, PUT" },
     },

@@ -22,6 +22,7 @@ const ownParts: Readonly<Record<ResourceKind, (input: TranslatorInput) => readon
   Plugin: pluginParts,
   ConsumerGroup: () => [],
   Consumer: () => [],
+  Vault: vaultParts,
 };
 
 /**
@@ -131,4 +132,20 @@ function upstreamNameParts({ own: { name }, from: { namespace }, options }: Tran
   if (namespace === homeNamespace || typeof name !== "string" || name.startsWith(`${namespace}.`)) return [];
   const message = `must begin with "${namespace}.": other names are allowed only in the namespace ${homeNamespace}`;
   return [{ violations: [{ path: ["spec", "name"], message, condition: "Accepted", reason: "NotAllowed" }] }];
+}
+
+/** Plugins of all namespaces may refer to a vault by its prefix. Therefore only the home namespace may define one. */
+function vaultParts({ own: { backend }, from: { namespace }, options }: TranslatorInput): readonly EntityPart[] {
+  const { homeNamespace } = options;
+  const message = `a Vault is only allowed in the namespace ${homeNamespace}: plugins of all namespaces may refer to it`;
+  return [
+    {
+      members: { name: backend },
+      sourcePaths: { name: ["spec", "backend"] },
+      violations:
+        namespace === homeNamespace
+          ? []
+          : [{ path: ["metadata", "namespace"], message, condition: "Accepted", reason: "NotAllowed" }],
+    },
+  ];
 }

@@ -132,6 +132,7 @@ const own: Readonly<Record<ResourceKind, (entity: Members, parts: Parts) => Memb
   Plugin: (entity, { written, before }) => ({ ...written, ...pluginMembers(entity, before) }),
   ConsumerGroup: (_, { written }) => written,
   Consumer: (_, { written }) => written,
+  Vault: ({ name }, { written }) => ({ ...written, backend: name }),
 };
 
 const headersOf = ({ upstream_headers }: Members, { before }: Parts): Members =>

@@ -30,7 +30,6 @@ export const unsupportedCollections: ReadonlySet<string> = new Set([
   "service_packages",
   "sessions",
   "tags",
-  "vaults",
   "workspaces",
 ]);
 

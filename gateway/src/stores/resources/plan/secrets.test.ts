@@ -49,6 +49,7 @@ for (const [does, consumers, isUsed] of cases)
       Upstream: none,
       CACertificate: none,
       ConsumerGroup: none,
+      Vault: none,
       Service: none,
       Route: none,
       Plugin: none,
