@@ -8,46 +8,14 @@ import { after, before, describe, test } from "node:test";
 import { type Collection, deriveId, entities, pluginNames } from "@sluice/model";
 import type { Reply } from "../../../gateway/src/admin/testing.ts";
 import { waitFor } from "../../../tools/process/index.ts";
-import { first } from "../../../tools/programs/pairs.ts";
 import { neededConfigs } from "../../plugins/filled-configs.ts";
 import { bodyWith, hostileTexts, type Place, placesOf, placesOfConfig, sql, valueAt } from "./hostile-texts.ts";
 import { listing, type Shown } from "./listing.ts";
+import { makings, standing, standingCertificate } from "./standing-entities.ts";
 import { type RunningStore, writableStores } from "./stores.ts";
 import { type Ask, batch, sendAndLeave, talkTo } from "./talk.ts";
 
 const unknown = "99999999-9999-4999-8999-999999999999";
-const certificate = "33333333-3333-4333-8333-333333333333";
-
-/** One entity of each kind; no test below may change them. */
-const standing: readonly object[] = [
-  { method: "POST", path: "/certificates", body: { id: certificate, ...first, snis: ["base.example"] } },
-  { method: "POST", path: "/upstreams", body: { name: "base.example" } },
-  { method: "POST", path: "/upstreams/base.example/targets", body: { target: "10.0.0.1:80" } },
-  { method: "POST", path: "/services", body: { name: "base", host: "base.example", tags: ["blue"] } },
-  { method: "POST", path: "/services/base/routes", body: { name: "base", paths: ["/base"] } },
-  { method: "POST", path: "/consumers", body: { username: "base", custom_id: "42" } },
-  { method: "POST", path: "/consumers/base/key-auth", body: { key: "base-key" } },
-  { method: "POST", path: "/services/base/plugins", body: { name: "cors", instance_name: "base" } },
-];
-
-/** The path and body that create another entity of each kind. The new `cors` is global; the one above has a service. */
-const makings: { readonly [Name in Collection]?: readonly [path: string, body: object] } = {
-  certificates: ["/certificates", first],
-  snis: ["/snis", { name: "other.example", certificate: { id: certificate } }],
-  upstreams: ["/upstreams", { name: "other.example" }],
-  targets: ["/upstreams/base.example/targets", { target: "10.0.0.2:80" }],
-  services: ["/services", { host: "a" }],
-  routes: ["/routes", { paths: ["/other"] }],
-  consumers: ["/consumers", { username: "other" }],
-  keyauth_credentials: ["/key-auths", { key: "other", consumer: { username: "base" } }],
-  jwt_secrets: ["/jwts", { key: "other", consumer: { username: "base" } }],
-  basicauth_credentials: ["/basic-auths", { username: "other", password: "secret", consumer: { username: "base" } }],
-  hmacauth_credentials: ["/hmac-auths", { username: "other", consumer: { username: "base" } }],
-  acls: ["/acls", { group: "other", consumer: { username: "base" } }],
-  consumer_groups: ["/consumer_groups", { name: "other" }],
-  vaults: ["/vaults", { prefix: "other", name: "env" }],
-  plugins: ["/plugins", { name: "cors" }],
-};
 
 const routeOf = (body: object) => ({ method: "POST", path: "/routes", body });
 const serviceOf = (name: string) => ({ method: "PUT", path: `/services/${name}`, body: { host: "a" } });
@@ -354,7 +322,7 @@ const races: readonly (readonly [path: string, body: object, fault: object])[] =
   ["/consumers", { custom_id: "one" }, { custom_id: "one" }],
   ["/key-auths", { key: "one", consumer: { username: "base" } }, { key: "one" }],
   ["/upstreams", { name: "one.example" }, { name: "one.example" }],
-  ["/snis", { name: "one.example", certificate: { id: certificate } }, { name: "one.example" }],
+  ["/snis", { name: "one.example", certificate: { id: standingCertificate } }, { name: "one.example" }],
   ["/plugins", { name: "prometheus", instance_name: "one" }, {}],
   ["/upstreams/base.example/targets", { target: "10.0.0.9:80" }, {}],
 ];
