@@ -4,6 +4,7 @@ import type { Consumer, PluginConfigs, PluginName, Route, Service, SnapshotCrede
 import type {
   ClientConnection,
   Exchange,
+  ExchangeCaCertificate,
   ExchangeCredentials,
   ForwardAttempt,
   HeaderEdit,
@@ -114,6 +115,7 @@ export interface FakeExchangeOptions extends FakeRequest {
   /** Groups by the id of their consumer. */
   readonly groups?: Readonly<Record<string, readonly string[]>>;
   readonly consumers?: readonly Consumer[];
+  readonly caCertificates?: readonly ExchangeCaCertificate[];
   /** The namespace of the route. Default: null. */
   readonly namespace?: string;
   readonly consumer?: Consumer | null;
@@ -284,6 +286,7 @@ export function fakeExchange(options: FakeExchangeOptions = {}): FakeExchange {
       groups: (consumerId) => options.groups?.[consumerId]?.map((group) => ({ group })) ?? [],
       consumer: (wanted) => options.consumers?.find(({ id, username }) => id === wanted || username === wanted),
       consumerByCustomId: (wanted) => options.consumers?.find(({ custom_id }) => custom_id === wanted),
+      caCertificate: (wanted) => options.caCertificates?.find(({ id }) => id === wanted),
     },
     consumer: options.consumer ?? null,
     credential: options.credential ?? null,

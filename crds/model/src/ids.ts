@@ -29,14 +29,14 @@ export const deriveId = (collection: Collection, key: string): string => uuidV5(
  * from its parent and its content if it has no name.
  */
 export function derivedIdOf(collection: Collection, members: Readonly<Record<string, unknown>>): string {
-  const { within, key, uniqueTogether } = entities[collection];
+  const { within, key, unique, uniqueTogether = unique } = entities[collection];
   const name = entityNameOf(collection, members);
   const parents = within === undefined ? ["service", "route", "consumer", "consumer_group"] : [within];
   const parent = parents.map((member) => Object(members[member]).id).find((id) => typeof id === "string") ?? null;
   // The members that identify an entity without a key.
-  const identifying = key === null ? uniqueTogether?.map((member) => [member, members[member]]) : undefined;
+  const identifying = key === null ? uniqueTogether.map((member) => [member, members[member]]) : [];
   if (name === undefined)
-    return deriveNamelessId(collection, parent, identifying ? Object.fromEntries(identifying) : members);
+    return deriveNamelessId(collection, parent, identifying.length > 0 ? Object.fromEntries(identifying) : members);
   return within === undefined ? deriveId(collection, name) : uuidV5(uuidV5(parent ?? ROOT, collection), name);
 }
 

@@ -1,6 +1,7 @@
 /** Filled entities for tests: every member has the model's default unless the test gives it. */
 import { createHash } from "node:crypto";
 import type {
+  CaCertificate,
   Certificate,
   Consumer,
   ConsumerGroup,
@@ -145,9 +146,19 @@ export function certificateNamed(name: string, { certificate: cert, key }: { cer
   return { certificate, sni };
 }
 
+export const caCertificateOf = (cert: string, name = cert): CaCertificate => ({
+  id: idOf(`CA certificate ${name}`),
+  created_at: 0,
+  updated_at: 0,
+  cert,
+  cert_digest: createHash("sha256").update(cert).digest("hex"),
+  tags: null,
+});
+
 /** A snapshot of these entities. Its hash is made up: nothing under test reads it. */
 export function snapshotOf(content: {
   readonly certificates?: readonly Certificate[];
+  readonly caCertificates?: readonly CaCertificate[];
   readonly snis?: readonly Sni[];
   readonly upstreams?: readonly Upstream[];
   readonly targets?: readonly Target[];
@@ -165,6 +176,7 @@ export function snapshotOf(content: {
   return {
     hash: "00",
     certificates: byId(content.certificates),
+    ca_certificates: byId(content.caCertificates),
     snis: byId(content.snis),
     upstreams: byId(content.upstreams),
     targets: byId(content.targets),

@@ -41,6 +41,7 @@ export const arbitraries: { readonly [Name in Collection]: fc.Arbitrary<object> 
       alternative: fc.constantFrom({}, { cert_alt: elliptic.cert, key_alt: elliptic.key }),
     })
     .map(({ main, alternative, ...members }) => ({ ...members, ...main, ...alternative })),
+  ca_certificates: fc.record({ ...times, cert: fc.constantFrom(first.cert, elliptic.cert) }),
   snis: fc.record({ ...times, name: host, certificate: fc.constant({ id: CERTIFICATE }) }),
   upstreams: fc.record({
     ...times,

@@ -60,6 +60,7 @@ const valid: { readonly [Name in Collection]: fc.Arbitrary<Record<string, unknow
   certificates: fc
     .tuple(fc.constantFrom(first, second), alternative, optional(fc.array(name, { maxLength: 5 })))
     .map(([main, other, tags]) => ({ ...main, ...other, tags })),
+  ca_certificates: fc.record({ cert: fc.constantFrom(first.cert, second.cert) }),
   snis: fc.record({ name: host, certificate: fc.constant({ id: UUID }) }),
   upstreams: fc.record({
     name: host,

@@ -1,7 +1,7 @@
 /** The table of rules by the names that schemas use (`rule`, `keyRule`). */
 
 import type { RecordRule } from "@sluice/plugin-sdk";
-import { certificateRule, certificateTextRules } from "./rules/certificates.ts";
+import { caCertificateRule, certificateRule, certificateTextRules } from "./rules/certificates.ts";
 import { jwtSecretRule, publicKeyRule } from "./rules/credentials.ts";
 import { consumerRule, endpointRule, pluginName, pluginRule, serviceRule } from "./rules/entities.ts";
 import { hostRules } from "./rules/hosts.ts";
@@ -25,6 +25,7 @@ export const textRules: Readonly<Record<string, TextRule>> = {
 
 /** For records as a whole. */
 export const recordRules: Readonly<Record<string, RecordRule>> = {
+  "ca-certificate": caCertificateRule,
   certificate: certificateRule,
   consumer: consumerRule,
   endpoint: endpointRule,

@@ -3,11 +3,12 @@
 import type { PluginFacts } from "@sluice/plugin-sdk";
 import type { Collection } from "../entities/index.ts";
 import { type ReplacedMembers, replaceDeprecated } from "./deprecated.ts";
+import { certificateDigest } from "./rules/certificates.ts";
 import { withPort } from "./rules/hosts.ts";
 
 type Members = Readonly<Record<string, unknown>>;
 
-/** Also adds a target's port, and defaults that depend on another member: gRPC routes keep their path. */
+/** Also adds a target's port and a CA certificate's digest, and defaults that depend on another member: gRPC routes keep their path. */
 export function expandEntity(collection: Collection, members: Members): ReplacedMembers {
   if (collection === "services") return expandUrl(members);
   if (collection === "targets" && typeof members.target === "string") {
@@ -15,6 +16,9 @@ export function expandEntity(collection: Collection, members: Members): Replaced
   }
   if (collection === "routes" && isGrpc(members.protocols)) {
     return { members: { ...members, strip_path: members.strip_path ?? false }, violations: [] };
+  }
+  if (collection === "ca_certificates" && typeof members.cert === "string") {
+    return { members: { ...members, cert_digest: certificateDigest(members.cert) }, violations: [] };
   }
   if (collection === "upstreams") return { members: withAlgorithm(members), violations: [] };
   return { members, violations: [] };

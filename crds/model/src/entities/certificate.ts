@@ -3,7 +3,7 @@ import { nullable, record, type Static, text } from "@sluice/plugin-sdk";
 import { created_at, idFrom, tags, updated_at } from "./shared.ts";
 
 /** Characters; enough for a chain of a dozen certificates. */
-const MAX_PEM = 65_536;
+export const MAX_PEM = 65_536;
 
 const chain = (description: string) => text({ description, rule: "certificate-chain", maxLength: MAX_PEM });
 const privateKey = (description: string) =>

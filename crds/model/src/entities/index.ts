@@ -1,5 +1,6 @@
 /** The table of entities and the references between them. Everything else is derived from it. */
 import type { RecordSchema, Static } from "@sluice/plugin-sdk";
+import { type CaCertificate, caCertificateSchema } from "./ca-certificate.ts";
 import { type Certificate, certificateSchema } from "./certificate.ts";
 import { type Consumer, consumerSchema } from "./consumer.ts";
 import { type ConsumerGroup, consumerGroupSchema } from "./consumer-group.ts";
@@ -47,6 +48,12 @@ export interface EntityFacts {
 /** Parents come before children, so that references can be resolved in this order. */
 const table = {
   certificates: { schema: certificateSchema, singular: "certificate", key: null, unique: [] },
+  ca_certificates: {
+    schema: caCertificateSchema,
+    singular: "ca_certificate",
+    key: null,
+    unique: ["cert_digest"],
+  },
   snis: { schema: sniSchema, singular: "sni", key: "name", unique: ["name"] },
   upstreams: { schema: upstreamSchema, singular: "upstream", key: "name", unique: ["name"] },
   targets: {
@@ -208,6 +215,7 @@ export const nestedLists = perCollection((parent): readonly NestedList[] =>
 export type {
   Acl,
   BasicAuthCredential,
+  CaCertificate,
   Certificate,
   Consumer,
   ConsumerGroup,

@@ -41,3 +41,10 @@ export interface ExchangeService {
   readonly name: string | null;
   readonly host: string;
 }
+
+/** The certificate of a certificate authority, from `ca_certificates`. */
+export interface ExchangeCaCertificate {
+  readonly id: string;
+  /** One certificate in PEM. */
+  readonly cert: string;
+}

@@ -6,6 +6,7 @@
  */
 import type { X509Certificate } from "node:crypto";
 import type {
+  ExchangeCaCertificate,
   ExchangeConsumer,
   ExchangeCredential,
   ExchangeCredentials,
@@ -150,6 +151,8 @@ export interface Identities {
   groups(consumerId: string): readonly { readonly group: string }[];
   consumer(idOrUsername: string): ExchangeConsumer | undefined;
   consumerByCustomId(customId: string): ExchangeConsumer | undefined;
+  /** The same object until the CA certificate changes, so that a plugin may keep what it derives from it. */
+  caCertificate(id: string): ExchangeCaCertificate | undefined;
 }
 
 /** Milliseconds of a monotonic clock; undefined until the event. */

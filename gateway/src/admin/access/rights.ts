@@ -39,6 +39,7 @@ const credentialStorage = Object.fromEntries(
 /** Where custom resources contain the entities of each collection. */
 const storage: PerCollection<EntityStorage> = {
   certificates: { in: "certificates", secret: true },
+  ca_certificates: { in: "cacertificates" },
   snis: { in: "certificates", inside: true },
   upstreams: { in: "upstreams" },
   targets: { in: "upstreams", inside: true },

@@ -154,7 +154,7 @@ export class LiveExchange implements Exchange {
   }
 
   get identities(): Identities {
-    const { identities } = this.runtime;
+    const { identities, snapshot } = this.runtime;
     return {
       namespace: this.compiledRoute.route._sluice?.namespace ?? null,
       credential: (collection, value) => identities.credential(collection, value, this.compiledRoute.route),
@@ -162,6 +162,7 @@ export class LiveExchange implements Exchange {
       groups: (consumerId) => identities.acls(consumerId),
       consumer: (idOrUsername) => identities.consumer(idOrUsername),
       consumerByCustomId: (customId) => identities.consumerByCustomId(customId),
+      caCertificate: (id) => snapshot.ca_certificates.get(id),
     };
   }
 

@@ -1,15 +1,16 @@
 /** Rules for certificates and their keys. */
-import { createPrivateKey, type KeyObject, X509Certificate } from "node:crypto";
+import { createPrivateKey, hash, type KeyObject, X509Certificate } from "node:crypto";
 import { isEmptyValue, ofWhole, type RecordMembers, type RecordRule } from "@sluice/plugin-sdk";
 import type { TextRule } from "./rule.ts";
 
 const BLOCK = /-----BEGIN CERTIFICATE-----[\s\S]+?-----END CERTIFICATE-----/g;
 
+const blocksOf = (pem: string): readonly string[] => pem.match(BLOCK) ?? [];
+
 /** The first certificate of a chain; undefined when there is none, or when any of them cannot be read. */
 function leafOf(chain: string): X509Certificate | undefined {
-  const blocks = chain.match(BLOCK) ?? [];
   try {
-    const [leaf] = blocks.map((block) => new X509Certificate(block));
+    const [leaf] = blocksOf(chain).map((block) => new X509Certificate(block));
     return leaf;
   } catch {
     return undefined;
@@ -48,6 +49,32 @@ export const certificateRule: RecordRule = (members) => {
       ]
     : [];
 };
+
+/**
+ * Kong's messages. Expiry is not checked here, because the check of an entity must not depend on the time: a CA that
+ * expires later must not make a stored configuration invalid. The admin API refuses expired ones.
+ */
+export const caCertificateRule: RecordRule = ({ cert }) => {
+  if (typeof cert !== "string") return [];
+  if (blocksOf(cert).length > 1) return [ofWhole("please submit only one certificate at a time")];
+  return leafOf(cert)?.ca === false
+    ? [ofWhole('certificate does not appear to be a CA because it is missing the "CA" basic constraint')]
+    : [];
+};
+
+/** SHA-256 of the certificate (DER) in hex; null if the text holds no readable certificate. */
+export function certificateDigest(pem: string): string | null {
+  const leaf = leafOf(pem);
+  return leaf === undefined ? null : hash("sha256", leaf.raw);
+}
+
+/** Kong's message for a CA certificate that has expired by then; undefined: it has not, or it cannot be read. */
+export function expiredMessage(pem: string, now: Date): string | undefined {
+  const leaf = leafOf(pem);
+  return leaf !== undefined && leaf.validToDate < now
+    ? 'certificate expired, "Not After" time is in the past'
+    : undefined;
+}
 
 export const certificateTextRules = {
   "certificate-chain": (value) =>

@@ -1,0 +1,27 @@
+/** The certificate of a certificate authority, by which upstreams or clients are verified. */
+import { nullable, record, type Static, text } from "@sluice/plugin-sdk";
+import { MAX_PEM } from "./certificate.ts";
+import { created_at, idFrom, tags, updated_at } from "./shared.ts";
+
+export const caCertificateSchema = record(
+  {
+    id: idFrom("the certificate"),
+    created_at,
+    updated_at,
+    cert: text({
+      description: "The certificate of one certificate authority (CA) in PEM.",
+      rule: "certificate-chain",
+      maxLength: MAX_PEM,
+    }),
+    cert_digest: nullable(
+      text({ description: "SHA-256 of the certificate in hex. It is always computed.", maxLength: 64 }),
+    ),
+    tags,
+  },
+  {
+    description: "The certificate of a certificate authority, by which upstreams or clients are verified.",
+    rule: "ca-certificate",
+  },
+);
+
+export type CaCertificate = Static<typeof caCertificateSchema>;
