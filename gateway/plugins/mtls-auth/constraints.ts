@@ -1,6 +1,6 @@
 /** What a certificate may be used for (RFC 5280 section 4.2.1), apart from its signature. */
 import type { X509Certificate } from "node:crypto";
-import { derContent, derElements, type Extension, extensionIds, extensionsOf, INTEGER } from "./der.ts";
+import { derContent, derMembers, type Extension, extensionIds, extensionsOf, INTEGER } from "./der.ts";
 
 const CLIENT_AUTH = "1.3.6.1.5.5.7.3.2";
 /** Bits of the extension keyUsage, in its first byte. */
@@ -48,6 +48,9 @@ function readFacts(certificate: X509Certificate): CertificateFacts {
     const extensions = extensionsOf(certificate);
     const common = commonFault(certificate, extensions);
     const usage = keyUsageOf(extensions);
+    const names = extensions.get(extensionIds.subjectAltName);
+    // `subjectOf` relies on readable names.
+    if (names !== undefined) derMembers(names.value);
     return {
       ...times,
       isForgeable,
@@ -92,7 +95,7 @@ function keyUsageOf(extensions: Extensions): number {
 
 function maxPathLengthOf(extensions: Extensions): number {
   const extension = extensions.get(extensionIds.basicConstraints);
-  const members = extension === undefined ? [] : derElements(derContent(extension.value));
+  const members = extension === undefined ? [] : derMembers(extension.value);
   const length = members.find(({ tag }) => tag === INTEGER)?.content;
   if (length === undefined) return Number.POSITIVE_INFINITY;
   return length.length === 1 ? length.readInt8(0) : 0;

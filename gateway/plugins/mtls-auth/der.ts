@@ -44,6 +44,9 @@ export function derContent(bytes: Buffer): Buffer {
   return element.content;
 }
 
+/** The elements in the only element in these bytes. */
+export const derMembers = (bytes: Buffer): readonly DerElement[] => derElements(derContent(bytes));
+
 export interface Extension {
   readonly isCritical: boolean;
   /** DER. */
@@ -68,12 +71,12 @@ export const extensionIds = {
  * @throws RangeError if the certificate is malformed
  */
 export function extensionsOf({ raw }: X509Certificate): ReadonlyMap<string, Extension> {
-  const [tbsCertificate] = derElements(derContent(raw));
+  const [tbsCertificate] = derMembers(raw);
   const fields = derElements(tbsCertificate?.content ?? Buffer.alloc(0));
   const found = fields.find(({ tag }) => tag === EXTENSIONS);
   const extensions = new Map<string, Extension>();
   if (found === undefined) return extensions;
-  for (const { content } of derElements(derContent(found.content))) {
+  for (const { content } of derMembers(found.content)) {
     const [id, ...rest] = derElements(content);
     const [first] = rest;
     const value = rest.at(-1);

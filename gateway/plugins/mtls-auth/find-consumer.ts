@@ -18,11 +18,11 @@ export function findConsumer(
         .credentials("mtls_auth_credentials", name)
         .find(({ ca_certificate }) => (ca_certificate?.id ?? null) === authority);
       const consumer = credential && identities.consumer(credential.consumer.id);
-      if (consumer !== undefined) return { consumer, credential, identifier: name };
+      if (credential !== undefined && consumer !== undefined) return { consumer, credential, identifier: name };
     }
   }
   for (const name of names) {
-    for (const member of consumerBy ?? []) {
+    for (const member of consumerBy) {
       const consumer = consumerNamed(identities, member, name);
       // The certificate itself is the credential.
       if (consumer !== undefined) return identityOf(consumer, name);

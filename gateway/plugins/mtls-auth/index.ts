@@ -77,7 +77,9 @@ export const mtlsAuth = definePlugin({
       const subject = subjectOf(leaf);
       if (config.skip_consumer_lookup) {
         sendSubject(exchange, subject);
-        exchange.authenticatedGroups = groupsOf(subject, authenticated_group_by);
+        const { distinguishedName, commonName } = subject;
+        const group = authenticated_group_by === "DN" ? distinguishedName : commonName;
+        exchange.authenticatedGroups = group === null ? [] : [group];
         return { identity: identityOf(null, subject.distinguishedName) };
       }
       const identity = findConsumer(exchange, subject.names, { chain, consumerBy: config.consumer_by });
@@ -101,10 +103,4 @@ function sendSubject({ upstreamHeaders }: Exchange, { distinguishedName, names }
   upstreamHeaders.set("X-Client-Cert-Dn", headerValue(distinguishedName));
   const list = names.map((name) => name.replaceAll(",", "%2C")).join(", ");
   if (list !== "") upstreamHeaders.set("X-Client-Cert-San", headerValue(list));
-}
-
-function groupsOf({ commonName, distinguishedName }: Subject, by: "CN" | "DN" | null): readonly string[] | null {
-  if (by === null) return null;
-  if (by === "DN") return [distinguishedName];
-  return commonName === null ? [] : [commonName];
 }

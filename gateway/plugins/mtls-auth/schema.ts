@@ -30,15 +30,13 @@ const schema = record(
     anonymous: consumerName(
       "Id or username of the consumer to which requests without a valid certificate are attributed.",
     ),
-    consumer_by: nullable(
-      set(choice(["username", "custom_id"], { description: "A member of consumers." }), {
-        description:
-          "Members of consumers that are compared with the subject names of the certificate. Empty: consumers are found " +
-          "only by `mtls_auth_credentials`.",
-        default: ["username", "custom_id"],
-        maxItems: 2,
-      }),
-    ),
+    consumer_by: set(choice(["username", "custom_id"], { description: "A member of consumers." }), {
+      description:
+        "Members of consumers that are compared with the subject names of the certificate. Empty or null: consumers are " +
+        "found only by `mtls_auth_credentials`.",
+      default: ["username", "custom_id"],
+      maxItems: 2,
+    }),
     skip_consumer_lookup: boolean({
       description:
         "Admit every client with a valid certificate, without a consumer. The upstream gets X-Client-Cert-Dn and " +
@@ -48,14 +46,12 @@ const schema = record(
     default_consumer: consumerName(
       "Id or username of the consumer of clients with a valid certificate whose subject names belong to no consumer.",
     ),
-    authenticated_group_by: nullable(
-      choice(["CN", "DN"], {
-        description:
-          "Part of the subject that is the client's group for the plugin acl, with `skip_consumer_lookup`: the common " +
-          "name or the whole distinguished name.",
-        default: "CN",
-      }),
-    ),
+    authenticated_group_by: choice(["CN", "DN"], {
+      description:
+        "Part of the subject that is the client's group for the plugin acl, with `skip_consumer_lookup`: the common name " +
+        "or the whole distinguished name.",
+      default: "CN",
+    }),
     allow_partial_chain: boolean({
       description:
         "Trust intermediate CA certificates of `ca_certificates` too. Otherwise a chain must end in a self-signed one.",
@@ -104,6 +100,10 @@ const schema = record(
 
 export type MtlsAuthConfig = Static<typeof schema>;
 
+/** Null disables the comparison; for other members it means the default. */
+const expand = (config: RecordMembers): RecordMembers =>
+  config.consumer_by === null ? { ...config, consumer_by: [] } : config;
+
 const check = ({ revocation_check_mode: mode }: RecordMembers): readonly Violation[] =>
   mode === "IGNORE_CA_ERROR" || mode === "STRICT"
     ? [
@@ -122,6 +122,7 @@ export const mtlsAuthFacts = definePluginFacts({
   refuses: ["consumer"],
   certificateAuthorities: ({ send_ca_dn, ca_certificates }) =>
     send_ca_dn === true && Array.isArray(ca_certificates) ? ca_certificates.map(String) : [],
+  expand,
   check,
   schema,
 });

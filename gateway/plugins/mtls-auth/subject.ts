@@ -1,7 +1,7 @@
 /** The names of a client in its certificate. */
 import type { X509Certificate } from "node:crypto";
 import { isIPv4 } from "node:net";
-import { derContent, derElements, extensionIds, extensionsOf } from "./der.ts";
+import { type DerElement, derMembers, extensionIds, extensionsOf } from "./der.ts";
 
 /** Context-specific tags of GeneralName (RFC 5280 section 4.2.1.6). */
 const RFC822_NAME = 0x81;
@@ -20,7 +20,7 @@ export interface Subject {
 
 const known = new WeakMap<X509Certificate, Subject>();
 
-/** @param certificate A verified one, so that its extensions can be read */
+/** @param certificate A verified one: its extensions can be read */
 export const subjectOf = (certificate: X509Certificate): Subject => known.getOrInsertComputed(certificate, readSubject);
 
 function readSubject(certificate: X509Certificate): Subject {
@@ -30,7 +30,7 @@ function readSubject(certificate: X509Certificate): Subject {
   return {
     distinguishedName: distinguishedNameOf(certificate),
     commonName,
-    names: extension === undefined ? fallback : alternativeNames(extension.value),
+    names: extension === undefined ? fallback : derMembers(extension.value).flatMap(alternativeName),
   };
 }
 
@@ -42,11 +42,9 @@ const distinguishedNameOf = ({ subject }: X509Certificate): string =>
     .map((part) => part.replaceAll(/ \+ (?=[\w.]+=)/g, "+"))
     .join(",");
 
-function alternativeNames(extension: Buffer): readonly string[] {
-  return derElements(derContent(extension)).flatMap(({ tag, content }) => {
-    if (tag === RFC822_NAME || tag === DNS_NAME || tag === URI) return content.toString("latin1");
-    return tag === IP_ADDRESS ? addressOf(content) : [];
-  });
+function alternativeName({ tag, content }: DerElement): string | readonly string[] {
+  if (tag === RFC822_NAME || tag === DNS_NAME || tag === URI) return content.toString("latin1");
+  return tag === IP_ADDRESS ? addressOf(content) : [];
 }
 
 function addressOf(bytes: Buffer): string | readonly string[] {

@@ -145,6 +145,11 @@ export interface Identities {
     collection: Name,
     value: string,
   ): ExchangeCredentials[Name] | undefined;
+  /** As `credential`, for a collection in which several credentials may have the same value. */
+  credentials(
+    collection: "mtls_auth_credentials",
+    subjectName: string,
+  ): readonly ExchangeCredentials["mtls_auth_credentials"][];
   /** The credential with this id, of any collection, if it has not expired and is valid for the exchange's route. */
   credentialById(id: string): StoredCredential | undefined;
   /** The consumer's groups, for the plugin acl. The same list until the groups change. */
