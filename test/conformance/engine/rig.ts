@@ -3,7 +3,14 @@
 import { createServer, type RequestListener, type Server } from "node:http";
 import type { AddressInfo, Server as NetServer, Socket } from "node:net";
 import type { TestContext } from "node:test";
-import type { CredentialCollection, Service, ServiceEndpoint, Snapshot, SnapshotRoute } from "@sluice/model";
+import type {
+  CredentialCollection,
+  Service,
+  ServiceEndpoint,
+  Snapshot,
+  SnapshotPlugin,
+  SnapshotRoute,
+} from "@sluice/model";
 import type { PluginFacts, PluginPhases } from "@sluice/plugin-sdk";
 import { builtInFacts } from "@sluice/plugins/schemas";
 import { ActiveHealthChecks } from "../../../gateway/src/balance/active-checks.ts";
@@ -43,10 +50,12 @@ export interface RigOptions {
   /** Certificates by server name; with them the rig also listens with TLS. */
   readonly certificates?: Readonly<Record<string, KeyPair>>;
   readonly settings?: Partial<ProxySettings>;
-  /** Consumers and their credentials. */
-  readonly identities?: Partial<Pick<Snapshot, "consumers" | CredentialCollection>>;
+  /** Consumers, their credentials, and CA certificates. */
+  readonly identities?: Partial<Pick<Snapshot, "consumers" | "ca_certificates" | CredentialCollection>>;
   /** Stand-ins for the plugins with these names; each applies globally. */
   readonly plugins?: Readonly<Record<string, PluginPhases>>;
+  /** Members of all these plugins. */
+  readonly pluginMembers?: Partial<SnapshotPlugin>;
 }
 
 export interface Pool {
@@ -127,7 +136,7 @@ export async function startRig(test: TestContext, engine: Engine, options: RigOp
 }
 
 function contentOf(
-  { service, route, endpoints, pool, identities, plugins, certificates = {} }: RigOptions,
+  { service, route, endpoints, pool, identities, plugins, pluginMembers, certificates = {} }: RigOptions,
   port: number,
 ): Snapshot {
   const target = serviceNamed("upstream", { port, ...(pool && { host: "pool" }), ...service });
@@ -143,7 +152,7 @@ function contentOf(
     }),
     services: [target],
     routes: [routeNamed("route", { paths: ["/"], service: { id: target.id }, ...route })],
-    plugins: Object.keys(plugins ?? {}).map((name) => pluginNamed(name)),
+    plugins: Object.keys(plugins ?? {}).map((name) => pluginNamed(name, pluginMembers)),
     ...(endpoints && { endpoints: new Map([[target.id, endpoints]]) }),
   });
   return { ...snapshot, ...identities };
