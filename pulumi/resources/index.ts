@@ -2,6 +2,8 @@
 export { Consumer, type ConsumerArgs, type Key } from "./consumer.ts";
 export type { InputsOf, MembersOf } from "./inputs.ts";
 export {
+  CACertificate,
+  type CACertificateArgs,
   Certificate,
   type CertificateArgs,
   ConsumerGroup,

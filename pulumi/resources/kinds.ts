@@ -1,6 +1,7 @@
 /** Components of the kinds that consist of their custom resource only. */
 import type { ComponentResourceOptions } from "@pulumi/pulumi";
 import type {
+  CACertificateSpec,
   CertificateSpec,
   ConsumerGroupSpec,
   PluginConfigs,
@@ -55,6 +56,16 @@ export type CertificateArgs = Placed & MembersOf<CertificateSpec>;
 export class Certificate extends SluiceResource<"Certificate"> {
   constructor(name: string, { metadata, ...spec }: CertificateArgs, options?: ComponentResourceOptions) {
     super("Certificate", { name, metadata, spec: () => spec, options });
+  }
+}
+
+/** Members of the spec, in addition to `metadata`. */
+export type CACertificateArgs = Placed & MembersOf<CACertificateSpec>;
+
+/** The certificate of a certificate authority, by which Services verify their upstreams. */
+export class CACertificate extends SluiceResource<"CACertificate"> {
+  constructor(name: string, { metadata, ...spec }: CACertificateArgs, options?: ComponentResourceOptions) {
+    super("CACertificate", { name, metadata, spec: () => spec, options });
   }
 }
 

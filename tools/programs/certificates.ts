@@ -30,6 +30,8 @@ export interface IssueOptions {
   readonly notAfter?: Date;
 }
 
+type AuthorityValidity = Pick<IssueOptions, "notAfter">;
+
 /** A certificate authority of a test, with a key on P-256. */
 export interface Authority {
   /** The authority's self-signed certificate, PEM. */
@@ -39,13 +41,19 @@ export interface Authority {
   delegate(name: string): Promise<Authority>;
 }
 
-/** Creates a certificate authority for one test. */
-export const makeAuthority = (name = "sluice test authority"): Promise<Authority> => createAuthority(name, null);
+/**
+ * Creates a certificate authority for one test.
+ *
+ * @param validity The end of validity. Default: in a day.
+ */
+export const makeAuthority = (name = "sluice test authority", validity: AuthorityValidity = {}): Promise<Authority> =>
+  createAuthority(name, null, validity);
 
 /** @param signer The authority that signs the certificate; null: it is self-signed. */
 async function createAuthority(
   name: string,
   signer: { readonly certificate: x509.X509Certificate; readonly key: webcrypto.CryptoKey } | null,
+  { notAfter = new Date(Date.now() + day) }: AuthorityValidity = {},
 ): Promise<Authority> {
   const { publicKey, privateKey } = await keyPair();
   const certificate = await x509.X509CertificateGenerator.create({
@@ -55,7 +63,7 @@ async function createAuthority(
     signingKey: signer?.key ?? privateKey,
     signingAlgorithm: algorithm,
     notBefore: new Date(Date.now() - day),
-    notAfter: new Date(Date.now() + day),
+    notAfter,
     extensions: [
       new x509.BasicConstraintsExtension(true, undefined, true),
       new x509.KeyUsagesExtension(x509.KeyUsageFlags.keyCertSign | x509.KeyUsageFlags.cRLSign, true),

@@ -11,6 +11,7 @@ export interface KindNames {
 
 export const kindNames: Readonly<Record<Kind, KindNames>> = {
   Certificate: { apiVersion: ours, kind: "Certificate", plural: "certificates" },
+  CACertificate: { apiVersion: ours, kind: "CACertificate", plural: "cacertificates" },
   Upstream: { apiVersion: ours, kind: "Upstream", plural: "upstreams" },
   Service: { apiVersion: ours, kind: "Service", plural: "services" },
   Route: { apiVersion: ours, kind: "Route", plural: "routes" },

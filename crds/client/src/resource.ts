@@ -4,7 +4,15 @@
  */
 
 /** Sluice's own kinds (group sluice.dev). */
-export type SluiceKind = "Certificate" | "Upstream" | "Service" | "Route" | "Plugin" | "ConsumerGroup" | "Consumer";
+export type SluiceKind =
+  | "Certificate"
+  | "CACertificate"
+  | "Upstream"
+  | "Service"
+  | "Route"
+  | "Plugin"
+  | "ConsumerGroup"
+  | "Consumer";
 /**
  * Foreign kinds that are read or, like Secret, written. `CoreService` is v1 Service. A Namespace has no namespace; only
  * its name is read. ReferenceGrant is the Gateway API's.

@@ -25,6 +25,11 @@ export interface RouteExtras {
   readonly unavailable?: string;
 }
 
+export interface CaCertificateExtras {
+  /** The namespace of the custom resource. CA certificates of different namespaces may be equal. */
+  readonly namespace?: string;
+}
+
 export interface PluginExtras {
   /**
    * Set for a plugin that cannot run and that protects, or may protect because it is unknown. Wherever the plugin would

@@ -1,7 +1,8 @@
 /** The snapshot: a validated, frozen, indexed document with a content hash. */
-import type { CredentialExtras, PluginExtras, RouteExtras, ServiceEndpoint } from "./document.ts";
-import type { CredentialCollection, Entities, Plugin, Route } from "./entities/index.ts";
+import type { CaCertificateExtras, CredentialExtras, PluginExtras, RouteExtras, ServiceEndpoint } from "./document.ts";
+import type { CaCertificate, CredentialCollection, Entities, Plugin, Route } from "./entities/index.ts";
 
+export type SnapshotCaCertificate = CaCertificate & { readonly _sluice?: CaCertificateExtras };
 export type SnapshotRoute = Route & { readonly _sluice?: RouteExtras };
 export type SnapshotPlugin = Plugin & { readonly _sluice?: PluginExtras };
 /** A credential as a node stores it: keys of key-auth and passwords of basic-auth are replaced by their hashes. */
@@ -9,7 +10,8 @@ export type SnapshotCredential<Name extends CredentialCollection = CredentialCol
   readonly _sluice?: CredentialExtras;
 };
 
-type SnapshotEntities = Omit<Entities, "routes" | "plugins" | CredentialCollection> & {
+type SnapshotEntities = Omit<Entities, "ca_certificates" | "routes" | "plugins" | CredentialCollection> & {
+  readonly ca_certificates: SnapshotCaCertificate;
   readonly routes: SnapshotRoute;
   readonly plugins: SnapshotPlugin;
 } & { readonly [Name in CredentialCollection]: SnapshotCredential<Name> };

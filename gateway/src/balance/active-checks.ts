@@ -2,7 +2,7 @@
  * Active health checks: a node's own requests to targets at the configured intervals. Healthy and unhealthy targets
  * have separate intervals. The probe and the clock are injected.
  */
-import { type Certificate, differences, type Upstream } from "@sluice/model/serving";
+import { type CaCertificate, type Certificate, differences, type Upstream } from "@sluice/model/serving";
 import type { Balancer } from "./balancer.ts";
 import type { HealthSignal } from "./health.ts";
 import type { TargetState } from "./target-state.ts";
@@ -14,6 +14,8 @@ export interface ProbeRequest {
   /** The upstream's `host_header`. */
   readonly hostHeader: string | null;
   readonly certificate: Certificate | null;
+  /** The only CAs by which a target is verified; null: those that the machine trusts. */
+  readonly authorities: readonly CaCertificate[] | null;
 }
 
 /** The response status; `connected` for TCP checks; otherwise how the check failed, or why the address was refused. */
@@ -148,10 +150,10 @@ class CheckLoop {
     const { signal } = this.#stopped;
     if (member.checking || signal.aborted) return;
     member.checking = true;
-    const { upstream, certificate } = this.balancer;
+    const { upstream, certificate, authorities } = this.balancer;
     const { host, port } = member;
     const checks = upstream.healthchecks.active;
-    const request = { host, port, checks, hostHeader: upstream.host_header, certificate };
+    const request = { host, port, checks, hostHeader: upstream.host_header, certificate, authorities };
     const result = await this.#options.probe(request, signal);
     member.checking = false;
     if (signal.aborted) return;

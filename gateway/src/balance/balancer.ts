@@ -1,5 +1,5 @@
 /** The balancer of one upstream: its targets, their health, and the choice of the next one. */
-import type { Certificate, Target, Upstream } from "@sluice/model";
+import type { CaCertificate, Certificate, Target, Upstream } from "@sluice/model";
 import type { BalancingAlgorithm, EligibleTargets, WeightedTarget } from "./algorithms/algorithm.ts";
 import { HashRing } from "./algorithms/hash-ring.ts";
 import { byConnections, byLatency, LeastCost } from "./algorithms/least-cost.ts";
@@ -22,6 +22,8 @@ export interface BalancerOptions {
   /** The upstream's targets, in any order. */
   readonly targets: readonly Target[];
   readonly certificate: Certificate | null;
+  /** The only CAs by which active checks verify targets; null: those that the machine trusts. */
+  readonly authorities: readonly CaCertificate[] | null;
   /** The balancer that this one replaces: targets that stay keep their health and load. */
   readonly previous: Balancer | null;
   /** Milliseconds by a monotonic clock. */
@@ -55,6 +57,7 @@ export class Balancer {
   readonly upstream: Upstream;
   readonly targets: readonly Target[];
   readonly certificate: Certificate | null;
+  readonly authorities: readonly CaCertificate[] | null;
   /** One per target, sorted by address, including those of weight 0. */
   readonly entries: readonly WeightedTarget[];
   /** Whether any health check is enabled. If not, every target with a weight above 0 is eligible. */
@@ -67,17 +70,19 @@ export class Balancer {
   readonly #onHealthTransition: BalancerOptions["onHealthTransition"];
   readonly #onHealthUpdate: BalancerOptions["onHealthUpdate"];
 
-  constructor({ upstream, targets, certificate, previous, now, onHealthTransition, onHealthUpdate }: BalancerOptions) {
+  constructor(options: BalancerOptions) {
+    const { upstream, targets, certificate, authorities, previous, now } = options;
     const { healthchecks } = upstream;
     this.upstream = upstream;
     this.targets = targets;
     this.certificate = certificate;
+    this.authorities = authorities;
     this.checksHealth = hasHealthChecks(healthchecks);
     this.active = healthRulesOf(healthchecks.active);
     this.passive = healthRulesOf(healthchecks.passive);
     this.now = now;
-    this.#onHealthTransition = onHealthTransition;
-    this.#onHealthUpdate = onHealthUpdate;
+    this.#onHealthTransition = options.onHealthTransition;
+    this.#onHealthUpdate = options.onHealthUpdate;
     const members = new Map(previous?.entries.map(({ member }) => [`${member.id} ${member.address}`, member]));
     this.entries = targets
       .toSorted((a, b) => (a.target < b.target ? -1 : a.target > b.target ? 1 : 0))

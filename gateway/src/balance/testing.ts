@@ -32,6 +32,7 @@ export function balancerOf({ upstream: members, targets, ...options }: TestBalan
     upstream,
     targets: Object.entries(targets).map(([address, weight]) => targetOf(upstream, address, { weight })),
     certificate: null,
+    authorities: null,
     previous: null,
     now: () => 0,
     ...options,

@@ -1,11 +1,11 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import type { Certificate, Service, Target, Upstream } from "@sluice/model";
+import type { CaCertificate, Certificate, Service, Target, Upstream } from "@sluice/model";
 import { request, targetOf, upstreamNamed } from "../balance/testing.ts";
 import type { WorkerServices } from "../plugin-services/instance-context.ts";
 import { compile } from "./compile.ts";
 import type { Runtime } from "./runtime.ts";
-import { serviceNamed, snapshotOf } from "./testing-entities.ts";
+import { caCertificateOf, serviceNamed, snapshotOf } from "./testing-entities.ts";
 
 const tools = { plugins: new Map(), services: {} as WorkerServices };
 const passive = { unhealthy: { tcp_failures: 1 } };
@@ -19,6 +19,7 @@ interface Content {
   readonly targets?: readonly Target[];
   readonly services?: readonly Service[];
   readonly certificates?: readonly Certificate[];
+  readonly caCertificates?: readonly CaCertificate[];
 }
 
 const full = { upstreams: [pool, other], targets: [a, b, far], services: [service] };
@@ -120,6 +121,29 @@ test("connections with different client certificates are not shared, and the poo
   ];
   assert.equal(new Set(keys).size, keys.length);
   assert.ok(!keys.join().includes("secret") && !keys.join().includes("cert"));
+});
+
+test("active checks trust the CA certificates of the services that use the upstream, and follow their changes", () => {
+  const [one, two] = [caCertificateOf("one"), caCertificateOf("two")];
+  const secure = (name: string, ca_certificates: readonly string[] | null, host = "pool") =>
+    serviceNamed(name, { protocol: "https", host, ca_certificates: ca_certificates && [...ca_certificates] });
+  const trustOf = (runtime: Runtime) =>
+    runtime.balancers
+      .get(pool.id)
+      ?.authorities?.map(({ cert }) => cert)
+      .sort();
+  const services = [secure("s", [one.id]), secure("t", [one.id, two.id]), secure("u", null)];
+  const first = runtimeOf({ services, caCertificates: [one, two] });
+  assert.deepEqual(trustOf(first), ["one", "two"]);
+  const renewed = { ...two, cert: "renewed" };
+  const second = runtimeOf({ services, caCertificates: [one, renewed] }, first);
+  assert.deepEqual(trustOf(second), ["one", "renewed"]);
+  const third = runtimeOf({ services: [secure("s", [one.id])], caCertificates: [one, renewed] }, second);
+  assert.deepEqual(trustOf(third), ["one"]);
+  assert.deepEqual(trustOf(runtimeOf({ services: [secure("s", [one.id])] }, third)), []);
+  const moved = runtimeOf({ services: [secure("s", [one.id], "other")], caCertificates: [one] }, third);
+  assert.equal(trustOf(moved), undefined);
+  assert.equal(moved.balancers.get(other.id)?.authorities?.[0], one);
 });
 
 const names: readonly (readonly [

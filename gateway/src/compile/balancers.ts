@@ -4,11 +4,13 @@ import {
   byId,
   differences,
   emptySnapshot,
+  type Service,
   type Snapshot,
   type Target,
   type Upstream,
 } from "@sluice/model/serving";
 import { Balancer, type HealthTransition, type HealthUpdate } from "../balance/balancer.ts";
+import { authoritiesOf, isSameAuthorities } from "./authorities.ts";
 import { GroupIndex } from "./group-index.ts";
 
 export interface BalancerTools {
@@ -18,7 +20,7 @@ export interface BalancerTools {
   readonly onHealthUpdate?: (update: HealthUpdate) => void;
 }
 
-type Sections = Pick<Snapshot, "upstreams" | "targets" | "certificates">;
+type Sections = Pick<Snapshot, "upstreams" | "targets" | "certificates" | "services" | "ca_certificates">;
 
 interface BalancerIndexes {
   readonly sections: Sections;
@@ -29,6 +31,8 @@ interface BalancerIndexes {
   readonly targets: GroupIndex<Target>;
   /** Upstreams with a client certificate, by the certificate's id. */
   readonly showing: GroupIndex<Upstream>;
+  /** Services that name CA certificates, by their host. */
+  readonly verifying: GroupIndex<Service>;
 }
 
 export class Balancers {
@@ -44,6 +48,7 @@ export class Balancers {
     upstreams: new GroupIndex(({ name }) => name),
     targets: new GroupIndex(({ upstream }) => upstream?.id),
     showing: new GroupIndex(({ client_certificate }) => client_certificate?.id),
+    verifying: new GroupIndex(({ host, ca_certificates }) => (ca_certificates?.length ? host : undefined)),
   });
 
   /** By upstream id. */
@@ -55,22 +60,24 @@ export class Balancers {
     return this.all.get(this.#parts.upstreams.of(name)[0]?.id ?? "");
   }
 
-  /** Returns the same object when upstreams, targets and certificates are unchanged. */
-  with(
-    { upstreams, targets, certificates }: Sections,
-    { onHealthTransition, onHealthUpdate }: BalancerTools,
-  ): Balancers {
+  /** Returns the same object when nothing that a balancer depends on has changed. */
+  with(now: Sections, { onHealthTransition, onHealthUpdate }: BalancerTools): Balancers {
+    const { upstreams, targets, certificates, services, ca_certificates } = now;
     const { sections, ...before } = this.#parts;
     const changed = {
       upstreams: differences(sections.upstreams, upstreams),
       targets: differences(sections.targets, targets),
       certificates: differences(sections.certificates, certificates),
     };
-    if (Object.values(changed).every(({ length }) => length === 0)) return this;
+    const changedServices = differences(sections.services, services);
+    const verifying = before.verifying.with(changedServices);
+    const isTrustSame = verifying === before.verifying && sections.ca_certificates === ca_certificates;
+    if (isTrustSame && Object.values(changed).every(({ length }) => length === 0)) return this;
     const groups = {
       upstreams: before.upstreams.with(changed.upstreams),
       targets: before.targets.with(changed.targets),
       showing: before.showing.with(changed.upstreams),
+      verifying,
     };
     const touched = new Set([
       ...changed.upstreams.map(({ key }) => key),
@@ -79,19 +86,42 @@ export class Balancers {
         .flat(),
       ...changed.certificates.flatMap(({ key }) => groups.showing.of(key).map(({ id }) => id)),
     ]);
+    const authorities = (upstream: Upstream | undefined) => trustOf(verifying.of(upstream?.name ?? ""), now);
+    // CA certificates change rarely, so all services are looked through.
+    const hosts = new Set([
+      ...changedServices.flatMap(({ before: left, after: entered }) => [left?.host ?? [], entered?.host ?? []].flat()),
+      ...(sections.ca_certificates === ca_certificates ? [] : services.values().map(({ host }) => host)),
+    ]);
+    for (const host of isTrustSame ? [] : hosts) {
+      const [upstream] = groups.upstreams.of(host);
+      const known = upstream && before.byId.get(upstream.id);
+      if (known && !isSameAuthorities(known.authorities, authorities(upstream))) touched.add(upstream.id);
+    }
     const remade = [...touched].map((id): readonly [string, Balancer | undefined] => {
       const upstream = upstreams.get(id);
       const certificate = certificates.get(upstream?.client_certificate?.id ?? "") ?? null;
       const previous = before.byId.get(id) ?? null;
+      const parts = { targets: groups.targets.of(id), certificate, authorities: authorities(upstream) };
       const common = { previous, now: monotonic, onHealthTransition, onHealthUpdate };
-      return [id, upstream && new Balancer({ upstream, targets: groups.targets.of(id), certificate, ...common })];
+      return [id, upstream && new Balancer({ upstream, ...parts, ...common })];
     });
     return new Balancers({
-      sections: { upstreams, targets, certificates },
+      sections: { upstreams, targets, certificates, services, ca_certificates },
       byId: before.byId.with(remade),
       ...groups,
     });
   }
+}
+
+/**
+ * The CA certificates of all services that name any and use the upstream: its health checks serve all of them. Null:
+ * no service names any.
+ */
+function trustOf(services: readonly Service[], snapshot: Pick<Snapshot, "ca_certificates">) {
+  return authoritiesOf(
+    services.flatMap(({ ca_certificates }) => ca_certificates ?? []),
+    snapshot,
+  );
 }
 
 const monotonic = (): number => performance.now();

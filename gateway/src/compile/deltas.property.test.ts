@@ -61,10 +61,11 @@ function summaryOf(runtime: Runtime) {
     }),
     parts: [...snapshot.routes.keys()].map((id) => runtime.compiledRoute(id)).map((part) => part && toldPart(part)),
     upstreams: names.services.map((name) => upstreams.get(idOf(`service ${name}`))?.targets.map(toldTarget)),
-    balancers: [...balancers].map(([id, { upstream, certificate, entries }]) => [
+    balancers: [...balancers].map(([id, { upstream, certificate, authorities, entries }]) => [
       id,
       upstream,
       certificate,
+      authorities,
       entries.map(({ member, weight }) => [member.id, member.address, weight]),
     ]),
     credentials: names.keys.flatMap((key) =>

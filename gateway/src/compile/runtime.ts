@@ -1,5 +1,13 @@
 /** The runtime: the compiled form of a snapshot. Immutable to its readers; exchanges in flight keep their runtime. */
-import type { Certificate, Consumer, Service, ServiceEndpoint, Snapshot, SnapshotRoute } from "@sluice/model";
+import type {
+  CaCertificate,
+  Certificate,
+  Consumer,
+  Service,
+  ServiceEndpoint,
+  Snapshot,
+  SnapshotRoute,
+} from "@sluice/model";
 import type { HeaderEdit, PluginPhases } from "@sluice/plugin-sdk";
 import type { Balancer } from "../balance/balancer.ts";
 import type { BalancingRequest } from "../balance/hash-source.ts";
@@ -46,6 +54,8 @@ export interface UpstreamTarget {
   readonly verify: boolean;
   /** Maximum number of intermediate CAs in a verified certificate chain; null: any number. */
   readonly verifyDepth: number | null;
+  /** PEM certificates of the only CAs by which the certificate is verified; null: those that the machine trusts. */
+  readonly authorities: readonly string[] | null;
   /** Name for TLS (SNI and verification); null for an address, because SNI allows only names. */
   readonly serverName: string | null;
   /** Client certificate for an https target; null: none. */
@@ -62,6 +72,8 @@ export interface UpstreamInputs {
   /** Balancer of the upstream entity that the service's host names; null: it names none, or there are endpoints. */
   readonly balancer: Balancer | null;
   readonly certificate: Certificate | null;
+  /** The CA certificates of the service; null: none are named. */
+  readonly authorities: readonly CaCertificate[] | null;
 }
 
 export interface ServiceUpstream {

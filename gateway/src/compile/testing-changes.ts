@@ -3,6 +3,7 @@ import { BucketMap, byId, emptySnapshot, type ServiceEndpoint, type Snapshot } f
 import fc from "fast-check";
 import { targetOf, upstreamNamed } from "../balance/testing.ts";
 import {
+  caCertificateOf,
   certificateNamed,
   consumerNamed,
   credentialOf,
@@ -31,6 +32,7 @@ export const names = {
   paths: ["/", "/a", "/a/b", "~/a.*"],
   serverNames: ["a.test", "*.test", "*"],
   certificates: ["x", "y"],
+  authorities: ["p", "q"],
   plugins: ["cors", "key-auth", "rate-limiting"],
 };
 
@@ -45,6 +47,7 @@ const put = <Value extends object>(section: Section, values: fc.Arbitrary<readon
     .tuple(values, fc.integer({ min: 0, max: 3 }))
     .map(([[key, value], luck]): Step => ({ section, key, value: luck === 0 ? undefined : value }));
 
+const authorityIds = names.authorities.map((name) => caCertificateOf("", name).id);
 const certificateIds = names.certificates.map((name) => idOf(`certificate ${name}`));
 
 const steps: readonly fc.Arbitrary<Step>[] = [
@@ -57,6 +60,7 @@ const steps: readonly fc.Arbitrary<Step>[] = [
         protocol: one(["http", "https"] as const),
         enabled: one([true, true, false]),
         client_certificate: maybe(one(certificateIds).map((id) => ({ id }))),
+        ca_certificates: maybe(fc.uniqueArray(one(authorityIds))),
       })
       .map(({ name, ...members }) => {
         const service = serviceNamed(name, members);
@@ -151,6 +155,13 @@ const steps: readonly fc.Arbitrary<Step>[] = [
     fc.record({ name: one(names.certificates), key: one(["old", "new"]) }).map(({ name, key }) => {
       const id = idOf(`certificate ${name}`);
       return [id, { ...certificateNamed(name, { certificate: name, key }).certificate, id }] as const;
+    }),
+  ),
+  put(
+    "ca_certificates",
+    fc.record({ name: one(names.authorities), cert: one(["old", "new"]) }).map(({ name, cert }) => {
+      const authority = caCertificateOf(`${name} ${cert}`, name);
+      return [authority.id, authority] as const;
     }),
   ),
   put(

@@ -3,11 +3,12 @@
  * changes. So a change costs nothing here, however many services it affects.
  */
 import type { Snapshot } from "@sluice/model";
+import { authoritiesOf, isSameAuthorities } from "./authorities.ts";
 import type { Balancers } from "./balancers.ts";
 import type { ServiceUpstream, UpstreamIndex, UpstreamInputs, UpstreamTarget } from "./runtime.ts";
 import { createUpstream } from "./upstream.ts";
 
-type Sections = Pick<Snapshot, "services" | "endpoints" | "certificates">;
+type Sections = Pick<Snapshot, "services" | "endpoints" | "certificates" | "ca_certificates">;
 
 /** An upstream and the version that last validated it. */
 interface CachedUpstream {
@@ -32,17 +33,18 @@ export class CompiledUpstreams implements UpstreamIndex {
 
   /** Returns the previous index when no input of an upstream changed. */
   static of(
-    { services, endpoints, certificates }: Sections,
+    { services, endpoints, certificates, ca_certificates }: Sections,
     { balancers, previous }: { readonly balancers: Balancers; readonly previous: CompiledUpstreams | null },
   ): CompiledUpstreams {
-    const sections = { services, endpoints, certificates };
+    const sections = { services, endpoints, certificates, ca_certificates };
     if (previous === null) return new CompiledUpstreams(sections, balancers, new Map());
     const before = previous.#sections;
     const isSame =
       previous.#balancers === balancers &&
       before.services === services &&
       before.endpoints === endpoints &&
-      before.certificates === certificates;
+      before.certificates === certificates &&
+      before.ca_certificates === ca_certificates;
     return isSame ? previous : new CompiledUpstreams(sections, balancers, previous.#known);
   }
 
@@ -73,7 +75,8 @@ export class CompiledUpstreams implements UpstreamIndex {
     // The endpoints of a core Service take precedence over an upstream with the service's host as its name.
     const balancer = (endpoints === null && this.#balancers.named(service.host)) || null;
     const own = certificates.get(service.client_certificate?.id ?? "");
-    return { service, endpoints, balancer, certificate: own ?? balancer?.certificate ?? null };
+    const authorities = authoritiesOf(service.ca_certificates, this.#sections);
+    return { service, endpoints, balancer, certificate: own ?? balancer?.certificate ?? null, authorities };
   }
 }
 
@@ -81,4 +84,5 @@ const isSame = (before: UpstreamInputs, now: UpstreamInputs): boolean =>
   before.service === now.service &&
   before.endpoints === now.endpoints &&
   before.balancer === now.balancer &&
-  before.certificate === now.certificate;
+  before.certificate === now.certificate &&
+  isSameAuthorities(before.authorities, now.authorities);

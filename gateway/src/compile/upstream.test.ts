@@ -7,7 +7,7 @@ import { serviceNamed } from "./testing-entities.ts";
 import { createUpstream } from "./upstream.ts";
 
 const upstreamFor = (service: Service, parts: Partial<UpstreamInputs> = {}) =>
-  createUpstream({ service, endpoints: null, balancer: null, certificate: null, ...parts }, null);
+  createUpstream({ service, endpoints: null, balancer: null, certificate: null, authorities: null, ...parts }, null);
 
 /** The target of the next request; an upstream without a balancer does not read the request. */
 const next = (upstream: ReturnType<typeof createUpstream>) => upstream.attempts(request()).next();
@@ -94,7 +94,7 @@ test("a Service without a cluster IP tries its endpoints in turn, even if they f
 test("the rotation continues when endpoints change, so that different endpoints are first after successive changes", () => {
   const service = serviceNamed("s");
   const endpoints = ["a", "b", "c"].map((address) => ({ address, port: 80 }));
-  const parts = { service, endpoints, balancer: null, certificate: null };
+  const parts = { service, endpoints, balancer: null, certificate: null, authorities: null };
   let upstream = createUpstream(parts, null);
   const taken = [1, 2, 3, 4].map(() => {
     upstream = createUpstream({ ...parts, endpoints: [...endpoints] }, upstream);

@@ -36,13 +36,16 @@ function servingEndpoints(endpoints: readonly ServiceEndpoint[]): readonly Servi
 type TargetAddress = Pick<UpstreamTarget, "host" | "port" | "serverName" | "hostHeader">;
 
 /** Creates targets of one service. */
-function targetsOf({ service, certificate }: UpstreamInputs): (place: TargetAddress) => UpstreamTarget {
+function targetsOf({ service, certificate, authorities }: UpstreamInputs): (place: TargetAddress) => UpstreamTarget {
   const scheme = schemeOf(service);
   const common = { scheme, service: service.id, connectTimeout: service.connect_timeout } as const;
   const verify = service.tls_verify !== false;
   const verifyDepth = service.tls_verify_depth;
   const shown = scheme === "https" ? certificate : null;
-  const rest = `${common.connectTimeout} ${verify} ${verifyDepth} ${shown && digestOf(shown)}`;
+  const trusted = scheme === "https" && verify ? authorities : null;
+  const trust = trusted?.map(({ cert_digest }) => cert_digest) ?? null;
+  const rest = `${common.connectTimeout} ${verify} ${verifyDepth} ${shown && digestOf(shown)} ${trust}`;
+  const pems = trusted?.map(({ cert }) => cert) ?? null;
   return ({ host, port, serverName, hostHeader }) => ({
     key: `${service.id} ${scheme} ${host} ${port} ${serverName} ${rest}`,
     ...common,
@@ -50,6 +53,7 @@ function targetsOf({ service, certificate }: UpstreamInputs): (place: TargetAddr
     port,
     verify,
     verifyDepth,
+    authorities: pems,
     serverName,
     certificate: shown,
     hostHeader,

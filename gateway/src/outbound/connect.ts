@@ -36,13 +36,13 @@ export type Connect = (options: OutboundConnectOptions) => Socket | TLSSocket;
 export function connectBehind(guard: Guard, authorities: readonly string[] = []): Connect {
   let context: SecureContext | undefined;
   /** Created once, because reading Node's default CAs costs some milliseconds. */
-  const trusting = () => {
-    if (authorities.length === 0) return {};
+  const trusting = (tls: OutboundConnectOptions["tls"]) => {
+    if (authorities.length === 0 || tls?.ca !== undefined) return {};
     context ??= createSecureContext({ ca: [...getCACertificates("default"), ...authorities] });
     return { secureContext: context };
   };
   return ({ host, port, allowHalfOpen = false, onread, socket, tls }) => {
-    if (socket !== undefined) return connectTls({ ...trusting(), ...tls, host, socket });
+    if (socket !== undefined) return connectTls({ ...trusting(tls), ...tls, host, socket });
     try {
       guard.check(host, port);
     } catch (error) {
@@ -50,7 +50,7 @@ export function connectBehind(guard: Guard, authorities: readonly string[] = [])
     }
     const buffer = onread === undefined ? {} : { onread };
     const common = { host, port, lookup: guard.lookup(port), noDelay: true, allowHalfOpen, ...buffer };
-    return tls === undefined ? connectPlain(common) : connectTls({ ...trusting(), ...tls, ...common });
+    return tls === undefined ? connectPlain(common) : connectTls({ ...trusting(tls), ...tls, ...common });
   };
 }
 

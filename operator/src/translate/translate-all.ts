@@ -28,6 +28,7 @@ import type { Item, Owner, Translation } from "./translation.ts";
 /** Parents before children. */
 export const kindOrder: readonly SluiceKind[] = [
   "Certificate",
+  "CACertificate",
   "Upstream",
   "Service",
   "Route",

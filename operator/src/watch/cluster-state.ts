@@ -4,6 +4,7 @@ import { BucketMap, byHash } from "@sluice/model";
 
 export const watchedKinds = [
   "Certificate",
+  "CACertificate",
   "Upstream",
   "Service",
   "Route",

@@ -4,23 +4,28 @@ import { type Collection, credentialCollections, entities, type ResourceKind } f
 /** Kinds whose `spec.name` is the entity's name. The others have a different naming member or none. */
 export const namedKinds: ReadonlySet<ResourceKind> = new Set(["Upstream", "Service", "Route", "ConsumerGroup"]);
 
-/** A member of a spec that refers to one resource, and the entity's member for it. */
-interface SingleReference {
+/** A member of a spec that refers to other resources, and the entity's member for them. */
+interface SpecReference {
   readonly ref: string;
   readonly kind: ResourceKind;
   readonly member: string;
 }
 
-const clientCertificate: SingleReference = {
+const clientCertificate: SpecReference = {
   ref: "clientCertificateRef",
   kind: "Certificate",
   member: "client_certificate",
 };
 
-export const singleReferences: { readonly [Name in ResourceKind]?: SingleReference } = {
+export const singleReferences: { readonly [Name in ResourceKind]?: SpecReference } = {
   Route: { ref: "serviceRef", kind: "Service", member: "service" },
   Service: clientCertificate,
   Upstream: clientCertificate,
+};
+
+/** A list of references in a spec, and the entity's member with the ids. */
+export const referenceLists: { readonly [Name in ResourceKind]?: SpecReference } = {
+  Service: { ref: "caCertificateRefs", kind: "CACertificate", member: "ca_certificates" },
 };
 
 /**
@@ -32,7 +37,7 @@ export interface ChildList {
   readonly collection: Collection;
   readonly parent: string;
   /** The resource to which an entry refers by `name` and `namespace`, and the entity's member for it. */
-  readonly reference?: Pick<SingleReference, "kind" | "member">;
+  readonly reference?: Pick<SpecReference, "kind" | "member">;
 }
 
 const memberships: Pick<ChildList, "reference"> = { reference: { kind: "ConsumerGroup", member: "consumer_group" } };
@@ -46,6 +51,7 @@ export const childLists: Readonly<Record<ResourceKind, readonly ChildList[]>> = 
     parent: "consumer",
     ...(collection === "consumer_group_consumers" && memberships),
   })),
+  CACertificate: [],
   Service: [],
   Route: [],
   ConsumerGroup: [],

@@ -43,6 +43,7 @@ export function referencePart(
 
 const words: Readonly<Record<CrossNamespaceReference["to"]["kind"], string>> = {
   Certificate: "Certificate",
+  CACertificate: "CACertificate",
   Upstream: "Upstream",
   Service: "Service of sluice.dev",
   Route: "Route",

@@ -5,7 +5,7 @@ import fc from "fast-check";
 import type { Resource } from "../resource.ts";
 import { credentialSecret } from "./secrets.ts";
 import { arbitraries } from "./testing-arbitraries.ts";
-import { CERTIFICATE, CONSUMER, GROUP, ROUTE, SERVICE, UPSTREAM } from "./testing-example.ts";
+import { AUTHORITY, CERTIFICATE, CONSUMER, GROUP, ROUTE, SERVICE, UPSTREAM } from "./testing-example.ts";
 import { certificateSecret } from "./tls-secrets.ts";
 import { type ResourceCollection, type ToResourceOptions, toResource } from "./to-resource/to-resource.ts";
 import { translate } from "./translate.ts";
@@ -24,6 +24,7 @@ const places = new Map([
   [CONSUMER, "a-consumer"],
   [GROUP, "a-group"],
   [CERTIFICATE, "a-certificate"],
+  [AUTHORITY, "an-authority"],
 ]);
 const ids = new Map([...places].map(([id, resource]) => [resource, id]));
 
@@ -52,7 +53,15 @@ function stored<Name extends ResourceCollection>(
   return JSON.parse(JSON.stringify(value));
 }
 
-for (const collection of ["upstreams", "services", "routes", "plugins", "consumers", "consumer_groups"] as const) {
+for (const collection of [
+  "ca_certificates",
+  "upstreams",
+  "services",
+  "routes",
+  "plugins",
+  "consumers",
+  "consumer_groups",
+] as const) {
   test(`${collection} are read from their resources as they were written, with their ids`, () => {
     fc.assert(
       fc.property(filled(collection), (entity) => {

@@ -2,7 +2,7 @@
 import type { Collection } from "@sluice/model";
 import fc from "fast-check";
 import { elliptic, first } from "../../../../tools/programs/pairs.ts";
-import { CERTIFICATE, CONSUMER, GROUP, ROUTE, SERVICE, UPSTREAM } from "./testing-example.ts";
+import { AUTHORITY, CERTIFICATE, CONSUMER, GROUP, ROUTE, SERVICE, UPSTREAM } from "./testing-example.ts";
 
 const word = fc.stringMatching(/^[a-z][a-z0-9]{0,12}$/);
 const maybe = <Value>(value: fc.Arbitrary<Value>) => fc.option(value);
@@ -69,6 +69,7 @@ export const arbitraries: { readonly [Name in Collection]: fc.Arbitrary<object> 
       retries: fc.integer({ min: 0, max: 32_767 }),
       protocol: fc.constantFrom("http", "https"),
       client_certificate: certificateReference,
+      ca_certificates: maybe(fc.constantFrom([], [AUTHORITY])),
       host: word,
       port: fc.integer({ min: 0, max: 65_535 }),
       path: maybe(word.map((path) => `/${path}`)),
@@ -84,7 +85,9 @@ export const arbitraries: { readonly [Name in Collection]: fc.Arbitrary<object> 
         }),
       ),
     })
-    .map((service) => (service.protocol === "https" ? service : { ...service, client_certificate: null })),
+    .map((service) =>
+      service.protocol === "https" ? service : { ...service, client_certificate: null, ca_certificates: null },
+    ),
   routes: fc.record({
     ...times,
     name: maybe(name),

@@ -1,6 +1,6 @@
 /**
- * Example data for translation tests: the ids of a Service, a Route, a Consumer, a ConsumerGroup and a Certificate; Secrets; and a core
- * Service.
+ * Example data for translation tests: the ids of a Service, a Route, a Consumer, a ConsumerGroup, a Certificate and a
+ * CACertificate; Secrets; and a core Service.
  */
 import { apiVersion, type ResourceKind } from "@sluice/model";
 import { elliptic, first } from "../../../../tools/programs/pairs.ts";
@@ -11,6 +11,7 @@ export const SERVICE = "11111111-1111-4111-8111-111111111111";
 export const ROUTE = "22222222-2222-4222-8222-222222222222";
 export const CONSUMER = "33333333-3333-4333-8333-333333333333";
 export const CERTIFICATE = "44444444-4444-4444-8444-444444444444";
+export const AUTHORITY = "88888888-8888-4888-8888-888888888888";
 export const GROUP = "77777777-7777-4777-8777-777777777777";
 export const UPSTREAM = "55555555-5555-4555-8555-555555555555";
 const created = "2026-11-21T08:00:00Z";
@@ -60,6 +61,7 @@ const known: Readonly<Record<string, string>> = {
   "Consumer/demo": CONSUMER,
   "ConsumerGroup/gold": GROUP,
   "Certificate/web": CERTIFICATE,
+  "CACertificate/internal": AUTHORITY,
 };
 const objects: Readonly<Record<string, Resource>> = {
   "Secret/keys": secret,

@@ -23,6 +23,7 @@ export type Reason =
   | "ServiceNotFound"
   | "RouteNotFound"
   | "ConsumerNotFound"
+  | "CACertificateNotFound"
   | "ConsumerGroupNotFound"
   | "PluginNotFound"
   | "BackendNotFound"

@@ -1,12 +1,13 @@
 /** Sluice's own members of entities, which Kong's format does not have: they are under `_sluice` (document.ts). */
 
 import { array, isRecord, type SchemaNode, text, type Violation, withoutUnset } from "@sluice/plugin-sdk";
-import type { CredentialExtras, PluginExtras, RouteExtras } from "../document.ts";
+import type { CaCertificateExtras, CredentialExtras, PluginExtras, RouteExtras } from "../document.ts";
 import { type Collection, type CredentialCollection, credentialCollections } from "../entities/index.ts";
 import { validate } from "./validate.ts";
 
 /** The members allowed under an entity's `_sluice`; other collections have none. */
 export interface Extras extends Readonly<Record<CredentialCollection, CredentialExtras>> {
+  readonly ca_certificates: CaCertificateExtras;
   readonly routes: RouteExtras;
   readonly plugins: PluginExtras;
 }
@@ -30,6 +31,7 @@ const credential = optional({
 });
 
 const schemas: { readonly [Name in Collection]?: SchemaNode } = {
+  ca_certificates: optional({ namespace }),
   routes: optional({ namespace, unavailable: reason }),
   plugins: optional({ unavailable: reason }),
   ...Object.fromEntries(credentialCollections.map((collection) => [collection, credential])),

@@ -188,11 +188,7 @@ class Reduction {
 
   #take(item: Item, faults: readonly Violation[]): void {
     const { collection, members } = item;
-    if (collection === "services" && faults.every(({ path }) => path.at(-1) === "ca_certificates")) {
-      // Without these authorities the gateway trusts fewer upstreams, so nothing opens.
-      item.members = { ...members, ca_certificates: null };
-      this.#report("left out", faults);
-    } else if (collection === "plugins" && !item.closed && members.enabled !== false && mayProtect(members.name)) {
+    if (collection === "plugins" && !item.closed && members.enabled !== false && mayProtect(members.name)) {
       item.members = unavailablePlugin(readableMembers(item, faults), faults);
       item.closed = true;
       this.#report("closed", faults);

@@ -1,6 +1,6 @@
 /** A service: an upstream to which requests are forwarded. */
 import { array, boolean, choice, integer, nullable, record, reference, type Static, text } from "@sluice/plugin-sdk";
-import { certificateIds, created_at, idFrom, MAX_TIMEOUT, name, tags, updated_at } from "./shared.ts";
+import { created_at, idFrom, MAX_TIMEOUT, name, tags, updated_at } from "./shared.ts";
 
 const timeout = (what: string) =>
   integer({ description: `Maximum milliseconds ${what}.`, default: 60_000, minimum: 1, maximum: MAX_TIMEOUT });
@@ -30,6 +30,16 @@ const upstreamHeaders = nullable(
       "Headers that are set on every request to the upstream. They replace headers of the client and of plugins " +
       "with the same name, ignoring case and treating - and _ as equal. Kong has no such field.",
     maxItems: 16,
+  }),
+);
+
+/** As in Kong these are ids and no references: an id without a CA certificate trusts none. */
+const caCertificates = nullable(
+  array(text({ description: "The id of a CA certificate.", rule: "uuid" }), {
+    description:
+      "Ids of the CA certificates by which the certificate of an https or grpcs upstream is verified. If unset or " +
+      "empty, the CA certificates that the gateway's machine trusts are used.",
+    maxItems: 64,
   }),
 );
 
@@ -77,7 +87,7 @@ export const serviceSchema = record(
         maximum: 64,
       }),
     ),
-    ca_certificates: certificateIds,
+    ca_certificates: caCertificates,
     enabled: boolean({ description: "If false, routes of the service match no requests.", default: true }),
     upstream_headers: upstreamHeaders,
   },

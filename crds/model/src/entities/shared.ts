@@ -1,5 +1,5 @@
 /** Members that several entities have. */
-import { array, integer, nullable, set, text } from "@sluice/plugin-sdk";
+import { integer, nullable, set, text } from "@sluice/plugin-sdk";
 
 /** The id of an entity, with the source from which an unset id is derived. */
 export const idFrom = (source: string) =>
@@ -18,12 +18,5 @@ export const tags = nullable(
 
 export const name = (kind: string) =>
   nullable(text({ description: `A unique name for the ${kind}.`, rule: "name", minLength: 1, maxLength: 256 }));
-
-export const certificateIds = nullable(
-  array(text({ description: "The id of a CA certificate.", rule: "uuid" }), {
-    description: "Ids of the CA certificates that the upstream's certificate is verified with. Not supported yet.",
-    maxItems: 16,
-  }),
-);
 
 export const MAX_TIMEOUT = 2 ** 31 - 2;

@@ -1,4 +1,5 @@
 /** The table of kinds: the one place that lists the custom resources. CRDs, translation and pages derive from it. */
+import { type CACertificateSpec, caCertificateKind } from "./ca-certificate.ts";
 import { type CertificateSpec, certificateKind } from "./certificate.ts";
 import { type ConsumerSpec, consumerKind } from "./consumer.ts";
 import { type ConsumerGroupSpec, consumerGroupKind } from "./consumer-group.ts";
@@ -10,6 +11,7 @@ import { type UpstreamSpec, upstreamKind } from "./upstream.ts";
 
 export interface Specs {
   readonly Certificate: CertificateSpec;
+  readonly CACertificate: CACertificateSpec;
   readonly Upstream: UpstreamSpec;
   readonly Service: ServiceSpec;
   readonly Route: RouteSpec;
@@ -23,6 +25,7 @@ export type ResourceKind = keyof Specs;
 /** Each kind comes after those that it refers to. */
 export const kinds: Readonly<Record<ResourceKind, KindFacts>> = {
   Certificate: certificateKind,
+  CACertificate: caCertificateKind,
   Upstream: upstreamKind,
   Service: serviceKind,
   Route: routeKind,

@@ -9,6 +9,7 @@ import {
   common,
   type NameRef,
   namedEntity,
+  nameRef,
   object,
   type SecretRef,
   secretRef,
@@ -40,11 +41,21 @@ const upstreamHeaders: SpecNode = {
   },
 };
 
+const caCertificateRefs: SpecNode = {
+  type: "array",
+  description:
+    "The CA certificates by which the certificate of an https or grpcs upstream is verified. If unset or empty, the " +
+    "CA certificates that the gateway's machine trusts are used.",
+  maxItems: 64,
+  items: nameRef("A CA certificate.", "CACertificate"),
+};
+
 export type ServiceSpec = CommonSpec &
-  Derived<Service, "name" | "client_certificate" | "upstream_headers"> & {
+  Derived<Service, "name" | "client_certificate" | "ca_certificates" | "upstream_headers"> & {
     readonly url?: string;
     readonly backendRef?: BackendRef;
     readonly clientCertificateRef?: NameRef;
+    readonly caCertificateRefs?: readonly NameRef[];
     readonly upstreamHeaders?: readonly UpstreamHeaderEntry[];
   };
 
@@ -57,7 +68,7 @@ export const serviceKind: KindFacts = {
   collection: "services",
   shortName: "gwsvc",
   spec: specOf("services", {
-    omit: ["client_certificate"],
+    omit: ["client_certificate", "ca_certificates"],
     add: {
       ...common(namedEntity("service")),
       url: {
@@ -82,6 +93,7 @@ export const serviceKind: KindFacts = {
       },
       backendRef,
       clientCertificateRef: clientCertificateRef("an https or grpcs upstream"),
+      caCertificateRefs,
       upstreamHeaders,
     },
     cel: [
@@ -123,11 +135,9 @@ export const serviceKind: KindFacts = {
         fieldPath: ".tlsVerifyDepth",
       },
       {
-        rule: "!has(self.caCertificates) || size(self.caCertificates) == 0",
-        message:
-          "caCertificates is not supported yet: upstreams are verified with the CA certificates that the gateway's " +
-          "machine trusts",
-        fieldPath: ".caCertificates",
+        rule: `!has(self.caCertificateRefs) || ${secure}`,
+        message: "caCertificateRefs requires the protocol https or grpcs",
+        fieldPath: ".caCertificateRefs",
       },
     ],
   }),

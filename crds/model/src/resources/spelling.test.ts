@@ -10,10 +10,11 @@ import { camelPath, readSpec, writeSpec } from "./spelling.ts";
 /** Members that a resource expresses in another way. */
 const elsewhere: Readonly<Record<string, readonly string[]>> = {
   certificates: ["created_at", "updated_at", "cert", "key", "cert_alt", "key_alt"],
+  ca_certificates: ["created_at", "updated_at", "cert_digest"],
   snis: ["created_at", "updated_at", "certificate"],
   upstreams: ["created_at", "updated_at", "client_certificate"],
   targets: ["created_at", "updated_at", "upstream"],
-  services: ["created_at", "updated_at", "client_certificate"],
+  services: ["created_at", "updated_at", "client_certificate", "ca_certificates"],
   routes: ["created_at", "updated_at", "service"],
   consumers: ["created_at", "updated_at"],
   consumer_groups: ["created_at", "updated_at"],

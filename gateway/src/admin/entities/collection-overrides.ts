@@ -19,6 +19,7 @@ import { unstorableReason } from "../../stores/unstorable-text.ts";
 import type { RawMembers } from "../http/decode-body.ts";
 import { badRequest, invalidEntity } from "../http/errors.ts";
 import type { EntityOperations, PrepareOptions } from "../requests.ts";
+import { caCertificates } from "./ca-certificates.ts";
 import { certificates } from "./certificates.ts";
 import { consumerGroupConsumers, consumerGroups } from "./consumer-groups.ts";
 import { presentAll } from "./operations.ts";
@@ -148,6 +149,7 @@ const targets = (derived: EntityOperations): Partial<EntityOperations> => ({
 export const collectionOverrides: Partial<
   Record<Collection, (derived: EntityOperations) => Partial<EntityOperations>>
 > = {
+  ca_certificates: caCertificates,
   certificates,
   consumers,
   ...Object.fromEntries(credentialCollections.map((collection) => [collection, () => credentials(collection)])),

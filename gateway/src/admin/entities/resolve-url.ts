@@ -4,7 +4,7 @@ import { type Collection, checkEntity, type Entity, entities, referencedId, type
 import type { Lookup, ReferenceFilter } from "../../stores/store.ts";
 import { unstorableReason } from "../../stores/unstorable-text.ts";
 import type { RawMembers } from "../http/decode-body.ts";
-import { invalidUnique, notFound, serverNameNotFound } from "../http/errors.ts";
+import { invalidPrimaryKey, invalidUnique, notFound, serverNameNotFound } from "../http/errors.ts";
 import type { EntityReader, EntityRequest } from "../requests.ts";
 import type { EntityEndpoint, ReferenceEndpoint } from "./endpoints.ts";
 
@@ -44,7 +44,8 @@ export const findServerName = (store: EntityReader, name: string): Promise<Sni |
 
 function nameLookup(collection: Collection, name: string): Lookup {
   const { key, within } = entities[collection];
-  const member = key ?? "id";
+  if (key === null) throw invalidPrimaryKey("expected a valid UUID");
+  const member = key;
   const unkeepable = unstorableReason(name);
   if (unkeepable !== undefined) throw invalidUnique(member, unkeepable);
   const faults = within === undefined ? (checkEntity(collection, { [member]: name }).violations ?? []) : [];

@@ -36,6 +36,15 @@ export const invalidSize = (message: string) => codedError(400, 9, "invalid size
 export const invalidOffset = (offset: string, why: string) =>
   codedError(400, 7, "invalid offset", { message: `'${offset}' is not a valid offset: ${why}` });
 
+/** For a collection whose entities have no name. */
+export const invalidPrimaryKey = (message: string) =>
+  codedError(400, 1, "invalid primary key", {
+    message: `invalid primary key: '${luaTable({ id: message })}'`,
+    fields: { id: message },
+  });
+
+export const referencedByOthers = (message: string) => codedError(400, 19, "referenced by others", { message });
+
 /** A value in the URL that no entity can have. */
 export const invalidUnique = (member: string, message: string) =>
   codedError(400, 10, `invalid unique ${member}`, { message });

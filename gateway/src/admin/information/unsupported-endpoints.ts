@@ -11,7 +11,6 @@ const plugin = (name: string): string => `the plugin ${name}: ${insteadOfPlugin(
 
 /** By the first segment of their URLs: the feature that is missing. */
 const top: Readonly<Record<string, string>> = {
-  ca_certificates: "CA certificates: upstreams are verified with those that the gateway's machine trusts",
   oauth2: plugin("oauth2"),
   oauth2_tokens: plugin("oauth2"),
   "mtls-auths": plugin("mtls-auth"),

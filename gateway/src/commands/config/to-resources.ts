@@ -68,6 +68,7 @@ export function toResources(lists: EntityLists, { namespace, class: ofClass }: R
     resources.push(secret);
     make("certificates", certificate, { secretRef, children: childrenOf("Certificate", certificate.id) });
   }
+  for (const authority of lists.ca_certificates ?? []) make("ca_certificates", authority, {});
   for (const group of lists.consumer_groups ?? []) make("consumer_groups", group, {});
   for (const consumer of lists.consumers ?? []) {
     const children = childrenOf("Consumer", consumer.id);

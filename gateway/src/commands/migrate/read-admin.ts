@@ -11,7 +11,6 @@ export interface AdminApi {
 
 /** Lists of Kong that Sluice may lack, and their names in files. A Kong without such a list answers 404. */
 const others: Readonly<Record<string, string>> = {
-  ca_certificates: "ca_certificates",
   consumer_groups: "consumer_groups",
   "filter-chains": "filter_chains",
   keys: "keys",

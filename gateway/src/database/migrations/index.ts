@@ -3,6 +3,7 @@ import { baseChanges } from "./base-changes.ts";
 import { baseCounters } from "./base-counters.ts";
 import { baseTables } from "./base-tables.ts";
 import { baseWrite, writeAllFunction } from "./base-write.ts";
+import { caCertificateTables } from "./ca-certificate-tables.ts";
 import { consumerGroupTables } from "./consumer-group-tables.ts";
 import { credentialTables } from "./credential-tables.ts";
 
@@ -36,4 +37,5 @@ export const migrations: readonly Migration[] = [
   },
   { name: "003_credentials", up: credentialTables },
   { name: "004_consumer_groups", up: consumerGroupTables },
+  { name: "005_ca_certificates", up: caCertificateTables },
 ];

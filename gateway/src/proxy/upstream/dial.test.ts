@@ -1,9 +1,10 @@
 import assert from "node:assert/strict";
 import type { AddressInfo } from "node:net";
-import { test } from "node:test";
+import { type TestContext, test } from "node:test";
 import { createServer } from "node:tls";
 import { makeAuthority } from "../../../../tools/programs/certificates.ts";
-import { serviceNamed } from "../../compile/testing-entities.ts";
+import type { UpstreamTarget } from "../../compile/runtime.ts";
+import { caCertificateOf, serviceNamed } from "../../compile/testing-entities.ts";
 import { createUpstream } from "../../compile/upstream.ts";
 import { connectBehind } from "../../outbound/connect.ts";
 import { createGuard } from "../../outbound/guard.ts";
@@ -27,33 +28,88 @@ const table: readonly (readonly [intermediates: keyof typeof chains, members: ob
   ["two", { tls_verify_depth: 0, tls_verify: false }, "connected"],
 ];
 
+function open(target: UpstreamTarget, sessions: TlsSessionCache): Promise<string> {
+  const guard = createGuard({ allowedUpstreams: ["127.0.0.0/8"], ownListeners: [] });
+  const options = { connect: connectBehind(guard, [root.certificate]), protocol: "http/1.1", sessions } as const;
+  return new Promise((resolve) => {
+    const connected = (socket: { destroy(): void }) => {
+      socket.destroy();
+      resolve("connected");
+    };
+    dialTarget(target, { connected, failed: (error) => resolve(error.message) }, options);
+  });
+}
+
+/** The port of a server that shows this chain, of which the first certificate is its own. */
+async function serve(context: TestContext, chain: (typeof chains)["two"] | (typeof chains)["none"]): Promise<number> {
+  const [own] = chain;
+  const server = createServer({
+    cert: chain.map(({ certificate }) => certificate).join("\n"),
+    key: own && "key" in own ? own.key : "",
+  });
+  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+  context.after(() => server.close());
+  return (server.address() as AddressInfo).port;
+}
+
+function targetAt(port: number, members: object, authorities: readonly string[] | null = null): UpstreamTarget {
+  const service = serviceNamed("up", { protocol: "https", host: "127.0.0.1", port, ...members });
+  const cas = authorities?.map((cert) => caCertificateOf(cert)) ?? null;
+  const parts = { service, endpoints: null, balancer: null, certificate: null, authorities: cas };
+  const [target] = createUpstream(parts, null).targets;
+  assert.ok(target);
+  return target;
+}
+
 for (const [intermediates, members, outcome] of table) {
   const result = outcome === "connected" ? "connects" : "fails";
   test(`a dial to a server with ${intermediates} intermediate CAs and the members ${JSON.stringify(members)} ${result}`, async (context) => {
-    const chain = chains[intermediates];
-    const [own] = chain;
-    const server = createServer({
-      cert: chain.map(({ certificate }) => certificate).join("\n"),
-      key: own && "key" in own ? own.key : "",
-    });
-    await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
-    context.after(() => server.close());
-    const { port } = server.address() as AddressInfo;
-    const service = serviceNamed("up", { protocol: "https", host: "127.0.0.1", port, ...members });
-    const [target] = createUpstream({ service, endpoints: null, balancer: null, certificate: null }, null).targets;
-    assert.ok(target);
-    const guard = createGuard({ allowedUpstreams: ["127.0.0.0/8"], ownListeners: [] });
+    const target = targetAt(await serve(context, chains[intermediates]), members);
     const sessions = new TlsSessionCache();
-    const options = { connect: connectBehind(guard, [root.certificate]), protocol: "http/1.1", sessions } as const;
-    const dial = () =>
-      new Promise<string>((resolve) => {
-        const connected = (socket: { destroy(): void }) => {
-          socket.destroy();
-          resolve("connected");
-        };
-        dialTarget(target, { connected, failed: (error) => resolve(error.message) }, options);
-      });
-    assert.equal(await dial(), outcome);
+    assert.equal(await open(target, sessions), outcome);
     if (outcome !== "connected") assert.equal(sessions.get(target.key), undefined);
   });
 }
+
+const other = await makeAuthority("other");
+const expired = await makeAuthority("expired", { notAfter: new Date(Date.now() - 1000) });
+
+/** The server's chain, the CA certificates of the service, and the outcome. */
+const trust: readonly (readonly [
+  name: string,
+  chain: (typeof chains)["two"] | (typeof chains)["none"],
+  authorities: readonly string[],
+  members: object,
+  outcome: RegExp,
+])[] = [
+  ["its CA", chains.none, [root.certificate], {}, /^connected$/],
+  ["several CAs", chains.none, [other.certificate, root.certificate], {}, /^connected$/],
+  ["another CA than the server, whose CA the machine trusts", chains.none, [other.certificate], {}, /unable to verify/],
+  ["no CA certificate for its ids", chains.none, [], {}, /unable to verify/],
+  ["an expired CA", [await expired.issue(leaf)], [expired.certificate], {}, /certificate has expired/],
+  [
+    "its root CA and a chain that is too long",
+    chains.two,
+    [root.certificate],
+    { tls_verify_depth: 1 },
+    /too long|longer/,
+  ],
+  ["its root CA and a sufficient depth", chains.two, [root.certificate], { tls_verify_depth: 2 }, /^connected$/],
+  ["another CA without verification", chains.none, [other.certificate], { tls_verify: false }, /^connected$/],
+];
+
+for (const [name, chain, authorities, members, outcome] of trust) {
+  test(`a dial for a service with ${name} ends with ${outcome.source}`, async (context) => {
+    const target = targetAt(await serve(context, chain), members, authorities);
+    assert.match(await open(target, new TlsSessionCache()), outcome);
+  });
+}
+
+test("a session is not resumed for a target with other CA certificates", async (context) => {
+  const port = await serve(context, chains.none);
+  const sessions = new TlsSessionCache();
+  const [before, after] = [targetAt(port, {}, [root.certificate]), targetAt(port, {}, [other.certificate])];
+  assert.equal(await open(before, sessions), "connected");
+  assert.notEqual(before.key, after.key);
+  assert.match(await open(after, sessions), /unable to verify/);
+});

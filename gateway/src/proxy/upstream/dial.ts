@@ -1,6 +1,6 @@
 /** Connections to targets: subject to the guard, with a connect timeout, and with TLS for https targets. */
 import type { OnReadOpts, Socket } from "node:net";
-import type { TLSSocket } from "node:tls";
+import { createSecureContext, type SecureContext, type TLSSocket } from "node:tls";
 import { LruCache } from "@sluice/model/serving";
 import type { UpstreamTarget } from "../../compile/runtime.ts";
 import type { Connect } from "../../outbound/connect.ts";
@@ -88,7 +88,7 @@ function exceedsDepth(socket: TLSSocket, { scheme, verify, verifyDepth }: Upstre
 }
 
 function dialTls(target: UpstreamTarget, { connect, protocol, sessions, onread }: DialOptions): Socket | TLSSocket {
-  const { host, port, certificate, serverName, key } = target;
+  const { host, port, certificate, authorities, serverName, key } = target;
   const session = sessions.get(key);
   const socket = connect({
     host,
@@ -99,12 +99,25 @@ function dialTls(target: UpstreamTarget, { connect, protocol, sessions, onread }
       ALPNProtocols: [protocol],
       rejectUnauthorized: target.verify,
       servername: serverName ?? "",
-      ...(certificate !== null && { cert: certificate.cert, key: certificate.key }),
+      ...(authorities !== null
+        ? { secureContext: contextOf(target, authorities) }
+        : certificate !== null && { cert: certificate.cert, key: certificate.key }),
       ...(session !== undefined && { session }),
     },
   });
   sessions.saveFrom(key, socket);
   return socket;
+}
+
+const contexts = new WeakMap<UpstreamTarget, SecureContext>();
+
+/** Created once for a target, because reading certificates takes time. The context trusts these authorities only. */
+function contextOf(target: UpstreamTarget, authorities: readonly string[]): SecureContext {
+  const { certificate } = target;
+  const pair = certificate !== null && { cert: certificate.cert, key: certificate.key };
+  const context = contexts.get(target) ?? createSecureContext({ ca: [...authorities], ...pair });
+  contexts.set(target, context);
+  return context;
 }
 
 /** Maximum number of targets with a session; the least recently used are evicted. */

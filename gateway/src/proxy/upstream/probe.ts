@@ -64,7 +64,7 @@ function openRequest(opening: Opening, done: (result: ProbeResult) => void): Att
   return request;
 }
 
-function connectionOf({ host, port, checks, certificate, connect }: Opening): Socket {
+function connectionOf({ host, port, checks, certificate, authorities, connect }: Opening): Socket {
   if (checks.type !== "https") return connect({ host, port });
   const serverName = checks.https_sni ?? (isIP(host) === 0 ? host : null);
   return connect({
@@ -73,6 +73,7 @@ function connectionOf({ host, port, checks, certificate, connect }: Opening): So
     tls: {
       rejectUnauthorized: checks.https_verify_certificate,
       ...(serverName !== null && { servername: serverName }),
+      ...(authorities !== null && { ca: authorities.map(({ cert }) => cert) }),
       ...(certificate !== null && { cert: certificate.cert, key: certificate.key }),
     },
   });

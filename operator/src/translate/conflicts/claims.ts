@@ -3,7 +3,14 @@
  * resource keeps a property; the younger gets a problem. The oldest resource of a kind claims first.
  */
 import { refKey } from "@sluice/crds";
-import { type Collection, type CredentialExtras, entities, isSecretLookup, type Route } from "@sluice/model";
+import {
+  type CaCertificateExtras,
+  type Collection,
+  type CredentialExtras,
+  entities,
+  isSecretLookup,
+  type Route,
+} from "@sluice/model";
 import type { Owner } from "../translation.ts";
 import { routeMatchesOf } from "./route-matches.ts";
 
@@ -52,6 +59,13 @@ const groupOf = ({ consumer, group }: Claimant["entity"]): string => `group=${JS
 /** Whether requests name a credential of the collection by a value. This value is unique within each namespace. */
 const isFoundByValue = (collection: Collection): boolean => typeof entities[collection].credential?.lookup === "string";
 
+/** Namespaces may have equal CA certificates (unique-claims.ts). */
+const isUniqueInNamespace = (collection: Collection): boolean =>
+  isFoundByValue(collection) || collection === "ca_certificates";
+
+const authorityOf = ({ cert_digest, _sluice }: Claimant["entity"]): string =>
+  `authority=${JSON.stringify([(_sluice as CaCertificateExtras | undefined)?.namespace, cert_digest])}`;
+
 /** Cached per entity, which never changes: every full translation claims for every entity. */
 const known = new WeakMap<object, readonly EntityClaim[]>();
 
@@ -64,7 +78,8 @@ function claimsOf({ collection, entity }: Claimant): readonly EntityClaim[] {
   if (before) return before;
   const scope = { key: scopeOf(entity), what: `the plugin ${entity.name} for the same target` };
   const claims = [
-    ...named(collection, entity, isFoundByValue(collection) ? [] : entities[collection].unique),
+    ...named(collection, entity, isUniqueInNamespace(collection) ? [] : entities[collection].unique),
+    ...(collection === "ca_certificates" ? [{ key: authorityOf(entity), what: "the same certificate" }] : []),
     ...(collection === "plugins" ? [scope] : []),
     ...(collection === "targets" ? [{ key: targetOf(entity), what: `the target ${entity.target}` }] : []),
     ...(collection === "acls" ? [{ key: groupOf(entity), what: `the group ${entity.group}` }] : []),

@@ -2,7 +2,7 @@
 import { type CertificateSpec, kinds, type NameRef, type ResourceKind, readSpec } from "@sluice/model";
 import type { Resource } from "../../resource.ts";
 import { identityOf, qualifiedName } from "../identity.ts";
-import { childLists, namedKinds, singleReferences } from "../kind-tables.ts";
+import { childLists, namedKinds, referenceLists, singleReferences } from "../kind-tables.ts";
 import { referencePart } from "../resolve-reference.ts";
 import { bornAt, createdAt, updatedAt } from "../timestamps.ts";
 import { readCertificate } from "../tls-secrets.ts";
@@ -15,10 +15,10 @@ import { serviceParts } from "./service.ts";
 /** The parts of the entity that only one kind has. */
 const ownParts: Readonly<Record<ResourceKind, (input: TranslatorInput) => readonly EntityPart[]>> = {
   Certificate: certificateParts,
+  CACertificate: namespaceParts,
   Upstream: upstreamNameParts,
   Service: serviceParts,
-  Route: ({ from: { namespace }, options }) =>
-    options.audience === "nodes" ? [{ members: { _sluice: { namespace } } }] : [],
+  Route: namespaceParts,
   Plugin: pluginParts,
   ConsumerGroup: () => [],
   Consumer: () => [],
@@ -50,6 +50,7 @@ export function toEntities(resource: Resource, options: TranslateOptions): reado
     { members: { ...input.times, ...input.members }, violations: ownViolations(input) },
     ...(namedKinds.has(kind) ? [namePart(input)] : []),
     ...singleReferenceParts(input),
+    ...referenceListParts(input),
     ...ownParts[kind](input),
   ]);
   return [entity, ...childEntities(input)];
@@ -85,6 +86,32 @@ function singleReferenceParts({ own, from, options }: TranslatorInput): readonly
   const path = ["spec", single.ref];
   const part = referencePart({ kind, member, ref }, { from, path }, options);
   return [{ ...part, sourcePaths: { [member]: [...path, "name"] } }];
+}
+
+/** An unresolved reference has a violation, so that the entity is not served with fewer CA certificates. */
+function referenceListParts({ own, from, options }: TranslatorInput): readonly EntityPart[] {
+  const list = referenceLists[from.kind];
+  const refs = list && (own[list.ref] as readonly NameRef[] | undefined);
+  if (!refs) return [];
+  const { kind, member } = list;
+  const path = ["spec", list.ref];
+  const parts = refs.map((ref, index) =>
+    referencePart({ kind, member, ref }, { from, path: [...path, index] }, options),
+  );
+  const ids = parts.flatMap(({ members }) => members[member]?.id ?? []);
+  return [
+    {
+      members: { [member]: ids },
+      violations: parts.flatMap(({ violations }) => violations),
+      references: parts.flatMap(({ references }) => references),
+      sourcePaths: { [member]: path },
+    },
+  ];
+}
+
+/** Nodes learn the namespace of the resource. */
+function namespaceParts({ from: { namespace }, options }: TranslatorInput): readonly EntityPart[] {
+  return options.audience === "nodes" ? [{ members: { _sluice: { namespace } } }] : [];
 }
 
 function certificateParts({ own, from, options }: TranslatorInput): readonly EntityPart[] {

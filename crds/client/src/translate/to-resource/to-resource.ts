@@ -125,6 +125,7 @@ interface Parts {
 /** The members of each kind's spec, without name, id, class and references. */
 const own: Readonly<Record<ResourceKind, (entity: Members, parts: Parts) => Members>> = {
   Certificate: (_, { written, before, options: { secretRef = before.secretRef } }) => ({ ...written, secretRef }),
+  CACertificate: (_, { written }) => written,
   Upstream: (_, { written }) => written,
   Service: (entity, parts) => ({ ...keepSource(entity, parts), ...headersOf(entity, parts) }),
   Route: (_, { written }) => written,

@@ -1,7 +1,7 @@
 /** An entity's references in the form of the resource, and the namespace that they require. */
 import { type NameRef, type ResourceKind, targetMembers, type Violation } from "@sluice/model";
 import type { Resource } from "../../resource.ts";
-import { type ChildList, singleReferences } from "../kind-tables.ts";
+import { type ChildList, referenceLists, singleReferences } from "../kind-tables.ts";
 
 /** The namespace and name of a resource. */
 export interface ResourceLocation {
@@ -28,8 +28,8 @@ interface WrittenReferences {
 type Members = Readonly<Record<string, unknown>>;
 
 export function writeReferences(of: ResourceKind, entity: object, options: WriteReferencesOptions): WrittenReferences {
-  const found = referencesOf(of, entity as Members).map(({ kind, member, id }) => {
-    return { kind, member, place: options.locate(kind, id) };
+  const found = referencesOf(of, entity as Members).map((reference) => {
+    return { ...reference, place: options.locate(reference.kind, reference.id) };
   });
   const namespace =
     options.previous?.metadata.namespace ??
@@ -39,12 +39,15 @@ export function writeReferences(of: ResourceKind, entity: object, options: Write
     if (place?.namespace === namespace || (place && wasReferredTo(options.previous, { kind, place }))) return [];
     return [{ path: [member], message: unreachable(kind, place, namespace) }];
   });
-  const refs = found.map(({ kind, place }) => ({
-    kind,
-    name: place?.name ?? "",
-    ...(place && place.namespace !== namespace && { namespace: place.namespace }),
+  const refs = found.map(({ kind, member, place }) => ({
+    member,
+    ref: {
+      ...(of === "Plugin" && { kind }),
+      name: place?.name ?? "",
+      ...(place && place.namespace !== namespace && { namespace: place.namespace }),
+    },
   }));
-  return { spec: specOf(of, refs), namespace, violations };
+  return { spec: specOf(of, entity as Members, refs), namespace, violations };
 }
 
 /**
@@ -77,21 +80,30 @@ function wasReferredTo(
   previous: Resource | undefined,
   { kind, place }: { readonly kind: ResourceKind; readonly place: ResourceLocation },
 ): boolean {
-  const { serviceRef, clientCertificateRef, targetRefs } = previous?.spec ?? {};
+  const { serviceRef, clientCertificateRef, caCertificateRefs, targetRefs } = previous?.spec ?? {};
   const refs: readonly unknown[] = [
     kind === "Service" && serviceRef,
     kind === "Certificate" && clientCertificateRef,
+    ...(kind === "CACertificate" && Array.isArray(caCertificateRefs) ? caCertificateRefs : []),
     ...(Array.isArray(targetRefs) ? targetRefs.filter((ref) => Object(ref).kind === kind) : []),
   ];
   return refs.some((ref) => Object(ref).name === place.name && Object(ref).namespace === place.namespace);
 }
 
-function specOf(of: ResourceKind, refs: readonly ({ readonly kind: ResourceKind } & NameRef)[]): Members {
-  const [first] = refs;
-  if (!first) return {};
-  const single = singleReferences[of];
-  const { kind: _, ...ref } = first;
-  return single ? { [single.ref]: ref } : { targetRefs: refs };
+interface WrittenReference {
+  readonly member: string;
+  readonly ref: NameRef;
+}
+
+function specOf(of: ResourceKind, entity: Members, written: readonly WrittenReference[]): Members {
+  const [single, list] = [singleReferences[of], referenceLists[of]];
+  const refsOf = (name: string) => written.filter(({ member }) => member === name).map(({ ref }) => ref);
+  const [one] = single ? refsOf(single.member) : [];
+  return {
+    ...(single && one && { [single.ref]: one }),
+    ...(list && Array.isArray(entity[list.member]) && { [list.ref]: refsOf(list.member) }),
+    ...(of === "Plugin" && written.length > 0 && { targetRefs: written.map(({ ref }) => ref) }),
+  };
 }
 
 interface Reference {
@@ -101,11 +113,15 @@ interface Reference {
 }
 
 function referencesOf(of: ResourceKind, entity: Members): readonly Reference[] {
-  const single = singleReferences[of];
+  const [single, list] = [singleReferences[of], referenceLists[of]];
   const targets = of === "Plugin" ? Object.entries(targetMembers) : [];
   const members = single ? [[single.kind, single.member] as const] : targets;
-  return members.flatMap(([kind, member]): Reference[] => {
-    const { id } = Object(entity[member]) as { id?: unknown };
-    return typeof id === "string" ? [{ kind: kind as ResourceKind, member, id }] : [];
-  });
+  const listed = (list && (entity[list.member] as readonly string[] | null)) ?? [];
+  return [
+    ...members.flatMap(([kind, member]): Reference[] => {
+      const { id } = Object(entity[member]) as { id?: unknown };
+      return typeof id === "string" ? [{ kind: kind as ResourceKind, member, id }] : [];
+    }),
+    ...(list ? listed.map((id): Reference => ({ kind: list.kind, member: list.member, id })) : []),
+  ];
 }

@@ -68,9 +68,9 @@ export function certificateDigest(pem: string): string | null {
   return leaf === undefined ? null : hash("sha256", leaf.raw);
 }
 
-/** Kong's message for a CA certificate that has expired by then; undefined: it has not, or it cannot be read. */
+/** Kong's message for a CA certificate that has expired by then; undefined: it has not, or it has other faults. */
 export function expiredMessage(pem: string, now: Date): string | undefined {
-  const leaf = leafOf(pem);
+  const leaf = blocksOf(pem).length > 1 ? undefined : leafOf(pem);
   return leaf !== undefined && leaf.validToDate < now
     ? 'certificate expired, "Not After" time is in the past'
     : undefined;

@@ -14,17 +14,8 @@ const L4 = new Set<unknown>(["tcp", "tls", "tls_passthrough", "udp"]);
 export const refuseL4 = (protocol: unknown): string | undefined =>
   L4.has(protocol) ? `${protocol} is not supported: Sluice proxies HTTP and gRPC only` : undefined;
 
-/**
- * TLS members, with the message for unsupported ones. Without a TLS protocol all are rejected: an ineffective setting
- * must not look effective.
- */
-const TLS_MEMBERS: Readonly<Record<string, string | null>> = {
-  client_certificate: null,
-  tls_verify: null,
-  tls_verify_depth: null,
-  ca_certificates:
-    "not supported yet: upstreams are verified with the CA certificates that the gateway's machine trusts",
-};
+/** Without a TLS protocol these are rejected: an ineffective setting must not look effective. */
+const TLS_MEMBERS = ["client_certificate", "tls_verify", "tls_verify_depth", "ca_certificates"];
 
 export const serviceRule: RecordRule = (members) => [
   ...protocolFaults(members),
@@ -37,13 +28,9 @@ const protocolFaults: RecordRule = (members) => {
   if (refused !== undefined) return [{ path: ["protocol"], message: refused }];
   const secure = protocol === "https" || protocol === "grpcs";
   const isGrpc = protocol === "grpc" || protocol === "grpcs";
-  const ofTls = Object.entries(TLS_MEMBERS).flatMap(([name, unsupported]) => {
-    if (members[name] === null) return [];
-    // An empty list names no certificates, so it has no effect to miss.
-    if (secure && isEmptyValue(members[name])) return [];
-    if (!secure) return conditional("protocol", [name], "value must be null");
-    return unsupported === null ? [] : [{ path: [name], message: unsupported }];
-  });
+  const ofTls = TLS_MEMBERS.flatMap((name) =>
+    secure || members[name] === null ? [] : conditional("protocol", [name], "value must be null"),
+  );
   // A gRPC call's path names its method, so no prefix is allowed.
   return isGrpc && members.path !== null
     ? [...conditional("protocol", ["path"], "value must be null"), ...ofTls]

@@ -9,7 +9,6 @@ export const formatVersions = ["1.1", "2.1", "3.0"] as const;
 /** Collections of Kong 3.9, of its bundled plugins and of decK's files that Sluice does not have. */
 export const unsupportedCollections: ReadonlySet<string> = new Set([
   "acme_storage",
-  "ca_certificates",
   "cloned_plugins",
   "clustering_data_planes",
   "consumer_group_plugins",

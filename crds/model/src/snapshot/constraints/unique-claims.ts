@@ -50,13 +50,22 @@ function credentialClaim(collection: Collection, lookup: string): UniqueClaim {
   };
 }
 
+/** Two namespaces may have the same CA certificate: neither has to rely on the other one's resource. */
+const digestClaim: UniqueClaim = {
+  ...memberClaim("cert_digest"),
+  overlap(one, other) {
+    const [mine, theirs] = [extrasOf(one).namespace, extrasOf(other).namespace];
+    return mine === undefined || theirs === undefined || mine === theirs;
+  },
+};
+
 const extrasOf = (entity: StoredEntity) =>
-  (entity._sluice ?? {}) as { key_hash?: string; namespaces?: readonly string[] };
+  (entity._sluice ?? {}) as { key_hash?: string; namespaces?: readonly string[]; namespace?: string };
 
 export const uniqueClaims = perCollection((collection): readonly UniqueClaim[] => {
   const { unique, uniqueTogether, credential } = entities[collection];
   if (typeof credential?.lookup === "string") return [credentialClaim(collection, credential.lookup)];
-  const claims = unique.map(memberClaim);
+  const claims = collection === "ca_certificates" ? [digestClaim] : unique.map(memberClaim);
   if (uniqueTogether === undefined) return claims;
   const together = togetherClaim(uniqueTogether);
   return [...claims, collection === "plugins" ? { ...together, say: sayPlugin } : together];

@@ -47,6 +47,7 @@ for (const [does, consumers, isUsed] of cases)
     const resources = {
       Certificate: none,
       Upstream: none,
+      CACertificate: none,
       ConsumerGroup: none,
       Service: none,
       Route: none,

@@ -1,0 +1,20 @@
+/** The CA certificates by which upstreams of a service are verified. */
+import type { CaCertificate, Snapshot } from "@sluice/model";
+
+/**
+ * The CA certificates with these ids; null: no ids, so those that the machine trusts. An id without a CA certificate
+ * contributes none: if no other one fits, no upstream is trusted.
+ */
+export function authoritiesOf(
+  ids: readonly string[] | null,
+  { ca_certificates }: Pick<Snapshot, "ca_certificates">,
+): readonly CaCertificate[] | null {
+  if (ids === null || ids.length === 0) return null;
+  return [...new Set(ids)].sort().flatMap((id) => ca_certificates.get(id) ?? []);
+}
+
+type Authorities = readonly CaCertificate[] | null;
+
+export const isSameAuthorities = (one: Authorities, other: Authorities): boolean =>
+  one === other ||
+  (one !== null && other !== null && one.length === other.length && one.every((each, index) => each === other[index]));
