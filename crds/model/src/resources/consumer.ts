@@ -123,7 +123,7 @@ const lists: Readonly<Record<CredentialCollection, ListFacts>> = {
       ref: "caCertificateRef",
       node: nameRef(
         "A CA certificate that the certificate's chain must contain. If unset, any CA certificate of the plugin.",
-        "CaCertificate",
+        "CACertificate",
       ),
     },
   },

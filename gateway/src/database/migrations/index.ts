@@ -6,6 +6,7 @@ import { baseWrite, writeAllFunction } from "./base-write.ts";
 import { caCertificateTables } from "./ca-certificate-tables.ts";
 import { consumerGroupTables } from "./consumer-group-tables.ts";
 import { credentialTables } from "./credential-tables.ts";
+import { mtlsAuthTables } from "./mtls-auth-tables.ts";
 
 /**
  * One schema migration. Never change a merged one: it does not run again in databases that have its name in the table
@@ -38,4 +39,5 @@ export const migrations: readonly Migration[] = [
   { name: "003_credentials", up: credentialTables },
   { name: "004_consumer_groups", up: consumerGroupTables },
   { name: "005_ca_certificates", up: caCertificateTables },
+  { name: "007_mtls_auth", up: mtlsAuthTables },
 ];
