@@ -34,6 +34,7 @@ export const lists = [
   "/jwts",
   "/basic-auths",
   "/hmac-auths",
+  "/mtls-auths",
   "/acls",
   "/consumers",
   "/consumer_groups",

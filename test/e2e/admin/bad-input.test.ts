@@ -43,6 +43,7 @@ const makings: { readonly [Name in Collection]?: readonly [path: string, body: o
   jwt_secrets: ["/jwts", { key: "other", consumer: { username: "base" } }],
   basicauth_credentials: ["/basic-auths", { username: "other", password: "secret", consumer: { username: "base" } }],
   hmacauth_credentials: ["/hmac-auths", { username: "other", consumer: { username: "base" } }],
+  mtls_auth_credentials: ["/mtls-auths", { subject_name: "other", consumer: { username: "base" } }],
   acls: ["/acls", { group: "other", consumer: { username: "base" } }],
   consumer_groups: ["/consumer_groups", { name: "other" }],
   plugins: ["/plugins", { name: "cors" }],

@@ -22,7 +22,6 @@ const paid: readonly Row[] = [
 const lists: readonly Row[] = [
   "/ca_certificates",
   "/oauth2",
-  "/mtls-auths",
   "/vaults",
   "/partials",
   "/keys",

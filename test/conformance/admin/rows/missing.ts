@@ -4,7 +4,6 @@ import type { Table } from "../row.ts";
 const lists = [
   "ca_certificates",
   "oauth2",
-  "mtls-auths",
   "vaults",
   "partials",
   "keys",
@@ -47,7 +46,7 @@ export const missing: Table = {
           "Sluice does not have the plugin oauth2: let an authorization server issue tokens, and verify them with the plugin openid-connect",
       },
     },
-    { does: "is not found below a consumer", ask: "GET /consumers/base/mtls-auth", status: 404 },
+    { does: "is not found below a consumer", ask: "GET /consumers/base/oauth2", status: 404 },
     {
       does: "answers OPTIONS with its methods",
       ask: "OPTIONS /vaults",
