@@ -1,6 +1,6 @@
 /** Custom resources and Secrets as objects, in the default namespace. */
 
-type Kind = "Certificate" | "Upstream" | "Service" | "Route" | "Plugin" | "Consumer";
+type Kind = "Certificate" | "CACertificate" | "Upstream" | "Service" | "Route" | "Plugin" | "Consumer";
 
 export function resource(kind: Kind, name: string, spec: object): object {
   return { apiVersion: "sluice.dev/v1alpha1", kind, metadata: { name, namespace: "default" }, spec };

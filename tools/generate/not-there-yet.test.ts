@@ -42,13 +42,11 @@ test("the entities in the list are those of Kong's files that Sluice does not ha
 
 type Entity = readonly [collection: "routes" | "services" | "upstreams", members: object];
 
-const id = "11111111-1111-4111-8111-111111111111";
 const routeOf = (...protocols: readonly string[]) => ["routes", { protocols, paths: ["/"] }] as const;
 const serviceOf = (more: object) => ["services", { host: "a", protocol: "https", ...more }] as const;
 
 /** A name in the list, and an entity that must be rejected as long as it is in the list. */
 const refused: readonly (readonly [subject: string, name: string, entity: Entity])[] = [
-  ["verification of upstreams", "ca_certificates", serviceOf({ ca_certificates: [id] })],
   ...["tcp", "tls", "tls_passthrough", "udp"].flatMap((protocol) => [
     ["stream routes", protocol, routeOf(protocol)] as const,
     ["stream routes", protocol, serviceOf({ protocol })] as const,

@@ -43,4 +43,5 @@ export const lists = [
   "/upstreams",
   "/snis",
   "/certificates",
+  "/ca_certificates",
 ];

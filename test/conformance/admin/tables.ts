@@ -2,6 +2,7 @@
 import type { Table } from "./row.ts";
 import { batches } from "./rows/batches.ts";
 import { bodies } from "./rows/bodies.ts";
+import { caCertificates } from "./rows/ca-certificates.ts";
 import { certificates } from "./rows/certificates.ts";
 import { changing } from "./rows/changing.ts";
 import { conditions } from "./rows/conditions.ts";
@@ -13,6 +14,7 @@ import { forms } from "./rows/forms.ts";
 import { information } from "./rows/information.ts";
 import { malice } from "./rows/malice.ts";
 import { missing } from "./rows/missing.ts";
+import { mtlsAuthCredentials } from "./rows/mtls-auth.ts";
 import { planning } from "./rows/planning.ts";
 import { plugins } from "./rows/plugins.ts";
 import { reading } from "./rows/reading.ts";
@@ -34,10 +36,12 @@ export const tables: readonly Table[] = [
   tags,
   forms,
   certificates,
+  caCertificates,
   upstreams,
   upstreamHeaders,
   credentials,
   consumerEntries,
+  mtlsAuthCredentials,
   secondConsumer,
   consumerGroups,
   groupsWithPlugins,

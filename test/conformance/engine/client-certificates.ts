@@ -112,15 +112,14 @@ export function clientCertificateSuite(engine: Engine): void {
 
     /** mtls-auth that trusts these authorities. */
     function withPlugin(trusted: readonly Authority[], plugin: Partial<SnapshotPlugin> = {}): RigOptions {
-      const entities = trusted.map(({ certificate }) => caCertificateOf(certificate));
-      const config = filled("mtls-auth", { ca_certificates: entities.map(({ id }) => id), ...plugin.config });
+      const authorities = trusted.map(({ certificate }) => certificate);
+      const ids = authorities.map((pem) => caCertificateOf(pem).id);
+      const config = filled("mtls-auth", { ca_certificates: ids, ...plugin.config });
       return {
         upstream: echo,
         certificates: { "*": server },
-        identities: {
-          consumers: new Map([[ann.id, ann]]),
-          ca_certificates: new Map(entities.map((entity) => [entity.id, entity])),
-        },
+        authorities,
+        identities: { consumers: new Map([[ann.id, ann]]) },
         plugins: { "mtls-auth": pluginInstance("mtls-auth", config, fakeContext({ now: Date.now })) },
         pluginMembers: { ...plugin, config },
       };

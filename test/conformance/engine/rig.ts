@@ -18,6 +18,7 @@ import type { Balancer } from "../../../gateway/src/balance/balancer.ts";
 import { targetOf, upstreamNamed } from "../../../gateway/src/balance/testing.ts";
 import { compile } from "../../../gateway/src/compile/compile.ts";
 import {
+  caCertificateOf,
   certificateNamed,
   pluginNamed,
   routeNamed,
@@ -49,9 +50,11 @@ export interface RigOptions {
   readonly pool?: Pool;
   /** Certificates by server name; with them the rig also listens with TLS. */
   readonly certificates?: Readonly<Record<string, KeyPair>>;
+  /** CA certificates in PEM; `caCertificateOf` gives their ids. */
+  readonly authorities?: readonly string[];
   readonly settings?: Partial<ProxySettings>;
-  /** Consumers, their credentials, and CA certificates. */
-  readonly identities?: Partial<Pick<Snapshot, "consumers" | "ca_certificates" | CredentialCollection>>;
+  /** Consumers and their credentials. */
+  readonly identities?: Partial<Pick<Snapshot, "consumers" | CredentialCollection>>;
   /** Stand-ins for the plugins with these names; each applies globally. */
   readonly plugins?: Readonly<Record<string, PluginPhases>>;
   /** Members of all these plugins. */
@@ -136,7 +139,17 @@ export async function startRig(test: TestContext, engine: Engine, options: RigOp
 }
 
 function contentOf(
-  { service, route, endpoints, pool, identities, plugins, pluginMembers, certificates = {} }: RigOptions,
+  {
+    service,
+    route,
+    endpoints,
+    pool,
+    identities,
+    plugins,
+    pluginMembers,
+    certificates = {},
+    authorities = [],
+  }: RigOptions,
   port: number,
 ): Snapshot {
   const target = serviceNamed("upstream", { port, ...(pool && { host: "pool" }), ...service });
@@ -146,6 +159,7 @@ function contentOf(
   const snapshot = snapshotOf({
     certificates: pairs.map(({ certificate }) => certificate),
     snis: pairs.map(({ sni }) => sni),
+    caCertificates: authorities.map((cert) => caCertificateOf(cert)),
     ...(balanced && {
       upstreams: [balanced],
       targets: addresses.map(([address, weight]) => targetOf(balanced, address, { weight })),

@@ -43,6 +43,7 @@ import { tlsSessionSuite } from "./tls-sessions.ts";
 import { unsharedResponseSuite } from "./unshared-responses.ts";
 import { upgradeSuite } from "./upgrades.ts";
 import { upstreamHeaderSuite } from "./upstream-headers.ts";
+import { upstreamTrustSuite } from "./upstream-trust.ts";
 
 import { vanishedClientSuite } from "./vanished.ts";
 
@@ -68,6 +69,7 @@ export function engineSuite(engine: Engine): void {
   lostBodySuite(engine);
   interimSuite(engine);
   upgradeSuite(engine);
+  upstreamTrustSuite(engine);
   tlsSuite(engine);
   tlsSessionSuite(engine);
   clientCertificateSuite(engine);

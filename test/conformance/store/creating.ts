@@ -2,7 +2,19 @@
 import assert from "node:assert/strict";
 import type { Collection, Entity } from "@sluice/model";
 import type { WriteFault } from "../../../gateway/src/stores/store.ts";
-import { certificate, consumer, credential, plugin, route, service, sni, target, upstream } from "./entities.ts";
+import { first as one, second as two } from "../../../tools/programs/pairs.ts";
+import {
+  caCertificate,
+  certificate,
+  consumer,
+  credential,
+  plugin,
+  route,
+  service,
+  sni,
+  target,
+  upstream,
+} from "./entities.ts";
 import { create, isAnswer, remove, type StoreTest } from "./suite.ts";
 
 const unknown = "11111111-1111-4111-8111-111111111111";
@@ -63,6 +75,7 @@ export function creating(test: StoreTest): void {
     const name = await its.create("snis", sni(pair, "a.example"));
     const pool = await its.create("upstreams", upstream("pool.example"));
     const first = await its.create("targets", target(pool, "10.0.0.1:80"));
+    const authority = await its.create("ca_certificates", caCertificate(one.cert));
     const unique = (members: Record<string, unknown>): WriteFault => ({ kind: "unique", members });
     const taken = (id: string): WriteFault => ({ kind: "primary-key", id });
     const table: readonly (readonly [Collection, Entity, WriteFault])[] = [
@@ -78,6 +91,8 @@ export function creating(test: StoreTest): void {
       ],
       ["plugins", plugin("key-auth", { instance_name: "all" }), unique({ instance_name: "all" })],
       ["certificates", await certificate(1, { id: pair.id }), taken(pair.id)],
+      ["ca_certificates", caCertificate(one.cert, { id: unknown }), unique({ cert_digest: authority.cert_digest })],
+      ["ca_certificates", caCertificate(two.cert, { id: authority.id }), taken(authority.id)],
       ["snis", sni(pair, "a.example"), unique({ name: "a.example" })],
       ["snis", sni(pair, "b.example", { id: name.id }), taken(name.id)],
       ["upstreams", upstream("pool.example"), unique({ name: "pool.example" })],
@@ -86,6 +101,17 @@ export function creating(test: StoreTest): void {
     ];
     for (const [collection, made, fault] of table)
       assert.deepEqual((await its.refused(create(collection, made))).fault, fault);
+  });
+
+  test("keeps the CA certificates of services, in their order", async (its) => {
+    const cas = [one.cert, two.cert].map((cert) => caCertificate(cert, { tags: ["ca"] }));
+    for (const ca of cas) await its.create("ca_certificates", ca);
+    const ids = cas.map(({ id }) => id).toReversed();
+    const users = await its.create("services", service("users", { protocol: "https", ca_certificates: ids }));
+    assert.deepEqual(users.ca_certificates, ids);
+    assert.deepEqual((await its.store.find("services", { id: users.id }))?.ca_certificates, ids);
+    const found = await its.store.find("ca_certificates", { id: ids[0] ?? "" });
+    assert.deepEqual([found?.cert, found?.tags], [two.cert, ["ca"]]);
   });
 
   test("refuses references to missing entities", async (its) => {

@@ -38,6 +38,8 @@ export const target = (of: Parent, address: string, raw: object = {}) =>
 export const sni = (of: Parent, name: string, raw: object = {}) =>
   entity("snis", { ...uniqueId(), certificate: to(of), name, ...raw });
 
+export const caCertificate = (cert: string, raw: object = {}) => entity("ca_certificates", { cert, ...raw });
+
 /** Two pairs of certificate and key are enough for all tests. */
 const pairs = (async () => {
   const authority = await makeAuthority();

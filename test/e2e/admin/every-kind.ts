@@ -8,6 +8,7 @@ export interface EveryKind {
 }
 
 export const certificateId = "b3f1e0c4-3a1d-4c55-9b1e-0a5f7d2f6a01";
+const authorityId = "c4f1e0c4-3a1d-4c55-9b1e-0a5f7d2f6a02";
 const authority = await makeAuthority();
 const pair = await authority.issue({ name: "example.test", sans: ["example.test"], usage: "server" });
 const later = await authority.issue({ name: "example.test", sans: ["example.test"], usage: "server" });
@@ -39,6 +40,7 @@ export function everyKind({ upstreamPort }: EveryKind): KongFile {
         ],
         plugins: [plugin("cors", { origins: ["https://example.test"], max_age: 60 }, { enabled: false })],
       },
+      { name: "private", host: "private.internal", port: 443, protocol: "https", ca_certificates: [authorityId] },
       { name: "balanced", host: "balanced.internal", connect_timeout: 1000, path: "/base" },
     ],
     routes: [{ name: "nowhere", paths: ["/nowhere"], methods: ["GET"], strip_path: false }],
@@ -73,6 +75,7 @@ export function everyKind({ upstreamPort }: EveryKind): KongFile {
         targets: [{ target: "127.0.0.1:9001", weight: 10 }, { target: "127.0.0.1:9002" }],
       },
     ],
+    ca_certificates: [{ id: authorityId, cert: authority.certificate.trim(), tags: ["team-a"] }],
     certificates: [
       {
         id: certificateId,
@@ -87,7 +90,7 @@ export function everyKind({ upstreamPort }: EveryKind): KongFile {
 
 /** The same entities after several changes. */
 export function nextDay(file: KongFile): KongFile {
-  const [users, balanced] = entities(file.services);
+  const [users, secure, balanced] = entities(file.services);
   const [ann] = entities(file.consumers);
   const [upstream] = entities(file.upstreams);
   const [certificate] = entities(file.certificates);
@@ -96,6 +99,7 @@ export function nextDay(file: KongFile): KongFile {
     ...file,
     services: [
       { ...users, retries: 3, plugins: [], routes: [{ ...first, paths: ["/users", "/people"] }, { ...weird }] },
+      { ...secure, ca_certificates: [] },
       { ...balanced, routes: [{ name: "new", paths: ["/new"] }] },
     ],
     routes: [],
@@ -105,6 +109,7 @@ export function nextDay(file: KongFile): KongFile {
     consumers: [{ ...ann, keyauth_credentials: [{ key: "key-of-ann" }], groups: [{ name: "bronze" }] }],
     consumer_groups: [{ name: "bronze" }, { name: "gold", tags: ["team-a"] }],
     upstreams: [{ ...upstream, targets: [{ target: "127.0.0.1:9001", weight: 20 }] }],
+    ca_certificates: [],
     certificates: [{ ...certificate, cert: later.certificate.trim(), key: later.key.trim() }],
   };
 }

@@ -12,6 +12,7 @@ export interface KongFile {
   readonly consumer_groups?: readonly Entity[];
   readonly upstreams?: readonly Entity[];
   readonly certificates?: readonly Entity[];
+  readonly ca_certificates?: readonly Entity[];
 }
 
 export const empty: KongFile = { _format_version: "3.0" };
@@ -127,6 +128,7 @@ const collections = new Set([
   "upstreams",
   "targets",
   "certificates",
+  "ca_certificates",
   "snis",
 ]);
 

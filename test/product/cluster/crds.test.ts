@@ -4,7 +4,9 @@ import { after, before, describe, test } from "node:test";
 import { type Api, connectApi } from "../../../tools/cluster/api.ts";
 import { type ControlPlane, startControlPlane } from "../../../tools/cluster/control-plane.ts";
 import { waitFor } from "../../../tools/process/index.ts";
+import { first } from "../../../tools/programs/pairs.ts";
 import { resource } from "../resources.ts";
+import { caCertificate } from "./crd-rows/ca-certificate.ts";
 import { certificate } from "./crd-rows/certificate.ts";
 import { consumer } from "./crd-rows/consumer.ts";
 import { plugin } from "./crd-rows/plugin.ts";
@@ -19,6 +21,7 @@ const tables: Readonly<Record<Kind, readonly Row[]>> = {
   Service: service,
   Upstream: upstream,
   Certificate: certificate,
+  CACertificate: caCertificate,
   Route: route,
   Plugin: plugin,
   Consumer: consumer,
@@ -88,6 +91,7 @@ const shown: Readonly<
     spec: { secretRef: { name: "tls" }, snis: [{ name: "a.example" }, { name: "b.example" }] },
     cells: { Secret: "tls", SNIs: "a.example" },
   },
+  CACertificate: { spec: { cert: first.cert }, cells: { Id: null } },
   Route: {
     spec: { hosts: ["a.example", "b.example"], paths: ["/a"], serviceRef: { name: "users" } },
     cells: { Hosts: '["a.example","b.example"]', Paths: '["/a"]', Service: "users" },

@@ -1,9 +1,11 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { makeAuthority } from "../../../../tools/programs/certificates.ts";
 import { elliptic, first, second } from "../../../../tools/programs/pairs.ts";
 import type { Collection } from "../entities/index.ts";
 import { checkEntity } from "./index.ts";
 
+const leaf = await (await makeAuthority()).issue({ name: "leaf", usage: "server" });
 const UUID = "fd02801f-0957-4a15-a55a-c8d9606f30b5";
 const MISSING = "required field missing";
 const NULL = "value must be null";
@@ -124,10 +126,10 @@ const cases: readonly (readonly [collection: Collection, raw: unknown, ...faults
       url: "https://a",
       tls_verify: true,
       tls_verify_depth: 2,
-      ca_certificates: [UUID],
+      ca_certificates: [UUID, "x"],
       client_certificate: { id: UUID },
     },
-    "ca_certificates: not supported yet: upstreams are verified with the CA certificates that the gateway's machine trusts",
+    "ca_certificates.1: expected a valid UUID",
   ],
   ["services", { host: "a", tls_verify: false }, `tls_verify: ${NULL}`, `@entity: ${given("protocol")}`],
   [
@@ -252,6 +254,15 @@ const cases: readonly (readonly [collection: Collection, raw: unknown, ...faults
     "config: sync_rate must be greater than 0.02, or -1 to disable",
   ],
   // Certificates and SNIs
+  ["ca_certificates", {}, `cert: ${MISSING}`],
+  ["ca_certificates", { cert: "x" }, "cert: invalid certificate: expected certificates in PEM"],
+  ["ca_certificates", { cert: first.cert + second.cert }, "@entity: please submit only one certificate at a time"],
+  [
+    "ca_certificates",
+    { cert: leaf.certificate },
+    '@entity: certificate does not appear to be a CA because it is missing the "CA" basic constraint',
+  ],
+  ["ca_certificates", { cert: first.cert, _sluice: { namespaces: [] } }, "_sluice.namespaces: unknown field"],
   ["certificates", {}, `cert: ${MISSING}`, `key: ${MISSING}`],
   ["certificates", { cert: first.cert, key: second.key }, "@entity: certificate does not match key"],
   [

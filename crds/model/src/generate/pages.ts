@@ -2,7 +2,7 @@
 
 import { type Collection, collections, entities } from "../entities/index.ts";
 import { kinds } from "../resources/index.ts";
-import { apiVersion, type KindFacts, type SpecNode } from "../resources/kind.ts";
+import { apiVersion, type KindFacts, pluralOf, type SpecNode } from "../resources/kind.ts";
 import { type GeneratedFile, markdown } from "./files.ts";
 import { memberTable } from "./tables.ts";
 
@@ -49,7 +49,7 @@ function kindSection(kind: string, facts: KindFacts): string {
   const rules = celRules(facts.spec, "spec");
   return sections(
     `## ${kind}`,
-    `${facts.spec.description} Listed by \`kubectl get ${facts.shortName}\` or \`kubectl get ${facts.collection}.${apiVersion.split("/")[0]}\`.`,
+    `${facts.spec.description} Listed by \`kubectl get ${facts.shortName}\` or \`kubectl get ${pluralOf(facts)}.${apiVersion.split("/")[0]}\`.`,
     memberTable(facts.spec),
     ...(rules.length > 0 ? ["The API server also checks:", rules.map((rule) => `- ${rule}`).join("\n")] : []),
   );

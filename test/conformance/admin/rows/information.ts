@@ -20,7 +20,6 @@ const paid: readonly Row[] = [
 
 /** Lists that decK requests, treating 404 as an empty list. */
 const lists: readonly Row[] = [
-  "/ca_certificates",
   "/oauth2",
   "/vaults",
   "/partials",
@@ -76,6 +75,7 @@ export const information: Table = {
           "key-auth",
           "ldap-auth",
           "loggly",
+          "mtls-auth",
           "openid-connect",
           "opentelemetry",
           "prometheus",

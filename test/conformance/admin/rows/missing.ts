@@ -1,17 +1,7 @@
 /** Features of Kong that Sluice lacks. */
 import type { Table } from "../row.ts";
 
-const lists = [
-  "ca_certificates",
-  "oauth2",
-  "vaults",
-  "partials",
-  "keys",
-  "key-sets",
-  "filter-chains",
-  "cloned-plugins",
-  "custom-plugins",
-];
+const lists = ["oauth2", "vaults", "partials", "keys", "key-sets", "filter-chains", "cloned-plugins", "custom-plugins"];
 
 export const missing: Table = {
   of: "a feature that Sluice does not have",

@@ -1,4 +1,4 @@
-import { common, counts, lengths, numbers, type Row, references, secretRef, words } from "./row.ts";
+import { common, counts, lengths, numbers, type Row, references, secretRef, texts, uuid, words } from "./row.ts";
 
 const url = { url: "http://users:4000" };
 const secure = { host: "users", protocol: "https" };
@@ -81,8 +81,18 @@ export const service: readonly Row[] = [
     { ...url, tlsVerifyDepth: 2 },
     /tlsVerifyDepth requires the protocol https or grpcs/,
   ],
-  ["caCertificates", { ...secure, caCertificates: ["a"] }, /caCertificates is not supported yet/],
-  ["an empty list of caCertificates", { ...secure, caCertificates: [] }, null],
+  ["an empty list of CA certificates", { ...secure, caCertificateRefs: [] }, null],
+  ["ids of CA certificates", { ...secure, caCertificates: [uuid] }, /unknown field "spec\.caCertificates"/],
+  ...references("a CA certificate", (ref) => ({ ...secure, caCertificateRefs: [ref] })),
+  ...counts("CA certificates", { to: 64 }, (count) => ({
+    ...secure,
+    caCertificateRefs: texts(count).map((name) => ({ name })),
+  })),
+  [
+    "CA certificates for a plain upstream",
+    { ...url, caCertificateRefs: [{ name: "internal" }] },
+    /caCertificateRefs requires the protocol https or grpcs/,
+  ],
 
   ["a header with a value", { ...url, upstreamHeaders: [header("X-A")] }, null],
   ["a header from a Secret", { ...url, upstreamHeaders: [{ name: "X-A", secretRef }] }, null],

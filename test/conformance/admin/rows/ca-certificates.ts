@@ -1,0 +1,153 @@
+/** CA certificates, and the services and plugins that use them. */
+import { makeAuthority } from "../../../../tools/programs/certificates.ts";
+import { elliptic, first, second } from "../../../../tools/programs/pairs.ts";
+import { ids } from "../fixture.ts";
+import type { Row, Table } from "../row.ts";
+
+const [one, two] = ["55555555-5555-4555-8555-555555555555", "66666666-6666-4666-8666-666666666666"];
+const digest = "68bb00fca9ed8615b9263865620c69eabe0dff29a3741961b3f633cbca9e0080";
+const authority = await makeAuthority();
+const expired = await makeAuthority("expired", { notAfter: new Date(Date.now() - 1000) });
+const { certificate: leaf } = await authority.issue({ name: "leaf", usage: "server" });
+
+const faults: readonly (readonly [does: string, json: object, message: string])[] = [
+  ["needs a certificate", {}, "cert: required field missing"],
+  ["is one certificate", { cert: first.cert + second.cert }, "please submit only one certificate at a time"],
+  ["is a CA", { cert: leaf }, 'certificate does not appear to be a CA because it is missing the "CA" basic constraint'],
+  ["has not expired", { cert: expired.certificate }, 'certificate expired, "Not After" time is in the past'],
+];
+
+const refused = (ask: string): readonly Row[] =>
+  faults
+    .filter(([, json]) => !(ask.startsWith("PATCH") && Object.keys(json).length === 0))
+    .map(([does, json, message]) => ({
+      does: `${does}, also in ${ask.split(" ")[0]}`,
+      ask,
+      json,
+      status: 400,
+      has: { code: 2, name: "schema violation", message: `schema violation (${message})` },
+    }));
+
+const referenced = (by: string, id: string) => ({
+  code: 19,
+  name: "referenced by others",
+  message: `ca certificate ${one} is still referenced by ${by} (id = ${id})`,
+});
+
+export const caCertificates: Table = {
+  of: "a CA certificate",
+  rows: [
+    { does: "is not there at first", ask: "GET /ca_certificates", status: 200, body: { data: [], next: null } },
+    ...refused("POST /ca_certificates"),
+    {
+      does: "is created with its digest",
+      ask: "POST /ca_certificates",
+      json: { id: one, cert: first.cert, cert_digest: "ignored", tags: ["blue"] },
+      status: 201,
+      has: { id: one, cert: first.cert, cert_digest: digest, tags: ["blue"] },
+    },
+    { does: "is listed", ask: "GET /ca_certificates?tags=blue", status: 200, has: { data: [{ id: one }] } },
+    {
+      does: "is refused a second time",
+      ask: "POST /ca_certificates",
+      json: { cert: first.cert },
+      status: 409,
+      body: {
+        code: 5,
+        name: "unique constraint violation",
+        message: `UNIQUE violation detected on '{cert_digest="${digest}"}'`,
+        fields: { cert_digest: digest },
+      },
+    },
+    ...refused(`PUT /ca_certificates/${two}`),
+    {
+      does: "is created by PUT",
+      ask: `PUT /ca_certificates/${two}`,
+      json: { cert: second.cert },
+      status: 200,
+      has: { id: two, cert: second.cert, tags: null },
+    },
+    ...refused(`PATCH /ca_certificates/${two}`),
+    {
+      does: "is replaced by PATCH, with its digest",
+      ask: `PATCH /ca_certificates/${two}`,
+      json: { cert: elliptic.cert },
+      status: 200,
+      has: { id: two, cert_digest: "5002c3dc22d1bab7ee43bf382de99536391fec1eaad285e143aa53faa3bcd74f" },
+    },
+    {
+      does: "is not found by another id",
+      ask: `GET /ca_certificates/${ids.unknown}`,
+      status: 404,
+      body: { message: "Not found" },
+    },
+    {
+      does: "has no name in URLs",
+      ask: "GET /ca_certificates/internal",
+      status: 400,
+      body: {
+        code: 1,
+        name: "invalid primary key",
+        message: `invalid primary key: '{id="expected a valid UUID"}'`,
+        fields: { id: "expected a valid UUID" },
+      },
+    },
+    {
+      does: "is named by a service of protocol https",
+      ask: `PATCH /services/${ids.service}`,
+      json: { protocol: "https", ca_certificates: [one, two] },
+      status: 200,
+      has: { ca_certificates: [one, two] },
+    },
+    {
+      does: "is not removed while a service names it",
+      ask: `DELETE /ca_certificates/${one.toUpperCase()}`,
+      status: 400,
+      body: referenced("services", ids.service),
+    },
+    {
+      does: "is named by no service of protocol http",
+      ask: `PATCH /services/${ids.service}`,
+      json: { protocol: "http" },
+      status: 400,
+      has: { fields: { ca_certificates: "value must be null" } },
+    },
+    {
+      does: "keeps the service, which may name others",
+      ask: `PATCH /services/${ids.service}`,
+      json: { ca_certificates: [two] },
+      status: 200,
+      has: { ca_certificates: [two] },
+    },
+    { does: "is removed when no service names it", ask: `DELETE /ca_certificates/${one}`, status: 204 },
+    { does: "is gone then", ask: `GET /ca_certificates/${one}`, status: 404 },
+    { does: "may be removed again", ask: `DELETE /ca_certificates/${one}`, status: 204 },
+    {
+      does: "is named no more by a service with an empty list",
+      ask: `PATCH /services/${ids.service}`,
+      json: { ca_certificates: [] },
+      status: 200,
+      has: { ca_certificates: [] },
+    },
+    {
+      does: "is checked without being written",
+      ask: "POST /schemas/ca_certificates/validate",
+      json: first,
+      status: 400,
+    },
+    {
+      does: "has a schema with its unique digest",
+      ask: "GET /schemas/ca_certificates",
+      status: 200,
+      has: {
+        fields: [
+          {},
+          {},
+          {},
+          { cert: { type: "string", required: true } },
+          { cert_digest: { type: "string", unique: true } },
+        ],
+      },
+    },
+  ],
+};

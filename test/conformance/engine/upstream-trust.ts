@@ -1,0 +1,150 @@
+/** Upstreams that are verified by the CA certificates of their service. */
+import assert from "node:assert/strict";
+import { createSecureServer, type ServerHttp2Stream } from "node:http2";
+import { createServer } from "node:https";
+import { describe, it, type TestContext } from "node:test";
+import { caCertificateOf } from "../../../gateway/src/compile/testing-entities.ts";
+import { makeAuthority } from "../../../tools/programs/certificates.ts";
+import { dial, receiveUntil, send } from "./client.ts";
+import { startHttp2 } from "./http2.ts";
+import { ask, bodyOf, grpcHeaders, message } from "./http2-client.ts";
+import { becomes } from "./pool.ts";
+import { type Engine, listen, portOf, type RigOptions, startRig } from "./rig.ts";
+
+const right = await makeAuthority("right");
+const wrong = await makeAuthority("wrong");
+const expired = await makeAuthority("expired", { notAfter: new Date(Date.now() - 1000) });
+const below = await right.delegate("below");
+const leaf = { name: "up", sans: ["localhost"], usage: "server" } as const;
+const pair = await right.issue(leaf);
+const deep = await below.issue(leaf);
+const tls = { cert: pair.certificate, key: pair.key };
+
+const idOf = (cert: string): string => caCertificateOf(cert).id;
+
+/** Options with a service that trusts these CAs. */
+const trusting = (authorities: readonly string[], service: RigOptions["service"] = {}): RigOptions => ({
+  authorities,
+  service: {
+    protocol: "https",
+    host: "localhost",
+    retries: 0,
+    ca_certificates: authorities.map(idOf),
+    ...service,
+  },
+});
+
+async function startSecure(test: TestContext, options = tls): Promise<number> {
+  const server = createServer(options, (_request, response) => response.end("ok"));
+  server.on("upgrade", (_request, socket) => {
+    socket.end("HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n\r\nhello");
+  });
+  return portOf(await listen(test, server));
+}
+
+const chain = { cert: deep.certificate + below.certificate, key: deep.key };
+const old = await expired.issue(leaf);
+
+/** The server's certificate, the options and the status. */
+const table: readonly (readonly [does: string, server: typeof tls, options: RigOptions, status: number])[] = [
+  ["accepts an upstream with a certificate of its CA", tls, trusting([right.certificate]), 200],
+  [
+    "accepts an upstream with a certificate of one of its CAs",
+    tls,
+    trusting([wrong.certificate, right.certificate]),
+    200,
+  ],
+  ["refuses an upstream with a certificate of another CA", tls, trusting([wrong.certificate]), 502],
+  [
+    "refuses every upstream if its ids have no CA certificate",
+    tls,
+    { ...trusting([right.certificate]), authorities: [] },
+    502,
+  ],
+  ["verifies the name too", tls, trusting([right.certificate], { host: "127.0.0.1" }), 502],
+  [
+    "refuses a certificate of an expired CA",
+    { cert: old.certificate, key: old.key },
+    trusting([expired.certificate]),
+    502,
+  ],
+  ["accepts an intermediate CA", chain, trusting([right.certificate], { tls_verify_depth: 1 }), 200],
+  ["refuses a chain beyond tls_verify_depth", chain, trusting([right.certificate], { tls_verify_depth: 0 }), 502],
+  ["accepts any upstream with tls_verify false", tls, trusting([wrong.certificate], { tls_verify: false }), 200],
+];
+
+export function upstreamTrustSuite(engine: Engine): void {
+  describe(`CA certificates of a service: the ${engine.name} engine`, () => {
+    for (const [does, server, options, status] of table)
+      it(does, async (test) => {
+        const rig = await startRig(test, engine, { upstream: await startSecure(test, server), ...options });
+        assert.equal((await send(rig.port)).status, status);
+      });
+
+    it("applies a changed CA certificate to the next request, not to pooled connections of the old trust", async (test) => {
+      const rig = await startRig(test, engine, {
+        upstream: await startSecure(test),
+        ...trusting([right.certificate]),
+      });
+      assert.equal((await send(rig.port)).status, 200);
+      await rig.swap(trusting([wrong.certificate]));
+      assert.equal((await send(rig.port)).status, 502);
+      await rig.swap(trusting([right.certificate]));
+      assert.equal((await send(rig.port)).status, 200);
+    });
+
+    it("verifies upstreams of WebSockets", async (test) => {
+      const upstream = await startSecure(test);
+      const rig = await startRig(test, engine, { upstream, ...trusting([right.certificate]) });
+      const handshake =
+        "GET /chat HTTP/1.1\r\nHost: a\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n" +
+        "Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\nSec-WebSocket-Version: 13\r\n\r\n";
+      const open = await dial(test, rig.port);
+      open.write(handshake);
+      assert.match(await receiveUntil(open, "hello"), /^HTTP\/1\.1 101 /);
+      await rig.swap(trusting([wrong.certificate]));
+      const refused = await dial(test, rig.port);
+      refused.write(handshake);
+      assert.match(await receiveUntil(refused, "\r\n\r\n"), /^HTTP\/1\.1 502 /);
+    });
+
+    it("verifies upstreams of gRPC calls", async (test) => {
+      const server = createSecureServer(tls);
+      server.on("stream", async (stream: ServerHttp2Stream) => {
+        const body = await bodyOf(stream);
+        stream.respond({ ":status": 200, "content-type": "application/grpc" }, { waitForTrailers: true });
+        stream.once("wantTrailers", () => stream.sendTrailers({ "grpc-status": "0" }));
+        stream.end(body);
+      });
+      const upstream = portOf(await listen(test, server));
+      const route = { protocols: ["grpc", "grpcs"] } as RigOptions["route"];
+      const options = (cert: string) => ({ ...trusting([cert], { protocol: "grpcs" }), route });
+      const { rig, session } = await startHttp2(test, engine, { upstream, ...options(right.certificate) });
+      const statusOf = async () => {
+        const { headers, trailers } = await ask(session, { headers: grpcHeaders, body: message("x") });
+        return trailers?.["grpc-status"] ?? headers["grpc-status"];
+      };
+      assert.equal(await statusOf(), "0");
+      await rig.swap(options(wrong.certificate));
+      assert.equal(await statusOf(), "14");
+    });
+
+    it("applies to active health checks of the upstream that the service uses", async (test) => {
+      const targets = { [`127.0.0.1:${await startSecure(test)}`]: 1 };
+      const often = { interval: 0.02 };
+      const active = {
+        type: "https",
+        https_sni: "localhost",
+        healthy: { ...often, successes: 1, http_statuses: [200] },
+        unhealthy: { ...often, tcp_failures: 1 },
+      };
+      const pool = { upstream: { healthchecks: { active } }, targets };
+      const of = (cert: string) => ({ pool, ...trusting([cert], { host: "pool" }) });
+      const rig = await startRig(test, engine, of(wrong.certificate));
+      const isFit = () => rig.balancer().entries[0]?.member.health.healthy;
+      await becomes(() => isFit() === false);
+      await rig.swap(of(right.certificate));
+      await becomes(() => isFit() === true);
+    });
+  });
+}
