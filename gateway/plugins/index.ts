@@ -16,6 +16,7 @@ import { jwt } from "./jwt/index.ts";
 import { keyAuth } from "./key-auth/index.ts";
 import { ldapAuth } from "./ldap-auth/index.ts";
 import { loggly } from "./loggly/index.ts";
+import { mtlsAuth } from "./mtls-auth/index.ts";
 import { openidConnect } from "./openid-connect/index.ts";
 import { opentelemetry } from "./opentelemetry/index.ts";
 import { prometheus } from "./prometheus/index.ts";
@@ -52,6 +53,7 @@ export const builtInPlugins: readonly PluginDefinition[] = [
   keyAuth,
   ldapAuth,
   loggly,
+  mtlsAuth,
   openidConnect,
   opentelemetry,
   prometheus,

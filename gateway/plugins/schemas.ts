@@ -16,6 +16,7 @@ import { jwtFacts } from "./jwt/schema.ts";
 import { keyAuthFacts } from "./key-auth/schema.ts";
 import { ldapAuthFacts } from "./ldap-auth/schema.ts";
 import { logglyFacts } from "./loggly/schema.ts";
+import { mtlsAuthFacts } from "./mtls-auth/schema.ts";
 import { openidConnectFacts } from "./openid-connect/schema.ts";
 import { opentelemetryFacts } from "./opentelemetry/schema.ts";
 import { prometheusFacts } from "./prometheus/schema.ts";
@@ -52,6 +53,7 @@ export const builtInFacts = [
   keyAuthFacts,
   ldapAuthFacts,
   logglyFacts,
+  mtlsAuthFacts,
   openidConnectFacts,
   opentelemetryFacts,
   prometheusFacts,

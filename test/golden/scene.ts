@@ -133,11 +133,14 @@ function titleOf(collection: Collection, { owner, entity }: Item, names: Readonl
   if (credential === undefined) return resource;
   if (collection === "consumer_group_consumers")
     return `${resource} in ${names.get(referencedId(entity, "consumer_group") ?? "")}`;
-  if (collection !== "keyauth_credentials") return `${resource} ${credential.list} ${entityNameOf(collection, entity)}`;
+  const name = entityNameOf(collection, entity);
+  if (collection !== "keyauth_credentials" && name !== undefined) return `${resource} ${credential.list} ${name}`;
+  // A key is a secret, and other credentials may have no name.
+  const title = `${resource} ${collection === "keyauth_credentials" ? "key" : credential.list}`;
   const taken = new Set(names.values());
   let number = 0;
-  while (taken.has(`${resource} key ${number}`)) number++;
-  return `${resource} key ${number}`;
+  while (taken.has(`${title} ${number}`)) number++;
+  return `${title} ${number}`;
 }
 
 /** Replaces PEM texts by descriptions. */

@@ -111,6 +111,8 @@ export interface FakeExchangeOptions extends FakeRequest {
   readonly keys?: Readonly<Record<string, SnapshotCredential<"keyauth_credentials">>>;
   /** Other credentials by their collection and the value by which requests name them. */
   readonly credentials?: FakeCredentials;
+  /** Credentials of mtls-auth. */
+  readonly subjectNames?: readonly ExchangeCredentials["mtls_auth_credentials"][];
   readonly authenticatedGroups?: readonly string[];
   /** Groups by the id of their consumer. */
   readonly groups?: Readonly<Record<string, readonly string[]>>;
@@ -231,6 +233,15 @@ export const fakeContext = ({
   ...members
 }: FakeContextOptions = {}): InstanceContext => new InstanceContext(plugin, scope, fakeServices(members));
 
+/** A connection without TLS. */
+export const fakeConnection = (members: Partial<ClientConnection> = {}): ClientConnection => ({
+  localAddress: "127.0.0.1",
+  port: 8000,
+  scheme: "http",
+  clientCertificates: null,
+  ...members,
+});
+
 export function fakeExchange(options: FakeExchangeOptions = {}): FakeExchange {
   const headers = new Map(
     Object.entries(options.headers ?? {}).map(([name, value]) => [name.toLowerCase(), [value].flat()]),
@@ -256,7 +267,7 @@ export function fakeExchange(options: FakeExchangeOptions = {}): FakeExchange {
       host: "localhost:8000",
       clientAddress: options.clientAddress ?? "192.0.2.1",
       serverName: null,
-      connection: options.connection ?? { localAddress: "127.0.0.1", port: 8000 },
+      connection: options.connection ?? fakeConnection(),
       rawHeaders: [...headers].flatMap(([name, values]) => values.flatMap((value) => [name, value])),
       // As in the engines, callers must pass names in lower case.
       header: (name) => headers.get(name)?.join(", "),
@@ -276,6 +287,8 @@ export function fakeExchange(options: FakeExchangeOptions = {}): FakeExchange {
         const found = collection === "keyauth_credentials" ? byHash.get(value) : other;
         return found as ExchangeCredentials[Name] | undefined;
       },
+      credentials: (_collection, name) =>
+        options.subjectNames?.filter(({ subject_name }) => subject_name === name) ?? [],
       credentialById: (id) =>
         [
           Object.values(options.keys ?? {}),

@@ -32,6 +32,7 @@ export const neededConfigs: Readonly<Record<string, object>> = {
   "ip-restriction": { allow: ["10.0.0.0/8"] },
   "ldap-auth": { ldap_host: "ldap.test", base_dn: "ou=people,dc=example,dc=com", attribute: "uid" },
   loggly: { key: "token" },
+  "mtls-auth": { ca_certificates: ["77777777-7777-4777-8777-777777777777"] },
   "openid-connect": { issuer: "https://login.test", auth_methods: ["bearer"] },
   opentelemetry: { traces_endpoint: "http://traces.test/v1/traces" },
   "proxy-cache": { strategy: "memory" },

@@ -106,6 +106,8 @@ function handwritten(resource: Resource, names: ReadonlyMap<string, string>): un
     Object.fromEntries(
       Object.entries(data).map(([key, value]) => [key, Buffer.from(String(value), "base64").toString()]),
     );
+  // The config of a plugin refers to a CA certificate by its id.
+  const isNamedById = resource.kind === "CACertificate";
   const all = { ...rest, metadata: kept, ...(stringData && { stringData }) };
   const shorten = (value: unknown): unknown => {
     if (typeof value === "string") return names.get(value) ?? value;
@@ -113,7 +115,7 @@ function handwritten(resource: Resource, names: ReadonlyMap<string, string>): un
     if (value === null || typeof value !== "object") return value;
     return Object.fromEntries(
       Object.entries(value).flatMap(([key, member]) =>
-        key === "id" || (key === "tags" && (member as readonly unknown[]).length === 0) ? [] : [[key, shorten(member)]],
+        (key === "id" && !isNamedById) || (key === "tags" && (member as readonly unknown[]).length === 0) ? [] : [[key, shorten(member)]],
       ),
     );
   };

@@ -1,6 +1,11 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import { type FakeExchangeOptions, fakeContext, fakeExchange } from "../../../test/plugins/fake-exchange.ts";
+import {
+  type FakeExchangeOptions,
+  fakeConnection,
+  fakeContext,
+  fakeExchange,
+} from "../../../test/plugins/fake-exchange.ts";
 import { configViolations, filledCorrelationId } from "../../../test/plugins/filled-configs.ts";
 import { correlationId } from "./index.ts";
 import type { CorrelationIdConfig } from "./schema.ts";
@@ -47,7 +52,7 @@ describe("correlation-id", () => {
 
   it("numbers connections and their requests with the generator tracker", () => {
     const phases = instance({ generator: "tracker" });
-    const connection = { localAddress: "127.0.0.1", port: 8000 };
+    const connection = fakeConnection();
     const ofOne = [send(phases, { connection }), send(phases, { connection })];
     const ofOther = send(phases);
     const numbers = [...ofOne, ofOther].map(({ forwarded = "" }) => forwarded.split("-").slice(3, 5).map(Number));

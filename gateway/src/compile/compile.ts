@@ -7,6 +7,7 @@ import type { PluginPhases } from "@sluice/plugin-sdk";
 import type { Balancer } from "../balance/balancer.ts";
 import type { InstanceChanges } from "../plugin-services/plugin-instance.ts";
 import { Balancers, type BalancerTools } from "./balancers.ts";
+import { CertificateRequests } from "./certificate-requests.ts";
 import { Certificates } from "./certificates.ts";
 import { CompiledRoutes } from "./compiled-routes.ts";
 import { ConsumerGroups } from "./consumer-groups.ts";
@@ -32,6 +33,7 @@ class CompiledRuntime implements Runtime {
   readonly snapshot: Snapshot;
   readonly identities: CompiledIdentities;
   readonly certificates: Certificates;
+  readonly certificateRequests: CertificateRequests;
   readonly #balancers: Balancers;
   readonly upstreams: CompiledUpstreams;
   readonly exchanges: ExchangeCount = { open: 0, onIdle: null };
@@ -45,19 +47,25 @@ class CompiledRuntime implements Runtime {
     const changed = <Value>(collection: (of: Snapshot) => ReadonlyMap<string, Value>) =>
       differences(before ? collection(before) : new Map<string, Value>(), collection(snapshot));
     const routes = changed((of) => of.routes);
+    const plugins = changed((of) => of.plugins);
     this.snapshot = snapshot;
     this.identities = CompiledIdentities.of(snapshot, {
       previous: previous?.identities ?? null,
       now: tools.services.now,
     });
     this.certificates = (previous?.certificates ?? Certificates.empty).with(snapshot);
+    this.certificateRequests = CertificateRequests.of(snapshot, {
+      previous: previous?.certificateRequests ?? null,
+      plugins,
+      definitions: tools.plugins,
+    });
     const { memberships } = this.identities;
     const groups = previous === null ? null : previous.#groups;
     this.#groups = groups?.isOf(memberships, snapshot.consumer_groups)
       ? groups
       : new ConsumerGroups(memberships, snapshot.consumer_groups);
     this.#plugins = (previous === null ? PluginTable.empty : previous.#plugins)
-      .with({ plugins: changed((of) => of.plugins), vaults: changed((of) => of.vaults), snapshot }, tools)
+      .with({ plugins, vaults: changed((of) => of.vaults), snapshot }, tools)
       .withGroups(this.#groups);
     this.#balancers = (previous === null ? Balancers.empty : previous.#balancers).with(snapshot, tools);
     this.#router = (previous === null ? Router.empty : previous.#router).with({

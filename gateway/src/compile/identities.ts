@@ -92,9 +92,19 @@ export class CompiledIdentities {
   ): SnapshotCredential<Name> | undefined {
     const found = this.#indexes.credentials[collection]
       .of(value)
-      .find((credential) => isValidFor(credential, route) && !hasExpired(credential, this.#now()));
+      .find((credential) => this.#isUsable(credential, route));
     // The index of a collection has its credentials only.
     return found as SnapshotCredential<Name> | undefined;
+  }
+
+  /** As `credential`, for a collection in which several credentials may have the same lookup value. */
+  credentials<Name extends CredentialCollection>(
+    collection: Name,
+    value: string,
+    route: SnapshotRoute,
+  ): readonly SnapshotCredential<Name>[] {
+    const found = this.#indexes.credentials[collection].of(value);
+    return found.filter((credential) => this.#isUsable(credential, route)) as SnapshotCredential<Name>[];
   }
 
   /** The unexpired credential that is valid for the route and has this id. */
@@ -102,9 +112,13 @@ export class CompiledIdentities {
     for (const collection of credentialCollections) {
       const credential: SnapshotCredential | undefined = this.#indexes.snapshot[collection].get(id);
       if (credential === undefined) continue;
-      return isValidFor(credential, route) && !hasExpired(credential, this.#now()) ? credential : undefined;
+      return this.#isUsable(credential, route) ? credential : undefined;
     }
     return undefined;
+  }
+
+  #isUsable(credential: SnapshotCredential, route: SnapshotRoute): boolean {
+    return isValidFor(credential, route) && !hasExpired(credential, this.#now());
   }
 
   /** The groups of a consumer. Returns the same list until one of its groups changes. */

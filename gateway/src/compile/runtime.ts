@@ -13,6 +13,7 @@ import type { Balancer } from "../balance/balancer.ts";
 import type { BalancingRequest } from "../balance/hash-source.ts";
 import type { TargetAttempts } from "../balance/target-attempts.ts";
 import type { InstanceChanges } from "../plugin-services/plugin-instance.ts";
+import type { CertificateRequests } from "./certificate-requests.ts";
 import type { Certificates } from "./certificates.ts";
 import type { CompiledIdentities } from "./identities.ts";
 
@@ -145,6 +146,7 @@ export interface Runtime {
   readonly snapshot: Snapshot;
   readonly identities: CompiledIdentities;
   readonly certificates: Certificates;
+  readonly certificateRequests: CertificateRequests;
   /** The same object as long as no upstream changes. */
   readonly upstreams: UpstreamIndex;
   /** Of upstream entities, by id. */

@@ -202,6 +202,7 @@ export function snapshotOf(content: {
     jwt_secrets: byId(),
     basicauth_credentials: byId(),
     hmacauth_credentials: byId(),
+    mtls_auth_credentials: byId(),
     acls: byId(),
     consumer_groups: byId(content.groups),
     consumer_group_consumers: byId(content.memberships),

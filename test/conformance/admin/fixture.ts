@@ -35,6 +35,7 @@ export const lists = [
   "/jwts",
   "/basic-auths",
   "/hmac-auths",
+  "/mtls-auths",
   "/acls",
   "/consumers",
   "/consumer_groups",

@@ -14,6 +14,7 @@ import { forms } from "./rows/forms.ts";
 import { information } from "./rows/information.ts";
 import { malice } from "./rows/malice.ts";
 import { missing } from "./rows/missing.ts";
+import { mtlsAuthCredentials } from "./rows/mtls-auth.ts";
 import { planning } from "./rows/planning.ts";
 import { plugins } from "./rows/plugins.ts";
 import { reading } from "./rows/reading.ts";
@@ -41,6 +42,7 @@ export const tables: readonly Table[] = [
   upstreamHeaders,
   credentials,
   consumerEntries,
+  mtlsAuthCredentials,
   secondConsumer,
   consumerGroups,
   groupsWithPlugins,

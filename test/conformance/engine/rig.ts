@@ -3,7 +3,14 @@
 import { createServer, type RequestListener, type Server } from "node:http";
 import type { AddressInfo, Server as NetServer, Socket } from "node:net";
 import type { TestContext } from "node:test";
-import type { CredentialCollection, Service, ServiceEndpoint, Snapshot, SnapshotRoute } from "@sluice/model";
+import type {
+  CredentialCollection,
+  Service,
+  ServiceEndpoint,
+  Snapshot,
+  SnapshotPlugin,
+  SnapshotRoute,
+} from "@sluice/model";
 import type { PluginFacts, PluginPhases } from "@sluice/plugin-sdk";
 import { builtInFacts } from "@sluice/plugins/schemas";
 import { ActiveHealthChecks } from "../../../gateway/src/balance/active-checks.ts";
@@ -50,6 +57,8 @@ export interface RigOptions {
   readonly identities?: Partial<Pick<Snapshot, "consumers" | CredentialCollection>>;
   /** Stand-ins for the plugins with these names; each applies globally. */
   readonly plugins?: Readonly<Record<string, PluginPhases>>;
+  /** Members of all these plugins. */
+  readonly pluginMembers?: Partial<SnapshotPlugin>;
 }
 
 export interface Pool {
@@ -130,7 +139,17 @@ export async function startRig(test: TestContext, engine: Engine, options: RigOp
 }
 
 function contentOf(
-  { service, route, endpoints, pool, identities, plugins, certificates = {}, authorities = [] }: RigOptions,
+  {
+    service,
+    route,
+    endpoints,
+    pool,
+    identities,
+    plugins,
+    pluginMembers,
+    certificates = {},
+    authorities = [],
+  }: RigOptions,
   port: number,
 ): Snapshot {
   const target = serviceNamed("upstream", { port, ...(pool && { host: "pool" }), ...service });
@@ -147,7 +166,7 @@ function contentOf(
     }),
     services: [target],
     routes: [routeNamed("route", { paths: ["/"], service: { id: target.id }, ...route })],
-    plugins: Object.keys(plugins ?? {}).map((name) => pluginNamed(name)),
+    plugins: Object.keys(plugins ?? {}).map((name) => pluginNamed(name, pluginMembers)),
     ...(endpoints && { endpoints: new Map([[target.id, endpoints]]) }),
   });
   return { ...snapshot, ...identities };

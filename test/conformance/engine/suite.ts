@@ -4,6 +4,7 @@ import { balancingSuite } from "./balancing.ts";
 import { bodySuite } from "./bodies.ts";
 import { cachedResponseSuite } from "./cached-responses.ts";
 import { changedRequestSuite } from "./changed-requests.ts";
+import { clientCertificateSuite } from "./client-certificates.ts";
 import { clientMemorySuite } from "./client-memory.ts";
 import { configuredHeaderSuite } from "./configured-headers.ts";
 import { coreServiceSuite } from "./core-services.ts";
@@ -71,6 +72,7 @@ export function engineSuite(engine: Engine): void {
   upstreamTrustSuite(engine);
   tlsSuite(engine);
   tlsSessionSuite(engine);
+  clientCertificateSuite(engine);
   balancingSuite(engine);
   coreServiceSuite(engine);
   healthSuite(engine);

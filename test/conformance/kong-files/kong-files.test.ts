@@ -33,7 +33,6 @@ const outcomes: Readonly<Record<string, Outcome>> = {
       "5:1: partials: ignored: Sluice has no 'partials' yet, and none are given",
       "6:1: key_sets: ignored: Sluice has no 'key_sets' yet, and none are given",
       "7:1: licenses: ignored: Sluice has no 'licenses' yet, and none are given",
-      "11:5: consumers[0].mtls_auth_credentials: ignored: Sluice has no 'mtls_auth_credentials' yet, and none are given",
     ],
   },
   "duplicate-keys.yml": {

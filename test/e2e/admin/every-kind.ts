@@ -59,6 +59,7 @@ export function everyKind({ upstreamPort }: EveryKind): KongFile {
         basicauth_credentials: [{ username: "ann", password: "0123456789abcdef0123456789abcdef01234567" }],
         hmacauth_credentials: [{ username: "ann", secret: "secret-of-ann" }],
         jwt_secrets: [{ key: "ann", secret: "secret-of-ann", algorithm: "HS512" }],
+        mtls_auth_credentials: [{ id: "b3f1e0c4-3a1d-4c55-9b1e-0a5f7d2f6a02", subject_name: "ann@example.test" }],
         groups: [{ name: "gold" }],
         plugins: [plugin("rate-limiting", { hour: 1000, limit_by: "ip" })],
       },

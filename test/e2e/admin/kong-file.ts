@@ -126,6 +126,7 @@ const collections = new Set([
   "basicauth_credentials",
   "hmacauth_credentials",
   "jwt_secrets",
+  "mtls_auth_credentials",
   "upstreams",
   "targets",
   "certificates",

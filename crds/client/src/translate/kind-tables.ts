@@ -36,21 +36,28 @@ export interface ChildList {
   readonly list: string;
   readonly collection: Collection;
   readonly parent: string;
-  /** The resource to which an entry refers by `name` and `namespace`, and the entity's member for it. */
-  readonly reference?: Pick<SpecReference, "kind" | "member">;
+  /** The resource to which an entry refers, and the entity's member for it. */
+  readonly reference?: EntryReference;
 }
 
-const memberships: Pick<ChildList, "reference"> = { reference: { kind: "ConsumerGroup", member: "consumer_group" } };
+export interface EntryReference extends Pick<SpecReference, "kind" | "member"> {
+  /** The member of the entry with `name` and `namespace`, which may be unset; null: the entry itself has both. */
+  readonly ref: string | null;
+}
+
+const entryReferences: { readonly [Name in Collection]?: EntryReference } = {
+  consumer_group_consumers: { ref: null, kind: "ConsumerGroup", member: "consumer_group" },
+  mtls_auth_credentials: { ref: "caCertificateRef", kind: "CACertificate", member: "ca_certificate" },
+};
 
 export const childLists: Readonly<Record<ResourceKind, readonly ChildList[]>> = {
   Certificate: [{ list: "snis", collection: "snis", parent: "certificate" }],
   Upstream: [{ list: "targets", collection: "targets", parent: "upstream" }],
-  Consumer: credentialCollections.map((collection) => ({
-    list: entities[collection].credential?.list ?? collection,
-    collection,
-    parent: "consumer",
-    ...(collection === "consumer_group_consumers" && memberships),
-  })),
+  Consumer: credentialCollections.map((collection) => {
+    const { [collection]: reference } = entryReferences;
+    const list = entities[collection].credential?.list ?? collection;
+    return { list, collection, parent: "consumer", ...(reference && { reference }) };
+  }),
   CACertificate: [],
   Service: [],
   Route: [],

@@ -145,6 +145,7 @@ export const arbitraries: { readonly [Name in Collection]: fc.Arbitrary<object> 
     password: word,
   }),
   hmacauth_credentials: fc.record({ ...common, consumer: fc.constant({ id: CONSUMER }), username: name, secret: word }),
+  mtls_auth_credentials: fc.record({ ...common, consumer: fc.constant({ id: CONSUMER }), subject_name: name }),
   acls: fc.record({ ...common, consumer: fc.constant({ id: CONSUMER }), group: name }),
   consumer_groups: fc.record({ ...times, name }),
   vaults: fc.record({

@@ -103,6 +103,7 @@ const valid: { readonly [Name in Collection]: fc.Arbitrary<Record<string, unknow
   jwt_secrets: fc.record({ key: name, consumer: fc.constant({ id: UUID }), secret: name }),
   basicauth_credentials: fc.record({ username: name, password: name, consumer: fc.constant({ id: UUID }) }),
   hmacauth_credentials: fc.record({ username: name, consumer: fc.constant({ id: UUID }), secret: name }),
+  mtls_auth_credentials: fc.record({ subject_name: name, consumer: fc.constant({ id: UUID }) }),
   acls: fc.record({ group: name, consumer: fc.constant({ id: UUID }) }),
   vaults: fc.record({
     prefix: fc.stringMatching(/^[a-z][a-z0-9-]{0,9}[0-9]$/),

@@ -10,6 +10,7 @@ import { type ConsumerGroupConsumer, consumerGroupConsumerSchema } from "./crede
 import { type HmacAuthCredential, hmacAuthSchema } from "./credentials/hmac-auth.ts";
 import { type JwtSecret, jwtSchema } from "./credentials/jwt.ts";
 import { type KeyAuthCredential, keyAuthSchema } from "./credentials/key-auth.ts";
+import { type MtlsAuthCredential, mtlsAuthSchema } from "./credentials/mtls-auth.ts";
 import { type Plugin, pluginEntitySchema } from "./plugin.ts";
 import { type Route, routeSchema } from "./route.ts";
 import { type Service, serviceSchema, type UpstreamHeader } from "./service.ts";
@@ -20,7 +21,10 @@ import { type Vault, vaultSchema } from "./vault.ts";
 
 /** Facts about an entity by which a plugin identifies or groups consumers. Its schema has the reference `consumer`. */
 export interface CredentialFacts {
-  /** The member by which requests find the credential; null: it is found by its consumer. */
+  /**
+   * The member by which requests find the credential; null: it is found by its consumer. With `uniqueTogether`, several
+   * credentials may have the same value.
+   */
   readonly lookup: string | null;
   /** Members that the admin API generates when they are unset. */
   readonly generated: readonly string[];
@@ -110,6 +114,19 @@ const table = {
       generated: ["secret"],
       list: "hmacAuth",
       segments: { top: "hmac-auths", nested: "hmac-auth" },
+    },
+  },
+  mtls_auth_credentials: {
+    schema: mtlsAuthSchema,
+    singular: "mtls_auth_credential",
+    key: null,
+    unique: [],
+    uniqueTogether: ["subject_name", "ca_certificate"],
+    credential: {
+      lookup: "subject_name",
+      generated: [],
+      list: "mtlsAuth",
+      segments: { top: "mtls-auths", nested: "mtls-auth" },
     },
   },
   acls: {
@@ -226,6 +243,7 @@ export type {
   HmacAuthCredential,
   JwtSecret,
   KeyAuthCredential,
+  MtlsAuthCredential,
   Plugin,
   Route,
   Service,

@@ -100,7 +100,7 @@ const paid: Readonly<Record<string, string | null | Pick<KongPlugin, "differs">>
   "key-auth-enc": useInstead("key-auth"),
   "ldap-auth-advanced": useInstead("ldap-auth"),
   mocking: useInstead("request-termination"),
-  "mtls-auth": null,
+  "mtls-auth": { differs: "certificates are not checked for revocation: `revocation_check_mode` must be SKIP" },
   "oas-validation": null,
   "oauth2-introspection": useInstead("openid-connect"),
   opa: null,

@@ -11,6 +11,7 @@ import {
   type HmacAuthCredential,
   type JwtSecret,
   type KeyAuthCredential,
+  type MtlsAuthCredential,
 } from "../entities/index.ts";
 import { type Derived, type KindFacts, type SpecNode, specOf } from "./kind.ts";
 import {
@@ -49,6 +50,11 @@ export interface HmacAuthEntry extends Derived<HmacAuthCredential, "consumer" | 
   readonly secretRef: SecretRef;
 }
 
+export interface MtlsAuthEntry extends Derived<MtlsAuthCredential, "consumer" | "ca_certificate"> {
+  readonly subjectName: string;
+  readonly caCertificateRef?: NameRef;
+}
+
 export interface AclEntry extends Derived<Acl, "consumer"> {
   readonly group: string;
 }
@@ -62,6 +68,7 @@ export type ConsumerSpec = CommonSpec &
     readonly jwt?: readonly JwtEntry[];
     readonly basicAuth?: readonly BasicAuthEntry[];
     readonly hmacAuth?: readonly HmacAuthEntry[];
+    readonly mtlsAuth?: readonly MtlsAuthEntry[];
     readonly acls?: readonly AclEntry[];
     readonly consumerGroups?: readonly ConsumerGroupEntry[];
   };
@@ -75,6 +82,8 @@ interface ListFacts {
   readonly refine?: Readonly<Record<string, SpecNode>>;
   /** The entity's reference to another resource, which the entry names by `name` and `namespace`. */
   readonly reference?: { readonly member: string; readonly kind: string };
+  /** Another reference, which may be unset: the entry has it in a member of its own. */
+  readonly optionalReference?: { readonly member: string; readonly ref: string; readonly node: SpecNode };
 }
 
 const lists: Readonly<Record<CredentialCollection, ListFacts>> = {
@@ -104,6 +113,20 @@ const lists: Readonly<Record<CredentialCollection, ListFacts>> = {
     id: "The credential's UUID. Derived from the consumer and username if unset.",
     required: ["username", "secretRef"],
   },
+  mtls_auth_credentials: {
+    description: "The subject names of the consumer's certificates for the plugin mtls-auth.",
+    entry: "One subject name.",
+    id: "The credential's UUID. Derived from the consumer, the subject name and the CA certificate if unset.",
+    required: ["subjectName"],
+    optionalReference: {
+      member: "ca_certificate",
+      ref: "caCertificateRef",
+      node: nameRef(
+        "A CA certificate that the certificate's chain must contain. If unset, any CA certificate of the plugin.",
+        "CACertificate",
+      ),
+    },
+  },
   acls: {
     description: "The consumer's groups for the plugin acl.",
     entry: "One group.",
@@ -126,7 +149,7 @@ const secretNames: Readonly<Record<string, string>> = {
 };
 
 function listNode(collection: CredentialCollection): SpecNode {
-  const { description, entry, id, required, refine = {}, reference } = lists[collection];
+  const { description, entry, id, required, refine = {}, reference, optionalReference: optional } = lists[collection];
   const secrets = entitySecrets[collection];
   const [secret] = secrets;
   return {
@@ -135,11 +158,12 @@ function listNode(collection: CredentialCollection): SpecNode {
     maxItems: 64,
     items: specOf(collection, {
       description: entry,
-      omit: ["consumer", ...secrets, ...(reference ? [reference.member] : [])],
+      omit: ["consumer", ...secrets, ...[reference, optional].flatMap((each) => each?.member ?? [])],
       add: {
         id: entityId(id),
         ...(secret !== undefined && { secretRef: secretRef(secretNames[secret] ?? `The ${secret}`) }),
         ...(reference && nameRef("", reference.kind).properties),
+        ...(optional && { [optional.ref]: optional.node }),
       },
       refine,
       required,

@@ -24,6 +24,7 @@ const elsewhere: Readonly<Record<string, readonly string[]>> = {
   jwt_secrets: ["created_at", "consumer", "secret"],
   basicauth_credentials: ["created_at", "consumer", "password"],
   hmacauth_credentials: ["created_at", "consumer", "secret"],
+  mtls_auth_credentials: ["created_at", "consumer", "ca_certificate"],
   acls: ["created_at", "consumer"],
   consumer_group_consumers: ["created_at", "consumer", "consumer_group"],
 };
@@ -34,6 +35,7 @@ const inside: Readonly<Record<string, SpecNode | undefined>> = {
   jwt_secrets: kinds.Consumer.spec.properties?.jwt?.items,
   basicauth_credentials: kinds.Consumer.spec.properties?.basicAuth?.items,
   hmacauth_credentials: kinds.Consumer.spec.properties?.hmacAuth?.items,
+  mtls_auth_credentials: kinds.Consumer.spec.properties?.mtlsAuth?.items,
   acls: kinds.Consumer.spec.properties?.acls?.items,
   consumer_group_consumers: kinds.Consumer.spec.properties?.consumerGroups?.items,
   targets: kinds.Upstream.spec.properties?.targets?.items,

@@ -29,6 +29,11 @@ export interface ExchangeCredentials {
   };
   readonly basicauth_credentials: StoredCredential & { readonly username: string; readonly password: string };
   readonly hmacauth_credentials: StoredCredential & { readonly username: string; readonly secret: string };
+  readonly mtls_auth_credentials: StoredCredential & {
+    readonly subject_name: string;
+    /** Null: the credential does not depend on the certificate authority. */
+    readonly ca_certificate: { readonly id: string } | null;
+  };
 }
 
 export interface ExchangeRoute {

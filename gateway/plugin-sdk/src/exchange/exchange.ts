@@ -4,6 +4,7 @@
  * It does not depend on the HTTP engine. For a request from an engine, the pipeline creates an exchange and determines
  * the action (answer or forward). The engine performs the action, and reports the head and the end of the response.
  */
+import type { X509Certificate } from "node:crypto";
 import type {
   ExchangeCaCertificate,
   ExchangeConsumer,
@@ -21,6 +22,14 @@ export interface ClientConnection {
   readonly localAddress: string;
   /** The port at which the connection was accepted. */
   readonly port: number;
+  /** Whether the connection itself has TLS; `ExchangeRequest.scheme` may come from a trusted proxy. */
+  readonly scheme: "http" | "https";
+  /**
+   * The certificates that the client sent in the TLS handshake: its own, whose private key it has proved to own, and then
+   * at most 19 others in received order. Nothing else about them is verified. Empty: the client sent none. Null: the
+   * handshake did not request any, or the connection has no TLS.
+   */
+  readonly clientCertificates: readonly X509Certificate[] | null;
 }
 
 export interface ExchangeRequest {
@@ -136,6 +145,11 @@ export interface Identities {
     collection: Name,
     value: string,
   ): ExchangeCredentials[Name] | undefined;
+  /** As `credential`, for a collection in which several credentials may have the same value. */
+  credentials(
+    collection: "mtls_auth_credentials",
+    subjectName: string,
+  ): readonly ExchangeCredentials["mtls_auth_credentials"][];
   /** The credential with this id, of any collection, if it has not expired and is valid for the exchange's route. */
   credentialById(id: string): StoredCredential | undefined;
   /** The consumer's groups, for the plugin acl. The same list until the groups change. */

@@ -1,5 +1,12 @@
 /** The collections that entities may refer to. */
-export type Referable = "certificates" | "upstreams" | "services" | "routes" | "consumers" | "consumer_groups";
+export type Referable =
+  | "certificates"
+  | "ca_certificates"
+  | "upstreams"
+  | "services"
+  | "routes"
+  | "consumers"
+  | "consumer_groups";
 
 /** A former spelling of a member. It is accepted in place of its replacement, and responses show both, as in Kong. */
 export interface DeprecatedMember {

@@ -13,7 +13,6 @@ const plugin = (name: string): string => `the plugin ${name}: ${insteadOfPlugin(
 const top: Readonly<Record<string, string>> = {
   oauth2: plugin("oauth2"),
   oauth2_tokens: plugin("oauth2"),
-  "mtls-auths": plugin("mtls-auth"),
   partials: "partials",
   keys: "keys and key sets",
   "key-sets": "keys and key sets",
@@ -27,7 +26,6 @@ const top: Readonly<Record<string, string>> = {
 /** Below a supported collection. */
 const nested: readonly (readonly [parent: string, segment: string, what: string])[] = [
   ["consumers", "oauth2", plugin("oauth2")],
-  ["consumers", "mtls-auth", plugin("mtls-auth")],
   ["services", "filter-chains", "WebAssembly filters"],
   ["routes", "filter-chains", "WebAssembly filters"],
 ];

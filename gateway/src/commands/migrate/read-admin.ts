@@ -15,7 +15,6 @@ const others: Readonly<Record<string, string>> = {
   "filter-chains": "filter_chains",
   keys: "keys",
   "key-sets": "key_sets",
-  "mtls-auths": "mtls_auth_credentials",
   oauth2: "oauth2_credentials",
   partials: "partials",
 };

@@ -6,6 +6,7 @@ import { baseWrite, writeAllFunction } from "./base-write.ts";
 import { caCertificateTables } from "./ca-certificate-tables.ts";
 import { consumerGroupTables } from "./consumer-group-tables.ts";
 import { credentialTables } from "./credential-tables.ts";
+import { mtlsAuthTables } from "./mtls-auth-tables.ts";
 import { vaultTables } from "./vault-tables.ts";
 
 /**
@@ -40,4 +41,5 @@ export const migrations: readonly Migration[] = [
   { name: "004_consumer_groups", up: consumerGroupTables },
   { name: "005_ca_certificates", up: caCertificateTables },
   { name: "006_vaults", up: vaultTables },
+  { name: "007_mtls_auth", up: mtlsAuthTables },
 ];

@@ -1,8 +1,10 @@
 /** Client connections of either protocol: their control, their limits, and their peer. */
+import type { X509Certificate } from "node:crypto";
 import type { Socket } from "node:net";
 import { TLSSocket } from "node:tls";
 import { canonicalAddress } from "../../outbound/address-set.ts";
 import type { MinRateLimits } from "../timers/min-rate-timer.ts";
+import { sentCertificates } from "./client-certificates.ts";
 
 /** Facts that are equal for all requests of a connection. */
 export interface ConnectionPeer {
@@ -18,6 +20,8 @@ export interface ConnectionPeer {
   readonly tlsVersion: string | null;
   /** OpenSSL's name of the cipher; null without TLS. */
   readonly tlsCipher: string | null;
+  /** See `ClientConnection`. */
+  readonly clientCertificates: readonly X509Certificate[] | null;
 }
 
 export const peerAddressOf = ({ remoteAddress }: Pick<Socket, "remoteAddress">): string =>
@@ -30,14 +34,24 @@ export function peerOf(socket: Socket): ConnectionPeer {
     port: socket.localPort ?? 0,
   };
   if (!(socket instanceof TLSSocket)) {
-    return { ...address, scheme: "http", serverName: null, tlsVersion: null, tlsCipher: null };
+    const noTls = { serverName: null, tlsVersion: null, tlsCipher: null, clientCertificates: null };
+    return { ...address, scheme: "http", ...noTls };
   }
   // False when the client sent no SNI; Node's types declare `servername` for server sockets only as `any`.
   const { servername } = socket as { readonly servername?: string | false };
   const tlsVersion = socket.getProtocol();
   const tlsCipher = socket.getCipher()?.name ?? null;
   const serverName = servername ? servername.toLowerCase() : null;
-  return { ...address, scheme: "https", serverName, tlsVersion, tlsCipher };
+  return {
+    ...address,
+    scheme: "https",
+    serverName,
+    tlsVersion,
+    tlsCipher,
+    get clientCertificates() {
+      return sentCertificates(socket);
+    },
+  };
 }
 
 /** A client connection as its listener controls it. */

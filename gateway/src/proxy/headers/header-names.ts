@@ -40,12 +40,14 @@ function gatewayHeaderNames(naming: ProxySettings["naming"]): GatewayHeaderNames
   return { ...names, all: new Set(Object.values(names).map(({ lower }) => lower)) };
 }
 
-/** Whether a folded name is that of a header that identifies the consumer to the upstream. */
+/** Whether a folded name is that of a header that identifies the consumer, or the client, to the upstream. */
 export const isIdentityName = (folded: string): boolean =>
   folded.startsWith("x-consumer-") ||
   folded.startsWith("x-credential-") ||
   folded === "x-anonymous-consumer" ||
-  folded === "x-authenticated-groups";
+  folded === "x-authenticated-groups" ||
+  folded === "x-client-cert-dn" ||
+  folded === "x-client-cert-san";
 
 /** Hop-by-hop headers (RFC 9110 section 7.6.1, and others that clients use as such). */
 export const hopByHop: ReadonlySet<string> = new Set([

@@ -10,6 +10,7 @@ const peer = {
   scheme: "https",
   serverName: "a.example",
   localAddress: "127.0.0.1",
+  clientCertificates: null,
   tlsVersion: "TLSv1.3",
   tlsCipher: "TLS_AES_256_GCM_SHA384",
 } as const;

@@ -114,6 +114,7 @@ export async function startEngine(
       protocols: engine.protocols,
       onConnection: engine.serveTls,
       certificate: (serverName) => runtime().certificates.find(serverName),
+      certificateRequest: (serverName) => runtime().certificateRequests.find(serverName),
       handshakeTimeout: settings.handshakeTimeout,
     });
     guard.addOwnListener(tls.address);

@@ -5,11 +5,16 @@
  * selected from the ClientHello before OpenSSL sees it: a resumed session requests no certificate (SNICallback is not
  * called), and is decrypted with the ticket keys of the connection's initial context. Each certificate has a context
  * with keys of its own, so its sessions end with it; within one context the server name separates sessions.
+ *
+ * A handshake that requests a certificate of the client uses a context without tickets, so it is never resumed: a ticket
+ * contains the client's own certificate, but not the intermediate certificates that verify it.
  */
 import { constants, hash } from "node:crypto";
 import { type AddressInfo, createServer, type ServerOpts, type Socket } from "node:net";
 import { createSecureContext, type SecureContext, TLSSocket } from "node:tls";
 import type { Certificate } from "@sluice/model";
+import type { CertificateRequest } from "../../compile/certificate-requests.ts";
+import { markRequesting } from "../client/client-certificates.ts";
 import type { ListenAddress } from "../settings.ts";
 import { type ClientHello, ClientHelloReader } from "./client-hello.ts";
 
@@ -27,6 +32,8 @@ export interface TlsListenerOptions {
   readonly onConnection: (socket: TLSSocket) => void;
   /** The certificate for a server name (null: no SNI); undefined fails the handshake. */
   readonly certificate: (serverName: string | null) => Certificate | undefined;
+  /** The request for the client's certificate; null: none is requested. Clients without a certificate are admitted. */
+  readonly certificateRequest: (serverName: string | null) => CertificateRequest | null;
   /** Milliseconds after which an unfinished handshake is aborted. */
   readonly handshakeTimeout: number;
 }
@@ -43,19 +50,34 @@ const MOST_HELLO = 32_768;
 const NOTHING = Buffer.alloc(0);
 /** Disables renegotiation in TLS 1.2: each one costs as much as a handshake, and a client could request any number. */
 const secureOptions = constants.SSL_OP_NO_RENEGOTIATION;
+const NO_TICKET = constants.SSL_OP_NO_TICKET;
 
-/** Creating a context parses keys, so each one is created on first use and kept as long as its entity. */
-const contexts = new WeakMap<Certificate, SecureContext>();
+/** The contexts of one certificate. Creating one parses keys, so each is created on first use. */
+interface CertificateContexts {
+  /** For handshakes that request no certificate of the client. */
+  plain?: SecureContext;
+  readonly requesting: WeakMap<CertificateRequest, SecureContext>;
+}
 
-function contextOf(certificate: Certificate): SecureContext {
-  const known = contexts.get(certificate);
-  if (known) return known;
-  const { cert, key, cert_alt, key_alt } = certificate;
+/** Kept as long as the entity. */
+const contexts = new WeakMap<Certificate, CertificateContexts>();
+
+function contextOf(certificate: Certificate, request: CertificateRequest | null): SecureContext {
+  const known = contexts.getOrInsertComputed(certificate, () => ({ requesting: new WeakMap() }));
+  if (request !== null) return known.requesting.getOrInsertComputed(request, () => createContext(certificate, request));
+  known.plain ??= createContext(certificate, null);
+  return known.plain;
+}
+
+function createContext(
+  { cert, key, cert_alt, key_alt }: Certificate,
+  request: CertificateRequest | null,
+): SecureContext {
   const pair = (main: string, alternative: string | null) => (alternative === null ? [main] : [main, alternative]);
-  const pairs = { cert: pair(cert, cert_alt), key: pair(key, key_alt) };
-  const context = createSecureContext({ ...pairs, minVersion: "TLSv1.2", secureOptions });
-  contexts.set(certificate, context);
-  return context;
+  const pairs = { cert: pair(cert, cert_alt), key: pair(key, key_alt), minVersion: "TLSv1.2" } as const;
+  if (request === null) return createSecureContext({ ...pairs, secureOptions });
+  // `ca` is the list of names in the request. OpenSSL's own verification is ignored: plugins verify the chain.
+  return createSecureContext({ ...pairs, ca: [...request.authorities], secureOptions: secureOptions | NO_TICKET });
 }
 
 /** Rejects when listening fails. */
@@ -67,6 +89,7 @@ export async function startTlsListener(options: TlsListenerOptions): Promise<Tls
     protocols,
     onConnection,
     certificate,
+    certificateRequest,
     handshakeTimeout,
     admit = () => true,
   } = options;
@@ -99,12 +122,15 @@ export async function startTlsListener(options: TlsListenerOptions): Promise<Tls
 
   function secure(raw: Socket, serverName: string | null): TLSSocket {
     const found = certificate(serverName);
-    const context = found === undefined ? nothing : contextOf(found);
+    const request = certificateRequest(serverName);
+    const context = found === undefined ? nothing : contextOf(found, request);
     // The connection copies the context's session id context when it is created.
     context.context.setSessionIdContext(hash("sha256", serverName?.toLowerCase() ?? "").slice(0, 32));
-    return new TLSSocket(raw, {
+    const socket = new TLSSocket(raw, {
       isServer: true,
       secureContext: context,
+      requestCert: request !== null,
+      rejectUnauthorized: false,
       ALPNProtocols: [...protocols],
       SNICallback(asked, done) {
         if (asked !== serverName) done(new Error("the client sent two server names"));
@@ -112,6 +138,8 @@ export async function startTlsListener(options: TlsListenerOptions): Promise<Tls
         else done(null, context);
       },
     });
+    if (request !== null) markRequesting(socket);
+    return socket;
   }
 
   await new Promise<void>((resolve, reject) => {

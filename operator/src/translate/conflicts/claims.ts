@@ -97,7 +97,10 @@ function credentialClaimOf({ collection, entity }: Claimant): NamespacedClaim | 
   if (typeof lookup !== "string") return undefined;
   const { key_hash, namespaces = null } = (entity._sluice ?? {}) as CredentialExtras;
   if (isSecretLookup(collection)) return { key: `${collection} ${key_hash}`, what: "this key", namespaces };
-  return { key: `${collection} ${entity[lookup]}`, what: `the ${lookup} ${entity[lookup]}`, namespaces };
+  const what = `the ${lookup} ${entity[lookup]}`;
+  const { uniqueTogether = [lookup] } = entities[collection];
+  const values = uniqueTogether.map((member) => idOf(entity[member]) ?? entity[member]);
+  return { key: `${collection} ${JSON.stringify(values)}`, what, namespaces };
 }
 
 const namespacesOverlap = (one: NamespacedClaim["namespaces"], other: NamespacedClaim["namespaces"]): boolean =>

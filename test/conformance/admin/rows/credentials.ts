@@ -165,6 +165,14 @@ const kinds = [
   },
   { top: "hmac-auths", nested: "hmac-auth", one: { username: "u1" }, two: { username: "u2" }, name: "u2" },
   { top: "acls", nested: "acls", one: { group: "g1" }, two: { group: "g2" }, name: "g2" },
+  // These credentials have no name, so the second is found by its id.
+  {
+    top: "mtls-auths",
+    nested: "mtls-auth",
+    one: { subject_name: "s1" },
+    two: { id: "55555555-5555-4555-8555-555555555555", subject_name: "s2", ca_certificate: null },
+    name: "55555555-5555-4555-8555-555555555555",
+  },
 ] as const;
 
 const entryId = "44444444-4444-4444-8444-444444444444";

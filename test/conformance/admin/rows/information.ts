@@ -21,7 +21,6 @@ const paid: readonly Row[] = [
 /** Lists that decK requests, treating 404 as an empty list. */
 const lists: readonly Row[] = [
   "/oauth2",
-  "/mtls-auths",
   "/partials",
   "/keys",
   "/key-sets",
@@ -75,6 +74,7 @@ export const information: Table = {
           "key-auth",
           "ldap-auth",
           "loggly",
+          "mtls-auth",
           "openid-connect",
           "opentelemetry",
           "prometheus",

@@ -1,16 +1,7 @@
 /** Features of Kong that Sluice lacks. */
 import type { Table } from "../row.ts";
 
-const lists = [
-  "oauth2",
-  "mtls-auths",
-  "partials",
-  "keys",
-  "key-sets",
-  "filter-chains",
-  "cloned-plugins",
-  "custom-plugins",
-];
+const lists = ["oauth2", "partials", "keys", "key-sets", "filter-chains", "cloned-plugins", "custom-plugins"];
 
 export const missing: Table = {
   of: "a feature that Sluice does not have",
@@ -42,7 +33,7 @@ export const missing: Table = {
           "Sluice does not have the plugin oauth2: let an authorization server issue tokens, and verify them with the plugin openid-connect",
       },
     },
-    { does: "is not found below a consumer", ask: "GET /consumers/base/mtls-auth", status: 404 },
+    { does: "is not found below a consumer", ask: "GET /consumers/base/oauth2", status: 404 },
     {
       does: "answers OPTIONS with its methods",
       ask: "OPTIONS /keys",

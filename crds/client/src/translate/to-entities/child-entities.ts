@@ -18,7 +18,7 @@ import {
   uuidV5,
   withPort,
 } from "@sluice/model";
-import { type ChildList, childLists } from "../kind-tables.ts";
+import { type ChildList, childLists, type EntryReference } from "../kind-tables.ts";
 import { referencePart } from "../resolve-reference.ts";
 import { hashKey, readSecret } from "../secrets.ts";
 import { CHILD_TIMES, childTimes, createdAt } from "../timestamps.ts";
@@ -70,7 +70,7 @@ function entitiesOf(
 }
 
 function derivedChildId({ collection, parentId, index, members, own }: Entry): string {
-  const { target, name, group, consumer_group } = members;
+  const { target, name, group, consumer_group, subject_name, ca_certificate } = members;
   switch (collection) {
     case "targets":
       return typeof target === "string"
@@ -80,6 +80,8 @@ function derivedChildId({ collection, parentId, index, members, own }: Entry): s
       return deriveId("snis", typeof name === "string" ? name : `${parentId}/${index}`);
     case "acls":
       return derivedIdOf("acls", { consumer: { id: parentId }, group });
+    case "mtls_auth_credentials":
+      return derivedIdOf(collection, { consumer: { id: parentId }, subject_name, ca_certificate });
     case "consumer_group_consumers":
       return typeof Object(consumer_group).id === "string"
         ? derivedIdOf(collection, { consumer: { id: parentId }, consumer_group })
@@ -95,13 +97,15 @@ function derivedChildId({ collection, parentId, index, members, own }: Entry): s
   }
 }
 
-/** The reference of an entry to another resource. That an entry has no name is already a violation of the spec. */
+/** The reference of an entry to another resource. That a reference has no name is already a violation of the spec. */
 function readEntryReference(
   { from, options }: TranslatorInput,
-  { own, path, reference }: Entry & { readonly reference: NonNullable<ChildList["reference"]> },
+  { own, path: entryPath, reference }: Entry & { readonly reference: EntryReference },
 ): EntityPart {
-  const { kind, member } = reference;
-  const { name, namespace } = own as Partial<NameRef>;
+  const { kind, member, ref } = reference;
+  if (ref !== null && own[ref] === undefined) return {};
+  const path = ref === null ? entryPath : [...entryPath, ref];
+  const { name, namespace } = Object(ref === null ? own : own[ref]) as Partial<NameRef>;
   if (name === undefined) return { members: { [member]: {} }, sourcePaths: { [member]: [...path, "name"] } };
   const part = referencePart({ kind, member, ref: { name, namespace } as NameRef }, { from, path }, options);
   return { ...part, sourcePaths: { [member]: [...path, "name"] } };

@@ -51,20 +51,22 @@ export function writeReferences(of: ResourceKind, entity: object, options: Write
 }
 
 /**
- * The name and namespace by which the entry of a child refers to another resource. A reference to another namespace
- * stays if the entry before has it.
+ * The members by which the entry of a child refers to another resource. A reference to another namespace stays if the
+ * entry before has it.
  */
 export function writeEntryReference(
   { reference }: ChildList,
   child: object,
   { namespace, locate, before }: Pick<WriteReferencesOptions, "namespace" | "locate"> & { readonly before: unknown },
-): { readonly members: Partial<NameRef>; readonly violations: readonly Violation[] } {
-  if (!reference) return { members: {}, violations: [] };
-  const { kind, member } = reference;
-  const place = locate(kind, Object(Reflect.get(child, member)).id);
+): { readonly members: object; readonly violations: readonly Violation[] } {
+  const given: unknown = reference && Reflect.get(child, reference.member);
+  if (!reference || given === null) return { members: {}, violations: [] };
+  const { kind, member, ref } = reference;
+  const place = locate(kind, Object(given).id);
   const crosses = place && place.namespace !== namespace;
-  const members = { name: place?.name ?? "", ...(crosses && { namespace: place.namespace }) };
-  const old = Object(before);
+  const named: NameRef = { name: place?.name ?? "", ...(crosses && { namespace: place.namespace }) };
+  const members = ref === null ? named : { [ref]: named };
+  const old = Object(ref === null ? before : Object(before)[ref]);
   if (place && (!crosses || (old.name === place.name && old.namespace === place.namespace)))
     return { members, violations: [] };
   return { members, violations: [{ path: [member], message: unreachable(kind, place, namespace) }] };

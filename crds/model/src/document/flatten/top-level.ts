@@ -19,7 +19,6 @@ export const unsupportedCollections: ReadonlySet<string> = new Set([
   "key_sets",
   "keys",
   "licenses",
-  "mtls_auth_credentials",
   "oauth2_authorization_codes",
   "oauth2_credentials",
   "oauth2_tokens",

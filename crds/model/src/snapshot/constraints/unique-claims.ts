@@ -31,12 +31,18 @@ function sayPlugin(plugin: StoredEntity): string {
   return `name set to '${plugin.name}' for ${scope.length === 0 ? "all requests" : `the same ${scope.join(" and ")}`}`;
 }
 
-/** A lookup value is unique in each namespace for whose routes the credential is valid. A secret is never shown. */
+/** The claim of a lookup member that is a secret, which is never shown. */
+const secretClaim = (lookup: string): UniqueClaim => ({
+  claimed: (credential) => extrasOf(credential).key_hash,
+  say: () => `${lookup} set to '[redacted]'`,
+});
+
+/** A lookup value is unique in each namespace for whose routes the credential is valid. */
 function credentialClaim(collection: Collection, lookup: string): UniqueClaim {
-  const isSecret = isSecretLookup(collection);
+  const { uniqueTogether } = entities[collection];
+  const own = uniqueTogether === undefined ? memberClaim(lookup) : togetherClaim(uniqueTogether);
   return {
-    claimed: isSecret ? (credential) => extrasOf(credential).key_hash : memberClaim(lookup).claimed,
-    say: isSecret ? () => `${lookup} set to '[redacted]'` : memberClaim(lookup).say,
+    ...(isSecretLookup(collection) ? secretClaim(lookup) : own),
     overlap: (one, other) => {
       const [mine, theirs] = [extrasOf(one).namespaces, extrasOf(other).namespaces];
       return mine === undefined || theirs === undefined || mine.some((namespace) => theirs.includes(namespace));

@@ -77,6 +77,8 @@ export const known = {
   age: 67,
   expires: 68,
   "x-authenticated-groups": 69,
+  "x-client-cert-dn": 70,
+  "x-client-cert-san": 71,
 } as const;
 
 export type KnownName = keyof typeof known;
@@ -97,7 +99,7 @@ export const LAST_HOP = known["http2-settings"];
  */
 export const LOOKALIKE = 0x100;
 
-/** Both prefixes begin with "x-c"; no complete name does. */
+/** Both prefixes begin with "x-c"; few complete names do. */
 const PREFIX_MARK = "c".charCodeAt(0);
 const PREFIX_SHORTEST = "x-consumer-".length;
 

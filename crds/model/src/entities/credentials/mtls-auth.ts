@@ -1,0 +1,29 @@
+/** Credentials of mtls-auth: the subject names by which certificates of clients belong to consumers. */
+import { owner, record, reference, type Static, text } from "@sluice/plugin-sdk";
+import { created_at, tags } from "../shared.ts";
+
+export const mtlsAuthSchema = record(
+  {
+    id: text({
+      description:
+        "The credential's UUID. If unset, the admin API generates it at random; in a declarative file it is derived " +
+        "from the consumer, the subject name and the CA certificate (UUIDv5).",
+      rule: "uuid",
+    }),
+    created_at,
+    consumer: owner("consumers", "The consumer to which the certificate belongs."),
+    subject_name: text({
+      description:
+        "A subject alternative name of the certificate, or its common name if it has no subject alternative names.",
+      maxLength: 512,
+    }),
+    ca_certificate: reference(
+      "ca_certificates",
+      "A CA certificate that the certificate's chain must contain. If unset, any CA certificate of the plugin.",
+    ),
+    tags,
+  },
+  { description: "A subject name by which a client's certificate belongs to a consumer." },
+);
+
+export type MtlsAuthCredential = Static<typeof mtlsAuthSchema>;

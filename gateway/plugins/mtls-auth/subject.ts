@@ -1,0 +1,57 @@
+/** The names of a client in its certificate. */
+import type { X509Certificate } from "node:crypto";
+import { isIPv4 } from "node:net";
+import { type DerElement, derMembers, extensionIds, extensionsOf } from "./der.ts";
+
+/** Context-specific tags of GeneralName (RFC 5280 section 4.2.1.6). */
+const RFC822_NAME = 0x81;
+const DNS_NAME = 0x82;
+const URI = 0x86;
+const IP_ADDRESS = 0x87;
+
+export interface Subject {
+  /** In the form of RFC 4514: the most specific part first. */
+  readonly distinguishedName: string;
+  /** The most specific common name; null: the subject has none. */
+  readonly commonName: string | null;
+  /** The subject alternative names, or the common name of a certificate without this extension, as in Kong. */
+  readonly names: readonly string[];
+}
+
+const known = new WeakMap<X509Certificate, Subject>();
+
+/** @param certificate A verified one: its extensions can be read */
+export const subjectOf = (certificate: X509Certificate): Subject => known.getOrInsertComputed(certificate, readSubject);
+
+function readSubject(certificate: X509Certificate): Subject {
+  const commonName = [certificate.toLegacyObject().subject.CN ?? []].flat().at(-1) ?? null;
+  const extension = extensionsOf(certificate).get(extensionIds.subjectAltName);
+  const fallback = commonName === null ? [] : [commonName];
+  return {
+    distinguishedName: distinguishedNameOf(certificate),
+    commonName,
+    names: extension === undefined ? fallback : derMembers(extension.value).flatMap(alternativeName),
+  };
+}
+
+/** Node has one line for each part, with special characters of values escaped. A part may join values by " + ". */
+const distinguishedNameOf = ({ subject }: X509Certificate): string =>
+  subject
+    .split("\n")
+    .reverse()
+    .map((part) => part.replaceAll(/ \+ (?=[\w.]+=)/g, "+"))
+    .join(",");
+
+function alternativeName({ tag, content }: DerElement): string | readonly string[] {
+  if (tag === RFC822_NAME || tag === DNS_NAME || tag === URI) return content.toString("latin1");
+  return tag === IP_ADDRESS ? addressOf(content) : [];
+}
+
+function addressOf(bytes: Buffer): string | readonly string[] {
+  const ipv4 = bytes.join(".");
+  if (isIPv4(ipv4)) return ipv4;
+  if (bytes.length !== 16) return [];
+  const groups = bytes.toString("hex").match(/.{4}/g) ?? [];
+  // The URL parser compresses zeros (RFC 5952).
+  return new URL(`http://[${groups.join(":")}]`).hostname.slice(1, -1);
+}

@@ -1,0 +1,203 @@
+import assert from "node:assert/strict";
+import { describe, it } from "node:test";
+import {
+  authority,
+  type CertificateOptions,
+  type IssuedCertificate,
+  issue,
+  KeyUsageFlags,
+  malformedNames,
+  NOW,
+  nameConstraints,
+  serverAuth,
+  unknownExtension,
+} from "./testing.ts";
+import { type ChainOptions, verifyChain } from "./verify-chain.ts";
+
+const HOUR = 3_600_000;
+const root = await authority("CN=root");
+const intermediate = await authority("CN=intermediate", { issuer: root });
+const leafOf = (issuer: IssuedCertificate, options: Partial<CertificateOptions> = {}) =>
+  issue({ subject: "CN=client", issuer, ...options });
+const below = (options: Partial<CertificateOptions>) => authority("CN=intermediate", { issuer: root, ...options });
+
+interface Case {
+  readonly sent: readonly IssuedCertificate[];
+  /** Default: the root. */
+  readonly trusted?: readonly IssuedCertificate[];
+  readonly partial?: boolean;
+  readonly now?: number;
+}
+
+const verify = ({ sent, trusted = [root], partial = false, now = NOW }: Case) =>
+  verifyChain(
+    sent.map(({ certificate }) => certificate),
+    {
+      authorities: trusted.map(({ certificate }, at) => ({ id: `ca-${at}`, certificate })),
+      allowPartialChain: partial,
+      now,
+    } satisfies ChainOptions,
+  );
+
+const leaf = await leafOf(root);
+const deepLeaf = await leafOf(intermediate);
+const otherRoot = await authority("CN=other");
+/** Another key under the name of the trusted root. */
+const forgedRoot = await authority("CN=root");
+const forgedIntermediate = await authority("CN=intermediate", { issuer: forgedRoot });
+const expired = { validTo: NOW - HOUR };
+const future = { validFrom: NOW + HOUR };
+const limited = await authority("CN=limited", { pathLength: 0 });
+const belowLimited = await authority("CN=below", { issuer: limited });
+const expiredRoot = await authority("CN=expired", expired);
+const constrained = await authority("CN=constrained", { extensions: [nameConstraints(false)] });
+
+async function chainOf(length: number): Promise<readonly IssuedCertificate[]> {
+  const chain: IssuedCertificate[] = [];
+  let issuer = root;
+  for (let at = 0; at < length; at++) {
+    issuer = await authority(`CN=level ${at}`, { issuer });
+    chain.unshift(issuer);
+  }
+  return [await leafOf(issuer), ...chain];
+}
+
+/** Certificates with equal names, none of which has signed the others. */
+const namesakes = await Promise.all(Array.from({ length: 19 }, () => authority("CN=namesake", { issuer: root })));
+const bySameName = await leafOf(await authority("CN=namesake", { issuer: root }));
+
+const accepted: readonly (readonly [what: string, of: Case, authorities?: readonly string[]])[] = [
+  ["a certificate of the root", { sent: [leaf] }],
+  ["the first of several authorities that fits", { sent: [leaf], trusted: [otherRoot, forgedRoot, root] }, ["ca-2"]],
+  ["an intermediate certificate that the client sends", { sent: [deepLeaf, intermediate] }],
+  ["the root that the client sends too", { sent: [deepLeaf, intermediate, root] }],
+  ["certificates in another order, and unrelated ones", { sent: [deepLeaf, root, otherRoot, intermediate] }],
+  [
+    "an intermediate certificate that is configured beside its root",
+    { sent: [deepLeaf], trusted: [root, intermediate] },
+    ["ca-1", "ca-0"],
+  ],
+  [
+    "a configured intermediate certificate without its root, with allow_partial_chain",
+    { sent: [deepLeaf], trusted: [intermediate], partial: true },
+  ],
+  ["a certificate without key usages", { sent: [await leafOf(root, { keyUsage: null, extendedKeyUsage: [] })] }],
+  ["a key that agrees on keys", { sent: [await leafOf(root, { keyUsage: KeyUsageFlags.keyAgreement })] }],
+  [
+    "an unknown extension that is not critical",
+    { sent: [await leafOf(root, { extensions: [unknownExtension(false)] })] },
+  ],
+  ["an authority with the path length 0 above a client", { sent: [await leafOf(limited)], trusted: [limited] }],
+  ["a chain of ten certificates", { sent: await chainOf(8) }],
+];
+
+const badIssuer = "a CA certificate cannot be used: ";
+const badClient = "the client's certificate cannot be used: ";
+const noIssuer = "no certificate of `ca_certificates` is its issuer";
+const broken = "a signature of the chain uses a broken digest";
+
+const refused: readonly (readonly [what: string, of: Case, fault: string])[] = [
+  ["no certificate", { sent: [] }, "the client sent no certificate"],
+  ["a certificate of another authority", { sent: [leaf], trusted: [otherRoot] }, noIssuer],
+  ["no authority", { sent: [leaf], trusted: [] }, noIssuer],
+  ["a self-signed certificate", { sent: [await issue({ subject: "CN=client" })] }, noIssuer],
+  ["a self-signed certificate with the name of the root", { sent: [await issue({ subject: "CN=root" })] }, noIssuer],
+  ["a certificate of a forged root", { sent: [await leafOf(forgedRoot)] }, noIssuer],
+  ["a forged root that the client sends", { sent: [await leafOf(forgedRoot), forgedRoot] }, noIssuer],
+  [
+    "a forged intermediate certificate",
+    { sent: [await leafOf(forgedIntermediate), forgedIntermediate, forgedRoot] },
+    noIssuer,
+  ],
+  ["the root itself", { sent: [root] }, `${badClient}its key must not sign`],
+  ["a missing intermediate certificate", { sent: [deepLeaf] }, noIssuer],
+  ["a partial chain", { sent: [deepLeaf], trusted: [intermediate] }, noIssuer],
+  [
+    "an untrusted chain with allow_partial_chain",
+    { sent: [deepLeaf, intermediate], trusted: [otherRoot], partial: true },
+    noIssuer,
+  ],
+  ["an expired certificate", { sent: [await leafOf(root, expired)] }, "the client's certificate has expired"],
+  ["a certificate of the future", { sent: [await leafOf(root, future)] }, "the client's certificate is not valid yet"],
+  ["an expired authority", { sent: [await leafOf(expiredRoot)], trusted: [expiredRoot] }, `${badIssuer}it has expired`],
+  [
+    "an intermediate certificate of the future",
+    await below(future).then(async (issuer) => ({ sent: [await leafOf(issuer), issuer] })),
+    `${badIssuer}it is not valid yet`,
+  ],
+  [
+    "a certificate for servers",
+    { sent: [await leafOf(root, { extendedKeyUsage: [serverAuth ?? ""] })] },
+    `${badClient}its extended key usage does not include clientAuth`,
+  ],
+  [
+    "an intermediate certificate for servers",
+    await below({ extendedKeyUsage: [serverAuth ?? ""] }).then(async (issuer) => ({
+      sent: [await leafOf(issuer), issuer],
+    })),
+    `${badIssuer}its extended key usage does not include clientAuth`,
+  ],
+  [
+    "a key that only encrypts",
+    { sent: [await leafOf(root, { keyUsage: KeyUsageFlags.keyEncipherment })] },
+    `${badClient}its key must not sign`,
+  ],
+  [
+    "a client's certificate as an issuer",
+    await leafOf(root, { keyUsage: null }).then(async (issuer) => ({ sent: [await leafOf(issuer), issuer] })),
+    `${badIssuer}it is not that of a CA`,
+  ],
+  [
+    "an authority whose key must not sign certificates",
+    await below({ keyUsage: KeyUsageFlags.digitalSignature }).then(async (issuer) => ({
+      sent: [await leafOf(issuer), issuer],
+    })),
+    noIssuer,
+  ],
+  [
+    "more intermediate certificates than the path length allows",
+    { sent: [await leafOf(belowLimited), belowLimited], trusted: [limited] },
+    `${badIssuer}there are more certificates below it than its path length allows`,
+  ],
+  [
+    "an authority with name constraints",
+    { sent: [await leafOf(constrained)], trusted: [constrained] },
+    `${badIssuer}it has name constraints, which Sluice does not support`,
+  ],
+  [
+    "an unknown critical extension",
+    { sent: [await leafOf(root, { extensions: [unknownExtension(true)] })] },
+    `${badClient}it has a critical extension that Sluice does not support`,
+  ],
+  [
+    "alternative names that cannot be read",
+    { sent: [await leafOf(root, { extensions: [malformedNames] })] },
+    `${badClient}it is malformed`,
+  ],
+  ["a signature with SHA-1", { sent: [await leafOf(root, { digest: "SHA-1" })] }, broken],
+  ["a chain of eleven certificates", { sent: await chainOf(9) }, noIssuer],
+  [
+    "more signatures than are verified",
+    { sent: [bySameName, ...namesakes], trusted: [...namesakes, ...namesakes, ...namesakes] },
+    "more than 64 signatures would have to be verified",
+  ],
+];
+
+describe("a chain of certificates", () => {
+  for (const [what, of, authorities = ["ca-0"]] of accepted) {
+    it(`is accepted with ${what}`, () => {
+      const result = verify(of);
+      assert.deepEqual([result.fault, result.fault === undefined && result.authorityIds], [undefined, authorities]);
+    });
+  }
+
+  for (const [what, of, fault] of refused) {
+    it(`is refused with ${what}`, () => assert.deepEqual(verify(of), { fault }));
+  }
+
+  it("is valid until its first certificate expires", async () => {
+    const short = await below({ validTo: NOW + HOUR });
+    const result = verify({ sent: [await leafOf(short), short] });
+    assert.equal(result.fault === undefined && result.validTo, NOW + HOUR);
+  });
+});

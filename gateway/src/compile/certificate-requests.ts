@@ -1,0 +1,124 @@
+/**
+ * Which TLS handshakes request a certificate of the client. The route is not known during a handshake, so the server name
+ * decides, as in Kong: a handshake requests a certificate if a plugin that needs one applies to a route with this server
+ * name in `snis`, or to a route without `snis`, which may be requested under any name.
+ */
+import type { Difference, Snapshot, SnapshotPlugin, SnapshotRoute } from "@sluice/model/serving";
+import type { PluginDefinition } from "@sluice/plugin-sdk";
+import { GroupIndex } from "./group-index.ts";
+
+/** The same object until the request changes, because the TLS context of a server is kept for each. */
+export interface CertificateRequest {
+  /** CA certificates (PEM) by whose names clients may select a certificate. Empty: the request has no names. */
+  readonly authorities: readonly string[];
+}
+
+interface Sources {
+  /** Enabled plugins that need certificates of clients, under the key `REQUESTING`. */
+  readonly plugins: GroupIndex<SnapshotPlugin>;
+  readonly snapshot: Pick<Snapshot, "routes" | "ca_certificates">;
+}
+
+const REQUESTING = "requesting";
+
+/** In place of a server name: all handshakes. */
+const ANY = "*";
+
+type Definitions = ReadonlyMap<string, PluginDefinition>;
+
+const authoritiesOf = ({ name, config }: SnapshotPlugin, definitions: Definitions): readonly string[] =>
+  definitions.get(name)?.certificateAuthorities?.(config) ?? [];
+
+function requestsCertificates({ name, enabled, _sluice }: SnapshotPlugin, definitions: Definitions): boolean {
+  const isAvailable = enabled && _sluice?.unavailable === undefined;
+  return isAvailable && definitions.get(name)?.certificateAuthorities !== undefined;
+}
+
+export class CertificateRequests {
+  readonly #sources: Sources;
+  readonly #definitions: Definitions;
+  /** Requests of the previous version and of this one, by the texts of their authorities. */
+  readonly #known: Map<string, CertificateRequest>;
+  /** Built at the first handshake, in one pass over the routes. */
+  #byName: ReadonlyMap<string, CertificateRequest> | null = null;
+
+  private constructor(sources: Sources, definitions: Definitions, known: Map<string, CertificateRequest>) {
+    this.#sources = sources;
+    this.#definitions = definitions;
+    this.#known = known;
+  }
+
+  /** Returns the previous object if nothing changes that requests depend on. */
+  static of(
+    snapshot: Snapshot,
+    options: {
+      readonly previous: CertificateRequests | null;
+      /** From the previous snapshot to this one. */
+      readonly plugins: readonly Difference<SnapshotPlugin>[];
+      readonly definitions: Definitions;
+    },
+  ): CertificateRequests {
+    const { previous, definitions } = options;
+    const before = previous === null ? null : previous.#sources;
+    const index = before?.plugins ?? emptyIndex(definitions);
+    const plugins = index.with(options.plugins);
+    const { routes, ca_certificates } = snapshot;
+    const isSame = plugins === before?.plugins && (plugins.isEmpty || isEqual(before.snapshot, snapshot));
+    if (previous !== null && isSame) return previous;
+    const used = previous === null ? null : previous.#byName;
+    const known = [...(used?.values() ?? [])].map((request) => [keyOf(request.authorities), request] as const);
+    return new CertificateRequests({ plugins, snapshot: { routes, ca_certificates } }, definitions, new Map(known));
+  }
+
+  /** The request in a handshake with this server name (null: without one); null: none. */
+  find(serverName: string | null): CertificateRequest | null {
+    if (this.#sources.plugins.isEmpty) return null;
+    this.#byName ??= this.#requestsByName();
+    return this.#byName.get(serverName?.toLowerCase() ?? ANY) ?? this.#byName.get(ANY) ?? null;
+  }
+
+  #requestsByName(): ReadonlyMap<string, CertificateRequest> {
+    const pluginsByName = new Map<string, SnapshotPlugin[]>();
+    const add = (plugin: SnapshotPlugin, names: readonly string[]) => {
+      for (const name of names) pluginsByName.getOrInsertComputed(name, () => []).push(plugin);
+    };
+    const { plugins, snapshot } = this.#sources;
+    const ofServices: SnapshotPlugin[] = [];
+    for (const plugin of plugins.of(REQUESTING)) {
+      if (plugin.route !== null) add(plugin, serverNamesOf(snapshot.routes.get(plugin.route.id)));
+      else if (plugin.service !== null) ofServices.push(plugin);
+      else add(plugin, [ANY]);
+    }
+    if (ofServices.length > 0) {
+      const byService = Map.groupBy(ofServices, ({ service }) => service?.id);
+      for (const route of snapshot.routes.values()) {
+        for (const plugin of byService.get(route.service?.id) ?? []) add(plugin, serverNamesOf(route));
+      }
+    }
+    const ofAny = pluginsByName.get(ANY) ?? [];
+    return new Map(
+      [...pluginsByName].map(([name, own]) => [name, this.#requestOf(name === ANY ? own : [...own, ...ofAny])]),
+    );
+  }
+
+  /** Lists no names unless all plugins do: a client may have no certificate of the listed authorities. */
+  #requestOf(plugins: readonly SnapshotPlugin[]): CertificateRequest {
+    const lists = plugins.map((plugin) => authoritiesOf(plugin, this.#definitions));
+    const ids = lists.some((list) => list.length === 0) ? [] : [...new Set(lists.flat())].sort();
+    const authorities = ids.flatMap((id) => this.#sources.snapshot.ca_certificates.get(id)?.cert ?? []);
+    return this.#known.getOrInsertComputed(keyOf(authorities), () => ({ authorities }));
+  }
+}
+
+const emptyIndex = (definitions: Definitions): GroupIndex<SnapshotPlugin> =>
+  new GroupIndex((plugin) => (requestsCertificates(plugin, definitions) ? REQUESTING : undefined));
+
+const isEqual = (one: Sources["snapshot"], other: Sources["snapshot"]): boolean =>
+  one.routes === other.routes && one.ca_certificates === other.ca_certificates;
+
+const keyOf = (authorities: readonly string[]): string => authorities.join("\n");
+
+function serverNamesOf(route: SnapshotRoute | undefined): readonly string[] {
+  if (route === undefined) return [];
+  return route.snis?.length ? route.snis.map((name) => name.toLowerCase()) : [ANY];
+}
