@@ -38,8 +38,23 @@ export interface SyslogRecord {
   readonly message: string;
 }
 
-/** The application is called kong, as in Kong: filters of syslog servers depend on it. */
-export function syslogMessage({ facility, severity, time, structuredData, message }: SyslogRecord): string {
-  const timestamp = new Date(time).toISOString().replace(/\.\d+/, "");
-  return `<${facility * 8 + severity}>1 ${timestamp} ${hostname()} kong - - ${structuredData} ${message}`;
+/** Read once: it takes a system call. */
+const host = hostname();
+
+/** The second of `lastTimestamp`. */
+let lastSecond = Number.NaN;
+let lastTimestamp = "";
+
+/** A time with whole seconds (RFC 3339); many messages have the same one. */
+function timestampOf(milliseconds: number): string {
+  const second = Math.floor(milliseconds / 1000);
+  if (second !== lastSecond) {
+    lastTimestamp = new Date(second * 1000).toISOString().replace(".000", "");
+    lastSecond = second;
+  }
+  return lastTimestamp;
 }
+
+/** The application is called kong, as in Kong: filters of syslog servers depend on it. */
+export const syslogMessage = ({ facility, severity, time, structuredData, message }: SyslogRecord): string =>
+  `<${facility * 8 + severity}>1 ${timestampOf(time)} ${host} kong - - ${structuredData} ${message}`;

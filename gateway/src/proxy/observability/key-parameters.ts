@@ -5,6 +5,9 @@ import { pluginNamed, type Snapshot } from "@sluice/model/serving";
 const PAIR = /[^&;]+/g;
 const COOKIE = /[^;\s][^;]*/g;
 
+/** Most names: neither encoded nor with brackets. */
+const UNENCODED = /^[\w.-]*$/;
+
 const known = new WeakMap<Snapshot, ReadonlySet<string>>();
 
 /**
@@ -38,6 +41,12 @@ export const withoutKeys = (query: string, names: ReadonlySet<string>, hidden: s
     ? query
     : `?${query.slice(1).replace(PAIR, (pair) => (isKey(pair, names) ? `${nameOf(pair)}=${hidden}` : pair))}`;
 
+/** The same for a target or a URL with a query. */
+export function withoutKeysOfTarget(target: string, names: ReadonlySet<string>, hidden: string): string {
+  const at = target.indexOf("?");
+  return at < 0 ? target : target.slice(0, at) + withoutKeys(target.slice(at), names, hidden);
+}
+
 /** Replaces the values of cookies that hold keys in the value of a `Cookie` header. */
 export const withoutKeyCookies = (cookies: string, names: ReadonlySet<string>, hidden: string): string =>
   cookies.replace(COOKIE, (pair) => (isKey(pair, names) ? `${nameOf(pair)}=${hidden}` : pair));
@@ -49,7 +58,9 @@ const nameOf = (pair: string): string => (pair.split("=", 1)[0] ?? "").trimEnd()
  * parameter, but a client may have sent its key in it.
  */
 function isKey(pair: string, names: ReadonlySet<string>): boolean {
-  const name = nameOf(pair).replaceAll("+", " ");
+  const sent = nameOf(pair);
+  if (UNENCODED.test(sent)) return names.has(sent.toLowerCase());
+  const name = sent.replaceAll("+", " ");
   try {
     return names.has(plain(decodeURIComponent(name)));
   } catch {

@@ -13,7 +13,8 @@ import {
   workspace,
 } from "@sluice/plugin-sdk";
 import type { IncomingRequest } from "../exchange/request.ts";
-import { keyNamesOf, withoutKeyCookies, withoutKeys } from "./key-parameters.ts";
+import { keyNamesOf, withoutKeys, withoutKeysOfTarget } from "./key-parameters.ts";
+import { jsonString, REDACTED, requestHeadersText, responseHeadersText } from "./log-headers.ts";
 
 export interface LoggedExchange {
   readonly id: string;
@@ -37,50 +38,59 @@ export interface LoggedExchange {
   readonly logFields: ReadonlyMap<string, LogValue> | null;
 }
 
-/** As in Kong. */
-const REDACTED = "REDACTED";
-
 export function logRecordOf(exchange: LoggedExchange): string {
-  const { request, timings, forwardedTarget, consumer, credential, service, source } = exchange;
+  const { request, timings, forwardedTarget, service, consumer, source, status } = exchange;
   const names = keyNamesOf(exchange.runtime.snapshot);
   const query = withoutKeys(request.query, names, REDACTED);
-  const uri = request.target.sentPath + query;
+  const uri = jsonString(request.target.sentPath + query);
+  const url = jsonString(`${request.scheme}://${hostOf(request)}:${request.connection.port}`);
+  const upstreamUri = forwardedTarget === null ? "" : withoutKeysOfTarget(forwardedTarget, names, REDACTED);
+  const isForwarded = source === "service";
+  const { request: total, kong, proxy, receive } = latenciesOf(timings);
   // From the present time: the time of the process's start plus a monotonic time would miss corrections of the clock.
   const epoch = Date.now() - (timings.ended ?? timings.started);
-  const members = {
-    request: {
-      id: exchange.id,
-      uri,
-      url: `${request.scheme}://${hostOf(request)}:${request.connection.port}${uri}`,
-      querystring: grouped(queryPairs(query)),
-      method: request.method,
-      headers: requestHeaders(request, names),
-      size: exchange.bytesIn,
-      tls: tlsOf(request),
-    },
-    upstream_uri: forwardedTarget === null ? "" : redactedTarget(forwardedTarget, names),
-    upstream_status: source === "service" ? String(exchange.status) : "",
-    response: { status: exchange.status, headers: responseHeaders(exchange.sentHead, names), size: exchange.bytesOut },
-    latencies: latenciesOf(timings),
-    tries: exchange.attempts.map(({ started, host, port, failed }) => ({
-      balancer_start: Math.floor(epoch + started),
-      ip: host,
-      port,
-      ...(failed && { state: "failed" }),
-    })),
-    authenticated_entity: credential === null ? undefined : { id: credential.id, consumer_id: credential.consumer?.id },
-    client_ip: request.clientAddress,
-    started_at: Math.floor(epoch + timings.started),
-    source: source === "service" ? "upstream" : "kong",
-    workspace: workspace.id,
-    workspace_name: workspace.name,
-  };
-  const entities =
-    `"route":${entityText(exchange.route)}` +
-    (service === null ? "" : `,"service":${entityText(service)}`) +
-    (consumer === null ? "" : `,"consumer":${entityText(consumer)}`);
-  const text = `${JSON.stringify(members).slice(0, -1)},${entities}}`;
+  const text =
+    `{"request":{"id":"${exchange.id}","uri":${uri},"url":${url.slice(0, -1)}${uri.slice(1)},` +
+    `"querystring":${queryText(query)},"method":${jsonString(request.method)},` +
+    `"headers":${requestHeadersText(request, names)},"size":${exchange.bytesIn}${tlsText(request)}},` +
+    `"upstream_uri":${jsonString(upstreamUri)},"upstream_status":"${isForwarded ? status : ""}",` +
+    `"response":{"status":${status},"headers":${responseHeadersText(exchange.sentHead, names)},"size":${exchange.bytesOut}},` +
+    `"latencies":{"request":${total},"kong":${kong},"proxy":${proxy},"receive":${receive}},` +
+    `"tries":[${triesText(exchange.attempts, epoch)}]${credentialText(exchange.credential)},` +
+    `"client_ip":${jsonString(request.clientAddress)},"started_at":${timeText(epoch + timings.started)},` +
+    `"source":"${isForwarded ? "upstream" : "kong"}",${workspaceText},"route":${entityText(exchange.route)}` +
+    `${service === null ? "" : `,"service":${entityText(service)}`}` +
+    `${consumer === null ? "" : `,"consumer":${entityText(consumer)}`}}`;
   return exchange.logFields === null ? text : withFields(text, exchange.logFields);
+}
+
+const workspaceText = `"workspace":${JSON.stringify(workspace.id)},"workspace_name":${JSON.stringify(workspace.name)}`;
+
+let lastTime = 0;
+let lastTimeText = "0";
+
+/** A time as a whole number; many records have the same one, and V8 takes long to format such large numbers. */
+function timeText(milliseconds: number): string {
+  const time = Math.floor(milliseconds);
+  if (time !== lastTime) {
+    lastTime = time;
+    lastTimeText = String(time);
+  }
+  return lastTimeText;
+}
+
+function triesText(attempts: readonly ForwardAttempt[], epoch: number): string {
+  let text = "";
+  for (const { started, host, port, failed } of attempts) {
+    const state = failed ? ',"state":"failed"' : "";
+    text += `${text === "" ? "" : ","}{"balancer_start":${timeText(epoch + started)},"ip":${jsonString(host)},"port":${port}${state}}`;
+  }
+  return text;
+}
+
+function credentialText(credential: ExchangeCredential | null): string {
+  if (credential === null) return "";
+  return `,"authenticated_entity":${JSON.stringify({ id: credential.id, consumer_id: credential.consumer?.id })}`;
 }
 
 /** The entities as JSON, without members that only Sluice has: upstream headers may be secret. */
@@ -96,80 +106,35 @@ function entityText(entity: SnapshotRoute | Service | Consumer): string {
   return text;
 }
 
-const hostOf = ({ host }: IncomingRequest): string => host.replace(/:\d*$/, "");
+const hostOf = ({ host }: IncomingRequest): string => (host.includes(":") ? host.replace(/:\d*$/, "") : host);
 
-function tlsOf({ head: { peer } }: IncomingRequest): object | undefined {
-  if (peer.tlsVersion === null) return undefined;
-  return { version: peer.tlsVersion, cipher: peer.tlsCipher, client_verify: "NONE" };
+function tlsText({ head: { peer } }: IncomingRequest): string {
+  if (peer.tlsVersion === null) return "";
+  return `,"tls":${JSON.stringify({ version: peer.tlsVersion, cipher: peer.tlsCipher, client_verify: "NONE" })}`;
 }
 
-function redactedTarget(target: string, names: ReadonlySet<string>): string {
-  const at = target.indexOf("?");
-  return at < 0 ? target : target.slice(0, at) + withoutKeys(target.slice(at), names, REDACTED);
-}
-
-type Values<Value> = Record<string, Value | Value[]>;
-
-/** The values of a repeated name become a list. Without a prototype: clients choose the names. */
-function grouped<Value extends string | true>(pairs: Iterable<readonly [name: string, value: Value]>): Values<Value> {
-  const members: Values<Value> = Object.create(null);
-  for (const [name, value] of pairs) {
+/**
+ * The parameters of a query (with its `?`) as JSON. The values of a repeated name become a list; a name without `=` has
+ * the value true.
+ */
+function queryText(query: string): string {
+  if (query.length < 2) return "{}";
+  // Without a prototype: clients choose the names.
+  const members: Record<string, string | true | (string | true)[]> = Object.create(null);
+  for (const pair of query.slice(1).split("&")) {
+    if (pair === "") continue;
+    const equals = pair.indexOf("=");
+    const name = decodedParameter(equals < 0 ? pair : pair.slice(0, equals));
+    const value = equals < 0 ? true : decodedParameter(pair.slice(equals + 1));
     const before = members[name];
     members[name] = before === undefined ? value : Array.isArray(before) ? [...before, value] : [before, value];
   }
-  return members;
+  return JSON.stringify(members);
 }
 
-/** Names and values of a query (with its `?`); true for a name without `=`. */
-function* queryPairs(query: string): Generator<readonly [name: string, value: string | true]> {
-  if (query.length < 2) return;
-  for (const pair of query.slice(1).split("&")) {
-    for (const [name, value] of new URLSearchParams(pair)) yield [name, pair.includes("=") ? value : true];
-  }
-}
-
-function requestHeaders({ rawHeaders }: IncomingRequest, names: ReadonlySet<string>): Values<string> {
-  const headers = grouped(listPairs(rawHeaders));
-  for (const name of Object.keys(headers)) {
-    const value = headers[name];
-    if (name === "authorization" || name === "proxy-authorization" || names.has(name)) headers[name] = REDACTED;
-    else if (name === "cookie" && value !== undefined)
-      headers[name] = withoutKeyCookies([value].flat().join("; "), names, REDACTED);
-  }
-  return headers;
-}
-
-function responseHeaders(head: LoggedExchange["sentHead"], names: ReadonlySet<string>): Values<string> {
-  if (head === null) return {};
-  const headers = grouped(typeof head === "string" ? linePairs(head) : listPairs(head));
-  const cookies = headers["set-cookie"];
-  if (cookies !== undefined && names.size > 0) {
-    const [first = "", ...more] = [cookies].flat().map((cookie) => withoutKeyCookies(cookie, names, REDACTED));
-    headers["set-cookie"] = more.length === 0 ? first : [first, ...more];
-  }
-  if (typeof headers.location === "string") headers.location = redactedTarget(headers.location, names);
-  return headers;
-}
-
-/** Headers are Latin-1, one character per byte; most senders mean UTF-8. ASCII text is the same in both. */
-const decoded = (value: string): string =>
-  /[\x80-\xff]/.test(value) ? Buffer.from(value, "latin1").toString("utf8") : value;
-
-function* listPairs(list: readonly string[]): Generator<readonly [name: string, value: string]> {
-  for (let at = 0; at < list.length; at += 2) yield [(list[at] ?? "").toLowerCase(), decoded(list[at + 1] ?? "")];
-}
-
-/** Yields the headers of a head that is given as text, without the first line and anything after the empty line. */
-function* linePairs(head: string): Generator<readonly [name: string, value: string]> {
-  let start = head.indexOf("\r\n") + 2;
-  for (;;) {
-    const end = head.indexOf("\r\n", start);
-    if (end <= start) return;
-    const colon = head.indexOf(":", start);
-    yield [head.slice(start, colon).toLowerCase(), decoded(head.slice(colon + 1, end).trim())];
-    start = end + 2;
-  }
-}
+/** Decoded as forms are (WHATWG URL, application/x-www-form-urlencoded). */
+const decodedParameter = (text: string): string =>
+  /[%+]/.test(text) ? (new URLSearchParams(`=${text}`).get("") ?? "") : text;
 
 /** Dots in a name separate nested members. An outer member that is not an object is replaced. Null removes a member. */
 function withFields(text: string, fields: ReadonlyMap<string, LogValue>): string {
