@@ -5,7 +5,7 @@
  * target that other plugins have set. The parts are joined without ambiguity.
  */
 import { hash } from "node:crypto";
-import { type Exchange, LruCache, lowerCase } from "@sluice/plugin-sdk";
+import { type Exchange, lowerCase } from "@sluice/plugin-sdk";
 import type { ProxyCacheConfig } from "./schema.ts";
 
 /** Calculates the key as 64 hex digits. */
@@ -37,22 +37,8 @@ export function createKeyOf(config: ProxyCacheConfig): KeyOf {
       ],
       body === null ? null : hash("sha256", body),
     ];
-    return digestOf(JSON.stringify(parts));
+    return hash("sha256", JSON.stringify(parts));
   };
-}
-
-/** Digests by their texts: to calculate one takes longer than the rest of the key. */
-const digests = new LruCache<string>(1024);
-
-/** Maximum characters of a text whose digest is kept, to limit the memory. */
-const MAX_KEPT = 1024;
-
-function digestOf(text: string): string {
-  const known = digests.get(text);
-  if (known !== undefined) return known;
-  const digest = hash("sha256", text);
-  if (text.length <= MAX_KEPT) digests.set(text, digest);
-  return digest;
 }
 
 /**
@@ -83,4 +69,4 @@ const compared = (one: string, other: string): number => (one < other ? -1 : Num
 
 /** The key of a response that depends on these headers of the request, as the upstream receives them. */
 export const variantKey = (key: string, vary: readonly Lowercase<string>[], exchange: Exchange): string =>
-  digestOf(JSON.stringify([key, vary.map((name) => [name, exchange.upstreamHeaderValues(name)])]));
+  hash("sha256", JSON.stringify([key, vary.map((name) => [name, exchange.upstreamHeaderValues(name)])]));
