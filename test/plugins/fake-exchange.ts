@@ -274,6 +274,7 @@ export function fakeExchange(options: FakeExchangeOptions = {}): FakeExchange {
         const found = collection === "keyauth_credentials" ? byHash.get(value) : other;
         return found as ExchangeCredentials[Name] | undefined;
       },
+      pluginIdentity: () => undefined,
       credentialById: (id) =>
         [
           Object.values(options.keys ?? {}),

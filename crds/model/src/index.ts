@@ -68,7 +68,14 @@ export { apiVersion, category, crdVersion, group, type KindFacts, pluralOf, type
 export * from "./resources/plugin.ts";
 export type * from "./resources/route.ts";
 export type * from "./resources/service.ts";
-export { CLASS_LABEL, CREDENTIAL_LABEL, DEFAULT_CLASS, type NameRef, type SecretRef } from "./resources/shared.ts";
+export {
+  CLASS_LABEL,
+  type ConfigFrom,
+  CREDENTIAL_LABEL,
+  DEFAULT_CLASS,
+  type NameRef,
+  type SecretRef,
+} from "./resources/shared.ts";
 export * from "./resources/spelling.ts";
 export type * from "./resources/upstream.ts";
 export { withoutDefaults } from "./schema/without-defaults.ts";

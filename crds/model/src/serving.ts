@@ -7,7 +7,14 @@ export { compileRegex, LruCache } from "@sluice/plugin-sdk";
 export { describeViolation, describeWarnings } from "./document/describe.ts";
 export { type DividedText, divideText } from "./document/text/items.ts";
 export { hasExpired } from "./entities/credentials/key-auth.ts";
-export { collections, credentialCollections, entities, entityNameOf, isSecretLookup } from "./entities/index.ts";
+export {
+  collections,
+  credentialCollections,
+  entities,
+  entityNameOf,
+  isSecretLookup,
+  lookupHash,
+} from "./entities/index.ts";
 export type * from "./index.ts";
 export { normalizePath } from "./matching/path.ts";
 export * from "./pem-files.ts";

@@ -1,7 +1,7 @@
 /** Kong's shorthands and older spellings: `url` of a service, a single origin, `redis_host` and the like. */
 
-import type { PluginFacts } from "@sluice/plugin-sdk";
 import type { Collection } from "../entities/index.ts";
+import type { ConfigFacts } from "../plugins/index.ts";
 import { type ReplacedMembers, replaceDeprecated } from "./deprecated.ts";
 import { withPort } from "./rules/hosts.ts";
 
@@ -64,7 +64,7 @@ function portOf(port: string, protocol: string): number | string {
   return /^\d+$/.test(port) ? Number(port) : port;
 }
 
-export function expandConfig({ schema, expand }: PluginFacts, config: Members): ReplacedMembers {
+export function expandConfig({ schema, expand }: ConfigFacts, config: Members): ReplacedMembers {
   try {
     return replaceDeprecated(schema, expand?.(config) ?? config);
   } catch (error) {

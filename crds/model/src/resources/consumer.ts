@@ -11,11 +11,14 @@ import {
   type HmacAuthCredential,
   type JwtSecret,
   type KeyAuthCredential,
+  type PluginCredential,
 } from "../entities/index.ts";
 import { type Derived, type KindFacts, type SpecNode, specOf } from "./kind.ts";
 import {
   type CommonSpec,
+  type ConfigFrom,
   common,
+  configFrom,
   entityId,
   type NameRef,
   nameRef,
@@ -28,6 +31,7 @@ import {
 export interface CredentialEntry {
   readonly id?: string;
   readonly secretRef?: SecretRef;
+  readonly configFrom?: readonly ConfigFrom[];
 }
 
 export interface KeyAuthEntry extends Derived<KeyAuthCredential, "consumer" | "key"> {
@@ -56,6 +60,12 @@ export interface AclEntry extends Derived<Acl, "consumer"> {
 /** A reference to a ConsumerGroup. */
 export interface ConsumerGroupEntry extends Derived<ConsumerGroupConsumer, "consumer" | "consumer_group">, NameRef {}
 
+export interface PluginCredentialEntry extends Derived<PluginCredential, "consumer" | "key"> {
+  readonly plugin: string;
+  readonly secretRef: SecretRef;
+  readonly configFrom?: readonly ConfigFrom[];
+}
+
 export type ConsumerSpec = CommonSpec &
   Derived<Consumer> & {
     readonly keyAuth?: readonly KeyAuthEntry[];
@@ -64,6 +74,7 @@ export type ConsumerSpec = CommonSpec &
     readonly hmacAuth?: readonly HmacAuthEntry[];
     readonly acls?: readonly AclEntry[];
     readonly consumerGroups?: readonly ConsumerGroupEntry[];
+    readonly pluginCredentials?: readonly PluginCredentialEntry[];
   };
 
 interface ListFacts {
@@ -73,6 +84,8 @@ interface ListFacts {
   readonly id: string;
   readonly required: readonly string[];
   readonly refine?: Readonly<Record<string, SpecNode>>;
+  /** Members that differ from the entity's. */
+  readonly add?: Readonly<Record<string, SpecNode>>;
   /** The entity's reference to another resource, which the entry names by `name` and `namespace`. */
   readonly reference?: { readonly member: string; readonly kind: string };
 }
@@ -117,6 +130,20 @@ const lists: Readonly<Record<CredentialCollection, ListFacts>> = {
     required: ["name"],
     reference: { member: "consumer_group", kind: "ConsumerGroup" },
   },
+  plugin_credentials: {
+    description: "The consumer's credentials for plugins that you have written.",
+    entry: "One credential.",
+    id: "The credential's UUID. Derived from the consumer and secretRef if unset.",
+    required: ["plugin", "secretRef"],
+    add: {
+      config: {
+        type: "object",
+        description: "Further fields of the credential, which the plugin declares (snake_case).",
+        open: true,
+      },
+      configFrom,
+    },
+  },
 };
 
 const secretNames: Readonly<Record<string, string>> = {
@@ -126,7 +153,7 @@ const secretNames: Readonly<Record<string, string>> = {
 };
 
 function listNode(collection: CredentialCollection): SpecNode {
-  const { description, entry, id, required, refine = {}, reference } = lists[collection];
+  const { description, entry, id, required, refine = {}, add = {}, reference } = lists[collection];
   const secrets = entitySecrets[collection];
   const [secret] = secrets;
   return {
@@ -137,6 +164,7 @@ function listNode(collection: CredentialCollection): SpecNode {
       description: entry,
       omit: ["consumer", ...secrets, ...(reference ? [reference.member] : [])],
       add: {
+        ...add,
         id: entityId(id),
         ...(secret !== undefined && { secretRef: secretRef(secretNames[secret] ?? `The ${secret}`) }),
         ...(reference && nameRef("", reference.kind).properties),

@@ -24,6 +24,7 @@ const elsewhere: Readonly<Record<string, readonly string[]>> = {
   hmacauth_credentials: ["created_at", "consumer", "secret"],
   acls: ["created_at", "consumer"],
   consumer_group_consumers: ["created_at", "consumer", "consumer_group"],
+  plugin_credentials: ["created_at", "consumer", "key"],
 };
 
 /** Entities that are nested in the resource of their parent. */
@@ -34,6 +35,7 @@ const inside: Readonly<Record<string, SpecNode | undefined>> = {
   hmacauth_credentials: kinds.Consumer.spec.properties?.hmacAuth?.items,
   acls: kinds.Consumer.spec.properties?.acls?.items,
   consumer_group_consumers: kinds.Consumer.spec.properties?.consumerGroups?.items,
+  plugin_credentials: kinds.Consumer.spec.properties?.pluginCredentials?.items,
   targets: kinds.Upstream.spec.properties?.targets?.items,
   snis: kinds.Certificate.spec.properties?.snis?.items,
 };

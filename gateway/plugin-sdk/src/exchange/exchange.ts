@@ -4,6 +4,8 @@
  * It does not depend on the HTTP engine. For a request from an engine, the pipeline creates an exchange and determines
  * the action (answer or forward). The engine performs the action, and reports the head and the end of the response.
  */
+import type { CredentialPlugin, PluginIdentity } from "../credentials/plugin-credentials.ts";
+import type { RecordSchema } from "../schema/member.ts";
 import type {
   ExchangeConsumer,
   ExchangeCredential,
@@ -135,6 +137,16 @@ export interface Identities {
     collection: Name,
     value: string,
   ): ExchangeCredentials[Name] | undefined;
+  /**
+   * The credential of a plugin with this key, if it is valid for the exchange's route, and its consumer.
+   *
+   * @param plugin The facts of the plugin, which declare its credentials.
+   * @param key As the client sent it.
+   */
+  pluginIdentity<Schema extends RecordSchema>(
+    plugin: CredentialPlugin<Schema>,
+    key: string,
+  ): PluginIdentity<Schema> | undefined;
   /** The credential with this id, of any collection, if it has not expired and is valid for the exchange's route. */
   credentialById(id: string): StoredCredential | undefined;
   /** The consumer's groups, for the plugin acl. The same list until the groups change. */

@@ -12,6 +12,7 @@ import {
   entitySecrets,
   isSecretLookup,
   kinds,
+  lookupHash,
   type NameRef,
   readSpec,
   type SecretRef,
@@ -20,10 +21,11 @@ import {
 } from "@sluice/model";
 import { type ChildList, childLists } from "../kind-tables.ts";
 import { referencePart } from "../resolve-reference.ts";
-import { hashKey, readSecret } from "../secrets.ts";
+import { readSecret } from "../secrets.ts";
 import { CHILD_TIMES, childTimes, createdAt } from "../timestamps.ts";
 import type { Path, TranslatedEntity } from "../translation.ts";
 import { type EntityPart, entityOf, invalidField, type TranslatorInput } from "./entity-part.ts";
+import { configPart } from "./plugin.ts";
 
 type Members = Readonly<Record<string, unknown>>;
 
@@ -64,6 +66,7 @@ function entitiesOf(
       },
       timesPart(input, { collection, id }),
       ...(entities[collection].credential === undefined ? [] : [credentialPart(input, entry)]),
+      ...(collection === "plugin_credentials" ? [credentialConfigPart(input, entry)] : []),
       ...references,
     ]);
   });
@@ -127,7 +130,7 @@ function timesPart(
  * The members of a credential that are not in its entry: the namespaces in which it is valid and, from its Secret, the
  * key, secret or password and the time of creation.
  */
-function credentialPart({ from, options }: TranslatorInput, { collection, own, path }: Entry): EntityPart {
+function credentialPart({ from, options }: TranslatorInput, { collection, members, own, path }: Entry): EntityPart {
   const scope = scopeOf(collection, from.namespace, options);
   const [member] = entitySecrets[collection];
   const { secretRef } = own as Partial<CredentialEntry>;
@@ -141,7 +144,16 @@ function credentialPart({ from, options }: TranslatorInput, { collection, own, p
   const times = created_at === undefined ? {} : { created_at };
   const isHidden = isSecretLookup(collection) && options.audience !== "admin";
   if (!isHidden) return { members: { ...times, [member]: found.value, ...scope }, sourcePaths };
-  return { members: { ...times, _sluice: { key_hash: hashKey(found.value), ...scope._sluice } }, sourcePaths };
+  return {
+    members: { ...times, _sluice: { key_hash: lookupHash(found.value, members.plugin), ...scope._sluice } },
+    sourcePaths,
+  };
+}
+
+/** Messages about the key, which is in a Secret, do not show it. */
+function credentialConfigPart({ from, options }: TranslatorInput, { own, path }: Entry): EntityPart {
+  const part = configPart({ own, from, options }, path);
+  return { ...part, secretPaths: [["key"], ...part.secretPaths] };
 }
 
 /**

@@ -1,8 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { deriveId, type ResourceKind } from "@sluice/model";
+import { deriveId, lookupHash, type ResourceKind } from "@sluice/model";
 import { elliptic, first } from "../../../../../tools/programs/pairs.ts";
-import { hashKey } from "../secrets.ts";
 import { CERTIFICATE, CONSUMER, keyAuth, options, ROUTE, resource, SERVICE, seconds } from "../testing-example.ts";
 import { describeResourceViolation, translate } from "../translate.ts";
 import { toEntities } from "./to-entities.ts";
@@ -215,14 +214,14 @@ test("nodes get the hash of a key, bound to the consumer's namespace, and never 
     // From the Secret: ttl counts from the creation of the key.
     created_at: seconds + 3600,
     consumer,
-    _sluice: { key_hash: hashKey("demo-key"), namespaces: ["team"] },
+    _sluice: { key_hash: lookupHash("demo-key"), namespaces: ["team"] },
   });
   assert.ok(!JSON.stringify(translated).includes("demo-key"));
 });
 
 test("a consumer of the home namespace has keys for all namespaces", () => {
   const [, key] = translate(resource("Consumer", keyAuth("written")), options);
-  assert.deepEqual(key?.item._sluice, { key_hash: hashKey("from-a-file") });
+  assert.deepEqual(key?.item._sluice, { key_hash: lookupHash("from-a-file") });
 });
 
 test("the admin API gets the key, without internal members", () => {
