@@ -1,6 +1,10 @@
 /** The entities that exist before the first row of a table: one of each, named `base` or `base.example`. */
-import { deriveId } from "@sluice/model";
+import { deriveId, registerPlugins } from "@sluice/model";
+import { deviceTokenFacts } from "../../plugins/device-token.ts";
 import { first } from "../../../tools/programs/pairs.ts";
+
+/** A plugin with credentials of its own, as users write one. */
+registerPlugins([deviceTokenFacts]);
 
 export const ids = {
   service: deriveId("services", "base"),
@@ -35,6 +39,7 @@ export const lists = [
   "/basic-auths",
   "/hmac-auths",
   "/acls",
+  "/plugin-credentials",
   "/consumers",
   "/consumer_groups",
   "/routes",

@@ -14,6 +14,7 @@ import { information } from "./rows/information.ts";
 import { malice } from "./rows/malice.ts";
 import { missing } from "./rows/missing.ts";
 import { planning } from "./rows/planning.ts";
+import { pluginCredentials } from "./rows/plugin-credentials.ts";
 import { plugins } from "./rows/plugins.ts";
 import { reading } from "./rows/reading.ts";
 import { refusals } from "./rows/refusals.ts";
@@ -39,6 +40,7 @@ export const tables: readonly Table[] = [
   credentials,
   consumerEntries,
   secondConsumer,
+  pluginCredentials,
   consumerGroups,
   groupsWithPlugins,
   plugins,

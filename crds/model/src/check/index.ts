@@ -189,13 +189,16 @@ const inConfig = ({ path, message }: Violation): Violation => ({
   message,
 });
 
+const noCredentials = (plugin: string): string =>
+  `the plugin ${plugin} has no credentials of its own: ` +
+  "its credentials have a collection of their own, or its facts must declare `credentials`";
+
 /** Also checks the key, unless only its hash is known. */
 function checkCredentialConfig({ plugin, key, config }: Members, { extras }: PluginOptions) {
   if (typeof plugin !== "string" || !isRecord(config) || extras?.unavailable !== undefined) return undefined;
   const facts = credentialFactsOf(plugin);
   if (facts === undefined) {
-    const message = pluginName(plugin) ?? `the plugin ${plugin} has no credentials of its own: use those of its page`;
-    return { violations: [{ path: ["plugin"], message }] };
+    return { violations: [{ path: ["plugin"], message: pluginName(plugin) ?? noCredentials(plugin) }] };
   }
   const keyFaults = typeof key === "string" && key !== "" && facts.key ? validate(facts.key, key) : [];
   const checked = checkByFacts(facts, config);
