@@ -12,7 +12,7 @@ export const deviceTokenFacts = definePluginFacts({
     schema: record(
       {
         model: text({ description: "The device's model.", default: "any", maxLength: 32 }),
-        pin: nullable(text({ description: "A secret.", maxLength: 32, secret: true })),
+        pin: nullable(text({ description: "A secret.", maxLength: 64, secret: true })),
       },
       { description: "A device." },
     ),

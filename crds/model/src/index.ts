@@ -18,7 +18,7 @@ export { configSizeMessage } from "./check/config-size.ts";
 export { schemaNodeAt, withDeprecated } from "./check/deprecated.ts";
 export { type Fields, type SchemaViolation, schemaViolation } from "./check/error.ts";
 export { checkWithHidden } from "./check/hidden-members.ts";
-export { type CheckedEntity, type CheckOptions, checkConfig, checkEntity } from "./check/index.ts";
+export { type CheckedEntity, type CheckOptions, checkConfig, checkCredentialKey, checkEntity } from "./check/index.ts";
 export { withPort } from "./check/rules/hosts.ts";
 export * from "./document/brief.ts";
 export * from "./document/describe.ts";

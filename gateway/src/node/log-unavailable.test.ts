@@ -45,7 +45,12 @@ test("routes and plugins that begin to answer 503 are logged with their reason, 
 
 test("credentials that their plugin refuses are logged", () => {
   const consumer = { id: id(1), username: "bob" };
-  const credential = { id: id(2), plugin: "p", consumer, _sluice: { key_hash: "a".repeat(64), unavailable: "too short" } };
+  const credential = {
+    id: id(2),
+    plugin: "p",
+    consumer,
+    _sluice: { key_hash: "a".repeat(64), unavailable: "too short" },
+  };
   const { value } = applyDocument(emptySnapshot, {
     _format_version: "3.0",
     consumers: [consumer],
@@ -59,5 +64,8 @@ test("credentials that their plugin refuses are logged", () => {
 test("of very many unavailable routes only the first are logged, and the others are counted", () => {
   const routes = Array.from({ length: 50 }, (_, at) => ({ id: id(at), paths: [`/${at}`], ...closed("no service") }));
   const lines = logged(emptySnapshot, documentOf(routes, []));
-  assert.deepEqual([lines.length, lines.at(-1)], [21, '{"more":30} more routes, plugins and credentials are unavailable']);
+  assert.deepEqual(
+    [lines.length, lines.at(-1)],
+    [21, '{"more":30} more routes, plugins and credentials are unavailable'],
+  );
 });

@@ -1,7 +1,7 @@
 /** The entities that exist before the first row of a table: one of each, named `base` or `base.example`. */
 import { deriveId, registerPlugins } from "@sluice/model";
-import { deviceTokenFacts } from "../../plugins/device-token.ts";
 import { first } from "../../../tools/programs/pairs.ts";
+import { deviceTokenFacts } from "../../plugins/device-token.ts";
 
 /** A plugin with credentials of its own, as users write one. */
 registerPlugins([deviceTokenFacts]);

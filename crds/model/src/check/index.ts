@@ -190,8 +190,7 @@ const inConfig = ({ path, message }: Violation): Violation => ({
 });
 
 const noCredentials = (plugin: string): string =>
-  `the plugin ${plugin} has no credentials of its own: ` +
-  "its credentials have a collection of their own, or its facts must declare `credentials`";
+  `the plugin ${plugin} declares no credentials: name a plugin of your own whose facts have the member credentials`;
 
 /** Also checks the key, unless only its hash is known. */
 function checkCredentialConfig({ plugin, key, config }: Members, { extras }: PluginOptions) {
@@ -200,11 +199,16 @@ function checkCredentialConfig({ plugin, key, config }: Members, { extras }: Plu
   if (facts === undefined) {
     return { violations: [{ path: ["plugin"], message: pluginName(plugin) ?? noCredentials(plugin) }] };
   }
-  const keyFaults = typeof key === "string" && key !== "" && facts.key ? validate(facts.key, key) : [];
+  const ofKey = typeof key === "string" ? checkCredentialKey(plugin, key) : [];
   const checked = checkByFacts(facts, config);
-  if (keyFaults.length === 0 && checked.value) return checked;
-  const ofKey = keyFaults.map(({ message }) => ({ path: ["key"], message }));
+  if (ofKey.length === 0 && checked.value) return checked;
   return { violations: [...ofKey, ...(checked.violations ?? []).map(inConfig)] };
+}
+
+/** The violations of the schema that the plugin declares for keys. The schema of the entity reports an empty key. */
+export function checkCredentialKey(plugin: unknown, key: string): readonly Violation[] {
+  const schema = key === "" ? undefined : credentialFactsOf(plugin)?.key;
+  return schema === undefined ? [] : validate(schema, key).map(({ message }) => ({ path: ["key"], message }));
 }
 
 /** A plugin marked as unavailable does not run, so it may be unknown to this version. */

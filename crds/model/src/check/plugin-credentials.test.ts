@@ -32,8 +32,8 @@ const refused: readonly (readonly [members: object, message: string])[] = [
   [{ key: "" }, "key: length must be at least 1"],
   [{ plugin: null }, "plugin: required field missing"],
   [{ plugin: "device-tokn" }, "plugin: plugin 'device-tokn' not enabled, did you mean device-token? Sluice has "],
-  [{ plugin: "cors" }, "plugin: the plugin cors has no credentials of its own"],
-  [{ plugin: "key-auth" }, "plugin: the plugin key-auth has no credentials of its own: its credentials have a collection"],
+  [{ plugin: "cors" }, "plugin: the plugin cors declares no credentials"],
+  [{ plugin: "key-auth" }, "plugin: the plugin key-auth declares no credentials: name a plugin of your own"],
 ];
 for (const [members, message] of refused)
   test(`a plugin's credential with ${JSON.stringify(members)} is refused`, () => {
@@ -96,7 +96,9 @@ plugin_credentials:
 `);
   assert.equal(violations, undefined);
   assert.deepEqual(
-    [...(value?.snapshot.plugin_credentials.values() ?? [])].map(({ _sluice, config }) => [_sluice?.key_hash, config]).toSorted(),
+    [...(value?.snapshot.plugin_credentials.values() ?? [])]
+      .map(({ _sluice, config }) => [_sluice?.key_hash, config])
+      .toSorted(),
     [
       [lookupHash("ann-1", "device-token"), { model: "any", pin: "1" }],
       [lookupHash("bob-1", "device-token"), { model: "any", pin: null }],
@@ -111,7 +113,8 @@ consumers:
 - {username: ann, plugin_credentials: [{plugin: device-token, key: same-1}]}
 - {username: bob, plugin_credentials: [{plugin: device-token, key: same-1}]}
 `);
-  assert.deepEqual(violations.map(({ message }) => message), [
-    "uniqueness violation: 'plugin_credentials' entity with key set to '[redacted]' already declared",
-  ]);
+  assert.deepEqual(
+    violations.map(({ message }) => message),
+    ["uniqueness violation: 'plugin_credentials' entity with key set to '[redacted]' already declared"],
+  );
 });

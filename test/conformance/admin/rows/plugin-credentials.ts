@@ -14,7 +14,14 @@ export const pluginCredentials: Table = {
       ask: "POST /consumers/base/plugin-credentials",
       json: { id, plugin: "device-token", key: "tok-1", config: { pin: "1234" }, tags: ["blue"] },
       status: 201,
-      has: { id, consumer, plugin: "device-token", key: "tok-1", config: { model: "any", pin: "1234" }, tags: ["blue"] },
+      has: {
+        id,
+        consumer,
+        plugin: "device-token",
+        key: "tok-1",
+        config: { model: "any", pin: "1234" },
+        tags: ["blue"],
+      },
       lacks: ["updated_at", "ttl", "_sluice"],
     },
     {
@@ -117,7 +124,7 @@ export const pluginCredentials: Table = {
       ask: "POST /consumers/base/plugin-credentials",
       json: { plugin: "cors", key: "tok-3" },
       status: 400,
-      matches: { message: /plugin: the plugin cors has no credentials of its own/ },
+      matches: { message: /plugin: the plugin cors declares no credentials/ },
     },
     {
       does: "is refused for an unknown plugin",

@@ -5,6 +5,7 @@
 import {
   type Collection,
   type CredentialEntry,
+  checkCredentialKey,
   derivedIdOf,
   deriveId,
   entities,
@@ -144,9 +145,12 @@ function credentialPart({ from, options }: TranslatorInput, { collection, member
   const times = created_at === undefined ? {} : { created_at };
   const isHidden = isSecretLookup(collection) && options.audience !== "admin";
   if (!isHidden) return { members: { ...times, [member]: found.value, ...scope }, sourcePaths };
+  // The check of the entity has only the hash.
+  const refused = checkCredentialKey(members.plugin, found.value).length > 0;
   return {
     members: { ...times, _sluice: { key_hash: lookupHash(found.value, members.plugin), ...scope._sluice } },
     sourcePaths,
+    violations: refused ? [invalidField([...place, "key"], `the plugin ${members.plugin} refuses the value`)] : [],
   };
 }
 
