@@ -212,6 +212,112 @@ test("a node over a database that lacks a plugin answers 503 in its scope, and n
   await lacking.process.waitForOutput(/answers 503: .*plugin 'words' not enabled/);
 });
 
+const TOKEN_OPTIONS = { SLUICE_PLUGINS: "./token" };
+
+/** @param plan The schema of the member `plan` of a credential. */
+function writeTokenPlugin(plan = 'text({ description: "A plan.", default: "basic" })'): void {
+  write(
+    "token/schema.ts",
+    `import { choice, definePluginFacts, record, text } from "@sluice/plugin-sdk";
+    export default definePluginFacts({
+      name: "token",
+      version: "1.0.0",
+      priority: 1100,
+      protects: true,
+      schema: record({}, { description: "Requires a token." }),
+      credentials: {
+        key: text({ description: "The token.", minLength: 4 }),
+        schema: record({ plan: ${plan} }, { description: "A token." }),
+      },
+    });`,
+  );
+}
+write(
+  "token/index.ts",
+  `import { authenticationPhase, definePlugin } from "@sluice/plugin-sdk";
+  import facts from "./schema.ts";
+  export default definePlugin({
+    ...facts,
+    phases: () => ({
+      access: authenticationPhase({
+        plugin: facts.name,
+        anonymous: null,
+        authenticate({ request, identities, upstreamHeaders }) {
+          const identity = identities.pluginIdentity(facts, request.header("x-token") ?? "");
+          if (identity === undefined) return { refusal: { status: 401, message: "Unauthorized" } };
+          upstreamHeaders.set("X-Word", identity.consumer.username + " " + identity.credential.config.plan);
+          return { identity };
+        },
+      }),
+    }),
+  });`,
+);
+
+const withToken = (url: string, token: string) => get(url, { "x-token": token });
+
+for (const workers of ["1", "2"])
+  test(`a plugin finds the credentials that it declares in a file, with ${workers} workers`, async (context) => {
+    writeTokenPlugin();
+    const { port } = upstream.address() as AddressInfo;
+    const routes = [{ name: "all", paths: ["/"], plugins: [{ name: "token" }] }];
+    const file = {
+      _format_version: "3.0",
+      services: [{ name: "up", host: "127.0.0.1", port, routes }],
+      consumers: [
+        { username: "ann", plugin_credentials: [{ plugin: "token", key: "token-of-ann", config: { plan: "gold" } }] },
+        { username: "bob", plugin_credentials: [{ plugin: "token", key: "token-of-bob" }] },
+      ],
+    };
+    write("sluice.json", JSON.stringify(file));
+    const { proxy } = await start(context, "gateway", { ...TOKEN_OPTIONS, SLUICE_WORKERS: workers });
+    assert.deepEqual(await withToken(proxy, "token-of-ann"), [200, "word: ann gold"]);
+    assert.deepEqual(await withToken(proxy, "token-of-bob"), [200, "word: bob basic"]);
+    for (const token of ["", "token", "token token-of-bob"]) assert.equal((await withToken(proxy, token))[0], 401);
+  });
+
+test("credentials of a plugin in a database are without effect once the plugin refuses them, and stay for another version", async (context) => {
+  writeTokenPlugin();
+  const database = { ...TOKEN_OPTIONS, SLUICE_STORE: "database", SLUICE_DATABASE_DIR: "token-database" };
+  const { port } = upstream.address() as AddressInfo;
+  const bootstrap = { name: "sluice", cwd: folder.path, env: { SLUICE_DATABASE_DIR: "token-database" } };
+  assert.equal((await (await startProcess(program, ["migrations", "bootstrap"], bootstrap)).ended()).code, 0);
+  const send = async (url: string, method: string, body: object) => {
+    const headers = { "content-type": "application/json" };
+    return (await fetch(url, { method, headers, body: JSON.stringify(body) })).status;
+  };
+  const first = await start(context, "start", database);
+  const credentials = `${first.admin}/consumers/ann/plugin-credentials`;
+  const id = "44444444-4444-4444-8444-444444444444";
+  const posts: readonly (readonly [path: string, body: object])[] = [
+    ["/services", { name: "up", host: "127.0.0.1", port }],
+    ["/services/up/routes", { name: "all", paths: ["/"] }],
+    ["/plugins", { name: "token" }],
+    ["/consumers", { username: "ann" }],
+    ["/consumers/ann/plugin-credentials", { id, plugin: "token", key: "token-of-ann", config: { plan: "gold" } }],
+  ];
+  for (const [path, body] of posts) assert.equal(await send(first.admin + path, "POST", body), 201, path);
+  assert.deepEqual(await withToken(first.proxy, "token-of-ann"), [200, "word: ann gold"]);
+  assert.equal(await send(`${credentials}/${id}`, "PATCH", { key: "new-token" }), 200);
+  assert.equal((await withToken(first.proxy, "token-of-ann"))[0], 401);
+  assert.deepEqual(await withToken(first.proxy, "new-token"), [200, "word: ann gold"]);
+  await first.process.stop();
+
+  writeTokenPlugin('choice(["basic", "silver"], { description: "A plan.", default: "basic" })');
+  const stricter = await start(context, "start", database);
+  assert.equal((await withToken(stricter.proxy, "new-token"))[0], 401);
+  await stricter.process.waitForOutput(/grants no access: credential for the plugin token: config\.plan: /);
+  await stricter.process.stop();
+
+  const lacking = await start(context, "start", { ...database, SLUICE_PLUGINS: "" });
+  const [, shown] = await get(`${lacking.admin}/plugin-credentials/${id}`);
+  assert.deepEqual(JSON.parse(shown).config, { plan: "gold" });
+  await lacking.process.stop();
+
+  writeTokenPlugin();
+  const { proxy } = await start(context, "start", database);
+  assert.deepEqual(await withToken(proxy, "new-token"), [200, "word: ann gold"]);
+});
+
 const run = (args: readonly string[], plugins: string) =>
   startProcess(program, args, { name: "sluice", cwd: folder.path, env: { SLUICE_PLUGINS: plugins } });
 
