@@ -25,8 +25,14 @@ export interface WritableStore {
 
 type Stop = () => Promise<unknown>;
 
+/** @param settings Further settings of the process. */
+export const databaseStore = (settings: Env = {}): WritableStore =>
+  store("database", ({ chosen, work }) =>
+    startAlone(chosen, { SLUICE_DATABASE_DIR: join(work, "database"), ...settings }),
+  );
+
 export const writableStores: readonly WritableStore[] = [
-  store("database", ({ chosen, work }) => startAlone(chosen, { SLUICE_DATABASE_DIR: join(work, "database") })),
+  databaseStore(),
   store("file", ({ chosen, work }) => {
     const file = join(work, "kong.yaml");
     writeFileSync(file, '_format_version: "3.0"\n');
