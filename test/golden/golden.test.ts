@@ -50,19 +50,21 @@ if (process.argv.includes("--write")) {
         .map((encoded) => Buffer.from(encoded, "base64").toString("utf8").trim())
         .filter((value) => value !== "");
       const { document, conditions } = outcomeOf(resources);
-      // Nodes need private keys of certificates, shared secrets, passwords of plugins, and headers for upstreams, so the
-      // document may contain these.
+      // Nodes need private keys of certificates, shared secrets, configs of plugins and of their credentials, and headers
+      // for upstreams, so the document may contain these.
       const {
         plugins = [],
         certificates: _certificates,
         jwt_secrets: _tokens,
         hmacauth_credentials: _signatures,
+        plugin_credentials = [],
         services = [],
         ...rest
       } = document;
       const reasons = plugins.map((plugin) => (plugin as { _sluice?: object })._sluice);
       const others = services.map((service) => ({ ...Object(service), upstream_headers: null }));
-      const said = JSON.stringify([rest, others, reasons, conditions]);
+      const credentials = plugin_credentials.map((credential) => ({ ...Object(credential), config: null }));
+      const said = JSON.stringify([rest, others, credentials, reasons, conditions]);
       for (const value of values)
         assert.ok(!said.includes(JSON.stringify(value).slice(1, -1)), `${value} is disclosed`);
     });

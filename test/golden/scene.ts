@@ -7,7 +7,9 @@ import {
   type Document,
   entities,
   entityNameOf,
+  isSecretLookup,
   referencedId,
+  registerPlugins,
   snapshotToDocument,
 } from "@sluice/model";
 import { parseAllDocuments, stringify } from "yaml";
@@ -17,8 +19,12 @@ import { conditionsOf, type Problem } from "../../operator/src/status/conditions
 import type { Item } from "../../operator/src/translate/translation.ts";
 import { createTranslate } from "../../operator/src/translate/translator.ts";
 import { type ClusterState, watchedKinds } from "../../operator/src/watch/cluster-state.ts";
+import { deviceTokenFacts } from "../plugins/device-token.ts";
 
 type Members = Readonly<Record<string, unknown>>;
+
+/** A plugin with credentials of its own, as users write one. */
+registerPlugins([deviceTokenFacts]);
 
 export const HOME = "default";
 
@@ -134,7 +140,7 @@ function titleOf(collection: Collection, { owner, entity }: Item, names: Readonl
   if (collection === "consumer_group_consumers")
     return `${resource} in ${names.get(referencedId(entity, "consumer_group") ?? "")}`;
   const name = entityNameOf(collection, entity);
-  if (collection !== "keyauth_credentials" && name !== undefined) return `${resource} ${credential.list} ${name}`;
+  if (!isSecretLookup(collection) && name !== undefined) return `${resource} ${credential.list} ${name}`;
   // A key is a secret, and other credentials may have no name.
   const title = `${resource} ${collection === "keyauth_credentials" ? "key" : credential.list}`;
   const taken = new Set(names.values());

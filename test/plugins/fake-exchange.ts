@@ -289,6 +289,7 @@ export function fakeExchange(options: FakeExchangeOptions = {}): FakeExchange {
       },
       credentials: (_collection, name) =>
         options.subjectNames?.filter(({ subject_name }) => subject_name === name) ?? [],
+      pluginIdentity: () => undefined,
       credentialById: (id) =>
         [
           Object.values(options.keys ?? {}),

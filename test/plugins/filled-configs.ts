@@ -13,7 +13,8 @@ export const configViolations = (plugin: PluginName, config: object): readonly s
   (checkConfig(plugin, config).violations ?? []).map(({ path, message }) => `${path.join(".")}: ${message}`);
 
 /** The paths of a plugin's secret members. */
-export const secretPathsOf = (plugin: PluginName): readonly (readonly string[])[] => secretMembers(plugin);
+export const secretPathsOf = (plugin: PluginName): readonly (readonly string[])[] =>
+  secretMembers("plugins", { name: plugin });
 
 export const filledRateLimiting = filled("rate-limiting", { minute: 5 });
 export const filledKeyAuth = filled("key-auth", {});

@@ -46,6 +46,11 @@ export interface CredentialExtras {
   readonly key_hash?: string;
   /** The namespaces for whose routes the credential is valid; absent means all. */
   readonly namespaces?: readonly string[];
+  /**
+   * Set by a node for a credential of a plugin whose schema, in this process, refuses it: no request can use it, and
+   * this is the reason.
+   */
+  readonly unavailable?: string;
 }
 
 /** The flat document. Items are plain data, not yet validated. */

@@ -19,7 +19,7 @@ export { configSizeMessage } from "./check/config-size.ts";
 export { schemaNodeAt, withDeprecated } from "./check/deprecated.ts";
 export { type Fields, type SchemaViolation, schemaViolation } from "./check/error.ts";
 export { checkWithHidden } from "./check/hidden-members.ts";
-export { type CheckedEntity, type CheckOptions, checkConfig, checkEntity } from "./check/index.ts";
+export { type CheckedEntity, type CheckOptions, checkConfig, checkCredentialKey, checkEntity } from "./check/index.ts";
 export { expiredMessage } from "./check/rules/certificates.ts";
 export { withPort } from "./check/rules/hosts.ts";
 export * from "./document/brief.ts";
@@ -71,7 +71,14 @@ export { apiVersion, category, crdVersion, group, type KindFacts, pluralOf, type
 export * from "./resources/plugin.ts";
 export type * from "./resources/route.ts";
 export type * from "./resources/service.ts";
-export { CLASS_LABEL, CREDENTIAL_LABEL, DEFAULT_CLASS, type NameRef, type SecretRef } from "./resources/shared.ts";
+export {
+  CLASS_LABEL,
+  type ConfigFrom,
+  CREDENTIAL_LABEL,
+  DEFAULT_CLASS,
+  type NameRef,
+  type SecretRef,
+} from "./resources/shared.ts";
 export * from "./resources/spelling.ts";
 export type * from "./resources/upstream.ts";
 export type { VaultSpec } from "./resources/vault.ts";

@@ -13,6 +13,7 @@ export {
   entities,
   entityNameOf,
   isSecretLookup,
+  lookupHash,
   vaultKinds,
 } from "./entities/index.ts";
 export type * from "./index.ts";

@@ -1,4 +1,5 @@
 /** The definition of a plugin: its schema, and the phases of an exchange in which it acts. */
+import type { PluginCredentialFacts } from "./credentials/plugin-credentials.ts";
 import type { BodyFilter } from "./exchange/body-filter.ts";
 import type { DirectResponse, Exchange } from "./exchange/exchange.ts";
 import type { HeldResponse } from "./exchange/held-response.ts";
@@ -12,7 +13,11 @@ import type { PluginServices } from "./services/services.ts";
 import type { Violation } from "./violation.ts";
 
 /** What is known of a plugin without its code: enough to validate, order and describe its instances. */
-export interface PluginFacts<Schema extends RecordSchema = RecordSchema, Name extends string = string> {
+export interface PluginFacts<
+  Schema extends RecordSchema = RecordSchema,
+  Name extends string = string,
+  Credential extends RecordSchema = RecordSchema,
+> {
   /** As in the field `name` of a Plugin: lower-case letters, digits and `-`. */
   readonly name: Name;
   /** The plugin's own version, such as "1.0.0". */
@@ -27,6 +32,8 @@ export interface PluginFacts<Schema extends RecordSchema = RecordSchema, Name ex
    */
   readonly refuses?: readonly PluginTarget[];
   readonly schema: Schema;
+  /** The credentials of consumers that the plugin verifies. Default: it has none of its own. */
+  readonly credentials?: PluginCredentialFacts<Credential>;
   /** Replaces short forms that the schema does not have, such as one string for a list of strings. */
   expand?(config: RecordMembers): RecordMembers;
   /**
@@ -126,7 +133,10 @@ export interface PluginPhases {
   stop?(): void | Promise<void>;
 }
 
-export interface PluginDefinition<Schema extends RecordSchema = RecordSchema> extends PluginFacts<Schema> {
+export interface PluginDefinition<
+  Schema extends RecordSchema = RecordSchema,
+  Credential extends RecordSchema = RecordSchema,
+> extends PluginFacts<Schema, string, Credential> {
   /**
    * Creates an instance from its complete config. Called once for each configured instance, and again when it changes.
    * It must not open connections or start timers: these belong to `start` and later phases.
@@ -135,10 +145,15 @@ export interface PluginDefinition<Schema extends RecordSchema = RecordSchema> ex
 }
 
 /** Defines a plugin. The schema gives the type of `config`. */
-export const definePlugin = <Schema extends RecordSchema>(plugin: PluginDefinition<Schema>): PluginDefinition<Schema> =>
-  plugin;
+export const definePlugin = <Schema extends RecordSchema, Credential extends RecordSchema = RecordSchema>(
+  plugin: PluginDefinition<Schema, Credential>,
+): PluginDefinition<Schema, Credential> => plugin;
 
 /** The facts of a plugin whose phases are in another file, so that a process can read its schema without its code. */
-export const definePluginFacts = <Schema extends RecordSchema, Name extends string>(
-  facts: PluginFacts<Schema, Name>,
-): PluginFacts<Schema, Name> => facts;
+export const definePluginFacts = <
+  Schema extends RecordSchema,
+  Name extends string,
+  Credential extends RecordSchema = RecordSchema,
+>(
+  facts: PluginFacts<Schema, Name, Credential>,
+): PluginFacts<Schema, Name, Credential> => facts;

@@ -36,11 +36,11 @@ export interface EntityRequest {
   readonly path: string;
   readonly query: Query;
   /**
-   * `plugin` is the plugin whose config a form changes if the form does not name one.
+   * `before` is the entity that a form changes: it names the plugin of a config if the form does not.
    *
    * @throws HttpError when the body cannot be decoded.
    */
-  readonly body: (hint?: { readonly plugin?: string }) => RawMembers;
+  readonly body: (hint?: { readonly before?: object }) => RawMembers;
   readonly preconditions: Preconditions;
   /** Ids that the store reported as in use. A new entity whose derived id is one of them gets a random id. */
   readonly takenIds: ReadonlySet<string>;

@@ -6,7 +6,7 @@ import type { AddressInfo } from "node:net";
 import { join } from "node:path";
 import { after, before, describe, type TestContext, test } from "node:test";
 import { root } from "../../../tools/check/source-files.ts";
-import { freePort, type Process, startProcess, temporaryFolder } from "../../../tools/process/index.ts";
+import { freePort, type Process, startProcess, temporaryFolder, waitFor } from "../../../tools/process/index.ts";
 
 const folder = temporaryFolder("external-plugins");
 const upstream = createServer(({ headers }, response) => response.end(`word: ${headers["x-word"] ?? "none"}`));
@@ -210,6 +210,123 @@ test("a node over a database that lacks a plugin answers 503 in its scope, and n
     /^sluice_plugins_missing\{node_id="[^"]*",plugin="words"\} 1$/m,
   );
   await lacking.process.waitForOutput(/answers 503: .*plugin 'words' not enabled/);
+});
+
+const TOKEN_OPTIONS = { SLUICE_PLUGINS: "./token" };
+
+/** @param plan The schema of the member `plan` of a credential. */
+function writeTokenPlugin(plan = 'text({ description: "A plan.", default: "basic" })'): void {
+  write(
+    "token/schema.ts",
+    `import { choice, definePluginFacts, record, text } from "@sluice/plugin-sdk";
+    export default definePluginFacts({
+      name: "token",
+      version: "1.0.0",
+      priority: 1100,
+      protects: true,
+      schema: record({}, { description: "Requires a token." }),
+      credentials: {
+        key: text({ description: "The token.", minLength: 4 }),
+        schema: record({ plan: ${plan} }, { description: "A token." }),
+      },
+    });`,
+  );
+}
+write(
+  "token/index.ts",
+  `import { authenticationPhase, definePlugin } from "@sluice/plugin-sdk";
+  import facts from "./schema.ts";
+  export default definePlugin({
+    ...facts,
+    phases: () => ({
+      access: authenticationPhase({
+        plugin: facts.name,
+        anonymous: null,
+        authenticate({ request, identities, upstreamHeaders }) {
+          const identity = identities.pluginIdentity(facts, request.header("x-token") ?? "");
+          if (identity === undefined) return { refusal: { status: 401, message: "Unauthorized" } };
+          upstreamHeaders.set("X-Word", identity.consumer.username + " " + identity.credential.config.plan);
+          return { identity };
+        },
+      }),
+    }),
+  });`,
+);
+
+/** On a new connection: a kept one stays with the worker that ran the earlier code. */
+const withToken = (url: string, token: string) => get(url, { "x-token": token, connection: "close" });
+
+for (const workers of ["1", "2"])
+  test(`a plugin finds the credentials that it declares in a file, with ${workers} workers`, async (context) => {
+    writeTokenPlugin();
+    const { port } = upstream.address() as AddressInfo;
+    const routes = [{ name: "all", paths: ["/"], plugins: [{ name: "token" }] }];
+    const file = {
+      _format_version: "3.0",
+      services: [{ name: "up", host: "127.0.0.1", port, routes }],
+      consumers: [
+        { username: "ann", plugin_credentials: [{ plugin: "token", key: "token-of-ann", config: { plan: "gold" } }] },
+        { username: "bob", plugin_credentials: [{ plugin: "token", key: "token-of-bob" }] },
+      ],
+    };
+    write("sluice.json", JSON.stringify(file));
+    const { proxy } = await start(context, "gateway", { ...TOKEN_OPTIONS, SLUICE_WORKERS: workers });
+    assert.deepEqual(await withToken(proxy, "token-of-ann"), [200, "word: ann gold"]);
+    assert.deepEqual(await withToken(proxy, "token-of-bob"), [200, "word: bob basic"]);
+    for (const token of ["", "token", "token token-of-bob"]) assert.equal((await withToken(proxy, token))[0], 401);
+  });
+
+test("credentials of a plugin in a database are without effect once the plugin refuses them, and stay for another version", async (context) => {
+  writeTokenPlugin();
+  const database = { ...TOKEN_OPTIONS, SLUICE_STORE: "database", SLUICE_DATABASE_DIR: "token-database" };
+  const { port } = upstream.address() as AddressInfo;
+  const bootstrap = { name: "sluice", cwd: folder.path, env: { SLUICE_DATABASE_DIR: "token-database" } };
+  assert.equal((await (await startProcess(program, ["migrations", "bootstrap"], bootstrap)).ended()).code, 0);
+  const send = async (url: string, method: string, body: object) => {
+    const headers = { "content-type": "application/json" };
+    return (await fetch(url, { method, headers, body: JSON.stringify(body) })).status;
+  };
+  const first = await start(context, "start", database);
+  const credentials = `${first.admin}/consumers/ann/plugin-credentials`;
+  const id = "44444444-4444-4444-8444-444444444444";
+  const posts: readonly (readonly [path: string, body: object])[] = [
+    ["/services", { name: "up", host: "127.0.0.1", port }],
+    ["/services/up/routes", { name: "all", paths: ["/"] }],
+    ["/plugins", { name: "token" }],
+    ["/consumers", { username: "ann" }],
+    ["/consumers/ann/plugin-credentials", { id, plugin: "token", key: "token-of-ann", config: { plan: "gold" } }],
+  ];
+  for (const [path, body] of posts) assert.equal(await send(first.admin + path, "POST", body), 201, path);
+  assert.deepEqual(await withToken(first.proxy, "token-of-ann"), [200, "word: ann gold"]);
+  assert.equal(await send(`${credentials}/${id}`, "PATCH", { key: "new-token" }), 200);
+  assert.equal((await withToken(first.proxy, "token-of-ann"))[0], 401);
+  assert.deepEqual(await withToken(first.proxy, "new-token"), [200, "word: ann gold"]);
+
+  const strictPlan = 'choice(["basic", "silver"], { description: "A plan.", default: "basic" })';
+  const reload = async (plan?: string) => {
+    writeTokenPlugin(plan);
+    const before = first.process.output().length;
+    first.process.signal("SIGHUP");
+    await waitFor(() => first.process.output().slice(before).includes("the plugins were loaded again"), {
+      what: "the plugins to be loaded again",
+    });
+  };
+  await reload(strictPlan);
+  assert.equal((await withToken(first.proxy, "new-token"))[0], 401);
+  await first.process.waitForOutput(/grants no access: credential for the plugin token: config\.plan: /);
+  await reload();
+  assert.deepEqual(await withToken(first.proxy, "new-token"), [200, "word: ann gold"]);
+  await first.process.stop();
+
+  writeTokenPlugin(strictPlan);
+  const stricter = await start(context, "start", database);
+  assert.equal((await withToken(stricter.proxy, "new-token"))[0], 401);
+  await stricter.process.waitForOutput(/grants no access: credential for the plugin token: config\.plan: /);
+  await stricter.process.stop();
+
+  const lacking = await start(context, "start", { ...database, SLUICE_PLUGINS: "" });
+  const [, shown] = await get(`${lacking.admin}/plugin-credentials/${id}`);
+  assert.deepEqual(JSON.parse(shown).config, { plan: "gold" });
 });
 
 const run = (args: readonly string[], plugins: string) =>

@@ -10,10 +10,12 @@ import {
   entities,
   hasExpired,
   isSecretLookup,
+  lookupHash,
   type Snapshot,
   type SnapshotCredential,
   type SnapshotRoute,
 } from "@sluice/model/serving";
+import type { CredentialPlugin, PluginIdentity, RecordSchema } from "@sluice/plugin-sdk";
 import { GroupIndex } from "./group-index.ts";
 
 type PerCredential<Value> = Readonly<Record<CredentialCollection, Value>>;
@@ -107,6 +109,18 @@ export class CompiledIdentities {
     return found.filter((credential) => this.#isUsable(credential, route)) as SnapshotCredential<Name>[];
   }
 
+  /** The plugin's credential with this key, if it is valid for the route, and its consumer. */
+  pluginIdentity<Schema extends RecordSchema>(
+    { name }: CredentialPlugin<Schema>,
+    key: string,
+    route: SnapshotRoute,
+  ): PluginIdentity<Schema> | undefined {
+    const credential = this.credential("plugin_credentials", lookupHash(key, name), route);
+    const consumer = credential && this.#indexes.snapshot.consumers.get(credential.consumer.id);
+    // The config was validated by the schema of the plugin's facts.
+    return consumer && ({ consumer, credential } as unknown as PluginIdentity<Schema>);
+  }
+
   /** The unexpired credential that is valid for the route and has this id. */
   credentialById(id: string, route: SnapshotRoute): SnapshotCredential | undefined {
     for (const collection of credentialCollections) {
@@ -144,8 +158,12 @@ export class CompiledIdentities {
   }
 }
 
-/** A credential without namespaces is valid for every route; otherwise only for routes of its namespaces. */
+/**
+ * A credential without namespaces is valid for every route; otherwise only for routes of its namespaces. One that the
+ * plugin refuses is valid for no route.
+ */
 function isValidFor({ _sluice }: SnapshotCredential, route: SnapshotRoute): boolean {
+  if (_sluice?.unavailable !== undefined) return false;
   const namespaces = _sluice?.namespaces;
   const namespace = route._sluice?.namespace;
   return namespaces === undefined || (namespace !== undefined && namespaces.includes(namespace));

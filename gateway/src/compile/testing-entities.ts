@@ -206,6 +206,7 @@ export function snapshotOf(content: {
     acls: byId(),
     consumer_groups: byId(content.groups),
     consumer_group_consumers: byId(content.memberships),
+    plugin_credentials: byId(),
     endpoints: content.endpoints ?? new Map(),
   };
 }

@@ -43,8 +43,29 @@ test("routes and plugins that begin to answer 503 are logged with their reason, 
   );
 });
 
+test("credentials that their plugin refuses are logged", () => {
+  const consumer = { id: id(1), username: "bob" };
+  const credential = {
+    id: id(2),
+    plugin: "p",
+    consumer,
+    _sluice: { key_hash: "a".repeat(64), unavailable: "too short" },
+  };
+  const { value } = applyDocument(emptySnapshot, {
+    _format_version: "3.0",
+    consumers: [consumer],
+    plugin_credentials: [{ ...credential, consumer: { id: id(1) } }],
+  });
+  assert.deepEqual(logged(emptySnapshot, value ?? assert.fail()), [
+    `{"credential":"${id(2)}"} grants no access: too short`,
+  ]);
+});
+
 test("of very many unavailable routes only the first are logged, and the others are counted", () => {
   const routes = Array.from({ length: 50 }, (_, at) => ({ id: id(at), paths: [`/${at}`], ...closed("no service") }));
   const lines = logged(emptySnapshot, documentOf(routes, []));
-  assert.deepEqual([lines.length, lines.at(-1)], [21, '{"more":30} more routes and plugins answer 503']);
+  assert.deepEqual(
+    [lines.length, lines.at(-1)],
+    [21, '{"more":30} more routes, plugins and credentials are unavailable'],
+  );
 });

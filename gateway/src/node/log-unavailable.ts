@@ -1,4 +1,4 @@
-/** Logs the routes and plugins that a document makes unavailable. Clients get no reason. */
+/** Logs the routes, plugins and credentials that a document makes unavailable. Clients get no reason. */
 import { differences, type Snapshot } from "@sluice/model/serving";
 
 interface Log {
@@ -8,24 +8,31 @@ interface Log {
 /** Maximum lines per document; further lines are only counted. */
 const MAX_LINES = 20;
 
-/** Logs routes and plugins that newly answer 503, or do so for a new reason. */
+const effects = {
+  routes: { member: "route", effect: "answers 503" },
+  plugins: { member: "plugin", effect: "answers 503" },
+  plugin_credentials: { member: "credential", effect: "grants no access" },
+} as const;
+
+/** Logs routes and plugins that newly answer 503, and credentials of plugins that newly grant no access. */
 export function logUnavailable(log: Log, before: Snapshot, now: Snapshot): void {
   let count = 0;
-  for (const kind of ["routes", "plugins"] as const)
+  for (const kind of ["routes", "plugins", "plugin_credentials"] as const)
     for (const { before: was, after } of differences<Entity>(before[kind], now[kind])) {
       const reason = after?._sluice?.unavailable;
       if (after === undefined || reason === undefined || after.enabled === false) continue;
       if (reason === was?._sluice?.unavailable && was.enabled === after.enabled) continue;
       count++;
-      const member = kind === "routes" ? "route" : "plugin";
-      if (count <= MAX_LINES) log.warn({ [member]: after.id, name: after.name }, `answers 503: ${reason}`);
+      const { member, effect } = effects[kind];
+      const name = after.name === undefined ? {} : { name: after.name };
+      if (count <= MAX_LINES) log.warn({ [member]: after.id, ...name }, `${effect}: ${reason}`);
     }
-  if (count > MAX_LINES) log.warn({ more: count - MAX_LINES }, "more routes and plugins answer 503");
+  if (count > MAX_LINES) log.warn({ more: count - MAX_LINES }, "more routes, plugins and credentials are unavailable");
 }
 
 interface Entity {
   readonly id: string;
-  readonly name: string | null;
+  readonly name?: string | null;
   readonly enabled?: boolean;
   readonly _sluice?: { readonly unavailable?: string };
 }

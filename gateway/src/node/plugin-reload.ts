@@ -75,23 +75,31 @@ const faultsOf = (messages: readonly string[]): SettingsError =>
   new SettingsError(messages.map((message) => `${setting.variable}: ${message}`).join("\n"));
 
 /**
- * Prepares the served configs of these plugins for new schemas: members with a default of the present schemas are left
- * out. The returned function checks the configs by the schemas that are registered when it is called, fills in their
- * defaults, and returns the snapshot with the results. It throws SettingsError if a config is invalid.
+ * Prepares the served configs of these plugins and of their credentials for new schemas: members with a default of the
+ * present schemas are left out. The returned function checks the configs by the schemas that are registered when it is
+ * called, fills in their defaults, and returns the snapshot with the results. It throws SettingsError if the config of a
+ * plugin is invalid; a credential that the new schema refuses grants no access.
  */
 async function configsOf(served: Snapshot, names: ReadonlySet<string>): Promise<() => Snapshot> {
   // Loaded on demand: serving needs no code that validates.
   const { applyChange, compactChange } = await import("@sluice/model");
   const own = [...served.plugins.values()].filter(({ name }) => names.has(name));
-  const { put } = compactChange({ put: { plugins: own }, remove: {} });
+  const credentials = [...served.plugin_credentials.values()].filter(({ plugin }) => names.has(plugin));
+  const { put } = compactChange({ put: { plugins: own, plugin_credentials: credentials }, remove: {} });
+  const { plugins = [], plugin_credentials = [] } = put;
+  const idsOf = (entities: readonly { readonly id: string }[]) => entities.map(({ id }) => id);
   return () => {
-    if (own.length === 0) return served;
+    if (own.length + credentials.length === 0) return served;
     // Removed first: an entity whose compact form is unchanged would be kept, with the earlier defaults.
-    const without = applyChange(served, { put: {}, remove: { plugins: own.map(({ id }) => id) } });
-    const { value, violations } = without.value ? applyChange(without.value, { put, remove: {} }) : without;
-    if (value) return value;
+    const remove = { plugins: idsOf(own), plugin_credentials: idsOf(credentials) };
+    const without = applyChange(served, { put: {}, remove });
+    const { value, violations } = without.value
+      ? applyChange(without.value, { put: { plugins }, remove: {} })
+      : without;
+    const all = value && applyChange(value, { put: { plugin_credentials }, remove: {} }, { closePlugins: true }).value;
+    if (all) return all;
     throw faultsOf(
-      violations.map(({ path: [, at, ...path], message }) => {
+      (violations ?? []).map(({ path: [, at, ...path], message }) => {
         const { name, id } = own[Number(at)] ?? {};
         return `the plugin ${name} (${id}) is configured in a way that its new code refuses: ${describeViolation({ path, message })}`;
       }),

@@ -189,6 +189,7 @@ export async function startGateway({ settings, log, ...given }: GatewayOptions):
     workers,
     intake,
     onReload(snapshot) {
+      logUnavailable(log, served, snapshot);
       served = snapshot;
       missing.recount(snapshot);
     },

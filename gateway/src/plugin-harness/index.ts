@@ -122,9 +122,10 @@ const documentOf = (
   _format_version: "3.0",
   services: [{ name: "upstream", host: "127.0.0.1", port, routes: [{ name: "route", paths: ["/"] }] }],
   plugins: [{ name: plugin.name, ...(config && { config }) }, ...plugins],
-  consumers: consumers.map(({ username, keys = [] }) => ({
+  consumers: consumers.map(({ username, keys = [], credentials = [] }) => ({
     username,
     keyauth_credentials: keys.map((key) => ({ key })),
+    plugin_credentials: credentials.map((credential) => ({ plugin: plugin.name, ...credential })),
   })),
 });
 

@@ -9,20 +9,22 @@ import { root } from "../../../tools/check/source-files.ts";
 import { temporaryFolder } from "../../../tools/process/index.ts";
 import { startTestGateway, type TestGatewayOptions } from "./index.ts";
 
-type UpstreamOption = Pick<TestGatewayOptions, "upstream">;
+interface PageOptions extends Pick<TestGatewayOptions, "upstream" | "consumers"> {
+  /** The block of `index.ts`. Default: the first one. */
+  readonly block?: number;
+  /** The block of `schema.ts`. Default: there is none. */
+  readonly schema?: number;
+}
 
-/** A gateway with the plugin in a block of TypeScript of a page, by default in the first one. */
-async function startFromPage(
-  page: string,
-  { block = 0, ...options }: { readonly block?: number } & UpstreamOption = {},
-) {
+/** A gateway with the plugin in blocks of TypeScript of a page. */
+async function startFromPage(page: string, { block = 0, schema, ...options }: PageOptions = {}) {
   const blocks = [...readFileSync(join(root, page), "utf8").matchAll(/```ts\n([\s\S]*?)```/g)];
-  const code = blocks[block]?.[1] ?? "";
   const folder = temporaryFolder("page");
   after(folder.remove);
   const file = join(folder.path, "index.ts");
   writeFileSync(join(folder.path, "package.json"), '{"type":"module"}');
-  writeFileSync(file, code);
+  writeFileSync(file, blocks[block]?.[1] ?? "");
+  if (schema !== undefined) writeFileSync(join(folder.path, "schema.ts"), blocks[schema]?.[1] ?? "");
   const [plugin = assert.fail()] = await importPlugins([pathToFileURL(file).href]);
   return startTestGateway({ plugin, ...options });
 }
@@ -72,5 +74,33 @@ test("the plugin on the page about Lua functions does what the pre-function on t
   for (const [sent, ...expected] of rows) {
     const { authorization, apikey } = await sentHeaders(await gateway.fetch("/", { headers: sent }));
     assert.deepEqual([authorization, apikey], [expected[0], expected[1]]);
+  }
+});
+
+test("the plugin on the page about authentication accepts tokens of its consumers only, as the page says", async () => {
+  await using gateway = await startFromPage("docs/how-to/write-an-authentication-plugin.md", {
+    schema: 0,
+    block: 1,
+    consumers: [
+      { username: "acme", credentials: [{ key: "acme-token-of-16-characters", config: { plan: "gold" } }] },
+      { username: "zenith", credentials: [{ key: "zenith-token-of-16-characters", config: { paused: true } }] },
+    ],
+  });
+  const rows: readonly (readonly [token: string | null, status: number, upstream?: object])[] = [
+    [null, 401],
+    ["acme-token", 401],
+    ["zenith-token-of-16-characters", 403],
+    [
+      "acme-token-of-16-characters",
+      200,
+      { "x-consumer-username": "acme", "x-plan": "gold", "x-partner-token": undefined },
+    ],
+  ];
+  for (const [token, status, upstream] of rows) {
+    const response = await gateway.fetch("/", { headers: token === null ? {} : { "x-partner-token": token } });
+    assert.equal(response.status, status, String(token));
+    if (upstream === undefined) continue;
+    const headers = await sentHeaders(response);
+    for (const [name, value] of Object.entries(upstream)) assert.equal(headers[name], value, name);
   }
 });

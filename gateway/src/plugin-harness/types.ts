@@ -11,10 +11,17 @@ export interface TestGatewayOptions {
   readonly upstream?: RequestListener;
   /** Further plugins on all requests, such as `{ name: "key-auth" }`. */
   readonly plugins?: readonly { readonly name: string; readonly config?: object }[];
-  /** With their keys for the plugin key-auth. */
-  readonly consumers?: readonly { readonly username: string; readonly keys?: readonly string[] }[];
+  readonly consumers?: readonly TestConsumer[];
   /** Unix milliseconds that `now()` of the plugin's services returns at first. Default: the time of the start. */
   readonly now?: number;
+}
+
+export interface TestConsumer {
+  readonly username: string;
+  /** Keys for the plugin key-auth. */
+  readonly keys?: readonly string[];
+  /** Credentials that the plugin under test declares. Members of `config` with a default may be left out. */
+  readonly credentials?: readonly { readonly key: string; readonly config?: object }[];
 }
 
 /** A line of the gateway's log. */

@@ -115,6 +115,17 @@ test("a missing required member of config is refused although Secrets provide ot
   assert.match(status?.message ?? "", /redis/);
 });
 
+test("a credential of a plugin that the operator does not have causes a warning, and one without a Secret a refusal", () => {
+  const entry = { plugin: "nope", secretRef: { name: "s", key: "k" }, configFrom: [{ path: "pin", secretRef }] };
+  const spec = { username: "bob", pluginCredentials: [entry] };
+  assert.deepEqual(ask(resource("Consumer", spec)).warnings, [
+    "spec.pluginCredentials[0].plugin: plugin 'nope' not enabled. Until the operator has this plugin (SLUICE_PLUGINS), " +
+      "the credential is left out",
+  ]);
+  const { allowed } = ask(resource("Consumer", { username: "bob", pluginCredentials: [{ plugin: "nope" }] }));
+  assert.equal(allowed, false);
+});
+
 test("a plugin that the operator does not have causes a warning, and other errors of its resource cause a refusal", () => {
   const consequence =
     "Until the operator has this plugin (SLUICE_PLUGINS), requests in its scope are answered with 503";

@@ -3,6 +3,7 @@
  * call it, so its responses must not reveal other resources. References are checked when the resource is translated,
  * and reported in conditions.
  */
+import { isDeepStrictEqual } from "node:util";
 import { type Path, type Resource, sluiceKindOf, type TranslationLookups, translate } from "@sluice/crds";
 import { insteadOfPlugin, kinds, PLUGIN_NAME, pluginNamed, pluginNames, suggestionFor } from "@sluice/model";
 import { ineffectiveMembers } from "./ineffective-members.ts";
@@ -30,37 +31,48 @@ export function validateResource(resource: Resource, homeNamespace: string) {
   const violations = translate(resource, { homeNamespace, audience: "nodes", ...allReferencesResolve })
     .flatMap((translated) => translated.violations)
     .filter(({ condition, path }) => condition === "Accepted" && !later.some((place) => pathsOverlap(place, path)));
-  const unknown = unknownPlugin(resource);
+  const unknown = unknownPlugins(resource);
   // A plugin may be installed after its resources are stored. Until then a condition reports that it is missing.
-  const refused = unknown === undefined ? violations : violations.filter(({ path }) => path[1] !== "plugin");
+  const refused = violations.filter(({ path }) => !unknown.some((one) => isDeepStrictEqual(one.path, path)));
   if (refused.length > 0) return { violations: refused, warnings: [] };
-  return { violations: [], warnings: [...(unknown ?? []), ...ineffectiveMembers(resource)] };
+  return { violations: [], warnings: [...unknown.map(({ warning }) => warning), ...ineffectiveMembers(resource)] };
 }
 
-/** The warning for a plugin that the operator does not have; undefined for other resources. */
-function unknownPlugin({ kind, spec }: Resource): readonly string[] | undefined {
-  const name = spec?.plugin;
-  if (kind !== "Plugin" || typeof name !== "string" || !PLUGIN_NAME.test(name)) return undefined;
-  if (pluginNamed(name) !== undefined) return undefined;
-  const instead = insteadOfPlugin(name);
-  const advice = instead === undefined ? suggestionFor(name, pluginNames()) || "." : `: ${instead}.`;
-  return [
-    `spec.plugin: plugin '${name}' not enabled${advice} Until the operator has this plugin (SLUICE_PLUGINS), requests ` +
-      "in its scope are answered with 503",
-  ];
+/** The places where the resource names plugins that the operator does not have, each with a warning. */
+function unknownPlugins({ kind, spec }: Resource): readonly { readonly path: Path; readonly warning: string }[] {
+  const named = (path: Path, name: unknown, effect: string) => {
+    if (typeof name !== "string" || !PLUGIN_NAME.test(name) || pluginNamed(name) !== undefined) return [];
+    const instead = insteadOfPlugin(name);
+    const advice = instead === undefined ? suggestionFor(name, pluginNames()) || "." : `: ${instead}.`;
+    const where = path.map((step) => (typeof step === "number" ? `[${step}]` : `.${step}`)).join("");
+    const warning = `${where.slice(1)}: plugin '${name}' not enabled${advice} Until the operator has this plugin (SLUICE_PLUGINS), ${effect}`;
+    return [{ path, warning }];
+  };
+  if (kind === "Plugin") return named(["spec", "plugin"], spec?.plugin, "requests in its scope are answered with 503");
+  if (kind !== "Consumer") return [];
+  return listOf(spec?.pluginCredentials).flatMap((entry, index) =>
+    named(["spec", "pluginCredentials", index, "plugin"], Object(entry).plugin, "the credential is left out"),
+  );
 }
 
 /**
- * Paths of the members of a plugin's config that come from Secrets: their values, and everything that depends on them,
- * are not known yet.
+ * Paths of the members of a config that come from Secrets: their values, and everything that depends on them, are not
+ * known yet.
  */
-function pathsFromSecrets({ spec }: Resource): readonly Path[] {
-  const sources: readonly unknown[] = Array.isArray(spec?.configFrom) ? spec.configFrom : [];
-  return sources.flatMap((source) => {
+const pathsFromSecrets = ({ spec }: Resource): readonly Path[] => [
+  ...configPathsFromSecrets(spec, ["spec"]),
+  ...listOf(spec?.pluginCredentials).flatMap((entry, index) =>
+    configPathsFromSecrets(entry, ["spec", "pluginCredentials", index]),
+  ),
+];
+
+const configPathsFromSecrets = (holder: unknown, base: Path): readonly Path[] =>
+  listOf(Object(holder).configFrom).flatMap((source) => {
     const { path } = Object(source) as { readonly path?: unknown };
-    return typeof path === "string" ? [["spec", "config", ...path.split(".")]] : [];
+    return typeof path === "string" ? [[...base, "config", ...path.split(".")]] : [];
   });
-}
+
+const listOf = (value: unknown): readonly unknown[] => (Array.isArray(value) ? value : []);
 
 /** Whether the paths are equal or one contains the other. */
 const pathsOverlap = (one: Path, other: Path): boolean =>

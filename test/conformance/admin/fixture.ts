@@ -1,6 +1,10 @@
 /** The entities that exist before the first row of a table: one of each, named `base` or `base.example`. */
-import { deriveId } from "@sluice/model";
+import { deriveId, registerPlugins } from "@sluice/model";
 import { first } from "../../../tools/programs/pairs.ts";
+import { deviceTokenFacts } from "../../plugins/device-token.ts";
+
+/** A plugin with credentials of its own, as users write one. */
+registerPlugins([deviceTokenFacts]);
 
 export const ids = {
   service: deriveId("services", "base"),
@@ -37,6 +41,7 @@ export const lists = [
   "/hmac-auths",
   "/mtls-auths",
   "/acls",
+  "/plugin-credentials",
   "/consumers",
   "/consumer_groups",
   "/routes",

@@ -16,6 +16,7 @@ import { malice } from "./rows/malice.ts";
 import { missing } from "./rows/missing.ts";
 import { mtlsAuthCredentials } from "./rows/mtls-auth.ts";
 import { planning } from "./rows/planning.ts";
+import { pluginCredentials } from "./rows/plugin-credentials.ts";
 import { plugins } from "./rows/plugins.ts";
 import { reading } from "./rows/reading.ts";
 import { refusals } from "./rows/refusals.ts";
@@ -44,6 +45,7 @@ export const tables: readonly Table[] = [
   consumerEntries,
   mtlsAuthCredentials,
   secondConsumer,
+  pluginCredentials,
   consumerGroups,
   groupsWithPlugins,
   vaults,

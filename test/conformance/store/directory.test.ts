@@ -1,15 +1,19 @@
 import assert from "node:assert/strict";
 import { randomUUID } from "node:crypto";
-import { mkdir, readdir, rm, writeFile } from "node:fs/promises";
+import { mkdir, readdir, readFile, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, test } from "node:test";
 import { createDirectoryClient } from "@sluice/crds";
+import { registerPlugins } from "@sluice/model";
 import { type Store, StoreUnavailable } from "../../../gateway/src/stores/store.ts";
-import { temporaryFolder } from "../../../tools/process/index.ts";
+import { temporaryFolder, waitFor } from "../../../tools/process/index.ts";
+import { deviceTokenFacts } from "../../plugins/device-token.ts";
 import { describeCrashes, type Trouble, troubled } from "./crashes.ts";
 import { credential, entity, route, service } from "./entities.ts";
 import { create, createOpener, isRemoved, type Opener, quiet, remove, replace } from "./resource-store.ts";
 import { describeStore } from "./suite.ts";
+
+registerPlugins([deviceTokenFacts]);
 
 interface DirectoryHolder extends Opener {
   readonly directory: string;
@@ -178,6 +182,31 @@ describe("a store in a directory with files of users", () => {
       {
         "bob.yaml": `${head("Consumer", "bob")}spec:\n  username: bob\n  keyAuth:\n${"    - { secretRef: { name: a, key: key } }\n".repeat(64)}`,
       },
+    ));
+
+  test("writes the key and the secrets of a plugin's credential to Secrets, and removes these with the credential", () =>
+    using(
+      async (store, { directory }) => {
+        const bob = await store.find("consumers", { member: "username", value: "bob" });
+        const config = { model: "x1", pin: "the-pin" };
+        const given = { consumer: { id: bob?.id }, plugin: "device-token", key: "the-token", config };
+        const { id } = entity("plugin_credentials", { id: randomUUID(), ...given });
+        const made = entity("plugin_credentials", { id, ...given });
+        assert.equal((await create(store, "plugin_credentials", made)).fault, undefined);
+        const changed = { ...made, config: { ...config, model: "x2" } };
+        const write = { op: "replace", collection: "plugin_credentials", entity: changed } as const;
+        assert.equal((await store.write([write])).fault, undefined);
+        const consumer = await readFile(join(directory, "bob.yaml"), "utf8");
+        assert.match(consumer, /model: x2/);
+        assert.doesNotMatch(consumer, /the-pin|the-token/);
+        assert.deepEqual((await store.find("plugin_credentials", { id }))?.config, changed.config);
+        assert.equal((await readdir(join(directory, "secret"))).length, 2);
+        assert.equal(isRemoved(await remove(store, "plugin_credentials", { id })), true);
+        await waitFor(async () => (await readdir(join(directory, "secret"))).length === 0, {
+          what: "both Secrets to be removed",
+        });
+      },
+      { "bob.yaml": `${head("Consumer", "bob")}spec: { username: bob }\n` },
     ));
 
   test("removes both entries of a group that a user gave twice", () =>

@@ -1,5 +1,6 @@
 /** Kong's decK on every writable store: the established workflows of its users. */
 import assert from "node:assert/strict";
+import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { after, before, beforeEach, describe, type TestContext, test } from "node:test";
 import { pluginNames } from "@sluice/model";
@@ -10,7 +11,7 @@ import { get, startUpstream, type Upstream } from "../../product/client.ts";
 import { createDeck, type Deck, nothing } from "./deck.ts";
 import { certificateId, everyKind, nextDay } from "./every-kind.ts";
 import { countEntities, empty, fileOfSize, type KongFile, ordered, plugin, rateLimits } from "./kong-file.ts";
-import { type RunningStore, writableStores } from "./stores.ts";
+import { databaseStore, type RunningStore, writableStores } from "./stores.ts";
 
 /** Each plugin's page has two worked examples. */
 const exampleTitles = ["first-examples", "second-examples"];
@@ -31,6 +32,47 @@ function configOfExample(name: string, at: number): object {
  * The number of services in the large file, which has seven entities per service: its plugins need two pages of a list.
  */
 const large = 400;
+
+test("decK leaves credentials of users' plugins as they are", async (context) => {
+  const folder = temporaryFolder("deck-credentials");
+  context.after(folder.remove);
+  const plugin = join(folder.path, "token");
+  mkdirSync(plugin);
+  writeFileSync(
+    join(plugin, "schema.ts"),
+    `import { definePluginFacts, record } from "@sluice/plugin-sdk";
+    const schema = record({}, { description: "A token." });
+    export default definePluginFacts({
+      name: "token", version: "1.0.0", priority: 1, protects: true, schema, credentials: { schema },
+    });`,
+  );
+  writeFileSync(
+    join(plugin, "index.ts"),
+    `import facts from "./schema.ts";
+    export default { ...facts, phases: () => ({}) };`,
+  );
+  const running = await databaseStore({ SLUICE_PLUGINS: plugin }).start();
+  context.after(() => running.stop());
+  const deck = createDeck(running.admin, join(folder.path, "deck"));
+  const file: KongFile = { ...empty, consumers: [{ username: "ann" }] };
+  await deck.change("sync", file);
+  const body = JSON.stringify({ plugin: "token", key: "token-of-ann" });
+  const headers = { "content-type": "application/json" };
+  const url = `${running.admin}/consumers/ann/plugin-credentials`;
+  assert.equal((await fetch(url, { method: "POST", headers, body })).status, 201);
+  const keys = async () => {
+    const { data } = (await (await fetch(`${running.admin}/plugin-credentials`)).json()) as { data: { key: string }[] };
+    return data.map(({ key }) => key);
+  };
+  assert.deepEqual(await deck.change("diff", file), nothing);
+  assert.deepEqual((await deck.change("sync", { ...empty, consumers: [{ username: "ann", tags: ["t"] }] })).updated, [
+    "consumer ann",
+  ]);
+  assert.doesNotMatch(JSON.stringify(await deck.dump()), /token-of-ann/);
+  assert.deepEqual(await keys(), ["token-of-ann"]);
+  assert.deepEqual((await deck.change("sync", empty)).deleted, ["consumer ann"]);
+  assert.deepEqual(await keys(), []);
+});
 
 for (const store of writableStores) {
   describe(`decK on a ${store.name} store`, () => {

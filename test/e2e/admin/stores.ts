@@ -26,8 +26,14 @@ export interface WritableStore {
 
 type Stop = () => Promise<unknown>;
 
+/** @param settings Further settings of the process. */
+export const databaseStore = (settings: Env = {}): WritableStore =>
+  store("database", ({ chosen, work }) =>
+    startAlone(chosen, { SLUICE_DATABASE_DIR: join(work, "database"), ...settings }),
+  );
+
 export const writableStores: readonly WritableStore[] = [
-  store("database", ({ chosen, work }) => startAlone(chosen, { SLUICE_DATABASE_DIR: join(work, "database") })),
+  databaseStore(),
   store("postgres", async ({ chosen }) => {
     const server = await startPostgres();
     const stop = await startAlone(chosen, postgresSettings(server.url));

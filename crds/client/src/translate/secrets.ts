@@ -1,5 +1,4 @@
 /** Keys and passwords in core Secrets: reads them for a translation, and creates the Secret of a credential. */
-import { createHash } from "node:crypto";
 import {
   CREDENTIAL_LABEL,
   type CredentialCollection,
@@ -64,9 +63,6 @@ export const MANAGED_BY = { label: "app.kubernetes.io/managed-by", value: "sluic
 /** Whether the admin listener created the Secret; it shows the values of these Secrets in clear text. */
 export const isManaged = ({ metadata }: Pick<Resource, "metadata">): boolean =>
   metadata.labels?.[MANAGED_BY.label] === MANAGED_BY.value;
-
-/** The hash by which nodes know a key. */
-export const hashKey = (key: string): string => createHash("sha256").update(key, "utf8").digest("hex");
 
 /**
  * The Secret that contains the key, secret or password of a credential, and the reference to this Secret. Its name is

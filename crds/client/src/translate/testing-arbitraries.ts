@@ -1,8 +1,11 @@
 /** Arbitrary entities for round-trip property tests. */
-import type { Collection } from "@sluice/model";
+import { type Collection, registerPlugins } from "@sluice/model";
 import fc from "fast-check";
+import { deviceTokenFacts } from "../../../../test/plugins/device-token.ts";
 import { elliptic, first } from "../../../../tools/programs/pairs.ts";
 import { AUTHORITY, CERTIFICATE, CONSUMER, GROUP, ROUTE, SERVICE, UPSTREAM } from "./testing-example.ts";
+
+registerPlugins([deviceTokenFacts]);
 
 const word = fc.stringMatching(/^[a-z][a-z0-9]{0,12}$/);
 const maybe = <Value>(value: fc.Arbitrary<Value>) => fc.option(value);
@@ -159,5 +162,12 @@ export const arbitraries: { readonly [Name in Collection]: fc.Arbitrary<object> 
     ...common,
     consumer: fc.constant({ id: CONSUMER }),
     consumer_group: fc.constant({ id: GROUP }),
+  }),
+  plugin_credentials: fc.record({
+    ...common,
+    consumer: fc.constant({ id: CONSUMER }),
+    plugin: fc.constant(deviceTokenFacts.name),
+    key: fc.string({ minLength: 4, maxLength: 40, unit: "grapheme-ascii" }),
+    config: fc.record({ model: fc.constantFrom("any", "x1"), pin: maybe(word) }),
   }),
 };

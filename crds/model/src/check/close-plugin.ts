@@ -1,6 +1,6 @@
 /**
  * Converts a plugin written by a newer version into one that answers 503. Dropping it would open the routes that it
- * protects, and rejecting it would reject the whole document.
+ * protects, and rejecting it would reject the whole document. A plugin's credential that cannot be read grants no access.
  */
 
 import { isRecord, memberSchemaOf, type Violation } from "@sluice/plugin-sdk";
@@ -35,10 +35,20 @@ export function closedPlugin(raw: Members, violations: readonly Violation[]): Me
 }
 
 /** The plugin with an empty config, marked as unavailable because of the violations. */
-export function unavailablePlugin(members: Members, violations: readonly Violation[]): Members {
+export const unavailablePlugin = (members: Members, violations: readonly Violation[]): Members =>
+  marked({ ...members, config: {} }, `plugin ${members.name}`, violations);
+
+/**
+ * The credential, unchanged except for the mark. This process may lack the plugin, or have a version of it that refuses
+ * the credential; the config stays for a version that accepts it.
+ */
+export const closedCredential = (members: Members, violations: readonly Violation[]): Members =>
+  marked(members, `credential for the plugin ${members.plugin}`, violations);
+
+function marked(members: Members, what: string, violations: readonly Violation[]): Members {
   const faults = violations.slice(0, 3).map(describeViolation).join("; ");
-  const reason = `plugin ${members.name}: ${faults}`;
+  const reason = `${what}: ${faults}`;
   const unavailable = reason.length > MAX_REASON ? `${reason.slice(0, MAX_REASON).toWellFormed()}…` : reason;
   const extras = isRecord(members._sluice) ? members._sluice : {};
-  return { ...members, config: {}, _sluice: { ...extras, unavailable } };
+  return { ...members, _sluice: { ...extras, unavailable } };
 }

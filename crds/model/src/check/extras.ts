@@ -30,11 +30,17 @@ const credential = optional({
   }),
 });
 
+const pluginCredential = optional({
+  ...credential.properties,
+  unavailable: text({ description: "Why no request can use the credential.", maxLength: 1024 }),
+});
+
 const schemas: { readonly [Name in Collection]?: SchemaNode } = {
   ca_certificates: optional({ namespace }),
   routes: optional({ namespace, unavailable: reason }),
   plugins: optional({ unavailable: reason }),
   ...Object.fromEntries(credentialCollections.map((collection) => [collection, credential])),
+  plugin_credentials: pluginCredential,
 };
 
 export interface CheckedExtras {

@@ -1,18 +1,11 @@
 /** Validates entities: plain data in; an entity with defaults, or all of its violations in Kong's wording, out. */
 
-import {
-  type Checked,
-  isRecord,
-  memberSchemaOf,
-  type PluginFacts,
-  type SchemaNode,
-  type Violation,
-} from "@sluice/plugin-sdk";
+import { type Checked, isRecord, memberSchemaOf, type SchemaNode, type Violation } from "@sluice/plugin-sdk";
 import { type Collection, type Entities, entities, isSecretLookup } from "../entities/index.ts";
 import { derivedIdOf } from "../ids.ts";
-import { pluginNamed } from "../plugins/index.ts";
+import { type ConfigFacts, credentialFactsOf, pluginNamed } from "../plugins/index.ts";
 import { parseVaultReference, vaultReferencesIn } from "../plugins/vault-references.ts";
-import { closedPlugin } from "./close-plugin.ts";
+import { closedCredential, closedPlugin } from "./close-plugin.ts";
 import { configSizeMessage } from "./config-size.ts";
 import { type CheckedExtras, checkExtras, type Extras } from "./extras.ts";
 import { fillDefaults } from "./fill-defaults.ts";
@@ -30,8 +23,8 @@ export interface CheckOptions {
   readonly database?: boolean;
   /**
    * Whether a plugin that this version cannot read, and that may protect its targets, is marked as unavailable instead
-   * of rejected. Meant for entities that a newer version may have written, not for entities that users send. Default
-   * false.
+   * of rejected; likewise a plugin's credential. Meant for entities that a newer version may have written, not for
+   * entities that users send. Default false.
    */
   readonly closePlugins?: boolean;
 }
@@ -50,8 +43,8 @@ const REMARKS = new Set(["_comment", "_ignore"]);
  *
  * A `url` is split, every member gets its default or null, a missing id is derived (ids.ts), and a plugin's config gets
  * the defaults of the plugin's schema. A plugin marked by `_sluice.unavailable` never runs, so it may be unknown to
- * this version, and an invalid config is replaced by an empty one. A credential needs its key, or the key's hash in
- * `_sluice`: generating a key is the caller's task.
+ * this version, and an invalid config is replaced by an empty one. A plugin's credential that is marked in this way keeps
+ * its config. A credential needs its key, or the key's hash in `_sluice`: generating a key is the caller's task.
  */
 export function checkEntity<Name extends Collection>(
   collection: Name,
@@ -68,7 +61,7 @@ export function checkEntity<Name extends Collection>(
 
   const schema = entities[collection].schema;
   const filled = fillDefaults(schema, withTimes(schema, members, now));
-  const config = collection === "plugins" ? checkPluginConfig(filled.value, { extras, database }) : undefined;
+  const config = checkConfigOf(collection, filled.value as Members, { extras, database });
   const entity: Members = { ...(filled.value as Members), ...(config?.value ? { config: config.value } : {}) };
   const withId = { ...entity, id: entity.id ?? derivedIdOf(collection, entity) };
 
@@ -81,13 +74,18 @@ export function checkEntity<Name extends Collection>(
     ...(isSecretLookup(collection) ? checkSecret(collection, { entity, extras }) : []),
   ];
   if (violations.length > 0) {
-    const mayClose = closePlugins && collection === "plugins" && extras?.unavailable === undefined;
-    const closed = mayClose ? closedPlugin(raw, violations) : undefined;
+    const close = closePlugins && extras?.unavailable === undefined ? closing[collection] : undefined;
+    const closed = close?.(raw, violations);
     return closed === undefined ? { violations } : checkEntity(collection, closed, options);
   }
   // The schema's validation guarantees this type.
   return { value: { ...withId, ...(extras && { _sluice: extras }) } as unknown as CheckedEntity<Name> };
 }
+
+/** The entities that can be marked as unavailable. */
+const closing: {
+  readonly [Name in Collection]?: (raw: Members, violations: readonly Violation[]) => Members | undefined;
+} = { plugins: closedPlugin, plugin_credentials: closedCredential };
 
 /**
  * Validates a plugin's config and fills in defaults. Paths start at the config; an empty path means the config,
@@ -100,22 +98,31 @@ export function checkConfig(
 ): Checked<Members> {
   const facts = pluginNamed(plugin);
   if (facts === undefined) return { violations: [{ path: [], message: pluginName(plugin) ?? "" }] };
+  const isCounted = !database && countingPlugins.has(plugin);
+  return checkByFacts(facts, raw, (value) => (isCounted && Object(value).policy === "cluster" ? [NO_CLUSTER] : []));
+}
+
+/** @param findFurther Returns violations that the facts do not express, for a config with defaults. */
+function checkByFacts(
+  facts: ConfigFacts,
+  raw: unknown,
+  findFurther: (config: unknown) => readonly Violation[] = () => [],
+): Checked<Members> {
   const excess = configSizeMessage(raw);
   if (excess !== undefined) return { violations: [{ path: [], message: excess }] };
   const expanded = isRecord(raw) ? expandConfig(facts, raw) : { members: raw ?? {}, violations: [] };
   const filled = fillDefaults(facts.schema, expanded.members);
-  const nowhere = !database && countingPlugins.has(plugin) && Object(filled.value).policy === "cluster";
   const violations = [
     ...expanded.violations,
     ...filled.unknown,
-    ...(nowhere ? [NO_CLUSTER] : []),
+    ...findFurther(filled.value),
     ...withReferences(facts, filled.value, validateConfig(facts, filled.value)),
   ];
   return violations.length > 0 ? { violations } : { value: filled.value as Members };
 }
 
 /** As in Kong, a path has one violation, that of the schema first; a path that ends in `@entity` may have several. */
-function validateConfig({ schema, check }: PluginFacts, value: unknown): readonly Violation[] {
+function validateConfig({ schema, check }: ConfigFacts, value: unknown): readonly Violation[] {
   const violations = [...validate(schema, value)];
   const reported = new Set(violations.map(({ path }) => JSON.stringify(path)));
   for (const violation of isRecord(value) ? runCheck(check, value) : []) {
@@ -128,7 +135,7 @@ function validateConfig({ schema, check }: PluginFacts, value: unknown): readonl
 }
 
 /** Without the violations at references to vaults, whose values are not known here, and with those of the references. */
-function withReferences({ schema }: PluginFacts, value: unknown, found: readonly Violation[]): readonly Violation[] {
+function withReferences({ schema }: ConfigFacts, value: unknown, found: readonly Violation[]): readonly Violation[] {
   const references = vaultReferencesIn(schema, value);
   if (references.length === 0) return found;
   const places = new Set(references.map(({ path }) => JSON.stringify(path)));
@@ -139,7 +146,7 @@ function withReferences({ schema }: PluginFacts, value: unknown, found: readonly
 }
 
 /** A check that throws is a bug of the plugin. It must not end the process, so the config counts as invalid. */
-function runCheck(check: PluginFacts["check"], config: Members): readonly Violation[] {
+function runCheck(check: ConfigFacts["check"], config: Members): readonly Violation[] {
   try {
     return [...(check?.(config) ?? [])];
   } catch (error) {
@@ -160,8 +167,13 @@ interface PluginOptions {
   readonly database: boolean;
 }
 
-function checkPluginConfig(plugin: unknown, { extras, database }: PluginOptions): Checked<unknown> | undefined {
-  const { name, config } = plugin as Members;
+/** The config with defaults. Undefined: the entity has none, or its schema reports why it has no valid one. */
+function checkConfigOf(collection: Collection, entity: Members, options: PluginOptions): Checked<unknown> | undefined {
+  if (collection === "plugins") return checkPluginConfig(entity, options);
+  return collection === "plugin_credentials" ? checkCredentialConfig(entity, options) : undefined;
+}
+
+function checkPluginConfig({ name, config }: Members, { extras, database }: PluginOptions) {
   if (typeof name !== "string" || pluginNamed(name) === undefined)
     return extras?.unavailable === undefined ? undefined : { value: {} };
   const checked = checkConfig(name, config, { database });
@@ -169,12 +181,34 @@ function checkPluginConfig(plugin: unknown, { extras, database }: PluginOptions)
   if (extras?.unavailable !== undefined) return { value: {} };
   // The schema of the plugin entity reports a config that is not a record.
   if (!isRecord(config)) return undefined;
-  return {
-    violations: checked.violations.map(({ path, message }) => ({
-      path: path[0] === "@entity" ? path : ["config", ...path],
-      message,
-    })),
-  };
+  return { violations: checked.violations.map(inConfig) };
+}
+
+const inConfig = ({ path, message }: Violation): Violation => ({
+  path: path[0] === "@entity" ? path : ["config", ...path],
+  message,
+});
+
+const noCredentials = (plugin: string): string =>
+  `the plugin ${plugin} declares no credentials: name a plugin of your own whose facts have the member credentials`;
+
+/** Also checks the key, unless only its hash is known. */
+function checkCredentialConfig({ plugin, key, config }: Members, { extras }: PluginOptions) {
+  if (typeof plugin !== "string" || !isRecord(config) || extras?.unavailable !== undefined) return undefined;
+  const facts = credentialFactsOf(plugin);
+  if (facts === undefined) {
+    return { violations: [{ path: ["plugin"], message: pluginName(plugin) ?? noCredentials(plugin) }] };
+  }
+  const ofKey = typeof key === "string" ? checkCredentialKey(plugin, key) : [];
+  const checked = checkByFacts(facts, config);
+  if (ofKey.length === 0 && checked.value) return checked;
+  return { violations: [...ofKey, ...(checked.violations ?? []).map(inConfig)] };
+}
+
+/** The violations of the schema that the plugin declares for keys. The schema of the entity reports an empty key. */
+export function checkCredentialKey(plugin: unknown, key: string): readonly Violation[] {
+  const schema = key === "" ? undefined : credentialFactsOf(plugin)?.key;
+  return schema === undefined ? [] : validate(schema, key).map(({ message }) => ({ path: ["key"], message }));
 }
 
 /** A plugin marked as unavailable does not run, so it may be unknown to this version. */

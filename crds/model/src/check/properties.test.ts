@@ -1,11 +1,14 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import fc from "fast-check";
+import { deviceTokenFacts } from "../../../../test/plugins/device-token.ts";
 import { elliptic, first, second } from "../../../../tools/programs/pairs.ts";
 import { type Collection, collections, entities } from "../entities/index.ts";
-import { pluginNames } from "../plugins/index.ts";
+import { pluginNames, registerPlugins } from "../plugins/index.ts";
 import { schemaViolation } from "./error.ts";
 import { checkEntity } from "./index.ts";
+
+registerPlugins([deviceTokenFacts]);
 
 const UUID = "fd02801f-0957-4a15-a55a-c8d9606f30b5";
 const anything = fc.jsonValue({ maxDepth: 4 }).map((value) => JSON.parse(JSON.stringify(value)));
@@ -115,6 +118,12 @@ const valid: { readonly [Name in Collection]: fc.Arbitrary<Record<string, unknow
   consumer_group_consumers: fc.record({
     consumer: fc.constant({ id: UUID }),
     consumer_group: fc.constant({ id: UUID }),
+  }),
+  plugin_credentials: fc.record({
+    plugin: fc.constant(deviceTokenFacts.name),
+    key: fc.string({ minLength: 4, maxLength: 64 }),
+    consumer: fc.constant({ id: UUID }),
+    config: fc.record({ model: optional(fc.constantFrom("any", "x1")), pin: optional(name) }),
   }),
   plugins: fc.record({
     name: fc.constant("rate-limiting"),

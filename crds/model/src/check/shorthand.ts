@@ -1,8 +1,8 @@
 /** Kong's shorthands and older spellings: `url` of a service, a single origin, `redis_host` and the like. */
 
-import type { PluginFacts } from "@sluice/plugin-sdk";
 import type { Collection } from "../entities/index.ts";
 import { vaultKinds } from "../entities/vault.ts";
+import type { ConfigFacts } from "../plugins/index.ts";
 import { type ReplacedMembers, replaceDeprecated } from "./deprecated.ts";
 import { certificateDigest } from "./rules/certificates.ts";
 import { withPort } from "./rules/hosts.ts";
@@ -77,7 +77,7 @@ function portOf(port: string, protocol: string): number | string {
   return /^\d+$/.test(port) ? Number(port) : port;
 }
 
-export function expandConfig({ schema, expand }: PluginFacts, config: Members): ReplacedMembers {
+export function expandConfig({ schema, expand }: ConfigFacts, config: Members): ReplacedMembers {
   try {
     return replaceDeprecated(schema, expand?.(config) ?? config);
   } catch (error) {

@@ -1,4 +1,5 @@
 /** The table of entities and the references between them. Everything else is derived from it. */
+import { hash } from "node:crypto";
 import type { RecordSchema, Static } from "@sluice/plugin-sdk";
 import { type CaCertificate, caCertificateSchema } from "./ca-certificate.ts";
 import { type Certificate, certificateSchema } from "./certificate.ts";
@@ -11,6 +12,7 @@ import { type HmacAuthCredential, hmacAuthSchema } from "./credentials/hmac-auth
 import { type JwtSecret, jwtSchema } from "./credentials/jwt.ts";
 import { type KeyAuthCredential, keyAuthSchema } from "./credentials/key-auth.ts";
 import { type MtlsAuthCredential, mtlsAuthSchema } from "./credentials/mtls-auth.ts";
+import { type PluginCredential, pluginCredentialSchema } from "./credentials/plugin-credential.ts";
 import { type Plugin, pluginEntitySchema } from "./plugin.ts";
 import { type Route, routeSchema } from "./route.ts";
 import { type Service, serviceSchema, type UpstreamHeader } from "./service.ts";
@@ -152,6 +154,19 @@ const table = {
     },
   },
   vaults: { schema: vaultSchema, singular: "vault", key: "prefix", unique: ["prefix"] },
+  plugin_credentials: {
+    schema: pluginCredentialSchema,
+    singular: "plugin_credential",
+    key: null,
+    unique: [],
+    uniqueTogether: ["plugin", "key"],
+    credential: {
+      lookup: "key",
+      generated: [],
+      list: "pluginCredentials",
+      segments: { top: "plugin-credentials", nested: "plugin-credentials" },
+    },
+  },
   plugins: {
     schema: pluginEntitySchema,
     singular: "plugin",
@@ -193,6 +208,13 @@ export const entitySecrets = perCollection((collection): readonly string[] =>
 /** Whether requests name the credential by its secret, as in key-auth. Nodes store only the SHA-256 of this secret. */
 export const isSecretLookup = (collection: Collection): boolean =>
   entitySecrets[collection].includes(entities[collection].credential?.lookup ?? "");
+
+/**
+ * The SHA-256 in hex by which nodes know a secret lookup value. Plugins may have credentials with the same key, so
+ * their hashes cover the name of the plugin, which has no space.
+ */
+export const lookupHash = (secret: string, plugin?: unknown): string =>
+  hash("sha256", plugin === undefined ? secret : `${plugin} ${secret}`);
 
 /** The name of an entity in URLs and ids; undefined if it has none. */
 export function entityNameOf(collection: Collection, members: object): string | undefined {
@@ -245,6 +267,7 @@ export type {
   KeyAuthCredential,
   MtlsAuthCredential,
   Plugin,
+  PluginCredential,
   Route,
   Service,
   Sni,

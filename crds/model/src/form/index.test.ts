@@ -102,8 +102,8 @@ test("decodeForm reports all errors of a form together", () => {
   assert.equal(decodeForm("__proto__=1&a=%&b=1&b.c=1", "plugins").violations?.length, 3);
 });
 
-test("decodeForm uses the plugin's name from the caller if the form has none", () => {
-  assert.deepEqual(decodeForm("config.minute=5", "plugins", { plugin: "rate-limiting" }).value, {
+test("decodeForm uses the plugin's name from the changed entity if the form has none", () => {
+  assert.deepEqual(decodeForm("config.minute=5", "plugins", { before: { name: "rate-limiting" } }).value, {
     config: { minute: 5 },
   });
 });

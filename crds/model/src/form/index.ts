@@ -3,7 +3,7 @@
 import { type Checked, isRecord, memberSchemaOf, type SchemaNode, valuesOf } from "@sluice/plugin-sdk";
 import { schemaNodeAt } from "../check/deprecated.ts";
 import { type Collection, entities } from "../entities/index.ts";
-import { pluginNamed } from "../plugins/index.ts";
+import { configFactsOf } from "../plugins/index.ts";
 import { type Argument, argumentsOf, nestArguments } from "./tree.ts";
 
 /** The names and contents of the parts of a multipart/form-data body. */
@@ -11,22 +11,23 @@ export type FormParts = readonly { readonly name: string; readonly text: string 
 
 /**
  * Decodes an application/x-www-form-urlencoded body, or the parts of another form, into an unchecked entity. Strings
- * are coerced by the collection's schema, and a plugin's config by the schema of the plugin in `name`.
+ * are coerced by the collection's schema, and the config of a plugin or a credential by the schema that the named plugin
+ * declares.
  *
- * `plugin` names the plugin if the body does not, as in a form that changes part of a plugin's config.
+ * `before` is the entity that a form changes; it names the plugin if the form does not.
  */
 export function decodeForm(
   body: string | FormParts,
   collection: Collection,
-  { plugin }: { readonly plugin?: string } = {},
+  { before }: { readonly before?: object } = {},
 ): Checked<Readonly<Record<string, unknown>>> {
   const given: Iterable<Argument> =
     typeof body === "string" ? argumentsOf(body) : body.map((part) => ({ ...part, written: part.name }));
   const form = nestArguments(given);
   if (form.violations !== undefined) return form;
   const entity = coerce(withShorthands(collection), form.value) as Readonly<Record<string, unknown>>;
-  if (collection !== "plugins" || !isRecord(entity.config)) return { value: entity };
-  const config = configSchema(typeof entity.name === "string" ? entity.name : plugin);
+  if (!isRecord(entity.config)) return { value: entity };
+  const config = configSchema(collection, { ...before, ...entity });
   return { value: config === undefined ? entity : { ...entity, config: coerce(config, entity.config) } };
 }
 
@@ -42,8 +43,8 @@ function withShorthands(collection: Collection): SchemaNode {
 }
 
 /** Includes the deprecated members that checkConfig accepts. */
-function configSchema(plugin: string | undefined): SchemaNode | undefined {
-  const schema = pluginNamed(plugin)?.schema;
+function configSchema(collection: Collection, entity: object): SchemaNode | undefined {
+  const schema = configFactsOf(collection, entity)?.schema;
   if (schema === undefined) return undefined;
   const deprecated = (schema.deprecatedMembers ?? []).map(({ name, replacedBy }) => [
     name,

@@ -1,9 +1,9 @@
 /** Merges a change into an entity, as PATCH of the admin API does. */
 
-import { isRecord, memberSchemaOf, type PluginFacts, type SchemaNode } from "@sluice/plugin-sdk";
+import { isRecord, memberSchemaOf, type SchemaNode } from "@sluice/plugin-sdk";
 import { expandConfig, withAlgorithm } from "../check/shorthand.ts";
 import { type Collection, entities } from "../entities/index.ts";
-import { pluginNamed } from "../plugins/index.ts";
+import { type ConfigFacts, configFactsOf } from "../plugins/index.ts";
 
 type Members = Readonly<Record<string, unknown>>;
 
@@ -16,16 +16,14 @@ export function mergeEntity(collection: Collection, current: object, change: Mem
   const members = current as Members;
   const expanded = collection === "upstreams" ? withAlgorithm(change) : change;
   const merged = mergeRecord(entities[collection].schema, members, expanded);
-  if (collection !== "plugins" || !isRecord(change.config)) return merged;
-  const { name } = members;
-  const renamed = (change.name ?? name) !== name;
-  const known = pluginNamed(name);
-  if (renamed || known === undefined) return merged;
+  const known = configFactsOf(collection, members);
+  if (known === undefined || !isRecord(change.config)) return merged;
+  if (known !== configFactsOf(collection, merged)) return merged;
   return { ...merged, config: mergeConfig(known, members.config, change.config) };
 }
 
 /** Invalid deprecated members stay as written, for validation to reject. */
-function mergeConfig(plugin: PluginFacts, current: unknown, change: Members): Members {
+function mergeConfig(plugin: ConfigFacts, current: unknown, change: Members): Members {
   const { members, violations } = expandConfig(plugin, change);
   const faulty = violations.map(({ path: [name] }): [string, unknown] => [String(name), change[String(name)]]);
   return { ...mergeRecord(plugin.schema, current, members), ...Object.fromEntries(faulty) };

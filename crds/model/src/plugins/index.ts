@@ -1,6 +1,6 @@
 /** The plugins that this process knows: those that come with Sluice, and registered ones. */
 import { hash } from "node:crypto";
-import type { PluginFacts, PluginTarget, SchemaNode } from "@sluice/plugin-sdk";
+import type { PluginCredentialFacts, PluginFacts, PluginTarget, SchemaNode } from "@sluice/plugin-sdk";
 import { builtInFacts } from "@sluice/plugins/schemas";
 import { type Collection, entities } from "../entities/index.ts";
 import { canonicalJson } from "../ids.ts";
@@ -52,31 +52,48 @@ export const pluginNamed = (name: unknown): PluginFacts | undefined =>
 export const pluginNames = (): readonly string[] => [...known.keys()];
 
 /**
- * SHA-256 of the names, versions and schemas of the registered plugins, in hex. Those that come with Sluice differ
+ * SHA-256 of the names, versions and schemas (also those of credentials) of the registered plugins, in hex. Those that come with Sluice differ
  * between its versions and do not count.
  */
 export function pluginSetHash(): string {
-  const facts = registered().map(({ name, version, schema }) => ({ name, version, schema }));
+  const facts = registered().map(({ name, version, schema, credentials }) => ({
+    name,
+    version,
+    schema,
+    ...(credentials && { credentials: { key: credentials.key, schema: credentials.schema } }),
+  }));
   return hash("sha256", canonicalJson(facts.sort((one, other) => (one.name < other.name ? -1 : 1))));
 }
 
-/** The schema of an entity; a plugin's includes the schema of its config, if this process has the plugin. */
-export function entitySchemaOf(collection: Collection, entity: object): SchemaNode {
-  const { schema } = entities[collection];
-  const { name } = entity as { readonly name?: unknown };
-  const plugin = collection === "plugins" ? pluginNamed(name) : undefined;
-  if (plugin === undefined) return schema;
-  return { ...schema, properties: { ...schema.properties, config: { ...plugin.schema, default: {} } } };
+/** What a plugin declares about the member `config` of an entity. */
+export type ConfigFacts = Pick<PluginFacts, "schema" | "expand" | "check">;
+
+/** The facts about the config of a plugin or of a plugin's credential. Undefined: this process lacks the plugin. */
+export function configFactsOf(collection: Collection, entity: object): ConfigFacts | undefined {
+  const { name, plugin } = entity as { readonly name?: unknown; readonly plugin?: unknown };
+  if (collection === "plugins") return pluginNamed(name);
+  return collection === "plugin_credentials" ? credentialFactsOf(plugin) : undefined;
 }
 
-/** Paths of `secret` members in a plugin's config: `["redis", "password"]`. Empty for unknown plugins. */
-export function secretMembers(name: string): readonly (readonly string[])[] {
+/** Undefined: this process lacks the plugin, or the plugin has no credentials of its own. */
+export const credentialFactsOf = (plugin: unknown): PluginCredentialFacts | undefined =>
+  pluginNamed(plugin)?.credentials;
+
+/** The schema of an entity; it includes the schema of a config, if this process has the plugin. */
+export function entitySchemaOf(collection: Collection, entity: object): SchemaNode {
+  const { schema } = entities[collection];
+  const config = configFactsOf(collection, entity)?.schema;
+  if (config === undefined) return schema;
+  return { ...schema, properties: { ...schema.properties, config: { ...config, default: {} } } };
+}
+
+/** Paths of `secret` members in an entity's config: `["redis", "password"]`. Empty for unknown plugins. */
+export function secretMembers(collection: Collection, entity: object): readonly (readonly string[])[] {
   const look = (node: SchemaNode, path: readonly string[]): readonly (readonly string[])[] =>
     node.secret
       ? [path]
       : Object.entries(node.properties ?? {}).flatMap(([member, inner]) => look(inner, [...path, member]));
-  const plugin = pluginNamed(name);
-  return plugin === undefined ? [] : look(plugin.schema, []);
+  return look(configFactsOf(collection, entity)?.schema ?? {}, []);
 }
 
 /**

@@ -12,11 +12,14 @@ import {
   type JwtSecret,
   type KeyAuthCredential,
   type MtlsAuthCredential,
+  type PluginCredential,
 } from "../entities/index.ts";
 import { type Derived, type KindFacts, type SpecNode, specOf } from "./kind.ts";
 import {
   type CommonSpec,
+  type ConfigFrom,
   common,
+  configFrom,
   entityId,
   type NameRef,
   nameRef,
@@ -29,6 +32,7 @@ import {
 export interface CredentialEntry {
   readonly id?: string;
   readonly secretRef?: SecretRef;
+  readonly configFrom?: readonly ConfigFrom[];
 }
 
 export interface KeyAuthEntry extends Derived<KeyAuthCredential, "consumer" | "key"> {
@@ -62,6 +66,12 @@ export interface AclEntry extends Derived<Acl, "consumer"> {
 /** A reference to a ConsumerGroup. */
 export interface ConsumerGroupEntry extends Derived<ConsumerGroupConsumer, "consumer" | "consumer_group">, NameRef {}
 
+export interface PluginCredentialEntry extends Derived<PluginCredential, "consumer" | "key"> {
+  readonly plugin: string;
+  readonly secretRef: SecretRef;
+  readonly configFrom?: readonly ConfigFrom[];
+}
+
 export type ConsumerSpec = CommonSpec &
   Derived<Consumer> & {
     readonly keyAuth?: readonly KeyAuthEntry[];
@@ -71,6 +81,7 @@ export type ConsumerSpec = CommonSpec &
     readonly mtlsAuth?: readonly MtlsAuthEntry[];
     readonly acls?: readonly AclEntry[];
     readonly consumerGroups?: readonly ConsumerGroupEntry[];
+    readonly pluginCredentials?: readonly PluginCredentialEntry[];
   };
 
 interface ListFacts {
@@ -80,6 +91,8 @@ interface ListFacts {
   readonly id: string;
   readonly required: readonly string[];
   readonly refine?: Readonly<Record<string, SpecNode>>;
+  /** Members that differ from the entity's. */
+  readonly add?: Readonly<Record<string, SpecNode>>;
   /** The entity's reference to another resource, which the entry names by `name` and `namespace`. */
   readonly reference?: { readonly member: string; readonly kind: string };
   /** Another reference, which may be unset: the entry has it in a member of its own. */
@@ -140,6 +153,20 @@ const lists: Readonly<Record<CredentialCollection, ListFacts>> = {
     required: ["name"],
     reference: { member: "consumer_group", kind: "ConsumerGroup" },
   },
+  plugin_credentials: {
+    description: "The consumer's credentials for plugins that you have written.",
+    entry: "One credential.",
+    id: "The credential's UUID. Derived from the consumer and secretRef if unset.",
+    required: ["plugin", "secretRef"],
+    add: {
+      config: {
+        type: "object",
+        description: "Further fields of the credential, which the plugin declares (snake_case).",
+        open: true,
+      },
+      configFrom,
+    },
+  },
 };
 
 const secretNames: Readonly<Record<string, string>> = {
@@ -149,7 +176,16 @@ const secretNames: Readonly<Record<string, string>> = {
 };
 
 function listNode(collection: CredentialCollection): SpecNode {
-  const { description, entry, id, required, refine = {}, reference, optionalReference: optional } = lists[collection];
+  const {
+    description,
+    entry,
+    id,
+    required,
+    refine = {},
+    add = {},
+    reference,
+    optionalReference: optional,
+  } = lists[collection];
   const secrets = entitySecrets[collection];
   const [secret] = secrets;
   return {
@@ -160,6 +196,7 @@ function listNode(collection: CredentialCollection): SpecNode {
       description: entry,
       omit: ["consumer", ...secrets, ...[reference, optional].flatMap((each) => each?.member ?? [])],
       add: {
+        ...add,
         id: entityId(id),
         ...(secret !== undefined && { secretRef: secretRef(secretNames[secret] ?? `The ${secret}`) }),
         ...(reference && nameRef("", reference.kind).properties),

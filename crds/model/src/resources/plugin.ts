@@ -7,12 +7,12 @@ import { CONSUMER_OR_GROUP, PLUGIN_NAME, PLUGIN_NAME_LENGTH, refusedTargets } fr
 import { type CelRule, type Derived, type KindFacts, specOf } from "./kind.ts";
 import {
   type CommonSpec,
+  type ConfigFrom,
   common,
+  configFrom,
   type NameRef,
   nameRef,
   object,
-  type SecretRef,
-  secretRef,
   stateColumns,
 } from "./shared.ts";
 
@@ -28,12 +28,6 @@ const targetKinds = Object.keys(targetMembers) as readonly TargetKind[];
 
 export interface TargetRef extends NameRef {
   readonly kind: TargetKind;
-}
-
-export interface ConfigFrom {
-  /** A dot-separated path into config: `redis.password`. */
-  readonly path: string;
-  readonly secretRef: SecretRef;
 }
 
 export type PluginSpec = CommonSpec &
@@ -106,22 +100,7 @@ export const pluginKind: KindFacts = {
         description: "Configuration of the plugin, spelled as in Kong (snake_case); see the reference page of plugins.",
         open: true,
       },
-      configFrom: {
-        type: "array",
-        description: "Fields of config whose values are read from Secrets, such as a password.",
-        maxItems: 16,
-        listMapKeys: ["path"],
-        items: object("One field of config.", ["path", "secretRef"], {
-          path: {
-            type: "string",
-            description: "Path of the field in config, with dots between levels, such as redis.password.",
-            minLength: 1,
-            maxLength: 256,
-            pattern: "^[a-z0-9_]+(\\.[a-z0-9_]+)*$",
-          },
-          secretRef: secretRef("The field's value"),
-        }),
-      },
+      configFrom,
     },
     required: ["plugin"],
     cel: [...refusals, consumerOrGroup],

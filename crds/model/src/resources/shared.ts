@@ -113,6 +113,30 @@ export const secretRef = (what: string): SpecNode =>
     },
   });
 
+export interface ConfigFrom {
+  /** A dot-separated path into config: `redis.password`. */
+  readonly path: string;
+  readonly secretRef: SecretRef;
+}
+
+/** The member `configFrom` beside an open `config`. */
+export const configFrom: SpecNode = {
+  type: "array",
+  description: "Fields of config whose values are read from Secrets, such as a password.",
+  maxItems: 16,
+  listMapKeys: ["path"],
+  items: object("One field of config.", ["path", "secretRef"], {
+    path: {
+      type: "string",
+      description: "Path of the field in config, with dots between levels, such as redis.password.",
+      minLength: 1,
+      maxLength: 256,
+      pattern: "^[a-z0-9_]+(\\.[a-z0-9_]+)*$",
+    },
+    secretRef: secretRef("The field's value"),
+  }),
+};
+
 /** The columns that `kubectl get` shows for every kind: the state of the resource. */
 export const stateColumns: readonly PrinterColumn[] = [
   {

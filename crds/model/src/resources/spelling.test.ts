@@ -27,6 +27,7 @@ const elsewhere: Readonly<Record<string, readonly string[]>> = {
   mtls_auth_credentials: ["created_at", "consumer", "ca_certificate"],
   acls: ["created_at", "consumer"],
   consumer_group_consumers: ["created_at", "consumer", "consumer_group"],
+  plugin_credentials: ["created_at", "consumer", "key"],
 };
 
 /** Entities that are nested in the resource of their parent. */
@@ -38,6 +39,7 @@ const inside: Readonly<Record<string, SpecNode | undefined>> = {
   mtls_auth_credentials: kinds.Consumer.spec.properties?.mtlsAuth?.items,
   acls: kinds.Consumer.spec.properties?.acls?.items,
   consumer_group_consumers: kinds.Consumer.spec.properties?.consumerGroups?.items,
+  plugin_credentials: kinds.Consumer.spec.properties?.pluginCredentials?.items,
   targets: kinds.Upstream.spec.properties?.targets?.items,
   snis: kinds.Certificate.spec.properties?.snis?.items,
 };

@@ -110,7 +110,8 @@ function checkItems(collection: Collection, { items, held, options }: Items) {
     const before = held.get(entity.id);
     const twin = puts.get(entity.id);
     if (twin !== undefined) violations.push({ path, message: duplicateIdMessage(collection, entity, twin.entity) });
-    else if (before && keepsPrevious(raw, before, entity)) puts.set(entity.id, { path, entity: before });
+    else if (before && collection === "plugins" && keepsPrevious(raw, before, entity))
+      puts.set(entity.id, { path, entity: before });
     else puts.set(entity.id, { path, entity: same(collection, before, entity) });
   }
   return { puts: [...puts.values()], faulty, violations };

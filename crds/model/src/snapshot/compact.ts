@@ -14,9 +14,15 @@ export type Section = Collection | "endpoints";
 
 /** A value of a section in its compact form, from which `checkEntity` restores it. */
 export const compact = (section: Section, value: object): object =>
-  section === "endpoints"
-    ? value
-    : withoutDefaults(entitySchemaOf(section, value), value as Readonly<Record<string, unknown>>);
+  section === "endpoints" ? value : withoutDefaults(entitySchemaOf(section, value), given(section, value));
+
+/** Whether this process can use a plugin's credential is a fact about the process. */
+function given(section: Section, value: object): Readonly<Record<string, unknown>> {
+  const { _sluice: extras, ...members } = value as Readonly<Record<string, unknown>>;
+  if (section !== "plugin_credentials" || extras === undefined) return value as Readonly<Record<string, unknown>>;
+  const { unavailable: _, ...kept } = extras as Readonly<Record<string, unknown>>;
+  return { ...members, _sluice: kept };
+}
 
 const digests = new WeakMap<object, string>();
 

@@ -1,8 +1,7 @@
 /** Entities as a snapshot stores them: frozen, with hashes instead of keys of key-auth and passwords of basic-auth. */
-import { hash } from "node:crypto";
 import type { Violation } from "@sluice/plugin-sdk";
 import { documentPassword } from "../entities/credentials/basic-auth.ts";
-import { type Collection, entities, isSecretLookup } from "../entities/index.ts";
+import { type Collection, entities, isSecretLookup, lookupHash } from "../entities/index.ts";
 
 /** Any entity of a snapshot, as a record of its members. */
 export type StoredEntity = Readonly<Record<string, unknown>> & { readonly id: string };
@@ -25,7 +24,7 @@ function hashSecret(collection: Collection, credential: StoredEntity): StoredEnt
   const secret = credential[lookup];
   if (typeof secret !== "string") return credential;
   const extras = credential._sluice as object | undefined;
-  return { ...credential, [lookup]: null, _sluice: { ...extras, key_hash: hash("sha256", secret) } };
+  return { ...credential, [lookup]: null, _sluice: { ...extras, key_hash: lookupHash(secret, credential.plugin) } };
 }
 
 function hashPassword(credential: StoredEntity): StoredEntity {

@@ -5,6 +5,8 @@
  * the action (answer or forward). The engine performs the action, and reports the head and the end of the response.
  */
 import type { X509Certificate } from "node:crypto";
+import type { CredentialPlugin, PluginIdentity } from "../credentials/plugin-credentials.ts";
+import type { RecordSchema } from "../schema/member.ts";
 import type {
   ExchangeCaCertificate,
   ExchangeConsumer,
@@ -150,6 +152,16 @@ export interface Identities {
     collection: "mtls_auth_credentials",
     subjectName: string,
   ): readonly ExchangeCredentials["mtls_auth_credentials"][];
+  /**
+   * The credential of a plugin with this key, if it is valid for the exchange's route, and its consumer.
+   *
+   * @param plugin The facts of the plugin, which declare its credentials.
+   * @param key As the client sent it.
+   */
+  pluginIdentity<Schema extends RecordSchema>(
+    plugin: CredentialPlugin<Schema>,
+    key: string,
+  ): PluginIdentity<Schema> | undefined;
   /** The credential with this id, of any collection, if it has not expired and is valid for the exchange's route. */
   credentialById(id: string): StoredCredential | undefined;
   /** The consumer's groups, for the plugin acl. The same list until the groups change. */

@@ -90,8 +90,7 @@ export async function changeEntity(operations: EntityOperations, call: EntityReq
   const before = place.entity;
   if (!before || place.hasOtherParent) throw notFound();
   await requirePreconditions(call.preconditions, () => tagOf(operations, call, before));
-  const plugin = collection === "plugins" && "name" in before ? (before.name ?? undefined) : undefined;
-  const raw = await operations.prepare(call.body(plugin === undefined ? {} : { plugin }), { before, isPartial: true });
+  const raw = await operations.prepare(call.body({ before }), { before, isPartial: true });
   const named = await resolveReferences(raw, call);
   const merged = { ...mergeEntity(collection, before, named), id: before.id, ...updatedAtNow(collection) };
   const entity = await checkedEntity(call, merged, before);

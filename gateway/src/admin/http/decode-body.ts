@@ -18,14 +18,14 @@ export interface ReceivedBody {
 const ENTITY_LIMITS: JsonLimits = { depth: 64, values: 10_000 };
 
 /**
- * `plugin` is the plugin whose config a form changes if the form does not name one.
+ * `before` is the entity that a form changes: it names the plugin of a config if the form does not.
  *
  * @throws HttpError 400 or 415.
  */
 export function decodeBody(
   { contentType, bytes = Buffer.alloc(0) }: ReceivedBody,
   collection: Collection,
-  hint: { readonly plugin?: string } = {},
+  hint: { readonly before?: object } = {},
 ): RawMembers {
   const type = mediaTypeOf(contentType);
   if (type === undefined && bytes.length === 0) return {};

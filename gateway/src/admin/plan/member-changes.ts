@@ -2,11 +2,12 @@
 import {
   type Collection,
   canonicalJson,
+  configFactsOf,
   entities,
   entitySecrets,
   type PerCollection,
-  pluginNamed,
   type SchemaNode,
+  secretMembers,
 } from "@sluice/model";
 
 export interface MemberChange {
@@ -24,15 +25,19 @@ const derivedMembers: ReadonlySet<string> = new Set(["updated_at", "_sluice"]);
 const SECRET = "[redacted]";
 const secrets: PerCollection<readonly string[]> = {
   ...entitySecrets,
-  plugins: ["config.redis.password"],
   services: ["upstream_headers"],
 };
 
 /** The members that differ. Both versions must be complete, so that a default is never a change. */
-export const changesBetween = (collection: Collection, before: object, after: object): readonly MemberChange[] =>
-  difference(before as Members, after as Members, "")
+export function changesBetween(collection: Collection, before: object, after: object): readonly MemberChange[] {
+  const inConfig = secretMembers(collection, after).map((path) => ["config", ...path].join("."));
+  const hidden = [...secrets[collection], ...inConfig];
+  // A record that is set or unset as a whole may contain the secret.
+  const isSecret = (member: string) => hidden.some((secret) => secret === member || secret.startsWith(`${member}.`));
+  return difference(before as Members, after as Members, "")
     .filter(({ member }) => !derivedMembers.has(member))
-    .map((change) => (secrets[collection].includes(change.member) ? redact(change) : change));
+    .map((change) => (isSecret(change.member) ? redact(change) : change));
+}
 
 /** A secret is shown as set or unset, without its value. */
 const redact = ({ member, before, after }: MemberChange): MemberChange => ({
@@ -67,9 +72,8 @@ const identity: ReadonlySet<string> = new Set(["id", "created_at", "name", "user
  */
 export function setMembers(collection: Collection, entity: object): Members {
   const defaults = defaultsOf(entities[collection].schema);
-  const { name } = entity as { readonly name?: unknown };
-  const plugin = collection === "plugins" ? pluginNamed(name) : undefined;
-  const config = plugin === undefined ? {} : { config: defaultsOf(plugin.schema) };
+  const facts = configFactsOf(collection, entity);
+  const config = facts === undefined ? {} : { config: defaultsOf(facts.schema) };
   const set = changesBetween(collection, { ...defaults, ...config }, entity);
   const said = collection === "plugins" ? ["id", "created_at"] : [...identity];
   return Object.fromEntries(

@@ -7,6 +7,7 @@ import { caCertificateTables } from "./ca-certificate-tables.ts";
 import { consumerGroupTables } from "./consumer-group-tables.ts";
 import { credentialTables } from "./credential-tables.ts";
 import { mtlsAuthTables } from "./mtls-auth-tables.ts";
+import { pluginCredentialTables } from "./plugin-credential-tables.ts";
 import { vaultTables } from "./vault-tables.ts";
 
 /**
@@ -42,4 +43,5 @@ export const migrations: readonly Migration[] = [
   { name: "005_ca_certificates", up: caCertificateTables },
   { name: "006_vaults", up: vaultTables },
   { name: "007_mtls_auth", up: mtlsAuthTables },
+  { name: "008_plugin_credentials", up: pluginCredentialTables },
 ];

@@ -159,6 +159,7 @@ export class LiveExchange implements Exchange {
       namespace: this.compiledRoute.route._sluice?.namespace ?? null,
       credential: (collection, value) => identities.credential(collection, value, this.compiledRoute.route),
       credentials: (collection, value) => identities.credentials(collection, value, this.compiledRoute.route),
+      pluginIdentity: (plugin, key) => identities.pluginIdentity(plugin, key, this.compiledRoute.route),
       credentialById: (id) => identities.credentialById(id, this.compiledRoute.route),
       groups: (consumerId) => identities.acls(consumerId),
       consumer: (idOrUsername) => identities.consumer(idOrUsername),

@@ -64,6 +64,7 @@ export const information: Table = {
           "correlation-id",
           "cors",
           "datadog",
+          "device-token",
           "file-log",
           "forward-auth",
           "grpc-web",

@@ -5,6 +5,7 @@
 import {
   type Collection,
   type CredentialEntry,
+  checkCredentialKey,
   derivedIdOf,
   deriveId,
   entities,
@@ -12,6 +13,7 @@ import {
   entitySecrets,
   isSecretLookup,
   kinds,
+  lookupHash,
   type NameRef,
   readSpec,
   type SecretRef,
@@ -20,10 +22,11 @@ import {
 } from "@sluice/model";
 import { type ChildList, childLists, type EntryReference } from "../kind-tables.ts";
 import { referencePart } from "../resolve-reference.ts";
-import { hashKey, readSecret } from "../secrets.ts";
+import { readSecret } from "../secrets.ts";
 import { CHILD_TIMES, childTimes, createdAt } from "../timestamps.ts";
 import type { Path, TranslatedEntity } from "../translation.ts";
 import { type EntityPart, entityOf, invalidField, type TranslatorInput } from "./entity-part.ts";
+import { configPart } from "./plugin.ts";
 
 type Members = Readonly<Record<string, unknown>>;
 
@@ -64,6 +67,7 @@ function entitiesOf(
       },
       timesPart(input, { collection, id }),
       ...(entities[collection].credential === undefined ? [] : [credentialPart(input, entry)]),
+      ...(collection === "plugin_credentials" ? [credentialConfigPart(input, entry)] : []),
       ...references,
     ]);
   });
@@ -131,7 +135,7 @@ function timesPart(
  * The members of a credential that are not in its entry: the namespaces in which it is valid and, from its Secret, the
  * key, secret or password and the time of creation.
  */
-function credentialPart({ from, options }: TranslatorInput, { collection, own, path }: Entry): EntityPart {
+function credentialPart({ from, options }: TranslatorInput, { collection, members, own, path }: Entry): EntityPart {
   const scope = scopeOf(collection, from.namespace, options);
   const [member] = entitySecrets[collection];
   const { secretRef } = own as Partial<CredentialEntry>;
@@ -145,7 +149,19 @@ function credentialPart({ from, options }: TranslatorInput, { collection, own, p
   const times = created_at === undefined ? {} : { created_at };
   const isHidden = isSecretLookup(collection) && options.audience !== "admin";
   if (!isHidden) return { members: { ...times, [member]: found.value, ...scope }, sourcePaths };
-  return { members: { ...times, _sluice: { key_hash: hashKey(found.value), ...scope._sluice } }, sourcePaths };
+  // The check of the entity has only the hash.
+  const refused = checkCredentialKey(members.plugin, found.value).length > 0;
+  return {
+    members: { ...times, _sluice: { key_hash: lookupHash(found.value, members.plugin), ...scope._sluice } },
+    sourcePaths,
+    violations: refused ? [invalidField([...place, "key"], `the plugin ${members.plugin} refuses the value`)] : [],
+  };
+}
+
+/** Messages about the key, which is in a Secret, do not show it. */
+function credentialConfigPart({ from, options }: TranslatorInput, { own, path }: Entry): EntityPart {
+  const part = configPart({ own, from, options }, path);
+  return { ...part, secretPaths: [["key"], ...part.secretPaths] };
 }
 
 /**

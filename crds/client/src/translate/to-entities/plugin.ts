@@ -15,7 +15,7 @@ import { type EntityPart, invalidField, type TranslatorInput } from "./entity-pa
 export const pluginParts = (input: TranslatorInput): readonly EntityPart[] => [
   namePart(input),
   ...targetParts(input),
-  configPart(input),
+  configPart(input, ["spec"]),
   { violations: globalPluginViolations(input) },
 ];
 
@@ -83,15 +83,19 @@ function globalPluginViolations({ from, resource, options }: TranslatorInput): r
 
 type Members = Readonly<Record<string, unknown>>;
 
-/** The plugin's config, with members from Secrets. */
-function configPart({ own, from, options }: TranslatorInput): EntityPart {
+/**
+ * A config, with members from Secrets.
+ *
+ * @param base The path of the record with `config` and `configFrom`.
+ */
+export function configPart({ own, from, options }: Pick<TranslatorInput, "own" | "from" | "options">, base: Path) {
   const { config = {}, configFrom = [] } = own as Partial<PluginSpec>;
   let value: Members = Object(config);
   const secretPaths: Path[] = [];
   const hiddenPaths: Path[] = [];
   const violations: ResourceViolation[] = [];
   for (const [index, { path, secretRef }] of configFrom.entries()) {
-    const place = ["spec", "configFrom", index];
+    const place = [...base, "configFrom", index];
     const steps = path.split(".");
     if (options.audience === "admin" && !isShown(secretRef, { from, options })) {
       hiddenPaths.push(["config", ...steps]);

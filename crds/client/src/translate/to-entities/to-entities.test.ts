@@ -1,11 +1,13 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { deriveId, type ResourceKind } from "@sluice/model";
+import { deriveId, lookupHash, type ResourceKind, registerPlugins } from "@sluice/model";
+import { deviceTokenFacts } from "../../../../../test/plugins/device-token.ts";
 import { elliptic, first } from "../../../../../tools/programs/pairs.ts";
-import { hashKey } from "../secrets.ts";
 import { CERTIFICATE, CONSUMER, keyAuth, options, ROUTE, resource, SERVICE, seconds } from "../testing-example.ts";
 import { describeResourceViolation, translate } from "../translate.ts";
 import { toEntities } from "./to-entities.ts";
+
+registerPlugins([deviceTokenFacts]);
 
 /** A kind's spec, and the members that it sets besides id, name and times. */
 const translations: readonly (readonly [ResourceKind, object, object])[] = [
@@ -215,14 +217,42 @@ test("nodes get the hash of a key, bound to the consumer's namespace, and never 
     // From the Secret: ttl counts from the creation of the key.
     created_at: seconds + 3600,
     consumer,
-    _sluice: { key_hash: hashKey("demo-key"), namespaces: ["team"] },
+    _sluice: { key_hash: lookupHash("demo-key"), namespaces: ["team"] },
   });
   assert.ok(!JSON.stringify(translated).includes("demo-key"));
 });
 
+test("a credential of a plugin has its key and a part of its config from Secrets, whose values no message shows", () => {
+  const credential = (members: object) => ({
+    username: "demo",
+    pluginCredentials: [{ plugin: "device-token", secretRef: { name: "keys", key: "good" }, ...members }],
+  });
+  const configFrom = [{ path: "pin", secretRef: { name: "keys", key: "written" } }];
+  const spec = credential({ config: { model: "locked" }, configFrom });
+  const [, forNodes] = translate(resource("Consumer", spec), options);
+  assert.deepEqual(forNodes?.violations, []);
+  assert.deepEqual(forNodes?.item.config, { model: "locked", pin: "from-a-file" });
+  assert.deepEqual(forNodes?.item._sluice, { key_hash: lookupHash("demo-key", "device-token") });
+  const [, forAdmin] = translate(resource("Consumer", spec), { ...options, audience: "admin" });
+  assert.deepEqual(forAdmin?.violations, []);
+  assert.partialDeepStrictEqual(forAdmin?.entity, { key: "demo-key", config: { model: "locked", pin: null } });
+  const model = [{ path: "model", secretRef: { name: "keys", key: "long" } }];
+  const [, refused] = translate(resource("Consumer", credential({ configFrom: model })), {
+    ...options,
+    read: (...place) => {
+      const secret = options.read(...place);
+      return secret && { ...secret, stringData: { good: "abc", long: "m".repeat(33) } };
+    },
+  });
+  assert.deepEqual(refused?.violations.map(describeResourceViolation), [
+    "spec.pluginCredentials[0].secretRef.key: the plugin device-token refuses the value",
+    "spec.pluginCredentials[0].config.model: the value in the Secret is invalid",
+  ]);
+});
+
 test("a consumer of the home namespace has keys for all namespaces", () => {
   const [, key] = translate(resource("Consumer", keyAuth("written")), options);
-  assert.deepEqual(key?.item._sluice, { key_hash: hashKey("from-a-file") });
+  assert.deepEqual(key?.item._sluice, { key_hash: lookupHash("from-a-file") });
 });
 
 test("the admin API gets the key, without internal members", () => {

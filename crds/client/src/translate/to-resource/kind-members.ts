@@ -6,10 +6,10 @@ import {
   type Collection,
   type ConfigFrom,
   type CredentialEntry,
+  configFactsOf,
   type Entities,
   type Entity,
   kinds,
-  pluginNamed,
   type ResourceKind,
   type SecretRef,
   type UpstreamHeader,
@@ -23,25 +23,24 @@ import { type WriteReferencesOptions, writeEntryReference } from "./write-refere
 
 type Members = Readonly<Record<string, unknown>>;
 
-/**
- * The plugin's name, its config, and the config members kept in Secrets.
- *
- * @param before The previous spec: its configFrom stays for members that the entity leaves unset.
- */
-export function pluginMembers(entity: Members, before: Members): Members {
-  const config = Object(entity.config) as Members;
+/** The plugin's name, its config, and the config members kept in Secrets. */
+export const pluginMembers = (entity: Members, before: Members): Members => ({
+  plugin: entity.name,
+  ...configMembers("plugins", entity, before),
+});
+
+/** @param before The previous spec or entry: its configFrom stays for members that the entity leaves unset. */
+function configMembers(collection: Collection, entity: object, before: Members): Members {
+  const config = Object((entity as Members).config) as Members;
   const configFrom = (Array.isArray(before.configFrom) ? (before.configFrom as readonly ConfigFrom[]) : []).filter(
     ({ path }) => memberAt(config, path.split(".")) === undefined,
   );
-  const written = withoutDefaults(schemaOf(entity.name), config, before.config);
+  const written = withoutDefaults(configFactsOf(collection, entity)?.schema ?? {}, config, before.config);
   return {
-    plugin: entity.name,
     ...(Object.keys(written).length > 0 && { config: written }),
     ...(configFrom.length > 0 && { configFrom }),
   };
 }
-
-const schemaOf = (name: unknown) => pluginNamed(name)?.schema ?? {};
 
 /** Undefined when the member is null or missing. */
 function memberAt(value: unknown, [step, ...rest]: readonly string[]): unknown {
@@ -102,7 +101,9 @@ export function writeChild(
   secretRef: SecretRef | undefined = Object(before).secretRef,
 ): CredentialEntry {
   const node = kinds[kind].spec.properties?.[list]?.items ?? {};
-  return { id: child.id, ...writeSpec(node, { ...child }, before), ...(secretRef && { secretRef }) };
+  const collection = childLists[kind].find((one) => one.list === list)?.collection;
+  const config = collection === "plugin_credentials" ? configMembers(collection, child, Object(before)) : {};
+  return { id: child.id, ...writeSpec(node, { ...child }, before), ...config, ...(secretRef && { secretRef }) };
 }
 
 /**

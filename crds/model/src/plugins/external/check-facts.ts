@@ -8,7 +8,7 @@ type Members = Readonly<Record<string, unknown>>;
 
 /** Returns the faults of a plugin's facts. If there are none, the value is a `PluginFacts`. */
 export function factsFaults(facts: Members): string[] {
-  const { name, version, priority, protects, refuses = [], endpoints = [], schema, kongChecks } = facts;
+  const { name, version, priority, protects, refuses = [], endpoints = [], schema, credentials, kongChecks } = facts;
   return [
     ...(typeof name !== "string" || name.length > PLUGIN_NAME_LENGTH || !PLUGIN_NAME.test(name)
       ? [
@@ -35,8 +35,32 @@ export function factsFaults(facts: Members): string[] {
     ),
     ...(kongChecks === undefined || Array.isArray(kongChecks) ? [] : ["kongChecks: expected a list"]),
     ...schemaFaults(schema, "schema", true),
+    ...(credentials === undefined ? [] : credentialFaults(credentials)),
   ];
 }
+
+/** Credentials are read by nodes as they are stored, so their members cannot refer to vaults. */
+function credentialFaults(credentials: unknown): readonly string[] {
+  if (!isRecord(credentials))
+    return [`credentials: expected { key: text({ ... }), schema: record({ ... }) }, not ${shown(credentials)}`];
+  const { key, schema, check, ...others } = credentials;
+  const [referenceable] = isRecord(schema) ? referenceableMembers(schema, "credentials.schema") : [];
+  return [
+    ...Object.keys(others).map((name) => `credentials: unknown member ${name}${suggestionFor(name, KNOWN_FACTS)}`),
+    ...(key === undefined ? [] : schemaFaults(key, "credentials.key")),
+    ...(key !== undefined && Object(key).type !== "string" ? ["credentials.key: expected text({ ... })"] : []),
+    ...schemaFaults(schema, "credentials.schema", true),
+    ...(referenceable === undefined ? [] : [`${referenceable}.referenceable: credentials cannot refer to vaults`]),
+    ...(check === undefined || typeof check === "function" ? [] : ["credentials.check: expected a function"]),
+  ];
+}
+
+const KNOWN_FACTS = ["key", "schema", "check"];
+
+const referenceableMembers = ({ referenceable, properties }: SchemaNode, path: string): readonly string[] => [
+  ...(referenceable ? [path] : []),
+  ...Object.entries(properties ?? {}).flatMap(([name, member]) => referenceableMembers(member, `${path}.${name}`)),
+];
 
 const SEGMENT = /^[a-z\d][a-z\d-]*$/;
 

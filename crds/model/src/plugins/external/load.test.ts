@@ -175,6 +175,28 @@ const refused: readonly Row[] = [
     "throw new Error('no licence');",
     /^\.\/my: FROM\/my\/schema\.ts cannot be imported: Error: no licence \(FROM\/my\/schema\.ts:1:7\)$/,
   ),
+  ...(
+    [
+      ["credentials that are a list", "[]", /credentials: expected \{ key: text\(\{ \.\.\. \}\), schema: /],
+      ["credentials without a schema", "{}", /credentials\.schema: expected a schema, such as record/],
+      [
+        "a misspelt member of credentials",
+        "{ kye: schema, schema }",
+        /credentials: unknown member kye, did you mean key\?/,
+      ],
+      [
+        "credentials whose key is no text",
+        "{ key: schema, schema }",
+        /credentials\.key: expected text\(\{ \.\.\. \}\)/,
+      ],
+      ["a check of credentials that is no function", "{ schema, check: 1 }", /credentials\.check: expected a function/],
+      [
+        "a member of credentials that may refer to a vault",
+        '{ schema: record({ pin: text({ description: "A secret.", referenceable: true }) }, { description: "A device." }) }',
+        /credentials\.schema\.pin\.referenceable: credentials cannot refer to vaults/,
+      ],
+    ] as const
+  ).map(([what, value, message]) => faultyFacts(what, facts(`credentials: ${value}`), fault(message))),
   faultyFacts("a syntax error", "export default {;", /schema\.ts cannot be imported: /),
   faultyFacts("a missing dependency", 'import "nope";', /cannot be imported: Error: Cannot find package 'nope'/),
   faultyFacts(

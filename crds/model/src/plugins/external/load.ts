@@ -88,7 +88,7 @@ async function codeFaultOf(
   const at = pathOf(code);
   if (typeof definition.phases !== "function")
     return `${at}: phases: expected a function (config, context) => phases, not ${typeof definition.phases}`;
-  const members = ["name", "version", "priority", "protects", "refuses", "schema"] as const;
+  const members = ["name", "version", "priority", "protects", "refuses", "schema", "credentials"] as const;
   const differing = members.find(
     (member) => canonicalJson(definition[member] ?? null) !== canonicalJson(facts[member] ?? null),
   );

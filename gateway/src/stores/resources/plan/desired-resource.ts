@@ -22,8 +22,10 @@ import {
   entitySecrets,
   kinds,
   type Plugin,
+  type PluginCredential,
   type ResourceKind,
   readSpec,
+  type SecretRef,
   type Violation,
 } from "@sluice/model";
 import type { Tables } from "../../tables/index.ts";
@@ -125,8 +127,8 @@ function makeResource(options: DesiredResourceOptions, entity: Entity, secretPla
     childLists[kind].map((list) => [list.collection, childrenAfter(list, id, next)]),
   ) as Children;
   const previous = held?.resource;
-  const config = kind === "Plugin" ? splitConfig(held, entity as Plugin) : undefined;
-  const made = toResource(kinds[kind].collection as ResourceCollection, (config?.plugin ?? entity) as never, {
+  const config = kind === "Plugin" ? splitConfig("plugins", entity as Plugin, { ...previous?.spec }) : undefined;
+  const made = toResource(kinds[kind].collection as ResourceCollection, (config?.entity ?? entity) as never, {
     namespace: homeNamespace,
     locate: place,
     ...(previous && { previous }),
@@ -135,7 +137,7 @@ function makeResource(options: DesiredResourceOptions, entity: Entity, secretPla
     ...(kind === "Certificate" && pairOf(held, entity as Certificate, secretPlace)),
   });
   if (made.violations || !config) return made;
-  const configFrom = configFromOf({ made: made.value, held }, config, secretPlace);
+  const configFrom = configFromOf({ made: { ...made.value.spec }, held: held?.entity }, config, secretPlace);
   const { configFrom: _, ...spec } = { ...made.value.spec };
   return { value: { ...made.value, spec: { ...spec, ...(configFrom.length > 0 && { configFrom }) } } };
 }
@@ -170,10 +172,19 @@ function credentialEntry(
   if (old && isSame && old.resource.metadata.namespace === secretPlace.namespace) {
     const entries = old.resource.spec?.[list.list] as readonly CredentialEntry[];
     const same = (before as CredentialEntry | undefined) ?? entries[Number(old.base[2])];
-    if (same) return writeChild(place, child, before, same.secretRef);
+    if (same) return entryWith(same.secretRef, before);
   }
   const { secretRef: _, ...rest } = Object(before) as CredentialEntry;
-  return writeChild(place, child, rest, addCredentialSecret(collection, child as never, secretPlace));
+  return entryWith(addCredentialSecret(collection, child as never, secretPlace), rest);
+
+  function entryWith(secretRef: SecretRef | undefined, previous: unknown): CredentialEntry {
+    if (collection !== "plugin_credentials") return writeChild(place, child, previous, secretRef);
+    const config = splitConfig(collection, child as PluginCredential, Object(previous));
+    const made = writeChild(place, config.entity, previous, secretRef);
+    const configFrom = configFromOf({ made, held: known }, config, secretPlace);
+    const { configFrom: _, ...entry } = made;
+    return { ...entry, ...(configFrom.length > 0 && { configFrom }) };
+  }
 }
 
 const entryOf = (spec: Resource["spec"], list: string, id: string): unknown => {

@@ -1,47 +1,69 @@
-/** Moves the secret values of a plugin's config to a Secret, to which the resource refers (`configFrom`). */
-import type { Resource } from "@sluice/crds";
-import { type ConfigFrom, type Plugin, secretMembers } from "@sluice/model";
-import type { EntityInResource } from "../view/build-view.ts";
+/**
+ * Moves the secret values of the config of a plugin or of a plugin's credential to a Secret, to which the resource
+ * refers (`configFrom`).
+ */
+import {
+  type Collection,
+  type ConfigFrom,
+  type Entity,
+  type Plugin,
+  type PluginCredential,
+  secretMembers,
+} from "@sluice/model";
 import { configSecret, type SecretPlace } from "./secrets.ts";
 
 type Members = Readonly<Record<string, unknown>>;
 
-interface SplitConfig {
-  /** The plugin without the values that go into a Secret. */
-  readonly plugin: Plugin;
+type Configured = Plugin | PluginCredential;
+
+interface SplitConfig<Of extends Configured> {
+  /** The entity without the values that go into a Secret. */
+  readonly entity: Of;
   /** Values that are in a Secret of the admin listener already, or must be moved there, by path. */
   readonly values: ReadonlyMap<string, string>;
 }
 
-/** A value that a user wrote in clear text into the resource stays there as long as it is unchanged. */
-export function splitConfig(held: EntityInResource | undefined, plugin: Plugin): SplitConfig {
-  const clear = Object(held?.resource.spec?.config) as Members;
+/**
+ * A value that a user wrote in clear text into the resource stays there as long as it is unchanged.
+ *
+ * @param before The previous spec or entry.
+ */
+export function splitConfig<Of extends Configured>(
+  collection: Collection,
+  entity: Of,
+  before: Members,
+): SplitConfig<Of> {
+  const clear = Object(before.config) as Members;
   const values = new Map<string, string>();
-  let { config } = plugin;
-  for (const path of secretMembers(plugin.name)) {
+  let { config } = entity;
+  for (const path of secretMembers(collection, entity)) {
     const value = secretAt(config, path);
     if (value === null || value === "" || secretAt(clear, path) === value) continue;
     values.set(path.join("."), value);
     config = withMember(config, path, null);
   }
-  return { plugin: { ...plugin, config }, values };
+  return { entity: { ...entity, config }, values };
 }
 
 /**
  * Keeps the references of users for unset members; references to Secrets of the admin listener follow from the values.
+ *
+ * @param made The new spec or entry.
+ * @param held The previous entity.
  */
 export function configFromOf(
-  { made, held }: { readonly made: Resource; readonly held: EntityInResource | undefined },
-  { plugin, values }: SplitConfig,
+  { made, held }: { readonly made: object; readonly held: Entity | undefined },
+  { entity, values }: SplitConfig<Configured>,
   place: SecretPlace,
 ): readonly ConfigFrom[] {
-  const kept = Array.isArray(made.spec?.configFrom) ? (made.spec.configFrom as readonly ConfigFrom[]) : [];
-  const before = Object(Object(held?.entity).config) as Members;
+  const { configFrom } = made as { readonly configFrom?: unknown };
+  const kept = Array.isArray(configFrom) ? (configFrom as readonly ConfigFrom[]) : [];
+  const before = Object(Object(held).config) as Members;
   // Values from the admin listener's own Secrets are shown: they are in the previous entity.
   const theirs = kept.filter(({ path }) => memberAt(before, path.split(".")) === null && !values.has(path));
   if (values.size === 0) return theirs;
   const ours = kept.filter(({ path }) => values.has(path) && secretAt(before, path.split(".")) === values.get(path));
-  return [...theirs, ...(ours.length === values.size ? ours : configSecret(plugin, values, place))];
+  return [...theirs, ...(ours.length === values.size ? ours : configSecret(entity, values, place))];
 }
 
 /** A text, or the text in a list of one: a Secret has no lists, and the plugin's schema expands the text. */

@@ -58,7 +58,7 @@ export const certificatePairSecret = (certificate: Certificate, place: SecretPla
 
 /** @param values By their path in the config: `redis.password`. */
 export function configSecret(
-  plugin: Pick<Plugin, "id">,
+  { id }: Pick<Plugin, "id">,
   values: ReadonlyMap<string, string>,
   place: SecretPlace,
 ): readonly ConfigFrom[] {
@@ -68,7 +68,7 @@ export function configSecret(
   const secret: Resource = {
     apiVersion: "v1",
     kind: "Secret",
-    metadata: { name: `plugin-${plugin.id}`, namespace, labels: { [CREDENTIAL_LABEL]: "config" } },
+    metadata: { name: `plugin-${id}`, namespace, labels: { [CREDENTIAL_LABEL]: "config" } },
     type: "Opaque",
     data: Object.fromEntries(encoded),
   };
@@ -120,7 +120,11 @@ export function secretNames(
     const list = spec[name];
     return Array.isArray(list) ? list : [];
   });
-  const refs = [...lists.map((entry) => Object(entry).secretRef), spec.secretRef];
+  const entries = lists.flatMap((entry): readonly unknown[] => {
+    const { configFrom } = Object(entry) as { readonly configFrom?: unknown };
+    return Array.isArray(configFrom) ? [entry, ...configFrom] : [entry];
+  });
+  const refs = [...entries.map((entry) => Object(entry).secretRef), spec.secretRef];
   return refs.flatMap((ref) => {
     const { name, namespace = at.own } = Object(ref) as { readonly name?: unknown; readonly namespace?: unknown };
     return typeof name === "string" && namespace === at.of ? [name] : [];
