@@ -3,6 +3,7 @@ import assert from "node:assert/strict";
 import { createSecureServer, type ServerHttp2Stream } from "node:http2";
 import { createServer } from "node:https";
 import { describe, it, type TestContext } from "node:test";
+import type { PluginPhases } from "@sluice/plugin-sdk";
 import { caCertificateOf } from "../../../gateway/src/compile/testing-entities.ts";
 import { makeAuthority } from "../../../tools/programs/certificates.ts";
 import { dial, receiveUntil, send } from "./client.ts";
@@ -91,6 +92,18 @@ export function upstreamTrustSuite(engine: Engine): void {
       assert.equal((await send(rig.port)).status, 502);
       await rig.swap(trusting([right.certificate]));
       assert.equal((await send(rig.port)).status, 200);
+    });
+
+    it("lets plugins look up CA certificates by id, and shows them the present ones", async (test) => {
+      const access: PluginPhases["access"] = ({ identities }) => ({
+        status: 200,
+        message: String(identities.caCertificate(idOf(right.certificate))?.cert === right.certificate),
+      });
+      const plugins = { cors: { access } };
+      const rig = await startRig(test, engine, { authorities: [right.certificate], plugins });
+      assert.match((await send(rig.port)).body, /true/);
+      await rig.swap({ authorities: [wrong.certificate], plugins });
+      assert.match((await send(rig.port)).body, /false/);
     });
 
     it("verifies upstreams of WebSockets", async (test) => {

@@ -9,7 +9,7 @@ import { temporaryFolder } from "../../../tools/process/index.ts";
 import { neededConfigs } from "../../plugins/filled-configs.ts";
 import { get, startUpstream, type Upstream } from "../../product/client.ts";
 import { createDeck, type Deck, nothing } from "./deck.ts";
-import { certificateId, everyKind, nextDay } from "./every-kind.ts";
+import { authorityId, certificateId, everyKind, nextDay } from "./every-kind.ts";
 import { countEntities, empty, fileOfSize, type KongFile, ordered, plugin, rateLimits } from "./kong-file.ts";
 import { databaseStore, type RunningStore, writableStores } from "./stores.ts";
 
@@ -191,11 +191,13 @@ for (const store of writableStores) {
           "consumer-group gold",
           "plugin prometheus (global)",
           "route users",
+          "service private",
           "service users",
           "target 127.0.0.1:9001",
           "vault my-env",
         ],
         deleted: [
+          `ca-certificate ${authorityId}`,
           "consumer bob@example.test",
           "consumer-group silver",
           "consumer-group-consumer ann",

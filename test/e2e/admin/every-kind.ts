@@ -1,4 +1,5 @@
 /** A small file with every kind of entity, and the same file after changes. */
+import { hash, X509Certificate } from "node:crypto";
 import { makeAuthority } from "../../../tools/programs/certificates.ts";
 import { type Entity, type KongFile, plugin } from "./kong-file.ts";
 
@@ -8,8 +9,10 @@ export interface EveryKind {
 }
 
 export const certificateId = "b3f1e0c4-3a1d-4c55-9b1e-0a5f7d2f6a01";
-const authorityId = "c4f1e0c4-3a1d-4c55-9b1e-0a5f7d2f6a02";
+export const authorityId = "c4f1e0c4-3a1d-4c55-9b1e-0a5f7d2f6a02";
 const authority = await makeAuthority();
+/** decK's dumps contain it. */
+const authorityDigest = hash("sha256", new X509Certificate(authority.certificate).raw);
 const pair = await authority.issue({ name: "example.test", sans: ["example.test"], usage: "server" });
 const later = await authority.issue({ name: "example.test", sans: ["example.test"], usage: "server" });
 
@@ -81,7 +84,9 @@ export function everyKind({ upstreamPort }: EveryKind): KongFile {
         targets: [{ target: "127.0.0.1:9001", weight: 10 }, { target: "127.0.0.1:9002" }],
       },
     ],
-    ca_certificates: [{ id: authorityId, cert: authority.certificate.trim(), tags: ["team-a"] }],
+    ca_certificates: [
+      { id: authorityId, cert: authority.certificate.trim(), cert_digest: authorityDigest, tags: ["team-a"] },
+    ],
     certificates: [
       {
         id: certificateId,

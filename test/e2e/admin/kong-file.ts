@@ -105,8 +105,10 @@ export function countEntities(file: KongFile): Readonly<Record<string, number>> 
   const add = (entities: object) => {
     for (const [name, members] of Object.entries(entities)) {
       if (!Array.isArray(members) || !collections.has(name)) continue;
-      counts[name] = (counts[name] ?? 0) + members.length;
-      for (const member of members) add(member);
+      // The CA certificates of a service are ids.
+      const below = members.filter((member) => typeof member === "object");
+      counts[name] = (counts[name] ?? 0) + below.length;
+      for (const member of below) add(member);
     }
   };
   add(file);
