@@ -3,6 +3,7 @@ import assert from "node:assert/strict";
 import { createSecureServer, type ServerHttp2Stream } from "node:http2";
 import { createServer } from "node:https";
 import { describe, it, type TestContext } from "node:test";
+import type { PluginPhases } from "@sluice/plugin-sdk";
 import { caCertificateOf } from "../../../gateway/src/compile/testing-entities.ts";
 import { makeAuthority } from "../../../tools/programs/certificates.ts";
 import { dial, receiveUntil, send } from "./client.ts";
@@ -42,7 +43,7 @@ async function startSecure(test: TestContext, options = tls): Promise<number> {
   return portOf(await listen(test, server));
 }
 
-const chain = { cert: deep.certificate + below.certificate, key: deep.key };
+const chain = { cert: `${deep.certificate}\n${below.certificate}`, key: deep.key };
 const old = await expired.issue(leaf);
 
 /** The server's certificate, the options and the status. */
@@ -93,6 +94,18 @@ export function upstreamTrustSuite(engine: Engine): void {
       assert.equal((await send(rig.port)).status, 200);
     });
 
+    it("lets plugins look up CA certificates by id, and shows them the present ones", async (test) => {
+      const access: PluginPhases["access"] = ({ identities }) => ({
+        status: 200,
+        message: String(identities.caCertificate(idOf(right.certificate))?.cert === right.certificate),
+      });
+      const plugins = { cors: { access } };
+      const rig = await startRig(test, engine, { authorities: [right.certificate], plugins });
+      assert.match((await send(rig.port)).body, /true/);
+      await rig.swap({ authorities: [wrong.certificate], plugins });
+      assert.match((await send(rig.port)).body, /false/);
+    });
+
     it("verifies upstreams of WebSockets", async (test) => {
       const upstream = await startSecure(test);
       const rig = await startRig(test, engine, { upstream, ...trusting([right.certificate]) });
@@ -108,6 +121,27 @@ export function upstreamTrustSuite(engine: Engine): void {
       assert.match(await receiveUntil(refused, "\r\n\r\n"), /^HTTP\/1\.1 502 /);
     });
 
+    it("applies to active health checks of the upstream that the service uses", async (test) => {
+      const targets = { [`127.0.0.1:${await startSecure(test)}`]: 1 };
+      const often = { interval: 0.02 };
+      const active = {
+        type: "https",
+        https_sni: "localhost",
+        healthy: { ...often, successes: 1, http_statuses: [200] },
+        unhealthy: { ...often, tcp_failures: 1 },
+      };
+      const pool = { upstream: { healthchecks: { active } }, targets };
+      const of = (cert: string) => ({ pool, ...trusting([cert], { host: "pool" }) });
+      const rig = await startRig(test, engine, of(wrong.certificate));
+      const isFit = () => rig.balancer().entries[0]?.member.health.healthy;
+      await becomes(() => isFit() === false);
+      await rig.swap(of(right.certificate));
+      await becomes(() => isFit() === true);
+    });
+  });
+
+  if (engine.name !== "http1") return;
+  describe(`CA certificates of a service for gRPC: the ${engine.name} engine`, () => {
     it("verifies upstreams of gRPC calls", async (test) => {
       const server = createSecureServer(tls);
       server.on("stream", async (stream: ServerHttp2Stream) => {
@@ -127,24 +161,6 @@ export function upstreamTrustSuite(engine: Engine): void {
       assert.equal(await statusOf(), "0");
       await rig.swap(options(wrong.certificate));
       assert.equal(await statusOf(), "14");
-    });
-
-    it("applies to active health checks of the upstream that the service uses", async (test) => {
-      const targets = { [`127.0.0.1:${await startSecure(test)}`]: 1 };
-      const often = { interval: 0.02 };
-      const active = {
-        type: "https",
-        https_sni: "localhost",
-        healthy: { ...often, successes: 1, http_statuses: [200] },
-        unhealthy: { ...often, tcp_failures: 1 },
-      };
-      const pool = { upstream: { healthchecks: { active } }, targets };
-      const of = (cert: string) => ({ pool, ...trusting([cert], { host: "pool" }) });
-      const rig = await startRig(test, engine, of(wrong.certificate));
-      const isFit = () => rig.balancer().entries[0]?.member.health.healthy;
-      await becomes(() => isFit() === false);
-      await rig.swap(of(right.certificate));
-      await becomes(() => isFit() === true);
     });
   });
 }

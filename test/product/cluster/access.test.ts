@@ -26,7 +26,7 @@ after(() => plane?.stop());
 const asUser = (user: keyof typeof users, args: readonly string[], input?: string) =>
   plane.kubectl([`--kubeconfig=${kubeconfigs[user]}`, ...args], input);
 
-const kinds = ["certificates", "upstreams", "services", "routes", "plugins", "consumers"].map(
+const kinds = ["certificates", "cacertificates", "upstreams", "services", "routes", "plugins", "consumers"].map(
   (plural) => `${plural}.sluice.dev`,
 );
 /** All namespaces, in the notation of an access review. */

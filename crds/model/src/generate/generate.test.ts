@@ -21,7 +21,16 @@ test("every generated file says that it is generated, and ends in one line break
 });
 
 test("the generated files include the CRDs, the chart's templates and the reference pages", () => {
-  const plurals = ["certificates", "upstreams", "services", "routes", "consumergroups", "consumers", "plugins"];
+  const plurals = [
+    "certificates",
+    "cacertificates",
+    "upstreams",
+    "services",
+    "routes",
+    "consumergroups",
+    "consumers",
+    "plugins",
+  ];
   const paths = new Set(files.map(({ path }) => path));
   const expected = [
     ...plurals.map((plural) => `crds/${plural}.sluice.dev.yaml`),

@@ -20,6 +20,7 @@ const ids = {
   target: "33333333-3333-4333-8333-333333333333",
   certificate: "44444444-4444-4444-8444-444444444444",
   acl: "55555555-5555-4555-8555-555555555555",
+  authority: "77777777-7777-4777-8777-777777777777",
   groupPlugin: "66666666-6666-4666-8666-666666666666",
 };
 
@@ -27,6 +28,7 @@ const ids = {
 const everything = JSON.stringify({
   _format_version: "3.0",
   certificates: [{ id: ids.certificate, ...pair, snis: [{ name: "base.example" }] }],
+  ca_certificates: [{ id: ids.authority, cert: pair.cert }],
   services: [{ name: "base", url: "https://base.example", client_certificate: ids.certificate }],
   routes: [{ name: "base", paths: ["/base"], service: "base" }],
   consumers: [
@@ -62,6 +64,7 @@ const filling: Readonly<Record<string, string>> = {
   upstreams: "base.upstream",
   snis: "base.example",
   certificates: ids.certificate,
+  ca_certificates: ids.authority,
   plugins: ids.plugin,
   plugin_id: ids.plugin,
   cache_key: "0".repeat(64),
