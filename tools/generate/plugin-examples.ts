@@ -115,7 +115,9 @@ function handwritten(resource: Resource, names: ReadonlyMap<string, string>): un
     if (value === null || typeof value !== "object") return value;
     return Object.fromEntries(
       Object.entries(value).flatMap(([key, member]) =>
-        (key === "id" && !isNamedById) || (key === "tags" && (member as readonly unknown[]).length === 0) ? [] : [[key, shorten(member)]],
+        (key === "id" && !isNamedById) || (key === "tags" && (member as readonly unknown[]).length === 0)
+          ? []
+          : [[key, shorten(member)]],
       ),
     );
   };

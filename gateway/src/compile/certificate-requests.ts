@@ -3,7 +3,13 @@
  * decides, as in Kong: a handshake requests a certificate if a plugin that needs one applies to a route with this server
  * name in `snis`, or to a route without `snis`, which may be requested under any name.
  */
-import type { Difference, Snapshot, SnapshotPlugin, SnapshotRoute } from "@sluice/model/serving";
+import {
+  type Difference,
+  emptySnapshot,
+  type Snapshot,
+  type SnapshotPlugin,
+  type SnapshotRoute,
+} from "@sluice/model/serving";
 import type { PluginDefinition } from "@sluice/plugin-sdk";
 import { GroupIndex } from "./group-index.ts";
 
@@ -16,6 +22,7 @@ export interface CertificateRequest {
 interface Sources {
   /** Enabled plugins that need certificates of clients, under the key `REQUESTING`. */
   readonly plugins: GroupIndex<SnapshotPlugin>;
+  /** Empty without such plugins, so that no earlier snapshot is kept. */
   readonly snapshot: Pick<Snapshot, "routes" | "ca_certificates">;
 }
 
@@ -59,15 +66,14 @@ export class CertificateRequests {
     },
   ): CertificateRequests {
     const { previous, definitions } = options;
-    const before = previous === null ? null : previous.#sources;
-    const index = before?.plugins ?? emptyIndex(definitions);
+    const index = previous === null ? emptyIndex(definitions) : previous.#sources.plugins;
     const plugins = index.with(options.plugins);
-    const { routes, ca_certificates } = snapshot;
-    const isSame = plugins === before?.plugins && (plugins.isEmpty || isEqual(before.snapshot, snapshot));
-    if (previous !== null && isSame) return previous;
+    const { routes, ca_certificates } = plugins.isEmpty ? emptySnapshot : snapshot;
+    const sources: Sources = { plugins, snapshot: { routes, ca_certificates } };
+    if (previous !== null && isEqual(previous.#sources, sources)) return previous;
     const used = previous === null ? null : previous.#byName;
     const known = [...(used?.values() ?? [])].map((request) => [keyOf(request.authorities), request] as const);
-    return new CertificateRequests({ plugins, snapshot: { routes, ca_certificates } }, definitions, new Map(known));
+    return new CertificateRequests(sources, definitions, new Map(known));
   }
 
   /** The request in a handshake with this server name (null: without one); null: none. */
@@ -113,8 +119,10 @@ export class CertificateRequests {
 const emptyIndex = (definitions: Definitions): GroupIndex<SnapshotPlugin> =>
   new GroupIndex((plugin) => (requestsCertificates(plugin, definitions) ? REQUESTING : undefined));
 
-const isEqual = (one: Sources["snapshot"], other: Sources["snapshot"]): boolean =>
-  one.routes === other.routes && one.ca_certificates === other.ca_certificates;
+const isEqual = (one: Sources, other: Sources): boolean =>
+  one.plugins === other.plugins &&
+  one.snapshot.routes === other.snapshot.routes &&
+  one.snapshot.ca_certificates === other.snapshot.ca_certificates;
 
 const keyOf = (authorities: readonly string[]): string => authorities.join("\n");
 

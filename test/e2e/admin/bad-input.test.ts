@@ -32,12 +32,7 @@ const faultyReferences: readonly (readonly [what: string, method: string, path: 
     { paths: ["/"], service: { id: deriveId("consumers", "base") } },
   ],
   ["a service with a missing certificate", "PATCH", "/services/base", { client_certificate: { id: unknown } }],
-  [
-    "an upstream with a missing certificate",
-    "PATCH",
-    "/upstreams/base.example",
-    { client_certificate: { id: unknown } },
-  ],
+  ["an upstream of a missing certificate", "PATCH", "/upstreams/base.example", { client_certificate: { id: unknown } }],
   ["a server name of a missing certificate", "POST", "/snis", { name: "a.example", certificate: { id: unknown } }],
   ["a key of a missing consumer", "POST", "/key-auths", { key: "a", consumer: { id: unknown } }],
   ["a plugin of a missing consumer", "POST", "/plugins", { name: "rate-limiting", consumer: { id: unknown } }],

@@ -1,0 +1,89 @@
+import assert from "node:assert/strict";
+import { describe, it } from "node:test";
+import { differences, emptySnapshot, type Snapshot, type SnapshotPlugin, type SnapshotRoute } from "@sluice/model";
+import { pluginsByName } from "../../../test/plugins/fake-exchange.ts";
+import { CertificateRequests } from "./certificate-requests.ts";
+import { caCertificateOf, pluginNamed, routeNamed, serviceNamed, snapshotOf } from "./testing-entities.ts";
+
+const [one, other] = [caCertificateOf("one"), caCertificateOf("other")];
+const [first, second] = [serviceNamed("first"), serviceNamed("second")];
+const route = (name: string, service: { id: string }, snis: readonly string[] | null) =>
+  routeNamed(name, { service: { id: service.id }, snis: snis === null ? null : [...snis] });
+const routes = [route("a", first, ["a.example", "B.example"]), route("b", second, ["c.example"])];
+const open = route("open", first, null);
+
+const mtls = (members: Partial<SnapshotPlugin>, ...authorities: readonly { readonly id: string }[]) =>
+  pluginNamed("mtls-auth", {
+    ...members,
+    config: { ca_certificates: authorities.map(({ id }) => id), send_ca_dn: authorities.length > 0 },
+  });
+
+const snapshotWith = (plugins: readonly SnapshotPlugin[], all: readonly SnapshotRoute[] = routes) =>
+  snapshotOf({ services: [first, second], routes: [...all], plugins: [...plugins], caCertificates: [one, other] });
+
+const requestsOf = (snapshot: Snapshot, previous: readonly [Snapshot, CertificateRequests] | null = null) =>
+  CertificateRequests.of(snapshot, {
+    previous: previous?.[1] ?? null,
+    plugins: differences(previous?.[0].plugins ?? emptySnapshot.plugins, snapshot.plugins),
+    definitions: pluginsByName,
+  });
+
+const names = ["a.example", "b.example", "c.example", "other.example", null] as const;
+const byName = (requests: CertificateRequests) => names.map((name) => requests.find(name)?.authorities ?? null);
+const firstService = { service: { id: first.id } };
+
+describe("requests for certificates of clients", () => {
+  const table: readonly (readonly [
+    what: string,
+    plugins: readonly SnapshotPlugin[],
+    all: readonly SnapshotRoute[],
+    expected: readonly (readonly string[] | null)[],
+  ])[] = [
+    ["none without a plugin", [], routes, [null, null, null, null, null]],
+    ["none for another plugin", [pluginNamed("key-auth")], routes, [null, null, null, null, null]],
+    ["under the names of a service's routes", [mtls(firstService)], routes, [[], [], null, null, null]],
+    [
+      "under all names for a service with a route without snis",
+      [mtls(firstService)],
+      [...routes, open],
+      [[], [], [], [], []],
+    ],
+    ["under all names for a global plugin", [mtls({})], [], [[], [], [], [], []]],
+    [
+      "with the authorities of all plugins of a name",
+      [
+        mtls(firstService, one),
+        mtls({ route: { id: routes[0]?.id ?? "" } }, other),
+        mtls({ route: { id: routes[1]?.id ?? "" } }, other),
+      ],
+      routes,
+      [[one.cert, other.cert].sort(), [one.cert, other.cert].sort(), [other.cert], null, null],
+    ],
+    [
+      "with no authorities if one plugin of a name sends none",
+      [mtls(firstService, one), mtls({})],
+      routes,
+      [[], [], [], [], []],
+    ],
+    ["none for a route that was removed", [mtls({ route: { id: open.id } })], routes, [null, null, null, null, null]],
+  ];
+  for (const [what, plugins, all, expected] of table) {
+    it(`are sent ${what}`, () => {
+      const sorted = byName(requestsOf(snapshotWith(plugins, all))).map((list) => list && [...list].sort());
+      assert.deepEqual(sorted, expected);
+    });
+  }
+
+  it("stay the same object until they change, so that TLS contexts are kept", () => {
+    const before = snapshotWith([mtls(firstService, one)]);
+    const requests = requestsOf(before);
+    const known = requests.find("a.example");
+    const after = snapshotWith(
+      [mtls(firstService, one), pluginNamed("key-auth")],
+      [...routes, route("d", second, ["d.example"])],
+    );
+    const next = requestsOf(after, [before, requests]);
+    assert.equal(next.find("a.example"), known);
+    assert.notEqual(requestsOf(snapshotWith([mtls(firstService, other)]), [after, next]).find("a.example"), known);
+  });
+});
