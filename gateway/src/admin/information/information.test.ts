@@ -1,7 +1,8 @@
 /** Information about the listener, with a read-only file and with a writable one. */
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
-import { pluginNames } from "@sluice/model";
+import { pluginNames, registerPlugins } from "@sluice/model";
+import { deviceTokenFacts } from "../../../../test/plugins/device-token.ts";
 import { first as pair } from "../../../../tools/programs/pairs.ts";
 import { type FileRig, startFileRig } from "../testing-file.ts";
 
@@ -14,6 +15,8 @@ services:
   - name: cors
 `;
 
+registerPlugins([deviceTokenFacts]);
+
 const ids = {
   plugin: "11111111-1111-4111-8111-111111111111",
   key: "22222222-2222-4222-8222-222222222222",
@@ -22,6 +25,7 @@ const ids = {
   acl: "55555555-5555-4555-8555-555555555555",
   authority: "77777777-7777-4777-8777-777777777777",
   groupPlugin: "66666666-6666-4666-8666-666666666666",
+  credential: "77777777-7777-4777-8777-777777777777",
 };
 
 /** One entity of each kind, with every reference that it may have. */
@@ -40,6 +44,7 @@ const everything = JSON.stringify({
       hmacauth_credentials: [{ username: "ann", secret: "s" }],
       acls: [{ id: ids.acl, group: "admins" }],
       groups: [{ name: "gold" }],
+      plugin_credentials: [{ id: ids.credential, plugin: deviceTokenFacts.name, key: "token" }],
     },
   ],
   consumer_groups: [{ name: "gold" }],
@@ -78,6 +83,7 @@ const filling: Readonly<Record<string, string>> = {
   "hmac-auths": "ann",
   "hmac-auth": "ann",
   acls: ids.acl,
+  "plugin-credentials": ids.credential,
   consumer_groups: "gold",
   vaults: "base-env",
   targets: ids.target,
