@@ -1,6 +1,6 @@
 /** Kong's shorthands and older spellings: `url` of a service, a single origin, `redis_host` and the like. */
 
-import type { PluginFacts } from "@sluice/plugin-sdk";
+import { isEmptyValue, type PluginFacts } from "@sluice/plugin-sdk";
 import type { Collection } from "../entities/index.ts";
 import { type ReplacedMembers, replaceDeprecated } from "./deprecated.ts";
 import { withPort } from "./rules/hosts.ts";
@@ -16,6 +16,7 @@ export function expandEntity(collection: Collection, members: Members): Replaced
   if (collection === "routes" && isGrpc(members.protocols)) {
     return { members: { ...members, strip_path: members.strip_path ?? false }, violations: [] };
   }
+  if (collection === "plugins") return withoutOrdering(members);
   if (collection === "upstreams") return { members: withAlgorithm(members), violations: [] };
   return { members, violations: [] };
 }
@@ -25,6 +26,17 @@ export const withAlgorithm = (members: Members): Members =>
   typeof members.hash_on === "string" && members.hash_on !== "none" && (members.algorithm ?? null) === null
     ? { ...members, algorithm: "consistent-hashing" }
     : members;
+
+/** Kong's paid editions show `ordering` of every plugin, null if it is unset. */
+function withoutOrdering(members: Members): ReplacedMembers {
+  if (!Object.hasOwn(members, "ordering")) return { members, violations: [] };
+  const { ordering, ...rest } = members;
+  if (isEmptyValue(ordering)) return { members: rest, violations: [] };
+  const message =
+    "not supported: plugins run in the order of their priorities; leave it out, and attach a plugin of your own with " +
+    "another priority if the order matters";
+  return { members: rest, violations: [{ path: ["ordering"], message }] };
+}
 
 const isGrpc = (protocols: unknown): boolean =>
   Array.isArray(protocols) && (protocols[0] === "grpc" || protocols[0] === "grpcs");

@@ -68,11 +68,11 @@ function withClosedPath(paths: unknown, at: unknown): readonly unknown[] {
   const path: unknown = paths[at];
   if (!isText(path)) return [ANY_PATH];
   const prefix = path.startsWith("~") ? literalPrefix(path.slice(1)) : path;
-  return paths.with(at, prefix.startsWith("/") ? `~${escape(prefix.slice(0, MAX_PREFIX))}` : ANY_PATH);
+  return paths.with(at, prefix.startsWith("/") ? `~${escapeRegex(prefix.slice(0, MAX_PREFIX))}` : ANY_PATH);
 }
 
 /** Merged slashes, because a path must not have empty segments, and requests have none either. */
-const escape = (literal: string): string => literal.replace(/\/{2,}/g, "/").replace(/[.*+?^${}()|[\]\\]/g, "\\$&");
+const escapeRegex = (literal: string): string => literal.replace(/\/{2,}/g, "/").replace(/[.*+?^${}()|[\]\\]/g, "\\$&");
 
 /** An escape, a class, or a character. A class may contain POSIX classes; `]` is literal at its start. */
 const TOKEN = /\\.|\[\^?\]?(?:\\.|\[:\^?\w+:\]|[^\]\\])*\]|./gsu;

@@ -196,6 +196,33 @@ const table: readonly (readonly [what: string, more: Members, expected: Expected
     { closed: ["unavailable-rate-limiting of route", "unavailable-request-termination"], left: { plugins: 3 } },
   ],
   [
+    "overrides of a consumer group are plugins of the group; those of a paid plugin close the group only",
+    {
+      consumer_groups: [
+        { name: "gold", consumer_group_plugins: [{ name: "rate-limiting", config: { minute: 9 } }] },
+        { name: "free" },
+      ],
+      consumer_group_plugins: [
+        { name: "rate-limiting-advanced", consumer_group: "free", config: { limit: [1], window_size: [60] } },
+      ],
+    },
+    {
+      closed: ["rate-limiting-advanced of consumer_group"],
+      left: { plugins: 2 },
+      outcomes: ["closed consumer_group_plugins.0.name"],
+    },
+  ],
+  [
+    "overrides of a consumer group without a plugin close the group",
+    { consumer_groups: [{ name: "free" }], consumer_group_plugins: [{ consumer_group: "free", plugin: "x" }] },
+    { closed: ["unavailable of consumer_group"] },
+  ],
+  [
+    "overrides that are no list close all requests",
+    { consumer_group_plugins: { a: 1 } },
+    { closed: ["consumer-group-plugins"] },
+  ],
+  [
     "plugins of a consumer that is left out are closed if openid-connect could identify it",
     {
       plugins: [

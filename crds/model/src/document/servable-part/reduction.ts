@@ -8,6 +8,7 @@ import { PLUGIN_NAME, PLUGIN_NAME_LENGTH, pluginNamed } from "../../plugins/inde
 import { applyDocument } from "../../snapshot/apply.ts";
 import { emptySnapshot } from "../../snapshot/make-snapshot.ts";
 import { describeViolation } from "../describe.ts";
+import { GROUP_PLUGINS } from "../flatten/top-level.ts";
 import { closedRoute } from "./closed-route.ts";
 import {
   CLOSED_ROUTES,
@@ -140,7 +141,7 @@ export class Reduction {
 
   /** Filter chains may protect any request, so all requests are answered 503. */
   #takeFaultOfDocument(violation: Violation, member: string): void {
-    const isClosed = member === "filter_chains" || member === "consumer_group_plugins";
+    const isClosed = member === "filter_chains" || member === GROUP_PLUGINS;
     if (isClosed) this.#close(violation, {});
     this.#report(isClosed ? "closed" : "left out", [violation]);
   }

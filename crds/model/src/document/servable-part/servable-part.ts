@@ -8,6 +8,7 @@ import { type Checked, isRecord, type Violation } from "@sluice/plugin-sdk";
 import type { Document } from "../../document.ts";
 import { collections, type PerCollection, perCollection } from "../../entities/index.ts";
 import { flattenDocument } from "../flatten/flatten.ts";
+import { GROUP_PLUGINS } from "../flatten/top-level.ts";
 import { locate } from "../load.ts";
 import { readYaml } from "../parse/yaml.ts";
 import { type Item, Reduction, type Unserved } from "./reduction.ts";
@@ -62,10 +63,18 @@ export function servablePart(data: unknown): ServablePart {
   );
   const given = items.length;
   const part = new Reduction(items);
-  part.takeDocumentFaults(flat.violations);
+  // The plugins in lists of this name are among the items.
+  const isConverted = ({ path }: Violation) => path.at(-1) === GROUP_PLUGINS && Array.isArray(valueAt(data, path));
+  part.takeDocumentFaults(flat.violations.filter((violation) => !isConverted(violation)));
   const document = part.reduce();
   const isServed = ({ closed, reduced, origin }: Item) => !closed && !reduced && origin.length > 0;
   const byCollection = Map.groupBy(part.items.filter(isServed), ({ collection }) => collection);
   const served = perCollection((name) => byCollection.get(name)?.length ?? 0);
   return { document, unserved: part.unserved, warnings: flat.warnings, given, served };
 }
+
+const valueAt = (data: unknown, path: Violation["path"]): unknown =>
+  path.reduce(
+    (value: unknown, step) => (typeof value === "object" && value !== null ? Object(value)[step] : undefined),
+    data,
+  );
