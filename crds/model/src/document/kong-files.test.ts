@@ -10,6 +10,9 @@ const service = "services:\n- name: s\n  host: s.example\n";
 
 const publicKey = generateKeyPairSync("ec", { namedCurve: "P-256" }).publicKey.export({ type: "spki", format: "pem" });
 
+/** Names that end differently, as the items of a list. */
+const many = (name: string, count = 100) => Array.from({ length: count }, (_, at) => `n${at}-${name}`).join(", ");
+
 const load = (text: string) => {
   const { value, violations } = loadText(head + text, { file: "kong.yml" });
   return {
@@ -70,6 +73,11 @@ const taken: readonly (readonly [what: string, text: string, warnings: readonly 
     [],
   ],
   [
+    "a hundred hosts and headers",
+    `routes:\n- {name: r, hosts: [${many("h.example")}], headers: {x-tenant: [${many("t", 60)}]}}\nplugins:\n- {name: cors, config: {headers: [${many("x")}]}}\n`,
+    [],
+  ],
+  [
     "groups of a path by number in templates",
     "plugins:\n- {name: request-transformer, config: {replace: {uri: '/a/$(uri_captures[1])'}}}\n",
     [],
@@ -105,6 +113,7 @@ const refused: readonly (readonly [what: string, text: string, faults: readonly 
       "kong.yml:3:1: consumer_group_plugins: not supported: write each entry as a plugin with consumer_group, as 'sluice migrate' does",
     ],
   ],
+  ["a second document", `${service}---\n_format_version: "3.0"\n`, ["kong.yml:5:1: a file holds one document only"]],
   [
     "an order of plugins",
     "plugins:\n- {name: cors, ordering: {before: {access: [key-auth]}}}\n",
