@@ -39,7 +39,8 @@ export {
 export { syntaxFaults } from "./document/parse/syntax-errors.ts";
 export { readYaml } from "./document/parse/yaml.ts";
 export * from "./document/render.ts";
-export * from "./document/servable-part.ts";
+export { literalPrefix } from "./document/servable-part/closed-route.ts";
+export * from "./document/servable-part/servable-part.ts";
 export * from "./document/text/items.ts";
 export * from "./document/text/layout.ts";
 export * from "./document/text/render-item.ts";

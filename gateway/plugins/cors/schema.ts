@@ -18,19 +18,19 @@ const schema = record(
     origins: nullable(
       array(text({ description: "An origin, a regular expression, or *.", rule: "origin", maxLength: 1024 }), {
         description: "Allowed origins; * or unset allows all.",
-        maxItems: 64,
+        maxItems: 256,
       }),
     ),
     headers: nullable(
       array(text({ description: "A header name.", maxLength: 256 }), {
         description: "Allowed request headers; unset allows those that the browser asks for.",
-        maxItems: 64,
+        maxItems: 256,
       }),
     ),
     exposed_headers: nullable(
       array(text({ description: "A header name.", maxLength: 256 }), {
         description: "Response headers that the page may read.",
-        maxItems: 64,
+        maxItems: 256,
       }),
     ),
     methods: array(choice(corsMethods, { description: "A method." }), {

@@ -45,9 +45,12 @@ export async function echoOf(exchange: Exchange, message: string | undefined): P
       raw_body: body?.toString("utf8"),
       method: request.method,
       path: request.path,
-      uri_captures: { named: exchange.pathCaptures ?? {} },
+      uri_captures: { named: namedOnly(exchange.pathCaptures ?? {}) },
     },
     matched_route: { id: route.id, name: route.name },
     matched_service: service === null ? undefined : { id: service.id, name: service.name },
   });
 }
+
+const namedOnly = (captures: Readonly<Record<string, string>>): Readonly<Record<string, string>> =>
+  Object.fromEntries(Object.entries(captures).filter(([name]) => !/^\d+$/.test(name)));

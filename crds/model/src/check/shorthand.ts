@@ -1,5 +1,6 @@
 /** Kong's shorthands and older spellings: `url` of a service, a single origin, `redis_host` and the like. */
 
+import { isEmptyValue } from "@sluice/plugin-sdk";
 import type { Collection } from "../entities/index.ts";
 import { vaultKinds } from "../entities/vault.ts";
 import type { ConfigFacts } from "../plugins/index.ts";
@@ -21,6 +22,7 @@ export function expandEntity(collection: Collection, members: Members): Replaced
   if (collection === "ca_certificates" && typeof members.cert === "string") {
     return { members: { ...members, cert_digest: certificateDigest(members.cert) }, violations: [] };
   }
+  if (collection === "plugins") return withoutOrdering(members);
   if (collection === "upstreams") return { members: withAlgorithm(members), violations: [] };
   if (collection === "vaults") return { members: withoutForeignConfig(members), violations: [] };
   return { members, violations: [] };
@@ -37,6 +39,17 @@ function withoutForeignConfig(members: Members): Members {
   if (vaultKinds.includes(String(members.name))) return members;
   const { config: _config, ...rest } = members;
   return rest;
+}
+
+/** Kong's paid editions show `ordering` of every plugin, null if it is unset. */
+function withoutOrdering(members: Members): ReplacedMembers {
+  if (!Object.hasOwn(members, "ordering")) return { members, violations: [] };
+  const { ordering, ...rest } = members;
+  if (isEmptyValue(ordering)) return { members: rest, violations: [] };
+  const message =
+    "not supported: plugins run in the order of their priorities; leave it out, and attach a plugin of your own with " +
+    "another priority if the order matters";
+  return { members: rest, violations: [{ path: ["ordering"], message }] };
 }
 
 const isGrpc = (protocols: unknown): boolean =>

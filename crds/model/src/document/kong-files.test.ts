@@ -1,11 +1,17 @@
 /** Typical snippets from files of Kong and decK users. */
 import assert from "node:assert/strict";
+import { generateKeyPairSync } from "node:crypto";
 import { test } from "node:test";
 import { describeViolation } from "./describe.ts";
 import { loadText } from "./load.ts";
 
 const head = '_format_version: "3.0"\n';
 const service = "services:\n- name: s\n  host: s.example\n";
+
+const publicKey = generateKeyPairSync("ec", { namedCurve: "P-256" }).publicKey.export({ type: "spki", format: "pem" });
+
+/** Names that end differently, as the items of a list. */
+const many = (name: string, count = 100) => Array.from({ length: count }, (_, at) => `n${at}-${name}`).join(", ");
 
 const load = (text: string) => {
   const { value, violations } = loadText(head + text, { file: "kong.yml" });
@@ -57,6 +63,26 @@ const taken: readonly (readonly [what: string, text: string, warnings: readonly 
   ],
   ["null for a shared config", "plugins:\n- {name: cors, _config: null}\n", []],
   [
+    "an order of plugins that is unset",
+    "plugins:\n- {name: cors, ordering: null}\n- {name: key-auth, ordering: {}}\n",
+    [],
+  ],
+  [
+    "jwt_secrets with a public key and without a secret",
+    `consumers:\n- username: c\n  jwt_secrets:\n  - {key: issuer, algorithm: ES256, rsa_public_key: ${JSON.stringify(publicKey)}}\n`,
+    [],
+  ],
+  [
+    "a hundred hosts and headers",
+    `routes:\n- {name: r, hosts: [${many("h.example")}], headers: {x-tenant: [${many("t", 60)}]}}\nplugins:\n- {name: cors, config: {headers: [${many("x")}]}}\n`,
+    [],
+  ],
+  [
+    "groups of a path by number in templates",
+    "plugins:\n- {name: request-transformer, config: {replace: {uri: '/a/$(uri_captures[1])'}}}\n",
+    [],
+  ],
+  [
     "protocols that Sluice does not proxy in plugins that do not protect",
     "plugins:\n- name: prometheus\n  protocols: [grpc, grpcs, http, https, tcp, tls, tls_passthrough, udp, ws, wss]\n- name: cors\n  protocols: [tcp]\n",
     [],
@@ -79,6 +105,37 @@ const refused: readonly (readonly [what: string, text: string, faults: readonly 
       "kong.yml:2:1: keys: not supported: Sluice has no 'keys' yet",
       "kong.yml:4:1: partials: not supported: Sluice has no 'partials' yet",
     ],
+  ],
+  [
+    "overrides of consumer groups",
+    "consumer_groups: [{name: a}]\nconsumer_group_plugins:\n- {name: rate-limiting, consumer_group: a, config: {minute: 5}}\n",
+    [
+      "kong.yml:3:1: consumer_group_plugins: not supported: write each entry as a plugin with consumer_group, as 'sluice migrate' does",
+    ],
+  ],
+  ["a second document", `${service}---\n_format_version: "3.0"\n`, ["kong.yml:5:1: a file holds one document only"]],
+  [
+    "an order of plugins",
+    "plugins:\n- {name: cors, ordering: {before: {access: [key-auth]}}}\n",
+    [
+      "kong.yml:3:16: plugins[0].ordering: not supported: plugins run in the order of their priorities; leave it out, and attach a plugin of your own with another priority if the order matters",
+    ],
+  ],
+  [
+    "credentials without the member that Kong generates",
+    "consumers:\n- {username: a, keyauth_credentials: [{tags: [x]}], jwt_secrets: [{key: k}], hmacauth_credentials: [{username: u}]}\n",
+    [
+      ["39", "keyauth_credentials[0].key", ""],
+      ["67", "jwt_secrets[0].secret", ""],
+      ["67", "jwt_secrets[0]", "failed conditional validation given value of field 'algorithm'"],
+      ["101", "hmacauth_credentials[0].secret", ""],
+    ].map(
+      ([column, place, message]) =>
+        `kong.yml:3:${column}: consumers[0].${place}: ${
+          message ||
+          "required field missing: write one, such as the output of 'openssl rand -hex 16'; Kong generates one that no client knows"
+        }`,
+    ),
   ],
   [
     "a service that is written in a route's reference",

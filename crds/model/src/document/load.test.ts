@@ -224,7 +224,7 @@ const faulty: readonly [string, string, readonly string[]][] = [
     `${head}consumers:\n- {username: a, keyauth_credentials: [{key: secret}]}\n- {username: b, keyauth_credentials: [{key: secret}, {}]}\n`,
     [
       "k.yaml:4:39: consumers[1].keyauth_credentials[0]: uniqueness violation: 'keyauth_credentials' entity with key set to '[redacted]' already declared",
-      "k.yaml:4:54: consumers[1].keyauth_credentials[1].key: required field missing",
+      "k.yaml:4:54: consumers[1].keyauth_credentials[1].key: required field missing: write one, such as the output of 'openssl rand -hex 16'; Kong generates one that no client knows",
     ],
   ],
   [

@@ -3,7 +3,7 @@
 import { type Checked, isRecord, type Violation } from "@sluice/plugin-sdk";
 import { checkEntity } from "../check/index.ts";
 import type { Document } from "../document.ts";
-import { type Collection, collections, type PerCollection, perCollection } from "../entities/index.ts";
+import { type Collection, collections, entities, type PerCollection, perCollection } from "../entities/index.ts";
 import { applyDocument } from "../snapshot/apply.ts";
 import { emptySnapshot } from "../snapshot/make-snapshot.ts";
 import { type StoredEntity, toStoredEntity } from "../snapshot/stored-entity.ts";
@@ -55,13 +55,25 @@ export function checkDocument(
 ): Checked<LoadedDocument> {
   const flat = flattenDocument(data);
   const applied = applyDocument(previous, flat.document, { database });
-  const found = applied.violations?.map((violation) => ({ ...violation, path: originOf(violation.path, flat) })) ?? [];
+  const found =
+    applied.violations?.map((violation) => ({
+      ...violation,
+      path: originOf(violation.path, flat),
+      message: messageOf(violation),
+    })) ?? [];
   // An unresolved reference already has a violation; its derived id would be reported a second time.
   const reported = new Set(flat.violations.map(({ path }) => JSON.stringify(path)));
   const violations = [...flat.violations, ...found.filter(({ path }) => !reported.has(JSON.stringify(path)))];
   if (violations.length > 0 || applied.value === undefined) return { violations };
   const { document, origins, warnings } = flat;
   return { value: { document, origins, warnings, snapshot: applied.value } };
+}
+
+/** Kong generates some members; a file does not show their values, and each node would have others. */
+function messageOf({ path: [collection, , member], message }: Violation): string {
+  const generated = entities[collection as Collection]?.credential?.generated ?? [];
+  if (message !== "required field missing" || !generated.includes(String(member))) return message;
+  return `${message}: write one, such as the output of 'openssl rand -hex 16'; Kong generates one that no client knows`;
 }
 
 /** Adds positions, and sorts by them. */

@@ -53,7 +53,7 @@ export const routeSchema = record(
         text({ description: "A host; * may stand for its first or last label.", rule: "route-host", maxLength: 260 }),
         {
           description: "The request hosts that match.",
-          maxItems: 64,
+          maxItems: 256,
         },
       ),
     ),
@@ -62,7 +62,7 @@ export const routeSchema = record(
         text({ description: "A path prefix, or a regular expression after ~.", rule: "route-path", maxLength: 1024 }),
         {
           description: "The path prefixes that match; an entry that starts with ~ is a regular expression.",
-          maxItems: 64,
+          maxItems: 256,
         },
       ),
     ),
@@ -71,7 +71,7 @@ export const routeSchema = record(
         array(text({ description: "A value, or a regular expression after ~*.", maxLength: 1024 }), {
           description: "Values of the header, one of which must match.",
           minItems: 1,
-          maxItems: 16,
+          maxItems: 64,
         }),
         {
           description: "The request headers that match: each name must be present with one of its values.",
@@ -83,7 +83,7 @@ export const routeSchema = record(
     snis: nullable(
       set(text({ description: "A server name.", rule: "sni", maxLength: 255 }), {
         description: "The TLS server names that match. Ignored for plain http.",
-        maxItems: 64,
+        maxItems: 256,
       }),
     ),
     sources: endpoints("Source addresses"),

@@ -200,7 +200,7 @@ export interface Exchange {
   readonly route: ExchangeRoute;
   /** Null when the route has no service: after the plugins have run, the response is 503. */
   readonly service: ExchangeService | null;
-  /** Named groups of the route's path if it is a regular expression, else null. */
+  /** Groups of the route's path by name and by number if it is a regular expression, else null. `0` is the whole match. */
   readonly pathCaptures: Readonly<Record<string, string>> | null;
   readonly identities: Identities;
   /** Values that a plugin leaves for plugins that run after it (`kong.ctx.shared` in Kong). */

@@ -151,7 +151,7 @@ class Parser {
     return inner;
   }
 
-  /** `headers.name` or `headers["name"]`. */
+  /** `headers.name` or `headers["name"]`, and `uri_captures[1]` for a group without a name. */
   #member(): Evaluate {
     const name = this.#name();
     const table = templateTables.find((each) => each === name);
@@ -160,8 +160,9 @@ class Parser {
     if (this.#accept(".")) member = this.#name();
     else {
       this.#expect("[");
-      if (this.#token?.kind !== "string") throw this.#unexpected();
-      member = this.#token.text;
+      const isGroup = table === "uri_captures" && this.#token?.kind === "integer";
+      if (this.#token?.kind !== "string" && !isGroup) throw this.#unexpected();
+      member = isGroup ? String(Number(this.#token?.text)) : (this.#token?.text ?? "");
       this.#next();
       this.#expect("]");
     }

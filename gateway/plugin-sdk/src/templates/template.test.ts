@@ -10,6 +10,7 @@ const values: Readonly<Record<string, string | true>> = {
   "query_params.a": "1",
   "query_params.flag": true,
   "uri_captures.user": "foo",
+  "uri_captures.1": "first",
   "shared.version": "1.2.3",
 };
 const scope: TemplateScope = (table, name) => values[`${table}.${name}`];
@@ -39,6 +40,7 @@ describe("a template", () => {
     ["$(')')", ")"],
     [`$("a\\"\\065\\n")`, 'a"A\n'],
     ["$(uri_captures.none or 'default')", "default"],
+    ["$(uri_captures[1])/$(uri_captures[01])/$(uri_captures[9] or 'none')", "first/first/none"],
     ["$(headers.empty or 'default')", ""],
     [`$(headers.apikey or "Bearer " .. headers["x-y"])`, "Bearer dashed"],
     ["$(nil == false)", ""],
@@ -86,7 +88,8 @@ describe("a template", () => {
     ["$()", "`\\)` is not understood here"],
     ["$(10 * uri_captures.user)", "`\\*` is not understood"],
     ["$(headers.a == 10)", "`10` is not understood here"],
-    ["$(uri_captures[0])", "`0` is not understood here"],
+    ["$(headers[0])", "`0` is not understood here"],
+    ["$(uri_captures[-1])", "`-` is not understood here"],
     ["$(uri_captures user2)", "`user2` is not understood here"],
     ["$(ERROR())", "`ERROR` is not understood"],
     ["$(type(headers.x) == 'table')", "`type` is not understood"],

@@ -14,7 +14,7 @@ export interface Template {
 }
 
 const understood =
-  "expressions may contain headers.x, query_params.x, uri_captures.x and shared.x, also as headers['x']; strings, nil, true, " +
+  "expressions may contain headers.x, query_params.x, uri_captures.x and shared.x, also as headers['x'] and uri_captures[1]; strings, nil, true, " +
   "false; or, and, not, ==, ~=, ..; parentheses; :sub(i, j), :lower(), :upper()";
 
 /** An unsupported template has one violation with an empty path. */

@@ -12,8 +12,9 @@ test("a pattern matches from the start and returns the length and the named grou
   const users = regex(String.raw`/users/(?<id>\d+)(?:/(?P<part>[a-z]+))?`);
   const { length, captures } = users.matchPrefix("/users/12/items/x") ?? assert.fail();
   assert.equal(length, "/users/12/items".length);
-  assert.deepEqual({ ...captures }, { id: "12", part: "items" });
-  assert.deepEqual({ ...users.matchPrefix("/users/7")?.captures }, { id: "7" });
+  assert.deepEqual({ ...captures }, { 0: "/users/12/items", 1: "12", 2: "items", id: "12", part: "items" });
+  assert.deepEqual({ ...users.matchPrefix("/users/7")?.captures }, { 0: "/users/7", 1: "7", id: "7" });
+  assert.deepEqual({ ...regex("/a").matchPrefix("/a")?.captures }, {});
   assert.equal(users.matchPrefix("/x/users/12"), undefined);
 });
 

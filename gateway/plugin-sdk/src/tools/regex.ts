@@ -21,7 +21,10 @@ const MAX_PROGRAM = 10_000;
 export interface PrefixMatch {
   /** UTF-16 code units that matched, counted from the start of the text. */
   readonly length: number;
-  /** Values of the named groups that participated, in an object without a prototype. */
+  /**
+   * Values of the groups that participated, by name and by number, in an object without a prototype. If the pattern has
+   * groups, `0` is the whole match.
+   */
   readonly captures: Readonly<Record<string, string>>;
 }
 
@@ -65,6 +68,11 @@ const regexOf = (source: string, compiled: RE2JS): Regex => ({
     const matcher = compiled.matcher(text);
     if (!matcher.lookingAt()) return undefined;
     const captures: Record<string, string> = Object.create(null);
+    const groups = matcher.groupCount();
+    for (let number = 0; groups > 0 && number <= groups; number++) {
+      const value = matcher.group(number);
+      if (value !== null) captures[number] = value;
+    }
     for (const [name, value] of Object.entries(matcher.getNamedGroups())) {
       if (value !== null) captures[name] = value;
     }

@@ -116,22 +116,33 @@ test("migrate exits with 3 and reports what is absent, what to do instead, and t
   assert.match(output, /\n {2}kong\.yml:22:1: _workspace: ignored: /);
 });
 
-test("migrate says that other routes get the requests of routes that are left out", async (context) => {
+test("migrate names the routes that get the requests of routes that are left out, and those that are closed", async (context) => {
   const id = "0d3a1f0e-7c62-4d39-8b42-62a2a0a90001";
   const routes =
-    'services:\n- {name: t, url: "tcp://t:1", routes: [{name: a, paths: [/a]}]}\n' +
-    `- {name: v, url: "https://v", client_certificate: ${id}, routes: [{name: c, paths: [/c]}]}\n` +
-    'routes:\n- {name: b, paths: ["~/b(?!c)"]}\n' +
+    'services:\n- {name: t, url: "tcp://t:1", routes: [{name: a, paths: [/a]}, {name: closed, paths: [/d], plugins: [{name: jwt}]}]}\n' +
+    `- {name: v, url: "https://v", client_certificate: ${id}, routes: [{name: c, hosts: ["*.example"], paths: [/c]}]}\n` +
+    '- {name: w, url: "https://w", routes: [{name: open, paths: [/b]}]}\n' +
+    'routes:\n- {name: b, methods: [PUT], paths: ["~/b(?!c)", "~/b/(?!c)"]}\n- {name: look, paths: ["~/a(?!c)"], plugins: [{name: jwt}]}\n' +
     `certificates:\n- {id: ${id}, cert: "{vault://env/c}", key: "{vault://env/k}"}\n`;
   const { path, migrate } = desk(context, { "kong.yml": `_format_version: "3.0"\n${routes}` });
   const [, output] = await migrate(path("kong.yml"));
-  const consequences = output.split("\n").filter((line) => line.includes("->"));
-  const others = "    -> left out: other routes that match get its requests";
-  assert.deepEqual(consequences, [
-    `${others}; left out because they refer to it: 1`,
-    others,
-    `${others}; left out because they refer to it: 2`,
-  ]);
+  assert.deepEqual(
+    output.split("\n").filter((line) => line.includes("->")),
+    [
+      "    -> left out; left out because they refer to it: 1; requests such as GET /a go to the route look, which answers 503; requests of its routes are answered 503: closed",
+      "    -> left out; requests such as PUT /b go to the route open; requests such as PUT /b/ go to the route open",
+      "    -> left out",
+      "    -> requests of the route are answered 503",
+      "    -> left out; left out because they refer to it: 2; requests such as GET http://any.example/c match no route and are answered 404",
+    ],
+  );
+});
+
+test("migrate says that all requests are answered 503 if those of a protected route cannot be recognized", async (context) => {
+  const route = `- {hosts: ["a.*.b"], plugins: [{name: jwt}]}\n`;
+  const { path, migrate } = desk(context, { "kong.yml": `_format_version: "3.0"\nroutes:\n${route}` });
+  const [, output] = await migrate(path("kong.yml"));
+  assert.match(output, /-> all requests are answered 503, because those of the route cannot be recognized\n/);
 });
 
 test("migrate writes a file in which the scope of an absent protecting plugin is closed", async (context) => {

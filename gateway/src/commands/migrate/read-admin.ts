@@ -40,15 +40,16 @@ export async function readAdminApi(api: AdminApi): Promise<Members> {
     if (items !== undefined && items.length > 0) document[name] = items;
   }
   const targets: Members[] = [];
-  for (const { id } of listOf(document.upstreams))
-    targets.push(...((await readList(api, `upstreams/${id}/targets`)) ?? []));
+  for (const { id } of listOf(document.upstreams)) targets.push(...(await readKnown(api, `upstreams/${id}/targets`)));
   document.targets = targets;
   const memberships: Members[] = [];
   for (const { id } of listOf(document.consumer_groups)) {
-    const members = (await readList(api, `consumer_groups/${id}/consumers`)) ?? [];
+    const members = await readKnown(api, `consumer_groups/${id}/consumers`);
     memberships.push(...members.map((consumer) => ({ consumer: { id: consumer.id }, consumer_group: { id } })));
   }
   if (memberships.length > 0) document.consumer_group_consumers = memberships;
+  // Members that Kong's paid editions add to every consumer.
+  document.consumers = listOf(document.consumers).map(({ username_lower: _, type: _type, ...members }) => members);
   // A certificate also shows the names of its SNIs, which are entities of their own.
   document.certificates = listOf(document.certificates).map(({ snis: _, ...members }) => members);
   return document;
@@ -58,15 +59,26 @@ const listOf = (value: unknown): readonly Members[] => (Array.isArray(value) ? v
 
 const segmentOf = (collection: Collection): string => entities[collection].credential?.segments.top ?? collection;
 
+/** A list that must exist: without a group's consumers or an upstream's targets the configuration is another one. */
+async function readKnown(api: AdminApi, path: string): Promise<Members[]> {
+  const items = await readList(api, path);
+  if (items === undefined) throw new CommandError(`GET ${api.url.href}${path} failed: status 404 without a list`);
+  return items;
+}
+
 /** All pages of a list, without unset members; undefined if the admin API does not have it. */
 async function readList(api: AdminApi, path: string): Promise<Members[] | undefined> {
   const items: Members[] = [];
+  const read = new Set<string>();
   const base = api.url.href.endsWith("/") ? api.url : new URL(`${api.url.href}/`);
   for (let next: string | null = `${path}?size=1000`; next !== null; ) {
     const url = new URL(next.replace(/^\/+/, ""), base);
     if (url.origin !== base.origin) throw new CommandError(`GET ${base.href}${path} continues at another server`);
+    if (read.has(url.href)) throw new CommandError(`GET ${base.href}${path} repeats a page`);
+    read.add(url.href);
     const page = await readPage(url, api);
-    if (page === undefined) return undefined;
+    if (page === undefined && read.size === 1) return undefined;
+    if (page === undefined) throw new CommandError(`GET ${base.href}${path} failed: status 404 without a list`);
     items.push(...page.items);
     next = page.next;
   }
@@ -87,9 +99,17 @@ async function readPage(url: URL, { headers }: AdminApi) {
   if (response.status === 404) return undefined;
   // Kong's paid editions call the list of a group's consumers by its name.
   const { consumers, data = consumers, next } = Object(body) as Readonly<Record<string, unknown>>;
-  if (response.status !== 200 || !Array.isArray(data)) throw failed(`status ${response.status} without a list`);
-  return { items: data.map((item) => withoutNull(item) as Members), next: typeof next === "string" ? next : null };
+  const items = isEmptyRecord(data) ? [] : data;
+  if (response.status !== 200 || !Array.isArray(items)) {
+    const advice = [401, 403].includes(response.status) ? ": give the admin API's credentials with --header" : "";
+    throw failed(`status ${response.status} without a list${advice}`);
+  }
+  return { items: items.map((item) => withoutNull(item) as Members), next: typeof next === "string" ? next : null };
 }
+
+/** Lua does not distinguish an empty list from an empty record. */
+const isEmptyRecord = (value: unknown): boolean =>
+  typeof value === "object" && value !== null && Object.keys(value).length === 0;
 
 /** Kong shows every unset member as null, also members that Sluice does not have. */
 function withoutNull(value: unknown): unknown {

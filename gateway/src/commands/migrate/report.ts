@@ -7,6 +7,7 @@ import {
   type Unserved,
   type Violation,
 } from "@sluice/model";
+import { otherRoutes } from "./other-routes.ts";
 
 /** A part with the sentence for each of its violations. */
 export interface Reported extends ServablePart {
@@ -14,11 +15,13 @@ export interface Reported extends ServablePart {
 }
 
 export function migrationReport(name: string, part: Reported): string {
-  const { given, served, unserved } = part;
+  const { given, unserved } = part;
+  const served = Object.values(part.served).reduce((sum, count) => sum + count, 0);
+  const consequenceOf = consequencesIn(part);
   const sections = [
     ["equal", equalLines(part)],
     ["differs", differingLines(part)],
-    ["absent", unserved.flatMap((one) => absentLines(one, part))],
+    ["absent", unserved.flatMap((one) => [part.describe(one.violation), `  -> ${consequenceOf(one)}`])],
   ] as const;
   return [
     `${name}: ${served} of ${given} entities are served${unserved.length === 0 ? "" : ", and something is absent"}\n`,
@@ -45,8 +48,8 @@ const differenceOf = (plugin: string): string | undefined => kongPlugins.get(plu
 
 function equalLines(part: Reported): readonly string[] {
   const counts = collections.flatMap((collection) => {
-    const { length } = collection === "plugins" ? [] : servedItems(part, collection);
-    return length === 0 ? [] : [`${collection}: ${length}`];
+    const count = collection === "plugins" ? 0 : part.served[collection];
+    return count === 0 ? [] : [`${collection}: ${count}`];
   });
   const equal = pluginCounts(part).flatMap(([name, count]) =>
     differenceOf(name) === undefined ? [`plugin ${name}: ${count}`] : [],
@@ -72,17 +75,21 @@ function differingLines(part: Reported): readonly string[] {
   ];
 }
 
-const OTHER_ROUTES = "left out: other routes that match get its requests";
-
-function consequenceOf({ violation: { path }, outcome, routes }: Unserved): string {
-  if (outcome === "closed") return "requests in its scope are answered 503";
-  const collection = path.findLast((step) => collections.some((name) => name === step));
-  return collection === "routes" || routes > 0 ? OTHER_ROUTES : "left out";
-}
-
-function absentLines(one: Unserved, { describe }: Reported): readonly string[] {
-  const others = one.dependents === 0 ? "" : `; left out because they refer to it: ${one.dependents}`;
-  return [describe(one.violation), `  -> ${consequenceOf(one)}${others}`];
+/** Explains what happens to requests because of something that is not served. */
+function consequencesIn(part: Reported): (one: Unserved) => string {
+  const routesInsteadOf = otherRoutes(part.document);
+  return ({ violation: { path }, outcome, dependents, leftOutRoutes, closedRoutes }) => {
+    if (outcome === "all closed")
+      return "all requests are answered 503, because those of the route cannot be recognized";
+    const isRoute = path.findLast((step) => collections.some((name) => name === step)) === "routes";
+    if (outcome === "closed") return `${isRoute ? "requests of the route" : "requests in its scope"} are answered 503`;
+    return [
+      "left out",
+      ...(dependents === 0 ? [] : [`left out because they refer to it: ${dependents}`]),
+      ...leftOutRoutes.flatMap(routesInsteadOf),
+      ...(closedRoutes.length === 0 ? [] : [`requests of its routes are answered 503: ${closedRoutes.join(", ")}`]),
+    ].join("; ");
+  };
 }
 
 /** Sentences for a document that has positions. */

@@ -125,12 +125,12 @@ for (const [rule, members, sent, expected] of matches) {
   });
 }
 
-test("the router returns how much of the path matched, and the named groups", () => {
+test("the router returns how much of the path matched, and the groups", () => {
   const prefix = match([routeNamed("r", { paths: ["/a"] })], { path: "/ab/c" });
   assert.deepEqual([prefix.length, prefix.captures], [2, null]);
   const pattern = match([routeNamed("r", { paths: ["~/users/(?<id>\\d+)"] })], { path: "/users/42/posts" });
   assert.equal(pattern.length, "/users/42".length);
-  assert.deepEqual({ ...pattern.captures }, { id: "42" });
+  assert.deepEqual({ ...pattern.captures }, { 0: "/users/42", 1: "42", id: "42" });
   assert.equal(match([routeNamed("r", { methods: ["GET"] })], { path: "/ab" }).length, 0);
 });
 

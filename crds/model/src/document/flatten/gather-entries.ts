@@ -3,7 +3,15 @@
 import { isRecord, type Violation } from "@sluice/plugin-sdk";
 import { type Collection, collections, entities } from "../../entities/index.ts";
 import { writtenLists } from "./nested-lists.ts";
-import { checkRemarks, emptyCollection, type Findings, isEmptyList, unsupportedCollections } from "./top-level.ts";
+import {
+  checkRemarks,
+  emptyCollection,
+  type Findings,
+  GROUP_PLUGINS,
+  isEmptyList,
+  unsupportedCollection,
+  unsupportedCollections,
+} from "./top-level.ts";
 
 export interface DocumentEntry {
   readonly collection: Collection;
@@ -47,10 +55,23 @@ export function gatherEntries(document: Readonly<Record<string, unknown>>): Gath
       for (const { list, child, member, value: children } of lists) {
         gather({ collection: child, value: children, path: [...place, list], parent: { entry, member } });
       }
+      if (collection === "consumer_groups") gatherGroupPlugins(raw, place, { entry, member: "consumer_group" });
     }
   }
 
+  /** Loading a file refuses this list (`top-level.ts`); `sluice migrate` makes plugins of it. */
+  function gatherGroupPlugins(
+    holder: DocumentEntry["item"],
+    path: Violation["path"],
+    parent?: DocumentEntry["parent"],
+  ) {
+    const value = holder[GROUP_PLUGINS];
+    const list = { collection: "plugins" as const, value, path: [...path, GROUP_PLUGINS] };
+    if (!isEmptyList(value ?? null)) gather(parent === undefined ? list : { ...list, parent });
+  }
+
   for (const collection of collections) gather({ collection, value: document[collection], path: [collection] });
+  gatherGroupPlugins(document, []);
   return { entries, violations, warnings };
 }
 
@@ -73,7 +94,7 @@ function openEntry(
         violations.push({ path, message: `unknown field (already defined by the enclosing ${singular})` });
     } else if (unsupportedCollections.has(member) && !(member in entities[collection].schema.properties)) {
       if (isEmptyList(value)) warnings.push({ path, message: emptyCollection(member) });
-      else violations.push({ path, message: `not supported: Sluice has no '${member}' yet` });
+      else violations.push({ path, message: unsupportedCollection(member) });
     } else continue;
     delete item[member];
   }

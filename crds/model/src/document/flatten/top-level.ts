@@ -6,12 +6,18 @@ import { checkExtension } from "../../snapshot/check-outline.ts";
 
 export const formatVersions = ["1.1", "2.1", "3.0"] as const;
 
+/**
+ * Overrides of rate-limiting-advanced in Kong's paid editions before 3.4. They apply only where an instance of that
+ * plugin enforces them, so reading them as plugins of the group is a decision for the user.
+ */
+export const GROUP_PLUGINS = "consumer_group_plugins";
+
 /** Collections of Kong 3.9, of its bundled plugins and of decK's files that Sluice does not have. */
 export const unsupportedCollections: ReadonlySet<string> = new Set([
   "acme_storage",
   "cloned_plugins",
   "clustering_data_planes",
-  "consumer_group_plugins",
+  GROUP_PLUGINS,
   "custom_entities",
   "custom_plugins",
   "filter_chains",
@@ -75,7 +81,7 @@ export function checkHead(document: Readonly<Record<string, unknown>>): Findings
     if (reason !== undefined) warnings.push({ path: [member], message: reason });
     else if (!unsupportedCollections.has(member)) report(member, "unknown field");
     else if (isEmptyList(value)) warnings.push({ path: [member], message: emptyCollection(member) });
-    else report(member, `not supported: Sluice has no '${member}' yet`);
+    else report(member, unsupportedCollection(member));
   }
   return { violations, warnings };
 }
@@ -83,6 +89,11 @@ export function checkHead(document: Readonly<Record<string, unknown>>): Findings
 /** Lua does not distinguish an empty list from an empty record. */
 export const isEmptyList = (value: unknown): boolean =>
   value === null || (typeof value === "object" && Object.keys(value as object).length === 0);
+
+export const unsupportedCollection = (member: string): string =>
+  member === GROUP_PLUGINS
+    ? "not supported: write each entry as a plugin with consumer_group, as 'sluice migrate' does"
+    : `not supported: Sluice has no '${member}' yet`;
 
 export const emptyCollection = (member: string): string => `ignored: Sluice has no '${member}' yet, and none are given`;
 

@@ -1,0 +1,122 @@
+/** The entities of a document while it is reduced to its servable part. */
+import { isRecord, memberSchemaOf, type Violation } from "@sluice/plugin-sdk";
+import { expandConfig } from "../../check/shorthand.ts";
+import { type Collection, entities, references, vaultKinds } from "../../entities/index.ts";
+import { pluginEntitySchema } from "../../entities/plugin.ts";
+import { mayProtect, pluginNamed } from "../../plugins/index.ts";
+import { parseVaultReference, replaceReferences } from "../../plugins/vault-references.ts";
+
+/** The name of the plugins that close routes. */
+export const CLOSED_ROUTES = "unavailable-route";
+
+export type Path = Violation["path"];
+
+export interface Item {
+  readonly collection: Collection;
+  /** Empty for an entity that the document does not have: a plugin that closes its scope. */
+  readonly origin: Path;
+  members: Readonly<Record<string, unknown>>;
+  /** Whether requests in the entity's scope are answered 503. */
+  closed: boolean;
+  /** Whether members are left out. */
+  reduced: boolean;
+}
+
+export const isBelow = (path: Path, origin: Path): boolean =>
+  origin.length > 0 && origin.every((step, at) => step === path[at]);
+
+/** The id of the entity that a member refers to. */
+export function referencedBy({ members }: Item, member: string): unknown {
+  const reference = members[member];
+  return isRecord(reference) ? reference.id : undefined;
+}
+
+export const isReference = ({ collection }: Item, member: string): boolean =>
+  references[collection].some((reference) => reference.member === member);
+
+/** Whether Kong uses an entity for HTTP; for example, a plugin of stream routes has no effect on HTTP. */
+export function isForHttp({ members: { protocols } }: Item): boolean {
+  return !Array.isArray(protocols) || protocols.length === 0 || protocols.some((one) => !streams.has(one));
+}
+
+const streams: ReadonlySet<unknown> = new Set(["tcp", "tls", "tls_passthrough", "udp"]);
+
+export const isProtecting = (item: Item): boolean =>
+  item.collection === "plugins" &&
+  item.members.enabled !== false &&
+  mayProtect(item.members.name) &&
+  (item.closed || isForHttp(item));
+
+/**
+ * Whether a plugin may protect requests that match the route. A plugin of a consumer does not count, because the route
+ * then has a plugin that authenticates too.
+ */
+export function mayBeProtected(route: Item, items: readonly Item[]): boolean {
+  if (!isForHttp(route)) return false;
+  const service = referencedBy(route, "service");
+  const isOfService = ({ collection, members }: Item) => collection === "services" && members.id === service;
+  // Kong has no routes of a disabled service.
+  if (items.find(isOfService)?.members.enabled === false) return false;
+  const isScope = (id: unknown, own: unknown) => id === undefined || id === own;
+  return items.some(
+    (item) =>
+      isProtecting(item) &&
+      item.members.name !== CLOSED_ROUTES &&
+      referencedBy(item, "consumer") === undefined &&
+      referencedBy(item, "consumer_group") === undefined &&
+      isScope(referencedBy(item, "route"), route.members.id) &&
+      isScope(referencedBy(item, "service"), service),
+  );
+}
+
+/** Members without which an entity is served with the same protection: those of an upstream are about balancing. */
+export function isOptional({ collection }: Item, member: unknown): boolean {
+  if (member === "tags") return true;
+  return collection === "upstreams" && typeof member === "string" && !["id", "name", "@entity"].includes(member);
+}
+
+export const withoutMembers = (members: Item["members"], omitted: { has(member: unknown): boolean }): Item["members"] =>
+  Object.fromEntries(Object.entries(members).filter(([member]) => !omitted.has(member)));
+
+/** The members of a plugin that the entity has, without those that have a violation. */
+export function readableMembers({ members, origin }: Item, faults: readonly Violation[]): Item["members"] {
+  const faulty = new Set<unknown>(faults.map(({ path }) => path[origin.length]));
+  const known = (member: unknown) => memberSchemaOf(pluginEntitySchema, String(member)) !== undefined;
+  const { name } = members;
+  return { ...withoutMembers(members, { has: (member) => faulty.has(member) || !known(member) }), name };
+}
+
+/**
+ * The path of a text that Kong would take from a vault, and nodes would not.
+ *
+ * @param prefixes Those of the vaults in the document.
+ */
+export const unresolvedReferenceIn = (item: Item, prefixes: readonly string[]): Path | undefined =>
+  vaultReferenceIn(withoutResolvable(item, prefixes));
+
+/** The members, without the references that nodes resolve. */
+function withoutResolvable({ collection, members }: Item, prefixes: readonly string[]): Item["members"] {
+  const facts = collection === "plugins" ? pluginNamed(members.name) : undefined;
+  if (facts === undefined || !isRecord(members.config)) return members;
+  const { members: config } = expandConfig(facts, members.config);
+  const resolved = replaceReferences(facts.schema, config, ({ text }) => {
+    const { value: address } = parseVaultReference(text);
+    const isResolved = address !== undefined && [...vaultKinds, ...prefixes].includes(address.vault);
+    return isResolved ? "" : text;
+  });
+  return { ...members, config: resolved };
+}
+
+function vaultReferenceIn(value: unknown): Path | undefined {
+  if (typeof value === "string") return value.startsWith("{vault://") ? [] : undefined;
+  if (typeof value !== "object" || value === null) return undefined;
+  for (const [name, member] of Object.entries(value)) {
+    const path = vaultReferenceIn(member);
+    if (path !== undefined) return [Array.isArray(value) ? Number(name) : name, ...path];
+  }
+  return undefined;
+}
+
+/** The name of an entity for a report. */
+export const labelOf = ({ collection, members }: Item): string =>
+  String(members[entities[collection].key ?? "id"] ?? members.id);

@@ -1,0 +1,338 @@
+/** Removes and closes entities of a document until the rest is valid. */
+import { isRecord, type Violation } from "@sluice/plugin-sdk";
+import { unavailablePlugin } from "../../check/close-plugin.ts";
+import { checkEntity } from "../../check/index.ts";
+import type { Document } from "../../document.ts";
+import { type Collection, entities, references } from "../../entities/index.ts";
+import { deriveNamelessId } from "../../ids.ts";
+import { PLUGIN_NAME, PLUGIN_NAME_LENGTH, pluginNamed } from "../../plugins/index.ts";
+import { applyDocument } from "../../snapshot/apply.ts";
+import { emptySnapshot } from "../../snapshot/make-snapshot.ts";
+import { describeViolation } from "../describe.ts";
+import { GROUP_PLUGINS } from "../flatten/top-level.ts";
+import { closedRoute } from "./closed-route.ts";
+import {
+  CLOSED_ROUTES,
+  type Item,
+  isBelow,
+  isForHttp,
+  isOptional,
+  isProtecting,
+  isReference,
+  labelOf,
+  mayBeProtected,
+  type Path,
+  readableMembers,
+  referencedBy,
+  unresolvedReferenceIn,
+  withoutMembers,
+} from "./items.ts";
+
+export type { Item };
+
+/** Something in the document that is not served. */
+export interface Unserved {
+  readonly violation: Violation;
+  /**
+   * `closed`: requests in the scope are answered 503. `all closed`: all requests are, because the scope cannot be
+   * recognized. `left out`: the entity or the member does not exist.
+   */
+  readonly outcome: "closed" | "all closed" | "left out";
+  /** The number of entities that are left out because they refer to this one. */
+  readonly dependents: number;
+  /** The HTTP routes that are left out: this one, or those among the dependents. */
+  readonly leftOutRoutes: readonly Readonly<Record<string, unknown>>[];
+  /** The names or ids of routes that refer to this entity, and are closed because a plugin may protect them. */
+  readonly closedRoutes: readonly string[];
+}
+
+/** The entities that a removal affected besides the removed one. */
+interface Removal {
+  readonly dependents: Item[];
+  readonly closedRoutes: Item[];
+}
+
+export class Reduction {
+  items: readonly Item[];
+  unserved: Unserved[] = [];
+
+  constructor(items: readonly Item[]) {
+    this.items = items;
+  }
+
+  /** Violations that flattening found: members of the document, and members that were removed from an entity. */
+  takeDocumentFaults(violations: readonly Violation[]): void {
+    for (const violation of violations) {
+      const item = this.#ownerOf(violation.path);
+      const member = String(violation.path[item?.origin.length ?? 0]);
+      if (item === undefined) this.#takeFaultOfDocument(violation, member);
+      else if (item.collection === "plugins" || isReference(item, member)) this.#take(item, [violation]);
+      else if (item.collection === "services" || item.collection === "routes") {
+        this.#close(violation, { [entities[item.collection].singular]: { id: item.members.id } });
+        this.#report("closed", [violation]);
+      } else this.#report("left out", [violation]);
+    }
+  }
+
+  reduce(): Document {
+    let inVaults = this.#vaultReferences();
+    for (;;) {
+      const lists = Map.groupBy(this.items, ({ collection }) => collection);
+      const document = {
+        _format_version: "3.0",
+        ...Object.fromEntries([...lists].map(([name, items]) => [name, items.map(({ members }) => members)])),
+      } as Document;
+      const validated = new Map(this.items.map((item) => [item, item.members]));
+      const { violations = [] } = applyDocument(emptySnapshot, document);
+      if (violations.length + inVaults.size === 0) return document;
+      const byItem = Map.groupBy(violations, ({ path }) => lists.get(path[0] as Collection)?.[Number(path[1])]);
+      for (const [item, faults] of byItem) {
+        if (item === undefined) throw new Error(`a violation without an entity: ${faults.map(describeViolation)}`);
+        if (inVaults.has(item)) continue;
+        const inFile = faults.map((fault) => ({ ...fault, path: [...item.origin, ...fault.path.slice(2)] }));
+        // Closed because of another entity since it was validated.
+        if (item.closed && item.members !== validated.get(item)) this.#report("closed", inFile);
+        else this.#takeOrReport(item, inFile);
+      }
+      for (const [item, fault] of inVaults) this.#takeOrReport(item, [fault]);
+      inVaults = new Map();
+    }
+  }
+
+  /** References that Kong resolves and Sluice does not: Sluice would use their text as the value, such as a secret. */
+  #vaultReferences(): ReadonlyMap<Item, Violation> {
+    const message =
+      "only some fields of plugins' configs may refer to a vault, and only to one of the kind env: write the value, or " +
+      "use a custom resource with a Secret";
+    const vaults = this.items.filter(({ collection }) => collection === "vaults");
+    const prefixes = vaults.flatMap(({ members }) => checkEntity("vaults", members).value?.prefix ?? []);
+    return new Map(
+      this.items.flatMap((item) => {
+        const path = unresolvedReferenceIn(item, prefixes);
+        return path === undefined ? [] : [[item, { path: [...item.origin, ...path], message }] as const];
+      }),
+    );
+  }
+
+  /** The faults of an entity that was left out with another one are reported too, so that the user sees all at once. */
+  #takeOrReport(item: Item, faults: readonly Violation[]): void {
+    if (this.items.includes(item)) this.#take(item, faults);
+    else this.#report("left out", faults);
+  }
+
+  #report(
+    outcome: Unserved["outcome"],
+    violations: readonly Violation[],
+    { dependents = [], closedRoutes = [], removed }: Partial<Removal> & { readonly removed?: Item } = {},
+  ): void {
+    const routes = [...(removed ? [removed] : []), ...dependents].filter(
+      (item) => item.collection === "routes" && isForHttp(item),
+    );
+    const effects = {
+      dependents: dependents.length,
+      leftOutRoutes: routes.map(({ members }) => members),
+      closedRoutes: closedRoutes.map(labelOf),
+    };
+    for (const violation of violations) this.unserved.push({ violation, outcome, ...effects });
+  }
+
+  #ownerOf(path: Path): Item | undefined {
+    return this.items
+      .filter(({ origin }) => isBelow(path, origin))
+      .sort((one, other) => other.origin.length - one.origin.length)[0];
+  }
+
+  /** Filter chains may protect any request, so all requests are answered 503. */
+  #takeFaultOfDocument(violation: Violation, member: string): void {
+    const isClosed = member === "filter_chains" || member === GROUP_PLUGINS;
+    if (isClosed) this.#close(violation, {});
+    this.#report(isClosed ? "closed" : "left out", [violation]);
+  }
+
+  /** Adds a plugin that answers 503, by default named after what is missing. */
+  #close(violation: Violation, scope: object, name = nameOfMember(violation.path)): void {
+    const id = deriveNamelessId("plugins", null, { name, ...scope });
+    if (this.items.some(({ members }) => members.id === id)) return;
+    const members = unavailablePlugin({ id, name, ...scope }, [violation]);
+    this.items = [...this.items, { collection: "plugins", origin: [], members, closed: true, reduced: false }];
+  }
+
+  #take(item: Item, faults: readonly Violation[]): void {
+    const memberOf = ({ path }: Violation) => path[item.origin.length];
+    const optional = faults.filter((fault) => isOptional(item, memberOf(fault)));
+    if (optional.length > 0) {
+      item.members = withoutMembers(item.members, new Set<unknown>(optional.map(memberOf)));
+      item.reduced = true;
+      this.#report("left out", optional);
+    }
+    const rest = faults.filter((fault) => !optional.includes(fault));
+    if (rest.length > 0) this.#takeRequired(item, rest);
+  }
+
+  #takeRequired(item: Item, faults: readonly Violation[]): void {
+    const isRoute = item.collection === "routes" && !this.#hasTwin(item);
+    if (isProtecting(item) && !item.closed) this.#closePlugin(item, faults);
+    else if (isRoute && mayBeProtected(item, this.items)) this.#closeRoute(item, faults);
+    else this.#leaveOut(item, faults);
+  }
+
+  #leaveOut(item: Item, faults: readonly Violation[]): void {
+    const removal: Removal = { dependents: [], closedRoutes: [] };
+    this.#remove(item, faults, removal);
+    // A closed plugin can still be invalid, for example if it is the second one of its name in the same scope.
+    if (item.closed) this.unserved = this.unserved.filter(({ violation }) => !isBelow(violation.path, item.origin));
+    this.#report("left out", faults.slice(0, 1), { ...removal, removed: item });
+    this.#report("left out", faults.slice(1));
+  }
+
+  /** Without a part of its scope the plugin gets another name: it must not replace, or be replaced by, one of that scope. */
+  #closePlugin(item: Item, faults: readonly Violation[]): void {
+    const isOfScope = ({ path }: Violation) => !withoutScope.has(path[item.origin.length]);
+    const members = readableMembers(item, faults);
+    const isRenamed = faults.some(isOfScope) && (!item.closed || pluginNamed(members.name) !== undefined);
+    const isName = typeof members.name === "string" && PLUGIN_NAME.test(members.name);
+    const name = isName && !isRenamed ? members.name : unavailableName(members.name);
+    item.members = unavailablePlugin({ ...members, name }, faults);
+    item.closed = true;
+    this.#report("closed", faults);
+  }
+
+  /** Leaving the route out would send its requests to other routes, without the plugins that may protect it. */
+  #closeRoute(item: Item, faults: readonly Violation[]): void {
+    const inRoute = faults.map((fault) => ({ ...fault, path: fault.path.slice(item.origin.length) }));
+    const members = item.closed ? undefined : closedRoute(item.members, inRoute);
+    for (const fault of faults.slice(0, 1)) {
+      if (members === undefined) {
+        this.#remove(item, faults, { dependents: [], closedRoutes: [] });
+        this.#close(fault, {}, CLOSED_ROUTES);
+      } else this.#keepClosed(item, members, fault);
+    }
+    this.#report(members === undefined ? "all closed" : "closed", faults);
+  }
+
+  #keepClosed(item: Item, members: Item["members"], fault: Violation): void {
+    item.members = members;
+    item.closed = true;
+    this.#close(fault, { route: { id: members.id } }, CLOSED_ROUTES);
+  }
+
+  /** Another entity with the same id keeps the references. */
+  #hasTwin = ({ collection, members }: Item): boolean =>
+    this.items.filter((one) => one.collection === collection && one.members.id === members.id).length > 1;
+
+  /** Removes the entity and all that refer to it, except what must be closed instead. */
+  #remove(item: Item, faults: readonly Violation[], removal: Removal): void {
+    const dependents = this.#hasTwin(item) ? [] : dependentsOf(item, this.items);
+    const closedRoutes = dependents.filter(
+      ({ one }) => item.collection === "services" && one.collection === "routes" && mayBeProtected(one, this.items),
+    );
+    const isIdentified = this.#mayIdentify(item);
+    this.items = this.items.filter((one) => one !== item);
+    this.#closeWhatOpens(item, faults);
+    for (const dependent of dependents) {
+      const { one, member } = dependent;
+      if (!this.items.includes(one)) continue;
+      if (closedRoutes.includes(dependent)) {
+        for (const fault of faults.slice(0, 1)) this.#keepClosed(one, { ...one.members, service: null }, fault);
+        removal.closedRoutes.push(one);
+      } else if (isProtecting(one) && isIdentified) this.#closeWith(one, member, item, faults);
+      else if (isOptional(one, member)) {
+        one.members = withoutMembers(one.members, new Set([member]));
+        one.reduced = true;
+      } else {
+        removal.dependents.push(one);
+        this.#remove(one, faults, removal);
+      }
+    }
+  }
+
+  /**
+   * Whether requests of a consumer, or of a group's consumers, can still be authenticated without the entity, so that
+   * plugins attached to it may protect them. The other plugins that authenticate need a credential of the consumer.
+   */
+  #mayIdentify({ collection }: Item): boolean {
+    if (collection === "consumer_groups") return true;
+    return (
+      collection === "consumers" &&
+      this.items.some((one) => one.members.name === "openid-connect" && isProtecting(one) && !one.closed)
+    );
+  }
+
+  /** Without its group a consumer is not refused by `deny` of acl, and has no plugins of the group. */
+  #closeWhatOpens(item: Item, faults: readonly Violation[]): void {
+    const { collection, members } = item;
+    const consumer = referencedBy(item, "consumer");
+    const has = (name: Collection, id: unknown) =>
+      this.items.some((one) => one.collection === name && one.members.id === id);
+    if (collection !== "acls" && collection !== "consumer_group_consumers") return;
+    const member = collection === "acls" ? "group" : "consumer_group";
+    const groupIn = (one: Item) => (collection === "acls" ? one.members.group : referencedBy(one, member));
+    const isTwin = (one: Item) =>
+      one.collection === collection && referencedBy(one, "consumer") === consumer && groupIn(one) === groupIn(item);
+    if (!has("consumers", consumer) || this.items.some(isTwin)) return;
+    // Plugins of a group that is left out are among the entities that refer to it.
+    if (collection !== "acls" && !has("consumer_groups", groupIn(item))) return;
+    for (const one of this.items) {
+      if (!isProtecting(one) || one.closed) continue;
+      if (collection === "acls" && denies(one, members.group)) this.#closeWith(one, "config", item, faults);
+      else if (collection !== "acls" && referencedBy(one, member) === groupIn(item)) {
+        this.#closeWith(one, member, item, faults);
+      }
+    }
+  }
+
+  /** Closes a plugin because of an entity that its member names, and that is left out. */
+  #closeWith(plugin: Item, member: string, { collection }: Item, faults: readonly Violation[]): void {
+    const { singular } = entities[collection];
+    const because = faults.slice(0, 1).map(describeViolation).join("");
+    const message = `applies to a ${singular} that is left out: ${because}`;
+    this.#closePlugin(plugin, [{ path: [...plugin.origin, member], message }]);
+  }
+}
+
+/** Members of a plugin that do not say where it applies. */
+const withoutScope: ReadonlySet<unknown> = new Set([
+  ...["config", "name", "instance_name", "protocols", "enabled", "@entity"],
+  // The violation is about the whole plugin.
+  undefined,
+]);
+
+const nameOfMember = (path: Path): string => wordsIn(path.findLast((step) => typeof step === "string"));
+
+/** A name that no plugin has. */
+const unavailableName = (name: unknown): string =>
+  `unavailable-${wordsIn(name)}`.slice(0, PLUGIN_NAME_LENGTH).replace(/-$/, "");
+
+const wordsIn = (text: unknown): string =>
+  String(text ?? "")
+    .toLowerCase()
+    .match(/[a-z0-9]+/g)
+    ?.join("-") ?? "";
+
+/** Whether acl refuses the group; true if the group cannot be read. */
+function denies({ members: { name, config } }: Item, group: unknown): boolean {
+  const { deny } = isRecord(config) ? config : {};
+  if (name !== "acl" || (deny ?? null) === null) return false;
+  const isKnown = typeof group === "string" && !group.startsWith("{vault://");
+  return !isKnown || !Array.isArray(deny) || deny.includes(group);
+}
+
+interface Dependent {
+  readonly one: Item;
+  readonly member: string;
+}
+
+/** The entities that refer to an entity. A service refers by its host to an upstream: without it, the host is a name in DNS. */
+function dependentsOf({ collection, members: { id, name } }: Item, items: readonly Item[]): readonly Dependent[] {
+  return items.flatMap((one): readonly Dependent[] => {
+    const isByHost = collection === "upstreams" && one.collection === "services" && hostOf(one) === name;
+    const reference = references[one.collection].find(
+      ({ member, to }) => to === collection && referencedBy(one, member) === id,
+    );
+    const member = reference?.member ?? (isByHost ? "host" : undefined);
+    return member === undefined ? [] : [{ one, member }];
+  });
+}
+
+const hostOf = ({ members: { host, url } }: Item): unknown =>
+  typeof url === "string" ? URL.parse(url)?.hostname : host;

@@ -1,0 +1,56 @@
+/** Where requests of a route go that is left out: to the routes that the router finds among those that are served. */
+
+import { checkDocument, type Document, literalPrefix, normalizePath, type SnapshotRoute } from "@sluice/model";
+import { isRecord } from "@sluice/plugin-sdk";
+import { Router } from "../../compile/router/router.ts";
+import type { RoutableRequest } from "../../compile/runtime.ts";
+
+type Members = Readonly<Record<string, unknown>>;
+
+/** Examples that a report shows for one route. */
+const MOST_EXAMPLES = 3;
+
+/** The sentences for requests of a route that the document does not have. */
+export function otherRoutes(document: Document): (leftOut: Members) => readonly string[] {
+  const snapshot = checkDocument(document).value?.snapshot;
+  const isServed = ({ service }: SnapshotRoute) => service === null || snapshot?.services.get(service.id)?.enabled;
+  const routes = [...(snapshot?.routes.values() ?? [])].filter(isServed);
+  const closed = new Set(
+    [...(snapshot?.plugins.values() ?? [])].flatMap(({ route, consumer, consumer_group, _sluice }) =>
+      _sluice?.unavailable !== undefined && consumer === null && consumer_group === null ? (route?.id ?? []) : [],
+    ),
+  );
+  const router = Router.empty.with({ removed: [], added: routes });
+  return (leftOut) => {
+    const sentences = examplesOf(leftOut).map((request) => {
+      const route = router.match(request).winner?.route;
+      const example = `${request.method} ${request.host === "" ? "" : `${request.scheme}://${request.host}`}${request.path}`;
+      if (route === undefined) return `requests such as ${example} match no route and are answered 404`;
+      const answer = closed.has(route.id) ? ", which answers 503" : "";
+      return `requests such as ${example} go to the route ${nameOf(route)}${answer}`;
+    });
+    return [...new Set(sentences)].slice(0, MOST_EXAMPLES);
+  };
+}
+
+const nameOf = ({ name, id }: SnapshotRoute): string => name ?? id;
+
+/** One request for each path, with the first of the other attributes. */
+function examplesOf({ paths, hosts, methods, headers, snis, protocols }: Members): readonly RoutableRequest[] {
+  const host = (textsIn(hosts)[0] ?? "").toLowerCase().replace("*", "any");
+  const [method = "GET"] = textsIn(methods);
+  const [serverName = null] = textsIn(snis);
+  const scheme = Array.isArray(protocols) && protocols.length > 0 && !protocols.includes("http") ? "https" : "http";
+  const values = new Map(
+    Object.entries(isRecord(headers) ? headers : {}).map(([name, list]) => [name.toLowerCase(), textsIn(list)]),
+  );
+  const headerValues = (name: string) => values.get(name) ?? [];
+  const examples = textsIn(paths).map((path) => (path.startsWith("~") ? literalPrefix(path.slice(1)) : path));
+  return (examples.length > 0 ? examples : ["/"]).map((path) => {
+    const normal = normalizePath(path) ?? path;
+    return { method, path: normal.startsWith("/") ? normal : "/", scheme, host, serverName, headerValues };
+  });
+}
+
+const textsIn = (value: unknown): readonly string[] =>
+  Array.isArray(value) ? value.filter((item) => typeof item === "string") : [];
