@@ -25,14 +25,14 @@ export function findConsumer(
     for (const member of consumerBy) {
       const consumer = consumerNamed(identities, member, name);
       // The certificate itself is the credential.
-      if (consumer !== undefined) return identityOf(consumer, name);
+      if (consumer !== undefined) return certificateIdentity(consumer, name);
     }
   }
   return null;
 }
 
 /** An identity whose credential is the certificate itself. */
-export const identityOf = (consumer: ExchangeConsumer | null, name: string): AuthenticatedIdentity => ({
+export const certificateIdentity = (consumer: ExchangeConsumer | null, name: string): AuthenticatedIdentity => ({
   consumer,
   credential: { id: name, consumer: consumer && { id: consumer.id } },
   identifier: name,

@@ -11,7 +11,7 @@ import {
   headerValue,
   unexpectedError,
 } from "@sluice/plugin-sdk";
-import { findConsumer, identityOf } from "./find-consumer.ts";
+import { certificateIdentity, findConsumer } from "./find-consumer.ts";
 import { mtlsAuthFacts } from "./schema.ts";
 import { type Subject, subjectOf } from "./subject.ts";
 import { type RefusedChain, type VerifiedChain, verifyChain } from "./verify-chain.ts";
@@ -80,7 +80,7 @@ export const mtlsAuth = definePlugin({
         const { distinguishedName, commonName } = subject;
         const group = authenticated_group_by === "DN" ? distinguishedName : commonName;
         exchange.authenticatedGroups = group === null ? [] : [group];
-        return { identity: identityOf(null, subject.distinguishedName) };
+        return { identity: certificateIdentity(null, subject.distinguishedName) };
       }
       const identity = findConsumer(exchange, subject.names, { chain, consumerBy: config.consumer_by });
       if (identity !== null) return { identity };
@@ -91,7 +91,7 @@ export const mtlsAuth = definePlugin({
         return { response: unexpectedError(reason) };
       }
       sendSubject(exchange, subject);
-      return { identity: identityOf(consumer, subject.distinguishedName) };
+      return { identity: certificateIdentity(consumer, subject.distinguishedName) };
     }
 
     return { access: authenticationPhase({ plugin: "mtls-auth", anonymous, authenticate }) };

@@ -9,12 +9,12 @@ import { parseVaultReference, replaceReferences } from "../../plugins/vault-refe
 /** The name of the plugins that close routes. */
 export const CLOSED_ROUTES = "unavailable-route";
 
-export type Path = Violation["path"];
+export type ViolationPath = Violation["path"];
 
-export interface Item {
+export interface DocumentItem {
   readonly collection: Collection;
   /** Empty for an entity that the document does not have: a plugin that closes its scope. */
-  readonly origin: Path;
+  readonly origin: ViolationPath;
   members: Readonly<Record<string, unknown>>;
   /** Whether requests in the entity's scope are answered 503. */
   closed: boolean;
@@ -22,26 +22,26 @@ export interface Item {
   reduced: boolean;
 }
 
-export const isBelow = (path: Path, origin: Path): boolean =>
+export const isBelow = (path: ViolationPath, origin: ViolationPath): boolean =>
   origin.length > 0 && origin.every((step, at) => step === path[at]);
 
 /** The id of the entity that a member refers to. */
-export function referencedBy({ members }: Item, member: string): unknown {
+export function referencedBy({ members }: DocumentItem, member: string): unknown {
   const reference = members[member];
   return isRecord(reference) ? reference.id : undefined;
 }
 
-export const isReference = ({ collection }: Item, member: string): boolean =>
+export const isReference = ({ collection }: DocumentItem, member: string): boolean =>
   references[collection].some((reference) => reference.member === member);
 
 /** Whether Kong uses an entity for HTTP; for example, a plugin of stream routes has no effect on HTTP. */
-export function isForHttp({ members: { protocols } }: Item): boolean {
+export function isForHttp({ members: { protocols } }: DocumentItem): boolean {
   return !Array.isArray(protocols) || protocols.length === 0 || protocols.some((one) => !streams.has(one));
 }
 
 const streams: ReadonlySet<unknown> = new Set(["tcp", "tls", "tls_passthrough", "udp"]);
 
-export const isProtecting = (item: Item): boolean =>
+export const isProtecting = (item: DocumentItem): boolean =>
   item.collection === "plugins" &&
   item.members.enabled !== false &&
   mayProtect(item.members.name) &&
@@ -51,10 +51,10 @@ export const isProtecting = (item: Item): boolean =>
  * Whether a plugin may protect requests that match the route. A plugin of a consumer does not count, because the route
  * then has a plugin that authenticates too.
  */
-export function mayBeProtected(route: Item, items: readonly Item[]): boolean {
+export function mayBeProtected(route: DocumentItem, items: readonly DocumentItem[]): boolean {
   if (!isForHttp(route)) return false;
   const service = referencedBy(route, "service");
-  const isOfService = ({ collection, members }: Item) => collection === "services" && members.id === service;
+  const isOfService = ({ collection, members }: DocumentItem) => collection === "services" && members.id === service;
   // Kong has no routes of a disabled service.
   if (items.find(isOfService)?.members.enabled === false) return false;
   const isScope = (id: unknown, own: unknown) => id === undefined || id === own;
@@ -70,20 +70,25 @@ export function mayBeProtected(route: Item, items: readonly Item[]): boolean {
 }
 
 /** Members without which an entity is served with the same protection: those of an upstream are about balancing. */
-export function isOptional({ collection }: Item, member: unknown): boolean {
+export function isOptional({ collection }: DocumentItem, member: unknown): boolean {
   if (member === "tags") return true;
   return collection === "upstreams" && typeof member === "string" && !["id", "name", "@entity"].includes(member);
 }
 
-export const withoutMembers = (members: Item["members"], omitted: { has(member: unknown): boolean }): Item["members"] =>
-  Object.fromEntries(Object.entries(members).filter(([member]) => !omitted.has(member)));
+export const omitMembers = (
+  members: DocumentItem["members"],
+  omitted: { has(member: unknown): boolean },
+): DocumentItem["members"] => Object.fromEntries(Object.entries(members).filter(([member]) => !omitted.has(member)));
 
 /** The members of a plugin that the entity has, without those that have a violation. */
-export function readableMembers({ members, origin }: Item, faults: readonly Violation[]): Item["members"] {
+export function readableMembers(
+  { members, origin }: DocumentItem,
+  faults: readonly Violation[],
+): DocumentItem["members"] {
   const faulty = new Set<unknown>(faults.map(({ path }) => path[origin.length]));
   const known = (member: unknown) => memberSchemaOf(pluginEntitySchema, String(member)) !== undefined;
   const { name } = members;
-  return { ...withoutMembers(members, { has: (member) => faulty.has(member) || !known(member) }), name };
+  return { ...omitMembers(members, { has: (member) => faulty.has(member) || !known(member) }), name };
 }
 
 /**
@@ -91,11 +96,14 @@ export function readableMembers({ members, origin }: Item, faults: readonly Viol
  *
  * @param prefixes Those of the vaults in the document.
  */
-export const unresolvedReferenceIn = (item: Item, prefixes: readonly string[]): Path | undefined =>
+export const unresolvedReferenceIn = (item: DocumentItem, prefixes: readonly string[]): ViolationPath | undefined =>
   vaultReferenceIn(withoutResolvable(item, prefixes));
 
 /** The members, without the references that nodes resolve. */
-function withoutResolvable({ collection, members }: Item, prefixes: readonly string[]): Item["members"] {
+function withoutResolvable(
+  { collection, members }: DocumentItem,
+  prefixes: readonly string[],
+): DocumentItem["members"] {
   const facts = collection === "plugins" ? pluginNamed(members.name) : undefined;
   if (facts === undefined || !isRecord(members.config)) return members;
   const { members: config } = expandConfig(facts, members.config);
@@ -107,7 +115,7 @@ function withoutResolvable({ collection, members }: Item, prefixes: readonly str
   return { ...members, config: resolved };
 }
 
-function vaultReferenceIn(value: unknown): Path | undefined {
+function vaultReferenceIn(value: unknown): ViolationPath | undefined {
   if (typeof value === "string") return value.startsWith("{vault://") ? [] : undefined;
   if (typeof value !== "object" || value === null) return undefined;
   for (const [name, member] of Object.entries(value)) {
@@ -118,5 +126,5 @@ function vaultReferenceIn(value: unknown): Path | undefined {
 }
 
 /** The name of an entity for a report. */
-export const labelOf = ({ collection, members }: Item): string =>
+export const labelOf = ({ collection, members }: DocumentItem): string =>
   String(members[entities[collection].key ?? "id"] ?? members.id);

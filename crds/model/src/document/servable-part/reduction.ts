@@ -13,7 +13,7 @@ import { GROUP_PLUGINS } from "../flatten/top-level.ts";
 import { closedRoute } from "./closed-route.ts";
 import {
   CLOSED_ROUTES,
-  type Item,
+  type DocumentItem,
   isBelow,
   isForHttp,
   isOptional,
@@ -21,14 +21,14 @@ import {
   isReference,
   labelOf,
   mayBeProtected,
-  type Path,
+  omitMembers,
   readableMembers,
   referencedBy,
   unresolvedReferenceIn,
-  withoutMembers,
+  type ViolationPath,
 } from "./items.ts";
 
-export type { Item };
+export type { DocumentItem };
 
 /** Something in the document that is not served. */
 export interface Unserved {
@@ -48,15 +48,15 @@ export interface Unserved {
 
 /** The entities that a removal affected besides the removed one. */
 interface Removal {
-  readonly dependents: Item[];
-  readonly closedRoutes: Item[];
+  readonly dependents: DocumentItem[];
+  readonly closedRoutes: DocumentItem[];
 }
 
 export class Reduction {
-  items: readonly Item[];
+  items: readonly DocumentItem[];
   unserved: Unserved[] = [];
 
-  constructor(items: readonly Item[]) {
+  constructor(items: readonly DocumentItem[]) {
     this.items = items;
   }
 
@@ -100,7 +100,7 @@ export class Reduction {
   }
 
   /** References that Kong resolves and Sluice does not: Sluice would use their text as the value, such as a secret. */
-  #vaultReferences(): ReadonlyMap<Item, Violation> {
+  #vaultReferences(): ReadonlyMap<DocumentItem, Violation> {
     const message =
       "only some fields of plugins' configs may refer to a vault, and only to one of the kind env: write the value, or " +
       "use a custom resource with a Secret";
@@ -115,7 +115,7 @@ export class Reduction {
   }
 
   /** The faults of an entity that was left out with another one are reported too, so that the user sees all at once. */
-  #takeOrReport(item: Item, faults: readonly Violation[]): void {
+  #takeOrReport(item: DocumentItem, faults: readonly Violation[]): void {
     if (this.items.includes(item)) this.#take(item, faults);
     else this.#report("left out", faults);
   }
@@ -123,7 +123,7 @@ export class Reduction {
   #report(
     outcome: Unserved["outcome"],
     violations: readonly Violation[],
-    { dependents = [], closedRoutes = [], removed }: Partial<Removal> & { readonly removed?: Item } = {},
+    { dependents = [], closedRoutes = [], removed }: Partial<Removal> & { readonly removed?: DocumentItem } = {},
   ): void {
     const routes = [...(removed ? [removed] : []), ...dependents].filter(
       (item) => item.collection === "routes" && isForHttp(item),
@@ -136,7 +136,7 @@ export class Reduction {
     for (const violation of violations) this.unserved.push({ violation, outcome, ...effects });
   }
 
-  #ownerOf(path: Path): Item | undefined {
+  #ownerOf(path: ViolationPath): DocumentItem | undefined {
     return this.items
       .filter(({ origin }) => isBelow(path, origin))
       .sort((one, other) => other.origin.length - one.origin.length)[0];
@@ -157,11 +157,11 @@ export class Reduction {
     this.items = [...this.items, { collection: "plugins", origin: [], members, closed: true, reduced: false }];
   }
 
-  #take(item: Item, faults: readonly Violation[]): void {
+  #take(item: DocumentItem, faults: readonly Violation[]): void {
     const memberOf = ({ path }: Violation) => path[item.origin.length];
     const optional = faults.filter((fault) => isOptional(item, memberOf(fault)));
     if (optional.length > 0) {
-      item.members = withoutMembers(item.members, new Set<unknown>(optional.map(memberOf)));
+      item.members = omitMembers(item.members, new Set<unknown>(optional.map(memberOf)));
       item.reduced = true;
       this.#report("left out", optional);
     }
@@ -169,14 +169,14 @@ export class Reduction {
     if (rest.length > 0) this.#takeRequired(item, rest);
   }
 
-  #takeRequired(item: Item, faults: readonly Violation[]): void {
+  #takeRequired(item: DocumentItem, faults: readonly Violation[]): void {
     const isRoute = item.collection === "routes" && !this.#hasTwin(item);
     if (isProtecting(item) && !item.closed) this.#closePlugin(item, faults);
     else if (isRoute && mayBeProtected(item, this.items)) this.#closeRoute(item, faults);
     else this.#leaveOut(item, faults);
   }
 
-  #leaveOut(item: Item, faults: readonly Violation[]): void {
+  #leaveOut(item: DocumentItem, faults: readonly Violation[]): void {
     const removal: Removal = { dependents: [], closedRoutes: [] };
     this.#remove(item, faults, removal);
     // A closed plugin can still be invalid, for example if it is the second one of its name in the same scope.
@@ -186,7 +186,7 @@ export class Reduction {
   }
 
   /** Without a part of its scope the plugin gets another name: it must not replace, or be replaced by, one of that scope. */
-  #closePlugin(item: Item, faults: readonly Violation[]): void {
+  #closePlugin(item: DocumentItem, faults: readonly Violation[]): void {
     const isOfScope = ({ path }: Violation) => !withoutScope.has(path[item.origin.length]);
     const members = readableMembers(item, faults);
     const isRenamed = faults.some(isOfScope) && (!item.closed || pluginNamed(members.name) !== undefined);
@@ -198,7 +198,7 @@ export class Reduction {
   }
 
   /** Leaving the route out would send its requests to other routes, without the plugins that may protect it. */
-  #closeRoute(item: Item, faults: readonly Violation[]): void {
+  #closeRoute(item: DocumentItem, faults: readonly Violation[]): void {
     const inRoute = faults.map((fault) => ({ ...fault, path: fault.path.slice(item.origin.length) }));
     const members = item.closed ? undefined : closedRoute(item.members, inRoute);
     for (const fault of faults.slice(0, 1)) {
@@ -210,18 +210,18 @@ export class Reduction {
     this.#report(members === undefined ? "all closed" : "closed", faults);
   }
 
-  #keepClosed(item: Item, members: Item["members"], fault: Violation): void {
+  #keepClosed(item: DocumentItem, members: DocumentItem["members"], fault: Violation): void {
     item.members = members;
     item.closed = true;
     this.#close(fault, { route: { id: members.id } }, CLOSED_ROUTES);
   }
 
   /** Another entity with the same id keeps the references. */
-  #hasTwin = ({ collection, members }: Item): boolean =>
+  #hasTwin = ({ collection, members }: DocumentItem): boolean =>
     this.items.filter((one) => one.collection === collection && one.members.id === members.id).length > 1;
 
   /** Removes the entity and all that refer to it, except what must be closed instead. */
-  #remove(item: Item, faults: readonly Violation[], removal: Removal): void {
+  #remove(item: DocumentItem, faults: readonly Violation[], removal: Removal): void {
     const dependents = this.#hasTwin(item) ? [] : dependentsOf(item, this.items);
     const closedRoutes = dependents.filter(
       ({ one }) => item.collection === "services" && one.collection === "routes" && mayBeProtected(one, this.items),
@@ -237,7 +237,7 @@ export class Reduction {
         removal.closedRoutes.push(one);
       } else if (isProtecting(one) && isIdentified) this.#closeWith(one, member, item, faults);
       else if (isOptional(one, member)) {
-        one.members = withoutMembers(one.members, new Set([member]));
+        one.members = omitMembers(one.members, new Set([member]));
         one.reduced = true;
       } else {
         removal.dependents.push(one);
@@ -250,7 +250,7 @@ export class Reduction {
    * Whether requests of a consumer, or of a group's consumers, can still be authenticated without the entity, so that
    * plugins attached to it may protect them. The other plugins that authenticate need a credential of the consumer.
    */
-  #mayIdentify({ collection }: Item): boolean {
+  #mayIdentify({ collection }: DocumentItem): boolean {
     if (collection === "consumer_groups") return true;
     return (
       collection === "consumers" &&
@@ -259,15 +259,15 @@ export class Reduction {
   }
 
   /** Without its group a consumer is not refused by `deny` of acl, and has no plugins of the group. */
-  #closeWhatOpens(item: Item, faults: readonly Violation[]): void {
+  #closeWhatOpens(item: DocumentItem, faults: readonly Violation[]): void {
     const { collection, members } = item;
     const consumer = referencedBy(item, "consumer");
     const has = (name: Collection, id: unknown) =>
       this.items.some((one) => one.collection === name && one.members.id === id);
     if (collection !== "acls" && collection !== "consumer_group_consumers") return;
     const member = collection === "acls" ? "group" : "consumer_group";
-    const groupIn = (one: Item) => (collection === "acls" ? one.members.group : referencedBy(one, member));
-    const isTwin = (one: Item) =>
+    const groupIn = (one: DocumentItem) => (collection === "acls" ? one.members.group : referencedBy(one, member));
+    const isTwin = (one: DocumentItem) =>
       one.collection === collection && referencedBy(one, "consumer") === consumer && groupIn(one) === groupIn(item);
     if (!has("consumers", consumer) || this.items.some(isTwin)) return;
     // Plugins of a group that is left out are among the entities that refer to it.
@@ -282,7 +282,7 @@ export class Reduction {
   }
 
   /** Closes a plugin because of an entity that its member names, and that is left out. */
-  #closeWith(plugin: Item, member: string, { collection }: Item, faults: readonly Violation[]): void {
+  #closeWith(plugin: DocumentItem, member: string, { collection }: DocumentItem, faults: readonly Violation[]): void {
     const { singular } = entities[collection];
     const because = faults.slice(0, 1).map(describeViolation).join("");
     const message = `applies to a ${singular} that is left out: ${because}`;
@@ -297,7 +297,7 @@ const withoutScope: ReadonlySet<unknown> = new Set([
   undefined,
 ]);
 
-const nameOfMember = (path: Path): string => wordsIn(path.findLast((step) => typeof step === "string"));
+const nameOfMember = (path: ViolationPath): string => wordsIn(path.findLast((step) => typeof step === "string"));
 
 /** A name that no plugin has. */
 const unavailableName = (name: unknown): string =>
@@ -310,7 +310,7 @@ const wordsIn = (text: unknown): string =>
     ?.join("-") ?? "";
 
 /** Whether acl refuses the group; true if the group cannot be read. */
-function denies({ members: { name, config } }: Item, group: unknown): boolean {
+function denies({ members: { name, config } }: DocumentItem, group: unknown): boolean {
   const { deny } = isRecord(config) ? config : {};
   if (name !== "acl" || (deny ?? null) === null) return false;
   const isKnown = typeof group === "string" && !group.startsWith("{vault://");
@@ -318,12 +318,15 @@ function denies({ members: { name, config } }: Item, group: unknown): boolean {
 }
 
 interface Dependent {
-  readonly one: Item;
+  readonly one: DocumentItem;
   readonly member: string;
 }
 
 /** The entities that refer to an entity. A service refers by its host to an upstream: without it, the host is a name in DNS. */
-function dependentsOf({ collection, members: { id, name } }: Item, items: readonly Item[]): readonly Dependent[] {
+function dependentsOf(
+  { collection, members: { id, name } }: DocumentItem,
+  items: readonly DocumentItem[],
+): readonly Dependent[] {
   return items.flatMap((one): readonly Dependent[] => {
     const isByHost = collection === "upstreams" && one.collection === "services" && hostOf(one) === name;
     const reference = references[one.collection].find(
@@ -334,5 +337,5 @@ function dependentsOf({ collection, members: { id, name } }: Item, items: readon
   });
 }
 
-const hostOf = ({ members: { host, url } }: Item): unknown =>
+const hostOf = ({ members: { host, url } }: DocumentItem): unknown =>
   typeof url === "string" ? URL.parse(url)?.hostname : host;

@@ -11,7 +11,7 @@ import { flattenDocument } from "../flatten/flatten.ts";
 import { GROUP_PLUGINS } from "../flatten/top-level.ts";
 import { locate } from "../load.ts";
 import { readYaml } from "../parse/yaml.ts";
-import { type Item, Reduction, type Unserved } from "./reduction.ts";
+import { type DocumentItem, Reduction, type Unserved } from "./reduction.ts";
 
 export type { Unserved };
 
@@ -52,10 +52,10 @@ export function servablePart(data: unknown): ServablePart {
   const flat = flattenDocument(data);
   const items = collections.flatMap((collection) =>
     (flat.document[collection] ?? []).map(
-      (members, index): Item => ({
+      (members, index): DocumentItem => ({
         collection,
         origin: flat.origins[collection][index] ?? [],
-        members: members as Item["members"],
+        members: members as DocumentItem["members"],
         closed: false,
         reduced: false,
       }),
@@ -67,7 +67,7 @@ export function servablePart(data: unknown): ServablePart {
   const isConverted = ({ path }: Violation) => path.at(-1) === GROUP_PLUGINS && Array.isArray(valueAt(data, path));
   part.takeDocumentFaults(flat.violations.filter((violation) => !isConverted(violation)));
   const document = part.reduce();
-  const isServed = ({ closed, reduced, origin }: Item) => !closed && !reduced && origin.length > 0;
+  const isServed = ({ closed, reduced, origin }: DocumentItem) => !closed && !reduced && origin.length > 0;
   const byCollection = Map.groupBy(part.items.filter(isServed), ({ collection }) => collection);
   const served = perCollection((name) => byCollection.get(name)?.length ?? 0);
   return { document, unserved: part.unserved, warnings: flat.warnings, given, served };
