@@ -25,7 +25,8 @@ const ids = {
   acl: "55555555-5555-4555-8555-555555555555",
   authority: "77777777-7777-4777-8777-777777777777",
   groupPlugin: "66666666-6666-4666-8666-666666666666",
-  credential: "77777777-7777-4777-8777-777777777777",
+  credential: "99999999-9999-4999-8999-999999999999",
+  subjectName: "88888888-8888-4888-8888-888888888888",
 };
 
 /** One entity of each kind, with every reference that it may have. */
@@ -42,6 +43,7 @@ const everything = JSON.stringify({
       jwt_secrets: [{ key: "issuer", secret: "s" }],
       basicauth_credentials: [{ username: "ann", password: "s" }],
       hmacauth_credentials: [{ username: "ann", secret: "s" }],
+      mtls_auth_credentials: [{ id: ids.subjectName, subject_name: "a@b", ca_certificate: ids.authority }],
       acls: [{ id: ids.acl, group: "admins" }],
       groups: [{ name: "gold" }],
       plugin_credentials: [{ id: ids.credential, plugin: deviceTokenFacts.name, key: "token" }],
@@ -82,6 +84,8 @@ const filling: Readonly<Record<string, string>> = {
   "basic-auth": "ann",
   "hmac-auths": "ann",
   "hmac-auth": "ann",
+  "mtls-auths": ids.subjectName,
+  "mtls-auth": ids.subjectName,
   acls: ids.acl,
   "plugin-credentials": ids.credential,
   consumer_groups: "gold",
