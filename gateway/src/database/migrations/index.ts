@@ -5,6 +5,7 @@ import { baseTables } from "./base-tables.ts";
 import { baseWrite, writeAllFunction } from "./base-write.ts";
 import { consumerGroupTables } from "./consumer-group-tables.ts";
 import { credentialTables } from "./credential-tables.ts";
+import { pluginCallTables } from "./plugin-call-tables.ts";
 
 /**
  * One schema migration. Never change a merged one: it does not run again in databases that have its name in the table
@@ -36,4 +37,5 @@ export const migrations: readonly Migration[] = [
   },
   { name: "003_credentials", up: credentialTables },
   { name: "004_consumer_groups", up: consumerGroupTables },
+  { name: "005_plugin_calls", up: pluginCallTables },
 ];
