@@ -20,14 +20,14 @@ export {
   registerSchemas,
   reloadPlugins,
 } from "./plugins/external/index.ts";
+export { mayProtect, pluginNamed, pluginNames, pluginSetHash, refusedTargets } from "./plugins/index.ts";
+export { parseVaultReference, replaceReferences } from "./plugins/vault-references.ts";
 export {
   isEndpointFound,
   isPluginEndpointCall,
   isPluginEndpointResult,
   NODE_ENDPOINT_TIMEOUT,
 } from "./protocols/plugin-endpoint.ts";
-export { mayProtect, pluginNamed, pluginNames, pluginSetHash, refusedTargets } from "./plugins/index.ts";
-export { parseVaultReference, replaceReferences } from "./plugins/vault-references.ts";
 export * from "./settings/index.ts";
 export { adoptChange, adoptEdit } from "./snapshot/adopt.ts";
 export { BucketMap, byHash, byId, differences } from "./snapshot/bucket-map.ts";

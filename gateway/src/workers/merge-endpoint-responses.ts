@@ -18,7 +18,8 @@ export function checkedEndpointResponse(response: EndpointResponse | null): Endp
 }
 
 function endpointResponseFault({ status, body }: EndpointResponse): string | null {
-  if (!Number.isInteger(status) || status < 200 || status > 599) return `has the status ${status}, not one of 200 to 599`;
+  if (!Number.isInteger(status) || status < 200 || status > 599)
+    return `has the status ${status}, not one of 200 to 599`;
   try {
     return Buffer.byteLength(JSON.stringify(body) ?? "") > MAX_BODY ? `has more than ${MAX_BODY} bytes` : null;
   } catch (error) {

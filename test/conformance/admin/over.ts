@@ -13,10 +13,10 @@ export const openWith = (env: Readonly<Record<string, string>>): Promise<OpenedS
 export const withoutNodes = (store: Store): Pick<OpenedStore, "store" | "fleet"> => ({
   store,
   fleet: {
-      status: async () => null,
-      nodes: async () => [],
-      askPlugin: async () => ({ answered: [], unanswered: [] }),
-    },
+    status: async () => null,
+    nodes: async () => [],
+    askPlugin: async () => ({ answered: [], unanswered: [] }),
+  },
 });
 
 /** Closing the listener closes the store too. */

@@ -102,7 +102,9 @@ export function createOperatorClient({ url, token, log, signal }: OperatorClient
     async askPlugin(call) {
       if (token === null) {
         const { variable } = adminSettings.operatorToken;
-        throw new NodesUnreachable(`the nodes cannot be asked without a token: set ${variable} here and in the operator`);
+        throw new NodesUnreachable(
+          `the nodes cannot be asked without a token: set ${variable} here and in the operator`,
+        );
       }
       const received = await send(PLUGINS, call, NODE_ENDPOINT_TIMEOUT + PLUGINS_GRACE).catch((error: unknown) => {
         throw new NodesUnreachable(`the operator at ${url} cannot ask the nodes: ${reasonOf(error)}`);
