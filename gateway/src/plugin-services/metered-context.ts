@@ -1,11 +1,19 @@
 /** The context of an instance in which callbacks, and promises of the node's services, count as the plugin's code. */
 import type { Counters, PluginCache, PluginContext, PluginTimers } from "@sluice/plugin-sdk";
-import type { PhaseMeter } from "./phase-meter.ts";
 import { attributed } from "./running-plugin.ts";
+
+/** Runs a callback as code of a plugin. */
+export interface TimerMeter {
+  /** Of the plugin. */
+  readonly number: number;
+  run(name: "timer", action: TimerAction): TimerAction;
+}
+
+type TimerAction = () => void | Promise<void>;
 
 type Settle = <Value>(result: Value | Promise<Value>) => Value | Promise<Value>;
 
-export function meteredContext(context: PluginContext, meter: PhaseMeter): PluginContext {
+export function meteredContext(context: PluginContext, meter: TimerMeter): PluginContext {
   const settle: Settle = (result) => (result instanceof Promise ? attributed(result, meter.number) : result);
   let counters: Counters | undefined;
   let timers: PluginTimers | undefined;
@@ -45,7 +53,7 @@ const meteredCounters = (counters: Counters, settle: Settle): Counters => ({
   close: () => counters.close(),
 });
 
-const meteredTimers = (timers: PluginTimers, meter: PhaseMeter): PluginTimers => ({
+const meteredTimers = (timers: PluginTimers, meter: TimerMeter): PluginTimers => ({
   after: (milliseconds, action) => timers.after(milliseconds, meter.run("timer", action)),
   every: (milliseconds, action) => timers.every(milliseconds, meter.run("timer", action)),
 });

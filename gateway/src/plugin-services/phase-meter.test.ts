@@ -196,6 +196,19 @@ describe("plugin code", () => {
     assert.deepEqual(warnings, [warningOf("after an await")]);
   });
 
+  test("in a phase that a callback of nextTick calls has the plugin's number after an await, too", async () => {
+    const seen: number[] = [];
+    const { phases } = meter(() => ({
+      async start() {
+        await null;
+        seen.push(runningNow());
+      },
+    }));
+    await new Promise((resolve) => process.nextTick(() => resolve(phases.start?.())));
+    await nextTurn();
+    assert.deepEqual([seen, runningNow()], [[1], 0]);
+  });
+
   test("after anything else that it awaits is not attributed", async () => {
     const seen: number[] = [];
     const { phases } = meter(() => ({

@@ -41,7 +41,10 @@ export function continuePlugin(plugin: number): void {
   words.running[0] = plugin;
   if (continuing === plugin) return;
   continuing = plugin;
-  process.nextTick(endContinuation, plugin, words.ticks[0] as number);
+  const tick = words.ticks[0] as number;
+  // A callback of nextTick runs after all microtasks if a microtask adds it, and before them if another such callback
+  // does.
+  queueMicrotask(() => process.nextTick(endContinuation, plugin, tick));
 }
 
 function endContinuation(plugin: number, tick: number): void {
