@@ -70,6 +70,7 @@ test("the entries of every Secret are sent as secrets", () => {
   const secrets = objects().filter(({ inputs }) => inputs.kind === "Secret");
   assert.deepEqual(secrets.map(({ name }) => name).toSorted(), [
     "sluice-admin",
+    "sluice-operator",
     "sluice-redis",
     "sluice-user-api-gateway",
     "sluice-user-api-key",

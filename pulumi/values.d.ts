@@ -44,6 +44,8 @@ export interface Values {
       /** Whether the chart creates the private namespace. Uninstalling does not remove it. Has no effect if `namespaces` is set: then the namespace must exist. */
       readonly create: boolean;
     };
+    /** Secret whose entry `token` the admin API sends to the operator with requests to endpoints of plugins, such as those that purge caches. Empty: the chart creates one. Not used without the admin API. */
+    readonly existingSecret: string;
     readonly resources: {
       readonly requests?: Readonly<Record<string, string | number>>;
       readonly limits?: Readonly<Record<string, string | number>>;

@@ -70,9 +70,11 @@ export async function startOperator(options: OperatorOptions) {
   const server = createServer({
     publisher: publish.publisher,
     waiters: status.waiters,
+    askPlugin: publish.askPlugin,
     registry: metrics.registry,
     unsynced: translate.unsynced,
     election: leadership,
+    token: settings.token,
   });
 
   const rotation = maintainSecrets(options, { privateSecrets, leadership, events, connector, signal });

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import type { WaitRequest } from "@sluice/model";
+import type { PluginEndpointCall, PluginEndpointResults, WaitRequest } from "@sluice/model";
 import { Registry } from "prom-client";
 import type { Publisher } from "./publish/publisher.ts";
 import { createServer } from "./server.ts";
@@ -28,13 +28,20 @@ const publisher: Publisher = {
   close: async () => {},
 };
 
-function scene({ unsynced = [] as readonly string[], waiting = 0 } = {}) {
+function scene({ unsynced = [] as readonly string[], waiting = 0, token = null as string | null } = {}) {
   const requests: WaitRequest[] = [];
+  const calls: PluginEndpointCall[] = [];
+  const answered = Promise.withResolvers<PluginEndpointResults>();
   const server = createServer({
     publisher,
     registry: new Registry(),
     unsynced: () => unsynced,
     election: { term: () => 3, leader: () => "pod-1" },
+    token,
+    askPlugin(call) {
+      calls.push(call);
+      return answered.promise;
+    },
     waiters: {
       wait: async (request) => {
         requests.push(request);
@@ -45,6 +52,13 @@ function scene({ unsynced = [] as readonly string[], waiting = 0 } = {}) {
   });
   return {
     requests,
+    calls,
+    answer: answered.resolve,
+    ask: async (payload: object, authorization?: string) => {
+      const headers = authorization === undefined ? {} : { authorization };
+      const { statusCode, body } = await server.inject({ method: "POST", url: "/plugins", payload, headers });
+      return [statusCode, JSON.parse(body) as { message?: string }] as const;
+    },
     get: async (url: string) => {
       const { statusCode, body } = await server.inject({ url });
       return [statusCode, body] as const;
@@ -128,4 +142,46 @@ test("at most a thousand requests wait concurrently", async () => {
     503,
     { message: "too many requests are waiting" },
   ]);
+});
+
+const call = { plugin: "id", request: { method: "DELETE", path: ["caches"], query: {} } };
+const results: PluginEndpointResults = { answered: [{ node: "http://a", response: { status: 204 } }], unanswered: [] };
+
+test("a request to an endpoint of a plugin is answered with the results of the nodes", async () => {
+  const { ask, calls, answer } = scene({ token: "secret" });
+  answer(results);
+  assert.deepEqual(await ask(call, "Bearer secret"), [200, results]);
+  assert.deepEqual(calls, [call]);
+});
+
+for (const [what, token, authorization, payload, code, message] of [
+  ["while the operator has no token", null, "Bearer null", call, 403, /set SLUICE_OPERATOR_TOKEN/],
+  ["without a token", "secret", undefined, call, 401, /missing or wrong/],
+  ["with another token", "secret", "Bearer secre", call, 401, /missing or wrong/],
+  ["with the token of another scheme", "secret", "Basic secret", call, 401, /missing or wrong/],
+  ["without a plugin", "secret", "Bearer secret", { request: call.request }, 400, /must have a plugin/],
+  [
+    "with another method",
+    "secret",
+    "Bearer secret",
+    { ...call, request: { ...call.request, method: "TRACE" } },
+    400,
+    /must have/,
+  ],
+] as const)
+  test(`a request to an endpoint of a plugin is refused ${what}, and no node is asked`, async () => {
+    const { ask, calls } = scene({ token });
+    const [status, body] = await ask(payload, authorization);
+    assert.deepEqual([status, calls], [code, []]);
+    assert.match(body.message ?? "", message);
+  });
+
+test("at most 16 requests to endpoints of plugins are under way", async () => {
+  const { ask, calls, answer } = scene({ token: "secret" });
+  const asked = Array.from({ length: 17 }, () => ask(call, "Bearer secret"));
+  const [code] = await Promise.race(asked);
+  assert.deepEqual([code, calls.length], [503, 16]);
+  answer(results);
+  assert.deepEqual((await Promise.all(asked)).map(([status]) => status).toSorted(), [...Array(16).fill(200), 503]);
+  assert.equal((await ask(call, "Bearer secret"))[0], 200);
 });

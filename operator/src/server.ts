@@ -1,19 +1,28 @@
-/** The operator's listener: health, metrics, the nodes with their revisions, and the wait endpoint of the admin API. */
-import type { WaitRequest } from "@sluice/model";
+/**
+ * The operator's listener: health, metrics, the nodes with their revisions, and the admin API's requests: to wait for
+ * the nodes, and to endpoints of plugins. Only the latter change anything, or show more than states, so only they need
+ * a token.
+ */
+import { createHash, timingSafeEqual } from "node:crypto";
+import { isPluginEndpointCall, type WaitRequest } from "@sluice/model";
 import Fastify, { type FastifyInstance } from "fastify";
 import type { Registry } from "prom-client";
 import type { LeaderElection } from "./leader-election/leader-election.ts";
 import type { PublishStage } from "./publish/publish-stage.ts";
+import { operatorSettings } from "./settings.ts";
 import type { StatusStage } from "./status/status-stage.ts";
 import { watchedKinds } from "./watch/cluster-state.ts";
 
 export interface ServerOptions {
   readonly publisher: PublishStage["publisher"];
   readonly waiters: StatusStage["waiters"];
+  readonly askPlugin: PublishStage["askPlugin"];
   readonly registry: Registry;
   /** Kinds and state that have not been read; the operator is ready when there are none. */
   readonly unsynced: () => readonly string[];
   readonly election: Pick<LeaderElection, "term" | "leader">;
+  /** Bearer token for requests to endpoints of plugins; null: they are refused. */
+  readonly token: string | null;
 }
 
 /** Maximum number of concurrent waits; more get 503. Callers can read the status instead. */
@@ -47,7 +56,11 @@ const waitSchema = {
   },
 };
 
-export function createServer({ publisher, waiters, registry, unsynced, election }: ServerOptions): FastifyInstance {
+/** Maximum number of concurrent requests to endpoints of plugins; more get 503. */
+const MAX_CALLS = 16;
+
+export function createServer(options: ServerOptions): FastifyInstance {
+  const { publisher, waiters, registry, unsynced, election, askPlugin, token } = options;
   const server = Fastify({ forceCloseConnections: true });
   server.get("/healthz", async () => ({ message: "alive" }));
   server.get("/readyz", async (_request, reply) => {
@@ -81,5 +94,28 @@ export function createServer({ publisher, waiters, registry, unsynced, election 
     if (waiters.size >= MAX_WAITING) return reply.code(503).send({ message: "too many requests are waiting" });
     return waiters.wait(body);
   });
+  let calls = 0;
+  server.post<{ Body: unknown }>("/plugins", async ({ body, headers }, reply) => {
+    const refuse = (status: number, message: string) => reply.code(status).send({ message });
+    if (token === null) {
+      const { variable } = operatorSettings.token;
+      return refuse(403, `requests to endpoints of plugins need a token: set ${variable}`);
+    }
+    if (!isToken(headers.authorization, token)) return refuse(401, "the bearer token is missing or wrong");
+    if (!isPluginEndpointCall(body))
+      return refuse(400, "the body must have a plugin (an id) and a request with method, path and query");
+    if (calls >= MAX_CALLS) return refuse(503, "too many requests to endpoints of plugins are under way");
+    calls += 1;
+    try {
+      return await askPlugin(body);
+    } finally {
+      calls -= 1;
+    }
+  });
   return server;
 }
+
+const digest = (text: string): Buffer => createHash("sha256").update(text).digest();
+
+const isToken = (authorization: string | undefined, token: string): boolean =>
+  timingSafeEqual(digest(authorization ?? ""), digest(`Bearer ${token}`));

@@ -9,6 +9,15 @@ export const operatorSettings = defineSettings({
     description:
       "Address of the listener for health, metrics, the nodes' revisions and the wait requests of the admin API.",
   },
+  token: {
+    variable: "SLUICE_OPERATOR_TOKEN",
+    kind: "text",
+    default: null,
+    secret: true,
+    description:
+      "Token that the admin API must send with requests to endpoints of plugins, which the operator sends to every " +
+      "node. Unset: such requests are refused. All other requests to SLUICE_OPERATOR_LISTEN need no token.",
+  },
   directory: {
     variable: "SLUICE_DIRECTORY",
     kind: "text",

@@ -15,6 +15,9 @@ export class OperatorComponent extends SluiceComponent {
   constructor(name: string, release: Release, options?: ComponentResourceOptions) {
     super("Operator", name, options);
     const dependsOn = [...this.create(privateNamespaceObjects(release))];
+    const { operator, admin } = release.values;
+    if (admin.enabled && operator.existingSecret === "")
+      createOnce(secretObject(release, { component: "operator", entries: { token: randomText() } }), { parent: this });
     this.create(
       [...guardsOf(release, "operator"), ...monitoringObjects(release, "operator"), ...operatorObjects(release)],
       { dependsOn },

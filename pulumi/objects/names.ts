@@ -2,7 +2,7 @@
 import type { Values } from "../values.d.ts";
 
 /** Members common to all parts with a Deployment. */
-export type Workload = Omit<Values["operator"], "privateNamespace">;
+export type Workload = Omit<Values["operator"], "privateNamespace" | "existingSecret">;
 
 export interface Release {
   /** The prefix of the names of objects in the home namespace. */
@@ -53,6 +53,10 @@ export const labelsOf = (release: Release, component: string): Readonly<Record<s
  */
 export const pushSecret = (release: Release): string =>
   release.values.push.existingSecret || objectName(release, "push");
+
+/** The Secret with the token that the admin API sends to the operator. */
+export const operatorSecret = (release: Release): string =>
+  release.values.operator.existingSecret || objectName(release, "operator");
 
 /** The metadata of an object in the home namespace; `suffix` is added to its name. */
 export const metadataOf = (release: Release, component: string, suffix = "") => ({

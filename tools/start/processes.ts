@@ -1,4 +1,5 @@
 /** The processes of `npm start` and `npm run cluster` as data: commands, addresses and settings. */
+import { randomBytes } from "node:crypto";
 import { join } from "node:path";
 
 /** An address of the product on this machine, and the setting that changes it. */
@@ -61,6 +62,7 @@ export interface ProductLayout {
 /** All processes of the product. */
 export function parts({ root, chosen, resources, push, pushScheme, users }: ProductLayout): readonly ProductPart[] {
   const gateway = join(root, "gateway/src/main.ts");
+  const operatorToken = randomBytes(32).toString("hex");
   const node = (name: PartName, proxy: string, pushListen: string, status: string): ProductPart => ({
     name,
     // The same flags as in the command's first line.
@@ -96,6 +98,7 @@ export function parts({ root, chosen, resources, push, pushScheme, users }: Prod
       args: ["--max-semi-space-size=8", "--heap-growing-percent=30", join(root, "operator/src/main.ts")],
       env: {
         SLUICE_OPERATOR_LISTEN: chosen.operator,
+        SLUICE_OPERATOR_TOKEN: operatorToken,
         // A fixed identity: after a crash the restarted operator still holds its leadership and need not wait.
         SLUICE_IDENTITY: "operator",
         SLUICE_NODES: `${pushScheme}://${chosen.push},${pushScheme}://${chosen.push2}`,
@@ -109,6 +112,7 @@ export function parts({ root, chosen, resources, push, pushScheme, users }: Prod
       env: {
         SLUICE_ADMIN_LISTEN: chosen.admin,
         SLUICE_OPERATOR_URL: `http://${chosen.operator}`,
+        SLUICE_OPERATOR_TOKEN: operatorToken,
         // As for the nodes: the admin listener warns of addresses that nodes refuse.
         SLUICE_ALLOWED_UPSTREAMS: "127.0.0.0/8",
         ...resources.admin,

@@ -9,6 +9,10 @@
 {{ .Values.admin.existingSecret | default (printf "%s-admin" .Release.Name) }}
 {{- end }}
 
+{{- define "sluice.operatorSecret" -}}
+{{ .Values.operator.existingSecret | default (printf "%s-operator" .Release.Name) }}
+{{- end }}
+
 {{- define "sluice.gatewaySecret" -}}
 {{ .Values.userApi.existingSecret | default (printf "%s-user-api-gateway" .Release.Name) }}
 {{- end }}

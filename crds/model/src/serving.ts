@@ -36,6 +36,12 @@ export {
   vaultPrefixesOf,
   vaultReferencesIn,
 } from "./plugins/vault-references.ts";
+export {
+  isEndpointFound,
+  isPluginEndpointCall,
+  isPluginEndpointResult,
+  NODE_ENDPOINT_TIMEOUT,
+} from "./protocols/plugin-endpoint.ts";
 export * from "./settings/index.ts";
 export { adoptChange, adoptEdit } from "./snapshot/adopt.ts";
 export { BucketMap, byHash, byId, differences } from "./snapshot/bucket-map.ts";

@@ -117,8 +117,9 @@ export interface PluginPhases {
   log?(exchange: Exchange): void;
   /**
    * Answers a request to the admin API below `/plugins/{id}/`, if `endpoints` of the facts has its first segment. Each
-   * worker calls its own instance; the admin API sends the response with the highest status from 500 on, else the one
-   * with the lowest status. Undefined: there is no such endpoint.
+   * worker of each node calls its own instance; the admin API sends the response with the highest status from 500 on,
+   * else the one with the lowest status. A GET request may end with the first node that answers with a status below 400.
+   * Undefined: there is no such endpoint.
    */
   endpoint?(request: EndpointRequest): EndpointResponse | undefined | Promise<EndpointResponse | undefined>;
   /**

@@ -245,7 +245,8 @@ describe("proxy-cache", () => {
 
   it("shows and removes entries in the admin API", async () => {
     const { serve, phases, advance } = startInstance({});
-    const ask = (method: "GET" | "DELETE" | "POST", ...path: string[]) => phases.endpoint?.({ method, path });
+    const ask = (method: "GET" | "DELETE" | "POST", ...path: string[]) =>
+      phases.endpoint?.({ method, path, query: {} });
     const key = (await serve({}, { Date: inSeconds(0) })).headers.get("x-cache-key") ?? "";
     advance(1);
     assert.deepEqual(await ask("GET", "caches", key), {

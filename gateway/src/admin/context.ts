@@ -1,7 +1,6 @@
 /** The dependencies of the parts of the admin listener. */
 import type { Log } from "@sluice/crds";
 import type { Target, Upstream } from "@sluice/model";
-import type { EndpointRequest, EndpointResponse } from "@sluice/plugin-sdk";
 import type { Connections } from "../metrics/metrics.ts";
 import type { AdminSettings } from "../settings/admin.ts";
 import type { Effect, OpenedStore } from "../stores/store.ts";
@@ -24,14 +23,6 @@ export interface HealthChange {
 /** Sets the health in the node of this process; resolves to an error message, undefined on success. */
 export type SetHealth = (change: HealthChange) => Promise<string | undefined>;
 
-/** The node of this process, for requests to endpoints of plugins. */
-export interface PluginNode {
-  /** Id of the node. */
-  readonly id: () => string;
-  /** Resolves to null if the instance has no such endpoint, or the node has no such instance. */
-  readonly ask: (pluginId: string, request: EndpointRequest) => Promise<EndpointResponse | null>;
-}
-
 /** Returns the warning headers for the response to a write with these effects. */
 export type WarningHeaders = (effects: readonly Effect[]) => Promise<Readonly<Record<string, string>>>;
 
@@ -43,8 +34,6 @@ export interface AdminContext extends Pick<OpenedStore, "store" | "fleet" | "has
   readonly warnings: WarningHeaders;
   /** Absent: no node runs in this process. */
   readonly setHealth?: SetHealth;
-  /** Absent: no node runs in this process. */
-  readonly pluginNode?: PluginNode;
   /** Addresses of the node in this process; empty when the process has no node. */
   readonly proxies: readonly ProxyAddress[];
   readonly address: () => { readonly host: string; readonly port: number };

@@ -10,7 +10,7 @@ import type { AdminContext } from "./context.ts";
 import { createListener } from "./listener.ts";
 import { createWarnings } from "./writes/response-headers.ts";
 
-export interface AdminOptions extends Pick<AdminContext, "settings" | "log" | "version" | "setHealth" | "pluginNode"> {
+export interface AdminOptions extends Pick<AdminContext, "settings" | "log" | "version" | "setHealth"> {
   /** The caller closes the opened store after the admin listener. */
   readonly opened: Pick<OpenedStore, "store" | "fleet" | "hash">;
   /** Addresses of the proxy in this process. Default: there is none. */

@@ -33,7 +33,11 @@ export function createTestingStore(): TestingStore {
   };
   return {
     store,
-    fleet: { status: async () => null, nodes: async () => [] },
+    fleet: {
+      status: async () => null,
+      nodes: async () => [],
+      askPlugin: async () => ({ answered: [], unanswered: [] }),
+    },
     refuse,
     written,
     close: async () => {},

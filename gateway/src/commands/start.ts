@@ -54,7 +54,6 @@ Runs a node and the admin API in one process, over a database or a declarative f
       settings: { ...defaultsOf(adminSettings), ...settings },
       opened: shared,
       setHealth: setHealthOf(gateway),
-      pluginNode: { id: () => gateway.state().node, ask: gateway.askPlugin },
       proxies: [{ ...proxy, tls: false }, ...(proxyTls ? [{ ...proxyTls, tls: true }] : [])],
       log,
       version,

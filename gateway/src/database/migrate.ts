@@ -93,7 +93,10 @@ export const reset = (database: Database): Promise<boolean> =>
     return true;
   });
 
-const TABLES = [...collections, ...["revision", "changes", "nodes", "counters", "migrations"]];
+const TABLES = [
+  ...collections,
+  ...["revision", "changes", "nodes", "counters", "plugin_calls", "plugin_call_results", "migrations"],
+];
 const FUNCTIONS = [
   ...["take_revision", "log_change", "log_truncate", "dependents", "write_one", "write_all", "take_counters"],
 ];

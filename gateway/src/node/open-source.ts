@@ -27,10 +27,14 @@ export async function openSource(
     const { openDatabaseSource } = await import("../stores/database/open-store.ts");
     return openDatabaseSource(settings, { log, node });
   }
-  return { source: await openPushSource(settings, log) };
+  return { source: await openPushSource(settings, log, node) };
 }
 
-async function openPushSource(settings: GatewaySettings, log: Logger): Promise<Source> {
+async function openPushSource(
+  settings: GatewaySettings,
+  log: Logger,
+  { askPlugin }: NodeStatusSource,
+): Promise<Source> {
   const { createPushSource } = await import("../sources/push/push-source.ts");
   const { push: listen, pushToken, pushCert, pushKey, pushAuthority, pushClient } = settings;
   const { keptDocument: file, keptDocumentWait: patience } = settings;
@@ -38,16 +42,17 @@ async function openPushSource(settings: GatewaySettings, log: Logger): Promise<S
     file === null
       ? {}
       : { journal: (await import("../sources/push/snapshot-journal.ts")).createSnapshotJournal({ file, log }) };
+  const options = { listen, ...journal, operatorTimeout: patience, askPlugin, log };
   const all = `${names.pushCert.variable}, ${names.pushKey.variable} and ${names.pushAuthority.variable}`;
   if (pushCert && pushKey && pushAuthority) {
     const files = { cert: pushCert, key: pushKey, ca: pushAuthority };
     const tls = { ...(await readPemFiles(files).catch(settingsError)), files, client: pushClient };
-    return createPushSource({ listen, tls, ...journal, operatorTimeout: patience, log });
+    return createPushSource({ ...options, tls });
   }
   if (pushCert || pushKey || pushAuthority) throw new SettingsError(`${all} belong together: set all three`);
   if (!pushToken)
     throw new SettingsError(`the push listener needs credentials: set ${names.pushToken.variable}, or ${all}`);
-  return createPushSource({ listen, token: pushToken, ...journal, operatorTimeout: patience, log });
+  return createPushSource({ ...options, token: pushToken });
 }
 
 /** An error in the files, which the user must fix, is reported in one line and without a stack. */

@@ -2,7 +2,7 @@
 import { randomUUID } from "node:crypto";
 import { availableParallelism } from "node:os";
 import { emptySnapshot, type LoadedPlugin, type NodeReport, type Snapshot } from "@sluice/model/serving";
-import type { Counters, EndpointRequest, EndpointResponse } from "@sluice/plugin-sdk";
+import type { Counters } from "@sluice/plugin-sdk";
 import type { Logger } from "pino";
 import { ActiveHealthChecks } from "../balance/active-checks.ts";
 import type { HealthTransition } from "../balance/balancer.ts";
@@ -21,6 +21,7 @@ import { version } from "../settings/version.ts";
 import { createIntake } from "../sources/intake.ts";
 import type { NodeStatusSource, Source } from "../sources/source.ts";
 import { startStatusListener } from "../status/listener.ts";
+import { checkedEndpointResponse, mergeEndpointResponses } from "../workers/merge-endpoint-responses.ts";
 import { mergeMetrics } from "../workers/merge-metrics.ts";
 import type { StartWorkersOptions, Workers, WorkersReport } from "../workers/workers.ts";
 import { CertificateExpiries } from "./certificate-expiries.ts";
@@ -58,11 +59,6 @@ export interface Gateway {
    * @returns False if the node has no such target, or the upstream has no health checks.
    */
   setTargetHealth(upstreamId: string, targetId: string, address: string | null, healthy: boolean): boolean;
-  /**
-   * The response of this node to a request to an endpoint of a plugin instance; null: there is no such endpoint. Of the
-   * responses of several workers it is the one with the highest status from 500 on, else the one with the lowest status.
-   */
-  askPlugin(pluginId: string, request: EndpointRequest): Promise<EndpointResponse | null>;
   /** Reopens the access log after its file was moved; null when the log is not a file. */
   readonly reopenLogs: (() => void) | null;
   /**
@@ -78,7 +74,12 @@ export interface Gateway {
 
 export async function startGateway({ settings, log, ...given }: GatewayOptions): Promise<Gateway> {
   const node = randomUUID();
-  const facts: NodeStatusSource = { state: () => intake.state(), status: () => status.address };
+  const facts: NodeStatusSource = {
+    state: () => intake.state(),
+    status: () => status.address,
+    askPlugin: async ({ plugin, request }) =>
+      checkedEndpointResponse(mergeEndpointResponses(await workers.askPlugin(plugin, request))),
+  };
   const { source, query } = given.source
     ? { source: given.source(facts), query: given.query }
     : await openSource(settings, log, facts);
@@ -202,10 +203,6 @@ export async function startGateway({ settings, log, ...given }: GatewayOptions):
     state: intake.state,
     setTargetHealth: (upstreamId, targetId, address, healthy) =>
       workers.balancers().get(upstreamId)?.setHealth(targetId, address, healthy) ?? false,
-    async askPlugin(pluginId, request) {
-      const sorted = (await workers.askPlugin(pluginId, request)).toSorted((a, b) => a.status - b.status);
-      return sorted.findLast(({ status }) => status >= 500) ?? sorted[0] ?? null;
-    },
     reopenLogs: accessLogFile(settings) ? () => workers.reopenLogs() : null,
     reloadPlugins: settings.plugins.length > 0 ? reloadPlugins : null,
     async close() {

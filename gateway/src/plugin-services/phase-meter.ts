@@ -1,21 +1,21 @@
-/** Measures for how long the phases of plugins occupy the event loop, and records which plugin runs. */
-import type { Exchange, PluginDefinition, PluginPhases } from "@sluice/plugin-sdk";
+/** Measures for how long plugins occupy the event loop, and records which plugin runs. */
+import type { BodyFilter, DirectResponse, PluginDefinition, PluginPhases } from "@sluice/plugin-sdk";
 import type { GatewayMetrics } from "../metrics/metrics.ts";
+import type { PluginWords } from "../shared-memory/heartbeat.ts";
 import type { ServicesLog } from "./instance-context.ts";
+import { meteredContext } from "./metered-context.ts";
+import { BLOCKING, blockedSince, continuePlugin, pluginWords, trackPlugins } from "./running-plugin.ts";
 
 /** One of this many calls of a phase is measured: reading the clock twice per call would slow down every request. */
 const CALLS_PER_SAMPLE = 64;
 
-/** Milliseconds. Meanwhile the worker serves no other request. */
-const BLOCKING = 100;
-
-type MeasuredPhase = "access" | "responseHeaders" | "log";
+/** A phase, the callback of a timer, or `phases`, which creates the instance. */
+export type MeasuredPhase = keyof PluginPhases | "phases" | "timer";
 
 export interface PhaseMeterOptions {
   readonly metrics: Pick<GatewayMetrics, "observePlugin">;
   readonly log: Pick<ServicesLog, "warn">;
-  /** The word that holds the number of the plugin that runs (see `pluginNumbered`); 0: none. */
-  readonly running: Int32Array;
+  readonly words: PluginWords;
 }
 
 /** The name of the plugin with this number; undefined for 0. The control thread and its workers know the same names. */
@@ -24,69 +24,121 @@ export const pluginNumbered = (names: Iterable<string>, number: number): string 
 
 const inOrder = (names: Iterable<string>): readonly string[] => [...names].toSorted();
 
-/** The given plugins by name, with measured phases; an instance still has only the phases that it implements. */
+/** The given plugins by name, measured; an instance still has only the phases that it implements. */
 export function measuredPlugins(
   plugins: readonly PluginDefinition[],
   options: PhaseMeterOptions,
 ): ReadonlyMap<string, PluginDefinition> {
   const names = inOrder(plugins.map(({ name }) => name));
+  const meters = new Map(names.map((name, at) => [at + 1, new PhaseMeter(name, at + 1, options)]));
+  trackPlugins(options.words, (number, milliseconds) => meters.get(number)?.warn("after an await", milliseconds));
   return new Map(
     plugins.map((plugin) => {
-      const meter = new PhaseMeter(plugin.name, names.indexOf(plugin.name) + 1, options);
-      return [plugin.name, { ...plugin, phases: (config, context) => meter.measured(plugin.phases(config, context)) }];
+      const meter = meters.get(names.indexOf(plugin.name) + 1) as PhaseMeter;
+      const phases: PluginDefinition["phases"] = (config, context) => {
+        const create = meter.run("phases", () => plugin.phases(config, meteredContext(context, meter)));
+        return meter.measured(create());
+      };
+      return [plugin.name, { ...plugin, phases }];
     }),
   );
 }
 
-class PhaseMeter {
+type Run<Given extends readonly unknown[], Result> = (...given: Given) => Result;
+
+export class PhaseMeter {
+  readonly number: number;
   readonly #plugin: string;
-  readonly #number: number;
   readonly #options: PhaseMeterOptions;
+  /** The calls of each phase, of all instances. */
+  readonly #calls = new Map<MeasuredPhase, { count: number }>();
 
   constructor(plugin: string, number: number, options: PhaseMeterOptions) {
     this.#plugin = plugin;
-    this.#number = number;
+    this.number = number;
     this.#options = options;
   }
 
   /** Every object has all members in the same order, so that the pipeline's property accesses stay monomorphic. */
   measured(phases: PluginPhases): PluginPhases {
+    const { access, response, responseHeaders, responseBody, log, endpoint, start, stop } = phases;
     return {
-      access: this.#phase(phases, "access"),
-      response: phases.response?.bind(phases),
-      responseHeaders: this.#phase(phases, "responseHeaders"),
-      responseBody: phases.responseBody?.bind(phases),
-      log: this.#phase(phases, "log"),
-      endpoint: phases.endpoint?.bind(phases),
-      start: phases.start?.bind(phases),
-      stop: phases.stop?.bind(phases),
+      access: access && this.run("access", access.bind(phases)),
+      response: response && this.run("response", response.bind(phases)),
+      responseHeaders: responseHeaders && this.run("responseHeaders", responseHeaders.bind(phases)),
+      responseBody: responseBody && this.#filtering(responseBody.bind(phases)),
+      log: log && this.run("log", log.bind(phases)),
+      endpoint: endpoint && this.run("endpoint", endpoint.bind(phases)),
+      start: start && this.run("start", start.bind(phases)),
+      stop: stop && this.run("stop", stop.bind(phases)),
     } satisfies Record<keyof PluginPhases, unknown> as PluginPhases;
   }
 
-  /** A promise that the phase returns is not awaited: only the call itself occupies the event loop. */
-  #phase(phases: PluginPhases, name: MeasuredPhase) {
-    const phase = phases[name]?.bind(phases) as ((exchange: Exchange) => unknown) | undefined;
-    if (phase === undefined) return undefined;
-    const { running } = this.#options;
-    const number = this.#number;
-    let calls = 0;
-    return (exchange: Exchange) => {
+  /** A promise that the phase returns is not awaited: only the call itself is measured. */
+  run<Given extends readonly unknown[], Result>(name: MeasuredPhase, phase: Run<Given, Result>): Run<Given, Result> {
+    // No phase, callback or method of a filter has more parameters; rest parameters would create an array for each call.
+    const call = phase as unknown as (first: unknown, second: unknown) => Result;
+    const { running, ticks } = pluginWords();
+    const { number } = this;
+    const calls = this.#calls.get(name) ?? { count: 0 };
+    this.#calls.set(name, calls);
+    const measured: typeof call = (first, second) => {
+      const outer = running[0] as number;
       running[0] = number;
-      const began = calls++ % CALLS_PER_SAMPLE === 0 ? performance.now() : null;
+      const tick = ticks[0] as number;
+      const began = calls.count++ % CALLS_PER_SAMPLE === 0 ? performance.now() : null;
+      let result: Result | undefined;
       try {
-        return phase(exchange);
+        result = call(first, second);
+        return result;
       } finally {
-        running[0] = 0;
+        running[0] = outer;
         if (began !== null) this.#observe(name, performance.now() - began);
+        else if (ticks[0] !== tick) this.#observeBlock(name, tick);
+        if (result !== undefined && result instanceof Promise) continuePlugin(number);
       }
     };
+    return measured as unknown as Run<Given, Result>;
+  }
+
+  warn(phase: MeasuredPhase | "after an await", milliseconds: number): void {
+    const facts = { plugin: this.#plugin, phase, milliseconds: Math.round(milliseconds) };
+    this.#options.log.warn(facts, "a plugin blocked the event loop; meanwhile the worker served no other request");
   }
 
   #observe(phase: MeasuredPhase, milliseconds: number): void {
-    const { metrics, log } = this.#options;
-    metrics.observePlugin(this.#plugin, phase, milliseconds / 1000);
-    if (milliseconds < BLOCKING) return;
-    const facts = { plugin: this.#plugin, phase, milliseconds: Math.round(milliseconds) };
-    log.warn(facts, "a plugin blocked the event loop; meanwhile the worker served no other request");
+    this.#options.metrics.observePlugin(this.#plugin, phase, milliseconds / 1000);
+    if (milliseconds >= BLOCKING) this.warn(phase, milliseconds);
+  }
+
+  #observeBlock(phase: MeasuredPhase, tick: number): void {
+    const milliseconds = blockedSince(tick);
+    if (milliseconds !== null) this.warn(phase, milliseconds);
+  }
+
+  #filtering(responseBody: NonNullable<PluginPhases["responseBody"]>): NonNullable<PluginPhases["responseBody"]> {
+    const open = this.run("responseBody", responseBody);
+    return (exchange) => {
+      const filter = open(exchange);
+      return filter === null || "status" in filter ? filter : this.#measuredFilter(filter);
+    };
+  }
+
+  #measuredFilter(filter: BodyFilter): Exclude<ReturnType<NonNullable<PluginPhases["responseBody"]>>, DirectResponse> {
+    const name = "responseBody";
+    if ("observe" in filter)
+      return {
+        observe: this.run(name, filter.observe.bind(filter)),
+        complete: this.run(name, filter.complete.bind(filter)),
+      };
+    if ("whole" in filter) {
+      const { limit, longer } = filter;
+      return { limit, longer, whole: this.run(name, filter.whole.bind(filter)) };
+    }
+    const { end } = filter;
+    return {
+      piece: this.run(name, filter.piece.bind(filter)),
+      ...(end && { end: this.run(name, end.bind(filter)) }),
+    };
   }
 }

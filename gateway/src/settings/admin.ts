@@ -59,6 +59,15 @@ export const adminSettings = defineSettings({
     default: "http://127.0.0.1:8080",
     description: "URL of the operator's listener, which reports when every node has a change.",
   },
+  operatorToken: {
+    variable: "SLUICE_OPERATOR_TOKEN",
+    kind: "text",
+    default: null,
+    secret: true,
+    description:
+      "Token that the operator requires for requests to endpoints of plugins below /plugins/{id}/, such as those that " +
+      "purge caches. Unset: over custom resources the admin API answers such requests with 503.",
+  },
   ...databaseSettings,
   ...fileSettings,
   wait: {

@@ -5,17 +5,31 @@
  */
 
 /**
- * A word of beats for each worker, then a word for each worker with the number of the plugin that it runs.
+ * A word of ticks of the control thread and a word of beats for each worker, then an unused word and a word for each
+ * worker with the number of the plugin that it runs.
  *
  * @param count Workers, numbered from 1
  */
 export const createHeartbeatMemory = (count: number): SharedArrayBuffer =>
   new SharedArrayBuffer(2 * (count + 1) * Int32Array.BYTES_PER_ELEMENT);
 
-/** The word of a worker with the number of the plugin that it runs; 0: none. */
-export function runningPlugin({ beats }: HeartbeatOptions, owner: number): Int32Array {
+export interface PluginWords {
+  /** The number of the plugin that runs (see `pluginNumbered`); 0: none. */
+  readonly running: Int32Array;
+  /** Increases while the event loop is blocked, because another thread counts; see `TICK`. */
+  readonly ticks: Int32Array;
+}
+
+/** Milliseconds between two ticks. */
+export const TICK = 25;
+
+/** The words that tell which plugin a worker runs, and since when. */
+export function pluginWordsOf({ beats }: HeartbeatOptions, owner: number): PluginWords {
   const half = beats.byteLength / 2;
-  return new Int32Array(beats, half + owner * Int32Array.BYTES_PER_ELEMENT, 1);
+  return {
+    running: new Int32Array(beats, half + owner * Int32Array.BYTES_PER_ELEMENT, 1),
+    ticks: new Int32Array(beats, 0, 1),
+  };
 }
 
 export interface HeartbeatOptions {
@@ -37,6 +51,7 @@ export function startHeartbeat({ beats, timeout }: HeartbeatOptions, owner: numb
 export class HeartbeatMonitor {
   readonly #words: Int32Array;
   readonly #timer: NodeJS.Timeout;
+  readonly #ticking: NodeJS.Timeout;
   /** By worker number: the beats at the last check, and the number of checks since they changed. */
   readonly #seen = new Map<number, { beats: number; looks: number }>();
   readonly #onStuck: (owner: number) => void;
@@ -46,6 +61,7 @@ export class HeartbeatMonitor {
     this.#words = new Int32Array(beats);
     this.#onStuck = onStuck;
     this.#timer = setInterval(() => this.#check(), timeout / CHECKS_PER_TIMEOUT).unref();
+    this.#ticking = setInterval(() => Atomics.add(this.#words, 0, 1), TICK).unref();
   }
 
   /** Called when the worker has begun to beat. */
@@ -60,6 +76,7 @@ export class HeartbeatMonitor {
 
   close(): void {
     clearInterval(this.#timer);
+    clearInterval(this.#ticking);
   }
 
   #check(): void {

@@ -10,7 +10,8 @@ import type { Database } from "../database/driver.ts";
 import { CHANGES_CHANNEL, removeNode, sendHeartbeat } from "../database/nodes.ts";
 import { requireMigrated } from "../database/open.ts";
 import { type Revision, readChanges } from "../database/read-changes.ts";
-import { READ_NEWER, type SnapshotSink, type Source, type SourceLog } from "./source.ts";
+import { answerCalls } from "./answer-calls.ts";
+import { type NodeStatusSource, READ_NEWER, type SnapshotSink, type Source, type SourceLog } from "./source.ts";
 
 export interface DatabaseSourceOptions {
   /** The caller closes the database after the source has stopped. */
@@ -18,6 +19,8 @@ export interface DatabaseSourceOptions {
   readonly log: SourceLog;
   /** How other processes reach the node: the address of its status listener. Called only after the listener is open. */
   readonly place: () => { readonly address: string; readonly status: string | null };
+  /** Answers requests to endpoints of plugins. Default: there are none. */
+  readonly askPlugin?: NodeStatusSource["askPlugin"];
   /** Called as soon as the node serves a revision, before the database is informed: for waits in the same process. */
   readonly onServed?: (node: string, revision: number) => void;
   /** Milliseconds between heartbeats. Default 500: a node that is silent for 2 s is left out of waits. */
@@ -38,7 +41,7 @@ const MAX_PAUSE = 4;
 const HERE = { ...READ_NEWER, database: true };
 
 export function createDatabaseSource(options: DatabaseSourceOptions): Source {
-  const { database, log, place, onServed, heartbeat = 500 } = options;
+  const { database, log, place, onServed, askPlugin = async () => null, heartbeat = 500 } = options;
   let seen: Revision | null = null;
   /** The revision that was rejected: it is not tried again before the next change. */
   let refused = -1;
@@ -57,6 +60,7 @@ export function createDatabaseSource(options: DatabaseSourceOptions): Source {
   let beating = false;
   let timer: NodeJS.Timeout | undefined;
   let end: (() => void) | undefined;
+  let endCalls: (() => Promise<void>) | undefined;
   /** The node's id once it is registered. */
   let known: string | null = null;
   let stopped = false;
@@ -172,16 +176,20 @@ export function createDatabaseSource(options: DatabaseSourceOptions): Source {
       // Listen first, then read: a change written in between is signalled.
       end = await database.listen(CHANGES_CHANNEL, (number) => hear(intake, numberOf(number)));
       await follow(intake);
+      const { node } = intake.state();
+      // Before the node is registered: a caller waits for all registered nodes.
+      endCalls = await answerCalls({ database, log, node, askPlugin });
       await say(intake, true);
       log.info({ revision: seen?.number ?? 0, hash: intake.state().hash }, "serving the database");
       timer = setInterval(() => beat(intake), heartbeat);
-      known = intake.state().node;
+      known = node;
     },
     trouble: () => trouble ?? database.trouble(),
     async stop() {
       stopped = true;
       clearInterval(timer);
       end?.();
+      await endCalls?.();
       await working;
       await said;
       // Otherwise waits for the nodes would include this node until it counts as silent.

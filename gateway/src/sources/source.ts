@@ -2,7 +2,8 @@
  * The source of a node's documents. Implementations: push, database, file; one suite runs for all
  * (test/conformance/source).
  */
-import type { Address, Checked, NodeReport, Snapshot } from "@sluice/model";
+import type { Address, Checked, NodeReport, PluginEndpointCall, Snapshot } from "@sluice/model";
+import type { EndpointResponse } from "@sluice/plugin-sdk";
 
 /** An operator or a database may have a newer version: routes of a protecting plugin that cannot be read answer 503. */
 export const READ_NEWER = { closePlugins: true } as const;
@@ -34,9 +35,14 @@ export interface SourceLog {
   error(details: object, message: string): void;
 }
 
-/** The facts that a node reports about itself. The functions are called only after the node has begun to listen. */
+/** The facts that a node reports about itself and its plugins. The functions are called only after the node has begun to listen. */
 export interface NodeStatusSource {
   readonly state: () => NodeReport;
   /** The address of the node's status listener. */
   readonly status: () => Address;
+  /**
+   * The node's response to a request to an endpoint of a plugin; null: it has no such instance or endpoint. Never
+   * rejects.
+   */
+  readonly askPlugin: (call: PluginEndpointCall) => Promise<EndpointResponse | null>;
 }

@@ -2,7 +2,15 @@
  * The admin listener's interface to entities. Implementations: resources (cluster, directory), database, file; all pass
  * the same test suite.
  */
-import type { Collection, Entities, Entity, Violation, WaitResponse } from "@sluice/model";
+import type {
+  Collection,
+  Entities,
+  Entity,
+  PluginEndpointCall,
+  PluginEndpointResults,
+  Violation,
+  WaitResponse,
+} from "@sluice/model";
 
 export interface ListOptions {
   /** Maximum number of entities. */
@@ -147,6 +155,17 @@ export interface Fleet {
   /** The nodes' state for GET /status, under `sluice`; null: not available. */
   status(): Promise<Readonly<Record<string, unknown>> | null>;
   nodes(): Promise<readonly FleetNode[]>;
+  /**
+   * Sends a request to an endpoint of a plugin to every node.
+   *
+   * @throws NodesUnreachable when this process cannot ask any node.
+   */
+  askPlugin(call: PluginEndpointCall): Promise<PluginEndpointResults>;
+}
+
+/** The nodes cannot be asked. The message is for users. */
+export class NodesUnreachable extends Error {
+  override readonly name = "NodesUnreachable";
 }
 
 export interface FleetNode {

@@ -25,7 +25,7 @@ import {
   createHeartbeatMemory,
   HeartbeatMonitor,
   type HeartbeatOptions,
-  runningPlugin,
+  pluginWordsOf,
 } from "../shared-memory/heartbeat.ts";
 import type { ListenAddresses, SnapshotDelta } from "./messages.ts";
 import { addConnections, RetiredThreads } from "./retired-threads.ts";
@@ -104,7 +104,7 @@ class ThreadPool implements WorkerPool {
     this.#connectionLimits = createConnectionLimitsMemory(this.#capacity, options.plan.settings);
     this.#heartbeat = { beats: createHeartbeatMemory(this.#capacity), timeout: options.workerTimeout };
     this.#heartbeats = new HeartbeatMonitor(this.#heartbeat, (number) => {
-      const plugin = pluginNumbered(pluginNames(), Atomics.load(runningPlugin(this.#heartbeat, number), 0));
+      const plugin = pluginNumbered(pluginNames(), Atomics.load(pluginWordsOf(this.#heartbeat, number).running, 0));
       const cause = plugin === undefined ? "" : ` by the plugin ${plugin}`;
       const reason = new Error(`its event loop has been blocked for ${options.workerTimeout} ms${cause}`);
       void this.#threads.get(number)?.terminate(reason);

@@ -14,7 +14,7 @@ import { connectBehind } from "../outbound/connect.ts";
 import { createGuard } from "../outbound/guard.ts";
 import { createCaches } from "../plugin-caches/create-caches.ts";
 import { sharedConnectionLimits } from "../shared-memory/connection-limits.ts";
-import { runningPlugin, startHeartbeat } from "../shared-memory/heartbeat.ts";
+import { pluginWordsOf, startHeartbeat } from "../shared-memory/heartbeat.ts";
 import type { ControlFunctions, WorkerFunctions, WorkerThreadData } from "./messages.ts";
 import { ThreadCalls } from "./thread-calls.ts";
 import { type RunningWorker, startWorker } from "./worker.ts";
@@ -102,7 +102,7 @@ try {
     guard,
     connectionSlots: sharedConnectionLimits(start.connectionLimits, start.number),
     log,
-    running: runningPlugin(start.heartbeat, start.number),
+    pluginWords: pluginWordsOf(start.heartbeat, start.number),
     services: { counters, caches, metrics, now: Date.now },
     snapshot,
     onHealthUpdate: (news) => control.send("reportHealth", news),

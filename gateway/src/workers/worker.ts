@@ -12,12 +12,14 @@ import { datagramsBehind } from "../outbound/datagrams.ts";
 import type { Guard } from "../outbound/guard.ts";
 import type { ServicesLog, WorkerServices } from "../plugin-services/instance-context.ts";
 import { measuredPlugins } from "../plugin-services/phase-meter.ts";
+import { pluginWords } from "../plugin-services/running-plugin.ts";
 import type { CloseOptions, CreateProxy, ProxyListener, ProxyLog } from "../proxy/engine.ts";
 import type { AccessLogPlan } from "../proxy/observability/access-log/access-log.ts";
 import { combineObservers, type RequestObserver } from "../proxy/observability/observer.ts";
 import type { TracingPlan } from "../proxy/observability/tracing/tracing.ts";
 import type { ListenAddress, ProxySettings } from "../proxy/settings.ts";
 import type { ConnectionSlots } from "../shared-memory/connection-limits.ts";
+import type { PluginWords } from "../shared-memory/heartbeat.ts";
 import { PluginLifecycle } from "./plugin-lifecycle.ts";
 
 /** The access log and tracing; null: off. */
@@ -53,8 +55,8 @@ export interface WorkerOptions extends BalancerTools {
   /** The connection slots shared by the node; absent: this worker has all of them. */
   readonly connectionSlots?: ConnectionSlots;
   readonly log: ServicesLog;
-  /** Receives the number of the plugin that runs (see `pluginNumbered`). Default: memory that is not read. */
-  readonly running?: Int32Array;
+  /** Default: memory that no other thread reads or counts in. */
+  readonly pluginWords?: PluginWords;
   readonly services: Pick<WorkerServices, "counters" | "caches" | "metrics" | "now">;
   /** Served from the start. */
   readonly snapshot?: Snapshot;
@@ -88,13 +90,13 @@ export async function startWorker(options: WorkerOptions): Promise<RunningWorker
     connectionSlots,
     log,
     services,
-    running = new Int32Array(1),
+    pluginWords: words = pluginWords(),
     snapshot = emptySnapshot,
     onHealthTransition,
     onHealthUpdate,
   } = options;
   const available = [...builtInPlugins, ...(await importPlugins(plan.plugins))];
-  const plugins = measuredPlugins(available, { metrics: services.metrics, log, running });
+  const plugins = measuredPlugins(available, { metrics: services.metrics, log, words });
   const tools = {
     plugins,
     services: {

@@ -1,9 +1,23 @@
 /** Client of one node's push listener. The protocol is described in @sluice/model, push.ts. */
 import { Readable } from "node:stream";
 import { rejectOnAbort } from "@sluice/crds";
-import type { NodeReport, PemTexts, PushChange, PushDocument } from "@sluice/model";
+import {
+  NODE_ENDPOINT_TIMEOUT,
+  type NodeReport,
+  type PemTexts,
+  type PluginEndpointCall,
+  type PluginEndpointResult,
+  type PushChange,
+  type PushDocument,
+} from "@sluice/model";
 import { Agent, request } from "undici";
-import { parseNodeState, parsePushRefusal, readNodeResponse } from "./node-response.ts";
+import {
+  MAX_ENDPOINT_RESPONSE_BYTES,
+  parseEndpointResult,
+  parseNodeState,
+  parsePushRefusal,
+  readNodeResponse,
+} from "./node-response.ts";
 import { pushBodyOf } from "./push-content.ts";
 
 export interface NodeClient {
@@ -101,6 +115,23 @@ export function createNodeConnector({ token, tls, timeout = 2000 }: NodeCredenti
     return { status: response.statusCode, body: await readNodeResponse(response.body) };
   }
 
+  async function askPlugin(node: Node, body: PluginEndpointCall): Promise<PluginEndpointResult> {
+    if (!dispatcher) throw new Error("there is no client certificate yet");
+    const asked = request(`${node.address}/plugins`, {
+      method: "POST",
+      dispatcher,
+      signal: node.signal,
+      headersTimeout: NODE_ENDPOINT_TIMEOUT,
+      bodyTimeout: NODE_ENDPOINT_TIMEOUT,
+      headers: { ...authorization, "content-type": "application/json" },
+      body: JSON.stringify(body),
+    });
+    const response = await rejectOnAbort(asked, node.signal);
+    const received = await readNodeResponse(response.body, MAX_ENDPOINT_RESPONSE_BYTES);
+    if (response.statusCode === 200) return parseEndpointResult(received);
+    throw new Error(`${response.statusCode}: ${parsePushRefusal(received).message}`);
+  }
+
   function nodeStateFrom({ status, body }: Awaited<ReturnType<typeof call>>): NodeReport {
     if (status === 200) return parseNodeState(body);
     const { message, violations } = parsePushRefusal(body);
@@ -130,6 +161,8 @@ export function createNodeConnector({ token, tls, timeout = 2000 }: NodeCredenti
         },
       };
     },
+    /** The node's response to a request to an endpoint of a plugin. */
+    askPlugin,
     /** New connections use this certificate and authority. Calls in progress finish on their old connections. */
     replaceTls(next: NodeTls) {
       const before = dispatcher?.close();

@@ -1,21 +1,31 @@
 /** Validates the responses of a node: another program may have its address, or a proxy may answer for it. */
-import type { NodeReport, PushRefused, Violation } from "@sluice/model";
+import {
+  isPluginEndpointResult,
+  type NodeReport,
+  type PluginEndpointResult,
+  type PushRefused,
+  type Violation,
+} from "@sluice/model";
 
 /** A state takes a few hundred bytes. A refusal takes more, because it describes every violation of a document. */
 const MAX_RESPONSE_BYTES = 1024 * 1024;
+/** A node limits the body of a plugin's response to 8 MiB. */
+export const MAX_ENDPOINT_RESPONSE_BYTES = 9 * 1024 * 1024;
 /** Characters of a response that are quoted in errors. */
 const MAX_QUOTED_CHARACTERS = 100;
 
 type Members = Readonly<Record<string, unknown>>;
 
 /** @throws Error when the response is not a JSON object, or is too long. */
-export async function readNodeResponse(body: AsyncIterable<Buffer>): Promise<Members> {
+export async function readNodeResponse(
+  body: AsyncIterable<Buffer>,
+  maxBytes: number = MAX_RESPONSE_BYTES,
+): Promise<Members> {
   const parts: Buffer[] = [];
   let length = 0;
   for await (const part of body) {
     length += part.length;
-    if (length > MAX_RESPONSE_BYTES)
-      throw new Error(`the response is not from a node: it has more than ${MAX_RESPONSE_BYTES} bytes`);
+    if (length > maxBytes) throw new Error(`the response is not from a node: it has more than ${maxBytes} bytes`);
     parts.push(part);
   }
   const text = Buffer.concat(parts).toString("utf8");
@@ -55,6 +65,12 @@ export function parseNodeState(answer: Members): NodeReport {
     ...(missingPlugins !== undefined && { missingPlugins }),
     ...(statusPort && { statusPort }),
   };
+}
+
+/** @throws Error when the response is not one to a request to an endpoint of a plugin. */
+export function parseEndpointResult(answer: Members): PluginEndpointResult {
+  if (isPluginEndpointResult(answer)) return answer;
+  throw new Error(`the response is not from a node: ${JSON.stringify(answer).slice(0, MAX_QUOTED_CHARACTERS)}`);
 }
 
 /** Members that are missing or invalid are left out. */

@@ -1,5 +1,5 @@
 /** Third stage: publishes documents to the nodes while this operator leads, and saves the acknowledged state. */
-import { pluginSetHash } from "@sluice/model";
+import { type PluginEndpointCall, type PluginEndpointResults, pluginSetHash } from "@sluice/model";
 import type { Logger } from "pino";
 import type { TranslatedDocument, TranslateStage } from "../document/translate-stage.ts";
 import { createEmitter, type Output } from "../emitter.ts";
@@ -12,6 +12,7 @@ import { createStateSaver } from "../saved-state/state-saver.ts";
 import type { AcknowledgedState, StateStore } from "../saved-state/state-store.ts";
 import type { OperatorSettings } from "../settings.ts";
 import type { WatchStage } from "../watch/watch-stage.ts";
+import { askNodes } from "./ask-nodes.ts";
 import type { NodeConnector } from "./node-client.ts";
 import { createNodeDiscovery, type NodeService } from "./node-discovery.ts";
 import { createPublisher, type Publisher } from "./publisher.ts";
@@ -31,6 +32,8 @@ export interface PublishStage {
     Publisher,
     "revision" | "hash" | "acknowledgement" | "acknowledgedRevision" | "missingPlugins" | "nodes"
   >;
+  /** Sends a request to an endpoint of a plugin to every node that is not silent. */
+  askPlugin(call: PluginEndpointCall): Promise<PluginEndpointResults>;
   readonly gauges: Pick<OperatorGauges, "revision" | "savedAt" | "nodes">;
   /** Stops pushing, and saves the last acknowledged state. */
   close(): Promise<void>;
@@ -47,7 +50,7 @@ export interface PublishStageOptions {
   readonly settings: Pick<OperatorSettings, "nodes" | "documentInterval">;
   /** Null: the nodes are those of the settings. */
   readonly nodeService: NodeService | null;
-  readonly connector: Pick<NodeConnector, "connect" | "scheme">;
+  readonly connector: Pick<NodeConnector, "connect" | "scheme" | "askPlugin">;
   readonly metrics: Pick<OperatorMetrics, "pushed" | "reconciled">;
   readonly log: Logger;
 }
@@ -118,9 +121,19 @@ export function createPublishStage(options: PublishStageOptions): PublishStage {
         discoveryTurn ??= setImmediate(updateNodes);
   });
 
+  function askPlugin(call: PluginEndpointCall): Promise<PluginEndpointResults> {
+    const silent = new Set(publisher.acknowledgement(publisher.revision()).silent);
+    const nodes = publisher.nodes().map(({ address, lastError }) => ({
+      address,
+      reason: silent.has(address) ? (lastError ?? "it does not answer") : null,
+    }));
+    return askNodes(nodes, call, connector.askPlugin);
+  }
+
   return {
     progress,
     publisher,
+    askPlugin,
     gauges: {
       revision: publisher.revision,
       savedAt: saver.savedAt,

@@ -2,7 +2,7 @@
 
 import type { KubernetesObject } from "../create.ts";
 import { containerPorts, deploymentOf, preStop, serviceOf } from "../deployment.ts";
-import { namespacesOf, objectName, type Release } from "../names.ts";
+import { namespacesOf, objectName, operatorSecret, type Release } from "../names.ts";
 import { pluginsOf } from "../plugins.ts";
 import { envOf, probe, secretEnv } from "../pods.ts";
 import { rightsOf } from "../rbac.ts";
@@ -53,6 +53,7 @@ function settings(release: Release): readonly object[] {
     { name: "SLUICE_CLASS", value: values.class },
     ...(values.namespaces.length === 0 ? [] : [{ name: "SLUICE_NAMESPACES", value: namespacesOf(release).join(",") }]),
     { name: "SLUICE_OPERATOR_URL", value: `http://${name}-operator:8080` },
+    secretEnv("SLUICE_OPERATOR_TOKEN", { name: operatorSecret(release), key: "token" }),
     { name: "SLUICE_LOG_LEVEL", value: values.logLevel },
   ];
 }

@@ -9,6 +9,7 @@ import {
   labelsOf,
   namespacesOf,
   objectName,
+  operatorSecret,
   privateNamespace,
   pushSecret,
   type Release,
@@ -16,7 +17,7 @@ import {
   wideName,
 } from "../names.ts";
 import { pluginsOf } from "../plugins.ts";
-import { envOf, probe, pushVolume } from "../pods.ts";
+import { envOf, probe, pushVolume, secretEnv } from "../pods.ts";
 import { rightsOf } from "../rbac.ts";
 
 const component = "operator";
@@ -75,6 +76,9 @@ function settings(release: Release): readonly object[] {
   const { name, namespace, values } = release;
   return [
     { name: "SLUICE_OPERATOR_LISTEN", value: "0.0.0.0:8080" },
+    ...(values.admin.enabled
+      ? [secretEnv("SLUICE_OPERATOR_TOKEN", { name: operatorSecret(release), key: "token" })]
+      : []),
     { name: "SLUICE_HOME_NAMESPACE", value: namespace },
     { name: "SLUICE_PRIVATE_NAMESPACE", value: privateNamespace(release) },
     { name: "SLUICE_CLASS", value: values.class },

@@ -12,7 +12,11 @@ export const openWith = (env: Readonly<Record<string, string>>): Promise<OpenedS
 /** A store without a fleet: the nodes are unknown. */
 export const withoutNodes = (store: Store): Pick<OpenedStore, "store" | "fleet"> => ({
   store,
-  fleet: { status: async () => null, nodes: async () => [] },
+  fleet: {
+    status: async () => null,
+    nodes: async () => [],
+    askPlugin: async () => ({ answered: [], unanswered: [] }),
+  },
 });
 
 /** Closing the listener closes the store too. */

@@ -2,14 +2,22 @@
 import assert from "node:assert/strict";
 import { randomUUID } from "node:crypto";
 import { after, before, beforeEach, describe, test } from "node:test";
-import { checkEntity, collections, type Entities, type NodeReport, type Snapshot } from "@sluice/model";
+import {
+  checkEntity,
+  collections,
+  type Entities,
+  type NodeReport,
+  type PluginEndpointCall,
+  type Snapshot,
+} from "@sluice/model";
 import { pino } from "pino";
 import type { Database } from "../../../gateway/src/database/driver.ts";
 import { bootstrap, reset } from "../../../gateway/src/database/migrate.ts";
 import { readNodes } from "../../../gateway/src/database/nodes.ts";
-import { createDatabaseSource } from "../../../gateway/src/sources/database-source.ts";
+import { createDatabaseSource, type DatabaseSourceOptions } from "../../../gateway/src/sources/database-source.ts";
 import { createIntake } from "../../../gateway/src/sources/intake.ts";
 import { createRevisionWait } from "../../../gateway/src/stores/database/await-revision.ts";
+import { callNodes } from "../../../gateway/src/stores/database/call-nodes.ts";
 import { createDatabaseStore } from "../../../gateway/src/stores/database/index.ts";
 import type { Write } from "../../../gateway/src/stores/store.ts";
 import { waitFor } from "../../../tools/process/index.ts";
@@ -87,13 +95,14 @@ export function describeDatabaseSource(name: string, keep: () => Promise<Databas
       stop(): Promise<void>;
     }
 
-    async function startNode(address: string): Promise<RunningNode> {
+    async function startNode(address: string, askPlugin?: DatabaseSourceOptions["askPlugin"]): Promise<RunningNode> {
       const served: Snapshot[] = [];
       const source = createDatabaseSource({
         database,
         log: silent,
         place: () => ({ address, status: `http://${address}` }),
         heartbeat: 50,
+        ...(askPlugin && { askPlugin }),
       });
       const intake = createIntake({
         node: randomUUID(),
@@ -111,7 +120,7 @@ export function describeDatabaseSource(name: string, keep: () => Promise<Databas
     ): Promise<void> {
       const wait = createRevisionWait(database);
       const store = createDatabaseStore(database, wait.awaitRevision);
-      const nodes = await Promise.all(addresses.map(startNode));
+      const nodes = await Promise.all(addresses.map((address) => startNode(address)));
       try {
         await run(nodes, async (...writes) => waited(await store.write(writes)));
       } finally {
@@ -160,6 +169,59 @@ export function describeDatabaseSource(name: string, keep: () => Promise<Databas
         assert.equal(removed?.programmed, true);
         for (const { served } of nodes) assert.equal(served.at(-1)?.services.size, 0);
       }));
+
+    const callOf = (method: "GET" | "DELETE"): PluginEndpointCall => ({
+      plugin: "id",
+      request: { method, path: ["caches"], query: { text: "\0\ud800" } },
+    });
+
+    test("a request to an endpoint of a plugin is answered once by every node, and leaves nothing behind", async () => {
+      const calls: PluginEndpointCall[] = [];
+      const nodes = await Promise.all(
+        [204, 404].map((status, at) =>
+          startNode(`n:${at}`, async (call) => {
+            calls.push(call);
+            return { status };
+          }),
+        ),
+      );
+      try {
+        const { answered, unanswered } = await callNodes(database, callOf("DELETE"));
+        assert.deepEqual(
+          answered.map(({ node, response }) => [node, response?.status]),
+          [
+            ["n:0", 204],
+            ["n:1", 404],
+          ],
+        );
+        assert.deepEqual(unanswered, []);
+        assert.deepEqual(calls, [callOf("DELETE"), callOf("DELETE")]);
+        assert.deepEqual(await database.query("select from plugin_calls"), []);
+      } finally {
+        await Promise.all(nodes.map((node) => node.stop()));
+      }
+    });
+
+    test("a node that does not answer a request to an endpoint of a plugin is named, and a GET request does not wait for it", async () => {
+      const late = Promise.withResolvers<null>();
+      const nodes = [
+        await startNode("quick:1", async () => ({ status: 200 })),
+        await startNode("slow:2", () => late.promise),
+      ];
+      try {
+        for (const [method, timeout] of [
+          ["GET", 60_000],
+          ["DELETE", 100],
+        ] as const) {
+          const { answered, unanswered } = await callNodes(database, callOf(method), timeout);
+          assert.deepEqual(answered, [{ node: "quick:1", response: { status: 200 } }], method);
+          assert.deepEqual(unanswered, [{ node: "slow:2", reason: "no response" }], method);
+        }
+      } finally {
+        late.resolve(null);
+        await Promise.all(nodes.map((node) => node.stop()));
+      }
+    });
 
     test("the median write of nine reaches every node within 100 ms", () =>
       withNodes(["a:1", "b:2"], async (nodes, write) => {

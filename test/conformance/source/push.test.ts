@@ -79,6 +79,42 @@ for (const [what, headers] of [
       assert.match(((await response.json()) as { message: string }).message, /^not the operator: /);
     }));
 
+const call = { plugin: "id", request: { method: "DELETE", path: ["caches"], query: {} } };
+
+/** Sends a request to an endpoint of a plugin, and returns the response and the calls that the node received. */
+async function callPlugin(body: unknown, headers: Record<string, string> = {}) {
+  const calls: unknown[] = [];
+  let answer: readonly [number, unknown] = [0, null];
+  const askPlugin: PushSourceOptions["askPlugin"] = async (received) => {
+    calls.push(received);
+    return { status: 204 };
+  };
+  await withSource({ token, askPlugin }, async (source) => {
+    const response = await fetch(new URL("/plugins", base(source)), {
+      method: "POST",
+      headers: { authorization: `Bearer ${token}`, "content-type": "application/json", ...headers },
+      body: JSON.stringify(body),
+    });
+    answer = [response.status, await response.json()];
+  });
+  return { answer, calls };
+}
+
+test("a request of the operator to an endpoint of a plugin is answered by the node", async () => {
+  const { answer, calls } = await callPlugin(call);
+  assert.deepEqual([answer, calls], [[200, { response: { status: 204 } }], [call]]);
+});
+
+for (const [what, body, headers, status] of [
+  ["without the token", call, { authorization: "" }, 401],
+  ["without a request", { plugin: "id" }, {}, 400],
+  ["of more than 1 MiB", { ...call, padding: "x".repeat(1024 * 1024) }, {}, 413],
+] as const)
+  test(`a request to an endpoint of a plugin ${what} is refused`, async () => {
+    const { answer, calls } = await callPlugin(body, headers);
+    assert.deepEqual([answer[0], calls], [status, []]);
+  });
+
 test("a change is accepted if the node has the hash on which it is based, and the response has the new hash and revision", () =>
   withSource({ token }, async (source) => {
     const first = (await (await send(source, "PUT", { revision: 4, document: documentOf(["a"]) })).json()) as {

@@ -49,6 +49,7 @@ const cases: Readonly<Record<string, ReleaseArgs["values"]>> = {
     image: { registry: "images.example.com:5000", pullPolicy: "Always", pullSecrets: ["pull"] },
     operator: {
       image: { digest: `sha256:${"a".repeat(64)}` },
+      existingSecret: "operator-token",
       env: { SLUICE_LEASE_DURATION: "20s", B: 1, A: true, MILLIONS: 1234567, SMALL: 0.0000005, PART: 0.25 },
       nodeSelector: { disk: "ssd" },
       tolerations: [{ key: "edge", operator: "Exists" }],
@@ -89,7 +90,7 @@ for (const word of words) {
     labels: { team: word },
     image: { pullSecrets: [word] },
     push: other,
-    operator: { ...placed, env: { Y: word, NO: word, NULL: word } },
+    operator: { ...placed, ...other, env: { Y: word, NO: word, NULL: word } },
     gateway: {
       ...placed,
       image: { repository: "2", tag: "1" },

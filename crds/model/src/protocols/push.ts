@@ -7,6 +7,8 @@
  * | PUT /document | PushDocument | 200 NodeReport, 400 PushRefused |
  * | PATCH /document | PushChange | 200 NodeReport, 400 PushRefused, 409 NodeReport when the node runs a hash other than `base` |
  *
+ * POST /plugins of the same listener is described in plugin-endpoint.ts.
+ *
  * A 200 response is the acknowledgement: the node serves that hash from then on. Outdated pushes are answered with 412
  * PushRefused: their term is lower than the highest that the node has seen, or their revision is lower than the served
  * one of the same term. A deposed leader that has not noticed yet therefore changes nothing.

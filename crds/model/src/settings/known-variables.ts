@@ -50,6 +50,7 @@ export const knownVariables: readonly string[] = [
   "SLUICE_NODES",
   "SLUICE_NODE_SERVICE",
   "SLUICE_OPERATOR_LISTEN",
+  "SLUICE_OPERATOR_TOKEN",
   "SLUICE_OPERATOR_URL",
   "SLUICE_PG_DATABASE",
   "SLUICE_PG_HOST",

@@ -1,8 +1,7 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
-import { checkEntity, type Plugin } from "@sluice/model";
-import type { EndpointRequest, EndpointResponse } from "@sluice/plugin-sdk";
-import type { FleetNode } from "../../stores/store.ts";
+import { checkEntity, type Plugin, type PluginEndpointCall, type PluginEndpointResults } from "@sluice/model";
+import type { EndpointResponse } from "@sluice/plugin-sdk";
 import { HttpError } from "../http/errors.ts";
 import { createTestingStore } from "../testing-store.ts";
 import { pluginEndpointRoutes } from "./plugin-endpoints.ts";
@@ -11,34 +10,45 @@ const pluginOf = (name: string, config: object) => checkEntity("plugins", { name
 const cache = pluginOf("proxy-cache", { strategy: "memory" });
 const cors = pluginOf("cors", {});
 
-const own: FleetNode = { node: "own", address: "10.0.0.1:8007", status: null };
-const other: FleetNode = { node: "other", address: "10.0.0.2:8007", status: null };
+type Unanswered = PluginEndpointResults["unanswered"];
 
 interface Given {
-  readonly nodes?: readonly FleetNode[];
-  /** Null: the process has no node. */
-  readonly answer?: EndpointResponse | null;
+  /** The response of each node. */
+  readonly answers?: readonly (EndpointResponse | null)[];
+  readonly unanswered?: Unanswered;
+  readonly query?: string;
+  readonly body?: string;
+  readonly type?: string;
 }
 
-/** Sends a request to a URL as it is served, and returns the response and the requests that the node received. */
-async function ask(method: "GET" | "DELETE", url: string, params: Readonly<Record<string, string>>, given: Given) {
+/** Sends a request to a URL as it is served, and returns the response and the calls that the nodes received. */
+async function ask(
+  method: "GET" | "DELETE" | "POST",
+  url: string,
+  params: Readonly<Record<string, string>>,
+  given: Given,
+) {
   const { store } = createTestingStore();
   await store.write([cache, cors].map((entity) => ({ op: "create", collection: "plugins", entity })));
-  const asked: (readonly [string, EndpointRequest])[] = [];
-  const { answer, nodes = [own] } = given;
-  const pluginNode = {
-    id: () => "own",
-    ask: async (id: string, request: EndpointRequest) => {
-      asked.push([id, request]);
-      return answer ?? null;
+  const asked: PluginEndpointCall[] = [];
+  const { answers = [], unanswered = [], query, body, type = "application/json" } = given;
+  const fleet = {
+    async askPlugin(call: PluginEndpointCall) {
+      asked.push(call);
+      return { answered: answers.map((response, at) => ({ node: `10.0.0.${at}:8005`, response })), unanswered };
     },
   };
-  const options = { store, fleet: { nodes: async () => nodes }, ...(answer !== null && { pluginNode }) };
-  const handler = pluginEndpointRoutes(options).find((route) => route.url === url)?.handlers[method];
+  const handler = pluginEndpointRoutes({ store, fleet }).find((route) => route.url === url)?.handlers[method];
   assert.ok(handler, url);
-  const rest = { path: "/x", query: new URLSearchParams(), headers: {}, bytes: undefined, trusted: true };
+  const received = {
+    path: "/x",
+    query: new URLSearchParams(query),
+    headers: { "content-type": type },
+    bytes: body === undefined ? undefined : Buffer.from(body),
+    trusted: true,
+  };
   try {
-    return { ...(await handler({ method, params, ...rest })), asked };
+    return { ...(await handler({ method, params, ...received })), asked };
   } catch (error) {
     if (error instanceof HttpError) return { status: error.status, body: error.body, asked };
     throw error;
@@ -54,48 +64,90 @@ const urls = [
   ["/proxy-cache/:plugin_id/caches/:cache_key", ofCache, ["caches", "k"]],
 ] as const;
 
+const silent: Unanswered = [{ node: "10.0.0.9:8005", reason: "no response" }];
+
 describe("an endpoint of a plugin", () => {
   for (const [url, params, path] of urls) {
-    test(`answers with the response of the node, at ${url}`, async () => {
-      const { status, asked } = await ask("DELETE", url, params, { answer: done });
-      assert.deepEqual([status, asked], [204, [[cache.id, { method: "DELETE", path }]]]);
+    test(`answers with the response of the nodes, at ${url}`, async () => {
+      const { status, asked } = await ask("DELETE", url, params, { answers: [done, done] });
+      assert.deepEqual([status, asked], [204, [{ plugin: cache.id, request: { method: "DELETE", path, query: {} } }]]);
     });
 
-    test(`is refused in a process without a node, at ${url}`, async () => {
-      const { status, body } = await ask("DELETE", url, params, { answer: null });
-      assert.equal(status, 400);
-      assert.match(JSON.stringify(body), /no node runs in this process/);
+    test(`is answered with 503 while no node is known, at ${url}`, async () => {
+      const { status, body } = await ask("DELETE", url, params, {});
+      assert.deepEqual([status, body], [503, { message: "no node is running, or none is known to this process" }]);
     });
 
-    test(`names the nodes that it has not reached, at ${url}`, async () => {
-      const { status, body } = await ask("DELETE", url, params, { answer: done, nodes: [own, other] });
+    test(`names the nodes that did not answer, at ${url}`, async () => {
+      const { status, body } = await ask("DELETE", url, params, { answers: [done], unanswered: silent });
       assert.equal(status, 503);
-      assert.match(JSON.stringify(body), /done on this node only.*10\.0\.0\.2:8007"/);
-      assert.doesNotMatch(JSON.stringify(body), /10\.0\.0\.1/);
+      assert.match(JSON.stringify(body), /done on the nodes that answered; .*: 10\.0\.0\.9:8005 \(no response\)"/);
     });
 
     test(`needs no other node if its state is shared, at ${url}`, async () => {
-      const { status } = await ask("DELETE", url, params, { answer: { ...done, isShared: true }, nodes: [own, other] });
+      const answers = [{ ...done, isShared: true }];
+      const { status } = await ask("DELETE", url, params, { answers, unanswered: silent });
       assert.equal(status, 204);
     });
   }
 
-  test("that only reads needs no other node", async () => {
-    const answer = { status: 200, body: { ttl: 1 } };
-    const { status, body } = await ask(
+  const ofKey = ["/proxy-cache/:cache_key", { cache_key: "k" }] as const;
+  const found: EndpointResponse = { status: 200, body: { ttl: 1 } };
+  for (const [what, method, given, expected] of [
+    [
+      "that only reads needs one node that has the resource",
       "GET",
-      "/proxy-cache/:cache_key",
-      { cache_key: "k" },
-      { answer, nodes: [own, other] },
-    );
-    assert.deepEqual([status, body], [200, { ttl: 1 }]);
+      { answers: [{ status: 404 }, found], unanswered: silent },
+      200,
+    ],
+    [
+      "that finds nothing may have missed it on a node that did not answer",
+      "GET",
+      { answers: [{ status: 404 }], unanswered: silent },
+      503,
+    ],
+    ["that finds nothing on any node is answered with 404", "GET", { answers: [{ status: 404 }, null] }, 404],
+    ["that one node had and another one had not is done", "DELETE", { answers: [{ status: 404 }, done, null] }, 204],
+    [
+      "is reported as failed if it failed on one node",
+      "DELETE",
+      { answers: [done, { status: 500, body: { message: "x" } }] },
+      500,
+    ],
+    ["is reported as failed if no node answered", "DELETE", { unanswered: silent }, 503],
+  ] as const satisfies readonly (readonly [string, "GET" | "DELETE", Given, number])[])
+    test(what, async () => {
+      const { status, body } = await ask(method, ...ofKey, given);
+      assert.equal(status, expected, JSON.stringify(body));
+      if (method === "GET" && expected === 200) assert.deepEqual(body, { ttl: 1 });
+    });
+
+  const below = { entity: cache.id, "*": "caches/k" };
+  test("gets query and body of the request", async () => {
+    const { asked } = await ask("POST", "/plugins/:entity/*", below, {
+      answers: [done],
+      query: "tag=a&tag=b&soft=1",
+      body: '{"keys": ["k"]}',
+    });
+    assert.deepEqual(asked[0]?.request, {
+      method: "POST",
+      path: ["caches", "k"],
+      query: { tag: ["a", "b"], soft: "1" },
+      body: { keys: ["k"] },
+    });
   });
 
-  test("is reported as failed if it failed", async () => {
-    const answer = { status: 500, body: { message: "Redis" } };
-    const { status, body } = await ask("DELETE", "/proxy-cache", {}, { answer });
-    assert.deepEqual([status, body], [500, { message: "Redis" }]);
-  });
+  for (const [what, body, type, expected] of [
+    ["that is no JSON", "{", "application/json", 400],
+    ["with a member twice", '{"a": 1, "a": 2}', "application/json", 400],
+    ["that is nested too deeply", "[".repeat(65) + "]".repeat(65), "application/json", 400],
+    ["that is a form", "a=1", "application/x-www-form-urlencoded", 415],
+    ["of more than 64 KiB", JSON.stringify("x".repeat(65_536)), "application/json", 413],
+  ] as const)
+    test(`refuses a body ${what}`, async () => {
+      const { status, asked } = await ask("POST", "/plugins/:entity/*", below, { answers: [done], body, type });
+      assert.deepEqual([status, asked], [expected, []]);
+    });
 
   for (const [what, params] of [
     ["an unknown plugin", { entity: "11111111-1111-4111-8111-111111111111", "*": "caches" }],
@@ -103,7 +155,7 @@ describe("an endpoint of a plugin", () => {
     ["another path", { entity: cache.id, "*": "other" }],
   ] as const) {
     test(`does not exist for ${what}`, async () => {
-      const { status, asked } = await ask("DELETE", "/plugins/:entity/*", params, { answer: done });
+      const { status, asked } = await ask("DELETE", "/plugins/:entity/*", params, { answers: [done] });
       assert.deepEqual([status, asked], [404, []]);
     });
   }

@@ -1,40 +1,41 @@
 /**
  * Endpoints of plugin instances: `/plugins/{id}/…`, and Kong's URLs for the caches of proxy-cache.
  *
- * The state of an instance is on the nodes, and requests reach only the node in this process. If other nodes have state
- * of their own, a change is answered with 503 and their addresses.
+ * The state of an instance is on the nodes, so every node is asked. A GET request ends with the first node that has the
+ * resource. A change is done when every node has done it; else the response is 503 and names the others.
  */
 import { type Plugin, pluginNamed } from "@sluice/model";
 import type { EndpointRequest, EndpointResponse } from "@sluice/plugin-sdk";
 import { readCollection } from "../../stores/read-all.ts";
-import type { AdminContext, PluginNode } from "../context.ts";
-import { badRequest, HttpError, notFound } from "../http/errors.ts";
+import { mergeEndpointResponses } from "../../workers/merge-endpoint-responses.ts";
+import type { AdminContext } from "../context.ts";
+import { decodeUtf8, mediaTypeOf } from "../http/decode-body.ts";
+import { badRequest, HttpError, notFound, unparsable, unsupportedType } from "../http/errors.ts";
+import { readJson } from "../http/read-json.ts";
 import type { AdminRequest, AdminResponse } from "../requests.ts";
 import { lookupForSegment } from "./resolve-url.ts";
 import type { AdminRoute, MethodHandlers } from "./routes.ts";
 
-export interface PluginEndpointOptions extends Pick<AdminContext, "store" | "pluginNode"> {
-  readonly fleet: Pick<AdminContext["fleet"], "nodes">;
+export interface PluginEndpointOptions extends Pick<AdminContext, "store"> {
+  readonly fleet: Pick<AdminContext["fleet"], "askPlugin">;
 }
 
 type Ask = (received: AdminRequest) => Promise<AdminResponse>;
 
 export function pluginEndpointRoutes(options: PluginEndpointOptions): readonly AdminRoute[] {
-  const generic: Ask = (received) => askGeneric(options, received);
-  const one: Ask = async ({ method, params }) => {
-    requiredNode(options);
-    return askOne(options, params.plugin_id ?? "", {
-      method: methodOf(method),
-      path: ["caches", params.cache_key ?? ""],
-    });
+  const generic: Ask = (received) =>
+    askOne(options, received.params.entity ?? "", requestOf(received, (received.params["*"] ?? "").split("/")));
+  const one: Ask = (received) => {
+    const { plugin_id = "", cache_key = "" } = received.params;
+    return askOne(options, plugin_id, requestOf(received, ["caches", cache_key]));
   };
-  const any: Ask = ({ method, params }) => askAny(options, method, params.cache_key ?? "");
+  const any: Ask = (received) => askAny(options, requestOf(received, ["caches", received.params.cache_key ?? ""]));
   return [
     {
       url: "/plugins/:entity/*",
       handlers: { GET: generic, POST: generic, PUT: generic, PATCH: generic, DELETE: generic },
     },
-    { url: "/proxy-cache", handlers: { DELETE: () => purgeAll(options) } },
+    { url: "/proxy-cache", handlers: { DELETE: (received) => purgeAll(options, requestOf(received, ["caches"])) } },
     { url: "/proxy-cache/:cache_key", handlers: both(any) },
     { url: "/proxy-cache/:plugin_id/caches/:cache_key", handlers: both(one) },
   ];
@@ -42,76 +43,87 @@ export function pluginEndpointRoutes(options: PluginEndpointOptions): readonly A
 
 const both = (ask: Ask): MethodHandlers => ({ GET: ask, DELETE: ask });
 
-const methodOf = (method: string) => (method === "HEAD" ? "GET" : method) as EndpointRequest["method"];
+/** @throws HttpError when the body is not JSON, or has more than 64 KiB. */
+function requestOf(received: AdminRequest, path: readonly string[]): EndpointRequest {
+  const { method, query } = received;
+  const body = bodyOf(received);
+  const names = [...new Set(query.keys())];
+  return {
+    method: (method === "HEAD" ? "GET" : method) as EndpointRequest["method"],
+    path,
+    query: Object.fromEntries(names.map((name) => [name, oneOrAll(query.getAll(name))])),
+    ...(body !== undefined && { body }),
+  };
+}
 
-const askGeneric = (options: PluginEndpointOptions, { method, params }: AdminRequest): Promise<AdminResponse> =>
-  askOne(options, params.entity ?? "", { method: methodOf(method), path: (params["*"] ?? "").split("/") });
+const oneOrAll = (values: readonly string[]): string | readonly string[] =>
+  values.length === 1 ? (values[0] ?? "") : values;
 
-async function askOne(
-  options: PluginEndpointOptions,
-  segment: string,
-  request: EndpointRequest,
-): Promise<AdminResponse> {
+const MAX_BODY = 64 * 1024;
+const BODY_LIMITS = { depth: 64, values: 10_000 };
+
+function bodyOf({ headers, bytes = Buffer.alloc(0) }: AdminRequest): unknown {
+  if (bytes.length === 0) return undefined;
+  if (mediaTypeOf(headers["content-type"]) !== "application/json") throw unsupportedType();
+  if (bytes.length > MAX_BODY) throw new HttpError(413, { message: `the body has more than ${MAX_BODY} bytes` });
+  const read = readJson(decodeUtf8(bytes) ?? "", BODY_LIMITS);
+  if (read.fault === undefined) return read.value;
+  if (read.fault === "unparsable") throw unparsable();
+  throw badRequest(
+    `the body has a member twice, is nested deeper than ${BODY_LIMITS.depth} levels, or holds more than ${BODY_LIMITS.values} values`,
+  );
+}
+
+async function askOne(options: PluginEndpointOptions, segment: string, request: EndpointRequest) {
   const { store } = options;
   const plugin = await store.find("plugins", await lookupForSegment(store, "plugins", segment));
   if (!plugin || pluginNamed(plugin.name)?.endpoints?.includes(request.path[0] ?? "") !== true) throw notFound();
-  const node = requiredNode(options);
-  return responseOf(options, [await node.ask(plugin.id, request)], request);
+  return answerOf(await ask(options, plugin.id, request));
 }
 
 /** Kong asks the instances one after the other, and stops at the first that has the key. */
-async function askAny(options: PluginEndpointOptions, method: string, key: string): Promise<AdminResponse> {
-  const node = requiredNode(options);
-  const request: EndpointRequest = { method: methodOf(method), path: ["caches", key] };
+async function askAny(options: PluginEndpointOptions, request: EndpointRequest): Promise<AdminResponse> {
   for (const { id } of await cachesOf(options)) {
-    const response = await node.ask(id, request);
-    if (response !== null && response.status !== 404) return responseOf(options, [response], request);
+    const response = await ask(options, id, request);
+    if (response !== null && response.status !== 404) return answerOf(response);
   }
   throw notFound();
 }
 
-async function purgeAll(options: PluginEndpointOptions): Promise<AdminResponse> {
-  const node = requiredNode(options);
-  const request: EndpointRequest = { method: "DELETE", path: ["caches"] };
+async function purgeAll(options: PluginEndpointOptions, request: EndpointRequest): Promise<AdminResponse> {
   const caches = await cachesOf(options);
-  const responses = await Promise.all(caches.map(({ id }) => node.ask(id, request)));
-  return caches.length === 0 ? { status: 204 } : responseOf(options, responses, request);
+  const responses = await Promise.all(caches.map(({ id }) => ask(options, id, request)));
+  if (caches.length === 0) return { status: 204 };
+  return answerOf(mergeEndpointResponses(responses.filter((response) => response !== null)));
 }
 
 const cachesOf = async ({ store }: PluginEndpointOptions): Promise<readonly Plugin[]> =>
   (await readCollection(store, "plugins")).filter(({ name, enabled }) => name === "proxy-cache" && enabled);
 
-function requiredNode({ pluginNode }: PluginEndpointOptions): PluginNode {
-  if (pluginNode) return pluginNode;
-  throw badRequest(
-    "no node runs in this process, so it cannot reach the plugin, whose state is on the nodes: use the admin API of a " +
-      "process that also runs a node (sluice start). A changed config starts the plugin with an empty cache on every node",
-  );
+/**
+ * The response of the nodes; null: no node has such an endpoint.
+ *
+ * @throws HttpError 503 when nodes did not answer whose state may matter.
+ */
+async function ask({ fleet }: PluginEndpointOptions, id: string, request: EndpointRequest) {
+  const { answered, unanswered } = await fleet.askPlugin({ plugin: id, request });
+  const response = mergeEndpointResponses(answered.flatMap(({ response }) => response ?? []));
+  if (response !== null && (response.status >= 500 || response.isShared)) return response;
+  if (request.method === "GET" && response !== null && response.status < 400) return response;
+  if (answered.length === 0 && unanswered.length === 0)
+    throw new HttpError(503, { message: "no node is running, or none is known to this process" });
+  if (unanswered.length === 0) return response;
+  const what = request.method === "GET" ? "not found on the nodes that answered" : "done on the nodes that answered";
+  const others = unanswered.map(({ node, reason }) => `${node} (${reason})`).join(", ");
+  throw new HttpError(503, {
+    message: `${answered.length === 0 ? "no node answered" : what}; these nodes did not answer, and have state of their own: ${others}`,
+  });
 }
 
-/** The response with the highest status; 404 if no instance has such an endpoint. */
-async function responseOf(
-  options: PluginEndpointOptions,
-  responses: readonly (EndpointResponse | null)[],
-  request: EndpointRequest,
-): Promise<AdminResponse> {
-  const known = responses.filter((response) => response !== null);
-  const response = known.toSorted((one, other) => other.status - one.status)[0];
-  if (response === undefined) throw notFound();
+/** @throws HttpError 404 when there is no such endpoint, or nothing at this path. */
+function answerOf(response: EndpointResponse | null): AdminResponse {
+  if (response === null) throw notFound();
   const { status, body } = response;
-  if (status < 500 && request.method !== "GET" && !known.every(({ isShared }) => isShared === true)) {
-    await refuseForOthers(options);
-  }
   if (status === 404 && body === undefined) throw notFound();
   return { status, ...(body !== undefined && { body }) };
-}
-
-/** @throws HttpError 503 with the addresses of the nodes that have not done it. */
-async function refuseForOthers({ fleet, pluginNode }: PluginEndpointOptions): Promise<void> {
-  const own = pluginNode?.id();
-  const others = (await fleet.nodes()).filter(({ node }) => node !== own).map(({ address }) => address);
-  if (others.length === 0) return;
-  throw new HttpError(503, {
-    message: `done on this node only; these nodes have state of their own, which is unchanged: ${others.join(", ")}`,
-  });
 }

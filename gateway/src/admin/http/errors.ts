@@ -1,7 +1,7 @@
 /** Errors of the admin listener, with Kong's codes and bodies (docs/reference/kong-compatibility.md#errors). */
 import type { Log } from "@sluice/crds";
 import { type Collection, schemaViolation, type Violation } from "@sluice/model";
-import { DatabaseUnavailable, StoreUnavailable, type WriteFault } from "../../stores/store.ts";
+import { DatabaseUnavailable, NodesUnreachable, StoreUnavailable, type WriteFault } from "../../stores/store.ts";
 
 export type ErrorBody = Readonly<Record<string, unknown>>;
 
@@ -157,6 +157,7 @@ export function toHttpError(error: unknown, log: Log): HttpError {
     const isDatabase = error instanceof DatabaseUnavailable;
     return isDatabase ? codedError(500, 8, "database error", { message }) : messageError(500, message);
   }
+  if (error instanceof NodesUnreachable) return messageError(503, error.message);
   // Errors of the HTTP server carry the status of the response.
   const { statusCode = 500 } = error as { readonly statusCode?: number };
   if (statusCode === 413) return messageError(413, "Payload too large");

@@ -29,7 +29,11 @@ async function startNode(nodeId: string, requests: number) {
   );
 }
 
-const fleetOf = (nodes: readonly FleetNode[]): Fleet => ({ nodes: async () => nodes, status: async () => null });
+const fleetOf = (nodes: readonly FleetNode[]): Fleet => ({
+  nodes: async () => nodes,
+  status: async () => null,
+  askPlugin: async () => ({ answered: [], unanswered: [] }),
+});
 
 test("the metrics of all nodes are added up, and a node that does not answer is named", async () => {
   const [one, two] = [await startNode("one", 2), await startNode("two", 3)];

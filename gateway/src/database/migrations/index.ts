@@ -7,6 +7,7 @@ import { caCertificateTables } from "./ca-certificate-tables.ts";
 import { consumerGroupTables } from "./consumer-group-tables.ts";
 import { credentialTables } from "./credential-tables.ts";
 import { mtlsAuthTables } from "./mtls-auth-tables.ts";
+import { pluginCallTables } from "./plugin-call-tables.ts";
 import { pluginCredentialTables } from "./plugin-credential-tables.ts";
 import { vaultTables } from "./vault-tables.ts";
 
@@ -44,4 +45,5 @@ export const migrations: readonly Migration[] = [
   { name: "006_vaults", up: vaultTables },
   { name: "007_mtls_auth", up: mtlsAuthTables },
   { name: "008_plugin_credentials", up: pluginCredentialTables },
+  { name: "009_plugin_calls", up: pluginCallTables },
 ];

@@ -1,6 +1,7 @@
 /** The phase `response` of one plugin: what it sees of the response that is held, and for how long it may hold it. */
 import type { DirectResponse, HeldResponse, PluginPhases } from "@sluice/plugin-sdk";
 import type { GatewayErrorName } from "../../exchange/gateway-errors.ts";
+import { attributed } from "../../plugin-services/running-plugin.ts";
 import type { LiveExchange } from "../exchange/live-exchange.ts";
 import { headerText, type ResponseHead } from "../headers/raw-headers.ts";
 import { IdleTimer } from "../timers/idle-timer.ts";
@@ -59,7 +60,7 @@ export async function runResponsePhase(
       // The timeouts of the upstream apply while the plugin waits for the body.
       timer.stop();
       try {
-        return await read(limit);
+        return await attributed(read(limit));
       } finally {
         if (!isOver) timer.start(allowed);
       }

@@ -13,7 +13,7 @@ import type { PemTexts } from "@sluice/model";
 /** Loaded without an import; see proxy/response/reason-phrases.ts. */
 const { createServer } = process.getBuiltinModule("node:http");
 
-export type PushMethod = "GET" | "PUT" | "PATCH";
+export type PushMethod = "GET" | "PUT" | "PATCH" | "POST";
 
 export interface PushAnswer {
   readonly status: number;
@@ -24,7 +24,7 @@ export interface PushServerOptions {
   readonly listen: { readonly host: string; readonly port: number };
   /** Clients must present a certificate signed by `ca`. Absent: no TLS. */
   readonly tls?: PemTexts;
-  /** Maximum bytes of a body. */
+  /** Maximum bytes of a document or change. */
   readonly maxBytes: number;
   /** Why the caller is not authorized; null when it is. Called before the body is read. */
   readonly authenticationFault: (request: IncomingMessage) => string | null;
@@ -45,7 +45,14 @@ export interface PushServer {
   stop(): Promise<void>;
 }
 
-const PATH = "/document";
+const paths: Readonly<Record<PushMethod, string>> = {
+  GET: "/document",
+  PUT: "/document",
+  PATCH: "/document",
+  POST: "/plugins",
+};
+/** Maximum bytes of a request to an endpoint of a plugin. */
+const MAX_CALL = 1024 * 1024;
 const FIXED = { minVersion: "TLSv1.3" } as const;
 /**
  * Milliseconds; longer than the operator's own timeout. With very many nodes, the operator polls each of them only
@@ -90,15 +97,16 @@ export async function startPushServer(options: PushServerOptions): Promise<PushS
 const refusal = (status: number, message: string): PushAnswer => ({ status, body: { message } });
 
 async function answerTo(request: IncomingMessage, options: PushServerOptions): Promise<PushAnswer> {
-  const { authenticationFault, maxBytes, answer } = options;
+  const { authenticationFault, answer } = options;
   const reason = authenticationFault(request);
   if (reason !== null) return refusal(401, `not the operator: ${reason}`);
   const { method, url = "", headers } = request;
-  if (!isMethod(method) || url.split("?", 1)[0] !== PATH) return refusal(404, "Not found");
+  if (!isMethod(method) || url.split("?", 1)[0] !== paths[method]) return refusal(404, "Not found");
   if (method === "GET") return answer(method, undefined);
   if (!/^application\/json *(;|$)/i.test(headers["content-type"] ?? "")) return refusal(415, "the body must be JSON");
   const coding = headers["content-encoding"] ?? "identity";
   if (coding !== "identity" && coding !== "gzip") return refusal(415, "the body may be encoded only with gzip");
+  const maxBytes = method === "POST" ? MAX_CALL : options.maxBytes;
   const tooLong = refusal(413, `the body has more than ${maxBytes} bytes`);
   const sent = await bodyOf(request, maxBytes);
   if (sent === null) return tooLong;
@@ -114,8 +122,7 @@ async function answerTo(request: IncomingMessage, options: PushServerOptions): P
   return answer(method, body);
 }
 
-const isMethod = (method: string | undefined): method is PushMethod =>
-  method === "GET" || method === "PUT" || method === "PATCH";
+const isMethod = (method = ""): method is PushMethod => Object.hasOwn(paths, method);
 
 /** Null when the body is too long. Rejects when it is cut off. */
 function bodyOf(request: IncomingMessage, maxBytes: number): Promise<Buffer | null> {

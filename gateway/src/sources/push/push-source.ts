@@ -10,6 +10,7 @@ import type { TLSSocket } from "node:tls";
 import {
   type Checked,
   followPemFiles,
+  isPluginEndpointCall,
   type NodeReport,
   type PemFiles,
   type PemTexts,
@@ -19,7 +20,7 @@ import {
   type Snapshot,
   type Violation,
 } from "@sluice/model";
-import type { SnapshotSink, Source, SourceLog } from "../source.ts";
+import type { NodeStatusSource, SnapshotSink, Source, SourceLog } from "../source.ts";
 import { checkPush } from "./check-push.ts";
 import { createPushFence } from "./push-fence.ts";
 import { type PushAnswer, type PushServer, startPushServer } from "./push-server.ts";
@@ -43,6 +44,8 @@ export interface PushSourceOptions {
   readonly journal?: SnapshotJournal;
   /** Milliseconds to wait for the operator before the stored document is served. Default 5000. */
   readonly operatorTimeout?: number;
+  /** Answers requests to endpoints of plugins. Default: there are none. */
+  readonly askPlugin?: NodeStatusSource["askPlugin"];
   readonly log?: SourceLog;
 }
 
@@ -55,6 +58,7 @@ const digest = (text: string): Buffer => createHash("sha256").update(text).diges
 
 export function createPushSource(options: PushSourceOptions): PushSource {
   const { listen, token, tls, maxBytes = 256 * 1024 * 1024, journal, operatorTimeout = 5000, log } = options;
+  const { askPlugin = async () => null } = options;
   if (!token && !tls)
     throw new Error("the push listener needs SLUICE_PUSH_TOKEN or SLUICE_PUSH_TLS_CERT, _KEY and _CA");
   let server: PushServer | undefined;
@@ -161,6 +165,10 @@ export function createPushSource(options: PushSourceOptions): PushSource {
         authenticationFault,
         async answer(method, body) {
           if (method === "GET") return { status: 200, body: stateOf() };
+          if (method === "POST") {
+            if (!isPluginEndpointCall(body)) return badCall;
+            return { status: 200, body: { response: await askPlugin(body) } };
+          }
           return take(method === "PUT" ? "document" : "change", body);
         },
       });
@@ -198,6 +206,12 @@ const refused = (message: string, violations: readonly Violation[]): PushRefused
   message,
   violations: violations.slice(0, 100),
 });
+
+/** The response to a body that the operator never sends. */
+const badCall: PushAnswer = {
+  status: 400,
+  body: { message: "the body must have a plugin (an id) and a request with method, path and query" },
+};
 
 /** The response to a body that the operator never sends. */
 const refusalOf = (member: "document" | "change"): PushAnswer => ({

@@ -6,23 +6,22 @@ import { type RegisteredNode, readNodes } from "../../database/nodes.ts";
 import { openDatabase, requireMigrated } from "../../database/open.ts";
 import type { DatabaseSettings } from "../../settings/database.ts";
 import { createDatabaseSource } from "../../sources/database-source.ts";
-import type { Source, SourceLog } from "../../sources/source.ts";
+import type { NodeStatusSource, Source, SourceLog } from "../../sources/source.ts";
 import type { Fleet, FleetNode, OpenedStore } from "../store.ts";
 import { createRevisionWait } from "./await-revision.ts";
+import { callNodes } from "./call-nodes.ts";
 import { createDatabaseStore } from "./index.ts";
 
 /** A database for a node and an admin listener in one process: only one process can use the embedded database. */
 export interface SharedDatabase extends OpenedStore {
   /** The source of a node. Stop it before the database is closed. */
-  source(node: NodeAddress): Source;
+  source(node: DatabaseNode): Source;
   /** Runs one statement: for the counters of rate-limiting with policy `cluster`. */
   readonly query: Database["query"];
 }
 
-/** The address of a node's status listener; called once it listens. */
-export interface NodeAddress {
-  readonly status: () => Address;
-}
+/** The address of a node's status listener, and its plugins; called once it listens. */
+export type DatabaseNode = Pick<NodeStatusSource, "status" | "askPlugin">;
 
 /** @throws SettingsError for an invalid setting, or for missing tables with a message that names the command to run. */
 export async function shareDatabase(settings: DatabaseSettings, log: SourceLog): Promise<SharedDatabase> {
@@ -39,8 +38,8 @@ export async function shareDatabase(settings: DatabaseSettings, log: SourceLog):
     store: createDatabaseStore(database, wait.awaitRevision),
     fleet: fleetOf(database),
     query: database.query,
-    source: ({ status }) =>
-      createDatabaseSource({ database, log, place: () => placeOf(status()), onServed: wait.served }),
+    source: ({ status, askPlugin }) =>
+      createDatabaseSource({ database, log, place: () => placeOf(status()), askPlugin, onServed: wait.served }),
     async close() {
       wait.close();
       await database.close();
@@ -51,7 +50,7 @@ export async function shareDatabase(settings: DatabaseSettings, log: SourceLog):
 /** A node's source with its own database connection, which is closed with the source. */
 export async function openDatabaseSource(
   settings: DatabaseSettings,
-  { log, node }: { readonly log: SourceLog; readonly node: NodeAddress },
+  { log, node }: { readonly log: SourceLog; readonly node: DatabaseNode },
 ): Promise<{ readonly source: Source; readonly query: Database["query"] }> {
   const { source, query, close } = await shareDatabase(settings, log);
   const own = source(node);
@@ -88,6 +87,7 @@ function fleetOf(database: Database): Fleet {
         .filter(({ silent }) => !silent)
         .map((node): FleetNode => ({ node: node.id, address: node.address, status: reachable(node) }));
     },
+    askPlugin: (call) => callNodes(database, call),
   };
 }
 

@@ -11,7 +11,7 @@ import { version } from "../../settings/version.ts";
 import { createFileSource, type FileSource } from "../../sources/file/file-source.ts";
 import { createIntake } from "../../sources/intake.ts";
 import type { NodeStatusSource, SourceLog } from "../../sources/source.ts";
-import type { Fleet, OpenedStore } from "../store.ts";
+import { type Fleet, NodesUnreachable, type OpenedStore } from "../store.ts";
 import { createFileStore } from "./index.ts";
 
 /** A file for a node and an admin listener in one process. */
@@ -100,5 +100,15 @@ function fleetOf(own: () => NodeStatusSource | null): Fleet {
   return {
     status: async () => (own() ? { silent: [], nodes: nodes() } : null),
     nodes: async () => nodes().map(({ node, address, status }) => ({ node, address, status })),
+    async askPlugin(call) {
+      const node = own();
+      if (node === null) {
+        throw new NodesUnreachable(
+          "this process does not know the nodes that serve the file: run the admin API and the node in one process " +
+            "(sluice start). A changed config starts the plugin with empty state on every node",
+        );
+      }
+      return { answered: [{ node: hostAndPort(node.status()), response: await node.askPlugin(call) }], unanswered: [] };
+    },
   };
 }

@@ -18,7 +18,7 @@ export function openResourceStore(settings: AdminSettings, log: Log): OpenedStor
   const client = openResources(settings, log);
   const closing = new AbortController();
   const { signal } = closing;
-  const operator = createOperatorClient({ url: settings.operator, log, signal });
+  const operator = createOperatorClient({ url: settings.operator, token: settings.operatorToken, log, signal });
   const store = createResourceStore({
     client,
     homeNamespace: settings.homeNamespace,
@@ -39,8 +39,9 @@ export function openResourceStore(settings: AdminSettings, log: Log): OpenedStor
   };
 }
 
-export const fleetOf = ({ status }: Pick<OperatorClient, "status">): Fleet => ({
+export const fleetOf = ({ status, askPlugin }: Pick<OperatorClient, "status" | "askPlugin">): Fleet => ({
   status,
+  askPlugin,
   async nodes() {
     const operatorStatus = await status();
     return (Array.isArray(operatorStatus?.nodes) ? operatorStatus.nodes : []) as readonly FleetNode[];

@@ -1,27 +1,49 @@
 /** The admin listener's client for the operator's listener. */
 import type { Log } from "@sluice/crds";
-import type { WaitRequest, WaitResponse, WrittenResource } from "@sluice/model";
+import {
+  isPluginEndpointResults,
+  NODE_ENDPOINT_TIMEOUT,
+  type PluginEndpointCall,
+  type PluginEndpointResults,
+  type WaitRequest,
+  type WaitResponse,
+  type WrittenResource,
+} from "@sluice/model";
 import { Agent, request } from "undici";
+import { adminSettings } from "../../settings/admin.ts";
+import { NodesUnreachable } from "../store.ts";
 
 export interface OperatorClient {
   /** Whether the nodes serve the written resources; null when the operator cannot be reached or does not answer. */
   wait(written: readonly WrittenResource[], timeout: number): Promise<WaitResponse | null>;
   /** The body of the operator's GET /status; null when the operator cannot be reached. */
   status(): Promise<Readonly<Record<string, unknown>> | null>;
+  /**
+   * Sends a request to an endpoint of a plugin to every node.
+   *
+   * @throws NodesUnreachable when the operator cannot be reached, or refuses.
+   */
+  askPlugin(call: PluginEndpointCall): Promise<PluginEndpointResults>;
 }
 
 export interface OperatorClientOptions {
   readonly url: string;
+  /** The token for requests to endpoints of plugins; null: the operator refuses them. */
+  readonly token: string | null;
   readonly log: Log;
   readonly signal: AbortSignal;
 }
 
 /** Milliseconds for the network, in addition to the wait itself. */
 const GRACE = 250;
+/** Path of requests to endpoints of plugins. */
+const PLUGINS = "/plugins";
+/** Milliseconds for such a request, in addition to the time that the nodes have. */
+const PLUGINS_GRACE = 1000;
 /** Milliseconds to wait for GET /status. */
 const STATUS_TIMEOUT = 2000;
 
-export function createOperatorClient({ url, log, signal }: OperatorClientOptions): OperatorClient {
+export function createOperatorClient({ url, token, log, signal }: OperatorClientOptions): OperatorClient {
   // Every write sends a request: fetch with a signal for each timeout costs several times as much.
   const dispatcher = new Agent();
   const asking = new Set<AbortController>();
@@ -30,30 +52,43 @@ export function createOperatorClient({ url, log, signal }: OperatorClientOptions
     void dispatcher.destroy().catch(() => undefined);
   });
 
-  async function ask(path: string, question: object | null, timeout: number): Promise<Record<string, unknown> | null> {
+  /** Rejects when there is no response with a status from 200 to 299. */
+  async function send(path: string, question: object | null, timeout: number): Promise<unknown> {
     const ending = new AbortController();
     const timer = setTimeout(() => ending.abort(new Error(`no response within ${timeout} ms`)), timeout);
     asking.add(ending);
     try {
       const { statusCode, body } = await request(new URL(path, url), {
         ...(question
-          ? { method: "POST", headers: { "content-type": "application/json" }, body: JSON.stringify(question) }
+          ? {
+              method: "POST",
+              headers: { "content-type": "application/json", ...authorization(path) },
+              body: JSON.stringify(question),
+            }
           : {}),
         dispatcher,
         signal: ending.signal,
       });
       const text = await body.text();
-      if (statusCode < 200 || statusCode > 299) throw new Error(`it answered ${statusCode}`);
-      const received: unknown = JSON.parse(text);
-      return typeof received === "object" && received !== null ? (received as Record<string, unknown>) : null;
-    } catch (error) {
-      const { message, cause } = error as Error;
-      const reason = cause instanceof Error ? `${message}: ${cause.message}` : message;
-      if (!signal.aborted) log.warn({ url, path, reason }, "the operator gave no valid response");
-      return null;
+      if (statusCode < 200 || statusCode > 299) throw new Error(`it answered ${statusCode}${quotedMessage(text)}`);
+      return JSON.parse(text);
     } finally {
       clearTimeout(timer);
       asking.delete(ending);
+    }
+  }
+
+  /** Only for requests that need it. */
+  const authorization = (path: string) =>
+    path === PLUGINS && token !== null ? { authorization: `Bearer ${token}` } : {};
+
+  async function ask(path: string, question: object | null, timeout: number): Promise<Record<string, unknown> | null> {
+    try {
+      const received = await send(path, question, timeout);
+      return typeof received === "object" && received !== null ? (received as Record<string, unknown>) : null;
+    } catch (error) {
+      if (!signal.aborted) log.warn({ url, path, reason: reasonOf(error) }, "the operator gave no valid response");
+      return null;
     }
   }
 
@@ -64,7 +99,31 @@ export function createOperatorClient({ url, log, signal }: OperatorClientOptions
         return answer && isWaitAnswer(answer) ? answer : null;
       }),
     status: () => ask("/status", null, STATUS_TIMEOUT),
+    async askPlugin(call) {
+      if (token === null) {
+        const { variable } = adminSettings.operatorToken;
+        throw new NodesUnreachable(
+          `the nodes cannot be asked without a token: set ${variable} here and in the operator`,
+        );
+      }
+      const received = await send(PLUGINS, call, NODE_ENDPOINT_TIMEOUT + PLUGINS_GRACE).catch((error: unknown) => {
+        throw new NodesUnreachable(`the operator at ${url} cannot ask the nodes: ${reasonOf(error)}`);
+      });
+      if (isPluginEndpointResults(received)) return received;
+      throw new NodesUnreachable(`the response from ${url} is not one of the operator`);
+    },
   };
+}
+
+function reasonOf(error: unknown): string {
+  const { message, cause } = error as Error;
+  return cause instanceof Error ? `${message}: ${cause.message}` : message;
+}
+
+/** The reason that the operator gives for refusing a request. */
+function quotedMessage(text: string): string {
+  const message = /"message":("(?:[^"\\]|\\.)*")/.exec(text.slice(0, 1000))?.[1];
+  return message === undefined ? "" : `: ${JSON.parse(message)}`;
 }
 
 function isWaitAnswer(body: object): body is WaitResponse {

@@ -1,0 +1,136 @@
+/** A plugin that blocks the event loop, in each place where its code may run, in a node as users start it. */
+import assert from "node:assert/strict";
+import { mkdirSync, writeFileSync } from "node:fs";
+import { createServer } from "node:http";
+import type { AddressInfo } from "node:net";
+import { join } from "node:path";
+import { after, before, test } from "node:test";
+import { root } from "../../../tools/check/source-files.ts";
+import { freePort, type Process, startProcess, temporaryFolder, waitFor } from "../../../tools/process/index.ts";
+
+const folder = temporaryFolder("blocking-plugins");
+const upstream = createServer((_request, response) => response.end("ok"));
+
+mkdirSync(join(folder.path, "stuck"));
+writeFileSync(
+  join(folder.path, "stuck/schema.ts"),
+  `import { definePluginFacts, record, text } from "@sluice/plugin-sdk";
+  export default definePluginFacts({
+    name: "stuck", version: "1.0.0", priority: 5, protects: false,
+    schema: record({ where: text({ description: "Where it blocks.", default: "" }) }, { description: "Blocks." }),
+  });`,
+);
+writeFileSync(
+  join(folder.path, "stuck/index.ts"),
+  `import { definePlugin, middleware } from "@sluice/plugin-sdk";
+  import facts from "./schema.ts";
+  const block = ({ request }) => {
+    for (const end = Date.now() + Number(request.header("x-block") ?? 0); Date.now() < end; );
+  };
+  export default definePlugin({
+    ...facts,
+    phases({ where }, { network, timers }) {
+      const places = {
+        access: { access: (exchange) => void block(exchange) },
+        response: { response: (exchange) => void block(exchange) },
+        responseHeaders: { responseHeaders: block },
+        responseBody: { responseBody: (exchange) => ({ piece: (bytes) => (block(exchange), bytes) }) },
+        log: { log: block },
+        timer: { access: (exchange) => void timers.after(0, () => block(exchange)) },
+        "after a body": { access: async (exchange) => { await exchange.request.body(100); block(exchange); } },
+        "after HTTP": {
+          async access(exchange) {
+            await network.http.send({ method: "GET", url: "http://127.0.0.1:" + exchange.request.header("x-port"), timeout: 5000 });
+            block(exchange);
+          },
+        },
+        "after next": middleware(async (_request, next, exchange) => {
+          const response = await next();
+          block(exchange);
+          return response;
+        }),
+      };
+      return places[where];
+    },
+  });`,
+);
+
+/** Each place, and the phase that the warning names. */
+const places: readonly (readonly [where: string, phase: string])[] = [
+  ["access", "access"],
+  ["response", "response"],
+  ["responseHeaders", "responseHeaders"],
+  ["responseBody", "responseBody"],
+  ["log", "log"],
+  ["timer", "timer"],
+  ["after a body", "after an await"],
+  ["after HTTP", "after an await"],
+  ["after next", "after an await"],
+];
+const pathOf = (where: string): string => `/${where.replaceAll(" ", "-")}`;
+
+let node: Process | undefined;
+let proxy = "";
+before(async () => {
+  await new Promise<void>((resolve) => upstream.listen(0, "127.0.0.1", resolve));
+  const { port } = upstream.address() as AddressInfo;
+  const routes = places.map(([where]) => ({
+    name: pathOf(where).slice(1),
+    paths: [pathOf(where)],
+    plugins: [{ name: "stuck", config: { where } }],
+  }));
+  const services = [{ name: "up", host: "127.0.0.1", port, routes }];
+  writeFileSync(join(folder.path, "sluice.json"), JSON.stringify({ _format_version: "3.0", services }));
+  proxy = `127.0.0.1:${await freePort()}`;
+  node = await startProcess(join(root, "gateway/src/main.ts"), ["gateway"], {
+    name: "node",
+    ready: /is up"/,
+    cwd: folder.path,
+    env: {
+      SLUICE_SOURCE: "file",
+      SLUICE_FILE: "sluice.json",
+      SLUICE_PLUGINS: "./stuck",
+      SLUICE_WORKERS: "1",
+      SLUICE_WORKER_TIMEOUT: "1s",
+      SLUICE_PROXY_LISTEN: proxy,
+      SLUICE_STATUS_LISTEN: `127.0.0.1:${await freePort()}`,
+      SLUICE_ALLOWED_UPSTREAMS: "127.0.0.0/8",
+    },
+  });
+});
+after(async () => {
+  await node?.stop();
+  upstream.close();
+  upstream.closeAllConnections();
+  folder.remove();
+});
+
+const ask = (where: string, block: number): Promise<number | null> => {
+  const { port } = upstream.address() as AddressInfo;
+  return fetch(`http://${proxy}${pathOf(where)}`, {
+    method: "POST",
+    body: "x",
+    headers: { "x-block": `${block}`, "x-port": `${port}` },
+  }).then(
+    async (response) => (await response.text()) && response.status,
+    () => null,
+  ) as Promise<number | null>;
+};
+
+for (const [where, phase] of places)
+  test(`a plugin that blocks in ${where} is named in a warning, and when its worker is replaced`, async () => {
+    assert.ok(node);
+    const { output, tail } = node;
+    // A new worker. Its first call of a phase is measured; later ones rarely are.
+    await waitFor(async () => (await ask(where, 0)) === 200, { what: "a worker" });
+    const from = output().length;
+    assert.equal(await ask(where, 300), 200);
+    const warning = new RegExp(
+      `"plugin":"stuck","phase":"${phase}","milliseconds":[23]\\d\\d,.*blocked the event loop`,
+    );
+    await waitFor(() => warning.test(output().slice(from)), { what: `the warning in ${tail()}` });
+    void ask(where, 600_000);
+    await waitFor(() => /has been blocked for 1000 ms by the plugin stuck/.test(output().slice(from)), {
+      what: "the worker to be replaced",
+    });
+  });

@@ -1,0 +1,81 @@
+/** The context of an instance in which callbacks, and promises of the node's services, count as the plugin's code. */
+import type { Counters, PluginCache, PluginContext, PluginTimers } from "@sluice/plugin-sdk";
+import { attributed } from "./running-plugin.ts";
+
+/** Runs a callback as code of a plugin. */
+export interface TimerMeter {
+  /** Of the plugin. */
+  readonly number: number;
+  run(name: "timer", action: TimerAction): TimerAction;
+}
+
+type TimerAction = () => void | Promise<void>;
+
+type Settle = <Value>(result: Value | Promise<Value>) => Value | Promise<Value>;
+
+export function meteredContext(context: PluginContext, meter: TimerMeter): PluginContext {
+  const settle: Settle = (result) => (result instanceof Promise ? attributed(result, meter.number) : result);
+  let counters: Counters | undefined;
+  let timers: PluginTimers | undefined;
+  let network: PluginContext["network"] | undefined;
+  return {
+    scope: context.scope,
+    // Services are created on first use.
+    get counters() {
+      counters ??= meteredCounters(context.counters, settle);
+      return counters;
+    },
+    get timers() {
+      timers ??= meteredTimers(context.timers, meter);
+      return timers;
+    },
+    get network() {
+      network ??= meteredNetwork(context.network, meter.number);
+      return network;
+    },
+    get metrics() {
+      return context.metrics;
+    },
+    get log() {
+      return context.log;
+    },
+    get now() {
+      return context.now;
+    },
+    counterMetric: (options) => context.counterMetric(options),
+    cache: (options) => meteredCache(context.cache(options), settle),
+  };
+}
+
+const meteredCounters = (counters: Counters, settle: Settle): Counters => ({
+  take: (taken, options) => settle(counters.take(taken, options)),
+  add: (added, amount, options) => settle(counters.add(added, amount, options)),
+  close: () => counters.close(),
+});
+
+const meteredTimers = (timers: PluginTimers, meter: TimerMeter): PluginTimers => ({
+  after: (milliseconds, action) => timers.after(milliseconds, meter.run("timer", action)),
+  every: (milliseconds, action) => timers.every(milliseconds, meter.run("timer", action)),
+});
+
+function meteredNetwork(network: PluginContext["network"], plugin: number): PluginContext["network"] {
+  return {
+    http: { send: (request) => attributed(network.http.send(request), plugin) },
+    connect: (destination) => network.connect(destination),
+    startTls: (socket, destination) => network.startTls(socket, destination),
+    datagrams(destination) {
+      const datagrams = network.datagrams(destination);
+      return {
+        send: (data) => attributed(datagrams.send(data), plugin),
+        close: () => datagrams.close(),
+      };
+    },
+  };
+}
+
+const meteredCache = <Value>(cache: PluginCache<Value>, settle: Settle): PluginCache<Value> => ({
+  get: (key) => settle(cache.get(key)),
+  set: (key, value, lifetime) => settle(cache.set(key, value, lifetime)),
+  delete: (key) => settle(cache.delete(key)),
+  clear: () => settle(cache.clear()),
+});

@@ -1,0 +1,70 @@
+/**
+ * Which plugin this thread runs. A phase and what it calls run with the plugin's number in a word of shared memory, which
+ * the control thread reads when the event loop is blocked.
+ *
+ * Nothing can be called when a promise of a plugin continues. The number is therefore kept, or set again, when a phase
+ * returns a promise and when a promise of the node's services settles, until the microtasks that follow have run:
+ * these continue the plugin, unless it awaits anything else.
+ */
+import { type PluginWords, TICK } from "../shared-memory/heartbeat.ts";
+
+/** Milliseconds from which a plugin blocks the event loop. Meanwhile the worker serves no other request. */
+export const BLOCKING = 100;
+/** As many ticks are further apart than BLOCKING. */
+const BLOCKING_TICKS = BLOCKING / TICK + 1;
+
+let words: PluginWords = { running: new Int32Array(1), ticks: new Int32Array(1) };
+let report: (plugin: number, milliseconds: number) => void = () => {};
+
+/**
+ * @param given The words of this thread
+ * @param onBlocked Called when a plugin has blocked the event loop in code that follows an await
+ */
+export function trackPlugins(given: PluginWords, onBlocked: typeof report): void {
+  words = given;
+  report = onBlocked;
+}
+
+export const pluginWords = (): PluginWords => words;
+
+/** Milliseconds of a block since the tick, a multiple of TICK; null: it was too short. */
+export function blockedSince(tick: number): number | null {
+  const passed = (words.ticks[0] as number) - tick;
+  return passed < BLOCKING_TICKS ? null : (passed - 1) * TICK;
+}
+
+/** The plugin whose continuation ends when the microtasks have run; 0: none. */
+let continuing = 0;
+
+/** The plugin runs until all microtasks have run that are due now. */
+export function continuePlugin(plugin: number): void {
+  words.running[0] = plugin;
+  if (continuing === plugin) return;
+  continuing = plugin;
+  const tick = words.ticks[0] as number;
+  // A callback of nextTick runs after all microtasks if a microtask adds it, and before them if another such callback
+  // does.
+  queueMicrotask(() => process.nextTick(endContinuation, plugin, tick));
+}
+
+function endContinuation(plugin: number, tick: number): void {
+  if (words.running[0] === plugin) words.running[0] = 0;
+  if (continuing === plugin) continuing = 0;
+  const milliseconds = blockedSince(tick);
+  if (milliseconds !== null) report(plugin, milliseconds);
+}
+
+/** The promise for a plugin that awaits it. Default: the plugin that runs; if none runs, the promise itself. */
+export function attributed<Value>(promise: Promise<Value>, plugin = words.running[0] as number): Promise<Value> {
+  if (plugin === 0) return promise;
+  return promise.then(
+    (value) => {
+      continuePlugin(plugin);
+      return value;
+    },
+    (error: unknown) => {
+      continuePlugin(plugin);
+      throw error;
+    },
+  );
+}

@@ -1,0 +1,67 @@
+/** Sends a request to an endpoint of a plugin to all nodes through the database. */
+import { setTimeout as sleep } from "node:timers/promises";
+import {
+  isEndpointFound,
+  NODE_ENDPOINT_TIMEOUT,
+  type PluginEndpointCall,
+  type PluginEndpointResults,
+} from "@sluice/model";
+import { describeDatabaseError } from "../../database/describe-error.ts";
+import type { Database } from "../../database/driver.ts";
+import { type RegisteredNode, readNodes } from "../../database/nodes.ts";
+import { deleteCall, insertCall, RESULTS_CHANNEL, readResults } from "../../database/plugin-calls.ts";
+import { NodesUnreachable } from "../store.ts";
+
+/** Milliseconds between queries: a node may fall silent, and a notification may be lost. */
+const LOOK = 250;
+
+/** @throws NodesUnreachable when the database does not answer. */
+export async function callNodes(
+  database: Database,
+  call: PluginEndpointCall,
+  timeout = NODE_ENDPOINT_TIMEOUT,
+): Promise<PluginEndpointResults> {
+  try {
+    return await callThrough(database, call, performance.now() + timeout);
+  } catch (error) {
+    throw new NodesUnreachable(`the nodes cannot be asked: ${describeDatabaseError(error)}`);
+  }
+}
+
+async function callThrough(database: Database, call: PluginEndpointCall, until: number) {
+  let heard = Promise.withResolvers<void>();
+  const end = await database.listen(RESULTS_CHANNEL, () => heard.resolve());
+  let id: string | null = null;
+  try {
+    id = await insertCall(database, call);
+    for (;;) {
+      heard = Promise.withResolvers();
+      const isLate = performance.now() >= until;
+      const { results, isComplete } = await look(database, id, call);
+      if (isComplete || isLate) return results;
+      await Promise.race([heard.promise, sleep(LOOK, undefined, { ref: false })]);
+    }
+  } finally {
+    end();
+    // A call that is left behind is deleted after the next one.
+    if (id !== null) await deleteCall(database, id).catch(() => undefined);
+  }
+}
+
+/** The results so far; they are complete when every node has answered that is not silent. */
+async function look(database: Database, id: string, call: PluginEndpointCall) {
+  const responses = await readResults(database, id);
+  const nodes = await readNodes(database);
+  const has = (node: RegisteredNode) => responses.has(node.id);
+  const results: PluginEndpointResults = {
+    answered: nodes.flatMap((node) => {
+      const result = responses.get(node.id);
+      return result ? [{ node: node.address, ...result }] : [];
+    }),
+    unanswered: nodes
+      .filter((node) => !has(node))
+      .map(({ address, silent }) => ({ node: address, reason: silent ? "it sends no heartbeats" : "no response" })),
+  };
+  const isFound = results.answered.some(({ response }) => isEndpointFound(call.request, response));
+  return { results, isComplete: isFound || nodes.every((node) => node.silent || has(node)) };
+}

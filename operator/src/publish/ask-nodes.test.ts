@@ -1,0 +1,60 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import type { PluginEndpointCall, PluginEndpointResult } from "@sluice/model";
+import { type AskedNode, askNodes } from "./ask-nodes.ts";
+
+type Reaction = PluginEndpointResult["response"] | Error | "never";
+
+const callOf = (method: "GET" | "DELETE"): PluginEndpointCall => ({
+  plugin: "id",
+  request: { method, path: ["caches", "k"], query: {} },
+});
+
+/** Asks nodes that react as given; returns the results, and the nodes whose requests were ended. */
+async function ask(
+  method: "GET" | "DELETE",
+  reactions: Readonly<Record<string, Reaction>>,
+  silent: readonly string[] = [],
+) {
+  const nodes: readonly AskedNode[] = [...Object.keys(reactions), ...silent].map((address) => ({
+    address,
+    reason: silent.includes(address) ? "it does not answer" : null,
+  }));
+  const ended: string[] = [];
+  const results = await askNodes(nodes, callOf(method), async ({ address, signal }) => {
+    const reaction = reactions[address];
+    if (reaction instanceof Error) throw reaction;
+    if (reaction === "never") {
+      await new Promise((resolve) => signal.addEventListener("abort", resolve));
+      ended.push(address);
+      throw new Error("aborted");
+    }
+    return { response: reaction ?? null };
+  });
+  return { ...results, ended };
+}
+
+test("every node is asked, and those that fail or are silent are named with the reason", async () => {
+  const { answered, unanswered } = await ask("DELETE", { a: { status: 204 }, b: new Error("refused"), c: null }, ["d"]);
+  assert.deepEqual(answered, [
+    { node: "a", response: { status: 204 } },
+    { node: "c", response: null },
+  ]);
+  assert.deepEqual(unanswered, [
+    { node: "b", reason: "refused" },
+    { node: "d", reason: "it does not answer" },
+  ]);
+});
+
+test("a GET request ends with the first node that has the resource", async () => {
+  const { answered, unanswered, ended } = await ask("GET", { a: { status: 404 }, b: "never", c: { status: 200 } });
+  assert.deepEqual(
+    answered.map(({ node }) => node),
+    ["a", "c"],
+  );
+  assert.deepEqual([unanswered, ended], [[{ node: "b", reason: "no response" }], ["b"]]);
+});
+
+test("without nodes there are no results", async () => {
+  assert.deepEqual(await ask("DELETE", {}), { answered: [], unanswered: [], ended: [] });
+});

@@ -1,0 +1,149 @@
+/** Endpoints of plugins in an admin listener of its own: each request reaches every node. */
+import assert from "node:assert/strict";
+import { mkdirSync } from "node:fs";
+import { join } from "node:path";
+import { after, test } from "node:test";
+import { request } from "undici";
+import { root } from "../../tools/check/source-files.ts";
+import { freePort, type Process, startProcess, temporaryFolder, waitFor } from "../../tools/process/index.ts";
+import { startPostgres } from "../../tools/programs/servers/postgres.ts";
+import { startUpstream } from "./client.ts";
+
+const gateway = join(root, "gateway/src/main.ts");
+const folder = temporaryFolder("plugin-endpoints");
+after(folder.remove);
+
+const freeAddress = async () => `127.0.0.1:${await freePort()}`;
+
+/** Settings that lead nodes and admin listener to one configuration. */
+interface Backend {
+  readonly node: (push: string) => Readonly<Record<string, string>>;
+  readonly admin: Readonly<Record<string, string>>;
+  /** Called once the nodes run. */
+  readonly start: (pushes: readonly string[]) => Promise<void>;
+}
+
+async function customResources(): Promise<Backend> {
+  const directory = join(folder.path, "resources");
+  mkdirSync(directory);
+  const [operator, token, pushToken] = [await freeAddress(), "operator-token-of-the-test", "push-token-of-the-test"];
+  return {
+    node: (push) => ({ SLUICE_PUSH_LISTEN: push, SLUICE_PUSH_TOKEN: pushToken }),
+    admin: {
+      SLUICE_STORE: "directory",
+      SLUICE_DIRECTORY: directory,
+      SLUICE_OPERATOR_URL: `http://${operator}`,
+      SLUICE_OPERATOR_TOKEN: token,
+    },
+    async start(pushes) {
+      await started(join(root, "operator/src/main.ts"), [], `http://${operator}/readyz`, {
+        SLUICE_DIRECTORY: directory,
+        SLUICE_OPERATOR_LISTEN: operator,
+        SLUICE_OPERATOR_TOKEN: token,
+        SLUICE_NODES: pushes.map((push) => `http://${push}`).join(","),
+        SLUICE_PUSH_TOKEN: pushToken,
+      });
+    },
+  };
+}
+
+async function database(): Promise<Backend> {
+  const postgres = await startPostgres();
+  after(() => postgres.stop());
+  const { hostname, port, username, password } = new URL(postgres.url);
+  const settings = {
+    SLUICE_DATABASE: "postgres",
+    SLUICE_PG_HOST: hostname,
+    SLUICE_PG_PORT: port,
+    SLUICE_PG_USER: username,
+    SLUICE_PG_PASSWORD: password,
+    SLUICE_PG_DATABASE: "postgres",
+  };
+  const bootstrap = await startProcess(gateway, ["migrations", "bootstrap"], { name: "bootstrap", env: settings });
+  assert.equal((await bootstrap.ended()).code, 0);
+  return {
+    node: () => ({ ...settings, SLUICE_SOURCE: "database" }),
+    admin: { ...settings, SLUICE_STORE: "database" },
+    start: async () => {},
+  };
+}
+
+async function started(
+  file: string,
+  args: readonly string[],
+  ready: string,
+  env: Readonly<Record<string, string>>,
+): Promise<Process> {
+  const options = { name: args[0] ?? "operator", env: { ...env, SLUICE_LOG_LEVEL: "error" }, ready: new URL(ready) };
+  const process = await startProcess(file, args, options);
+  after(() => process.stop());
+  return process;
+}
+
+for (const [what, open] of [
+  ["over custom resources", customResources],
+  ["over a database", database],
+] as const)
+  test(`${what}, cached responses are found and removed on every node, and a node that does not answer is named`, async () => {
+    const upstream = await startUpstream("cached");
+    after(() => upstream.close());
+    const backend = await open();
+    const starting = ["one", "two"].map(async () => {
+      const [proxy, status, push] = [await freeAddress(), await freeAddress(), await freeAddress()];
+      const env = {
+        ...backend.node(push),
+        SLUICE_PROXY_LISTEN: proxy,
+        SLUICE_STATUS_LISTEN: status,
+        SLUICE_ALLOWED_UPSTREAMS: "127.0.0.0/8",
+      };
+      return { proxy, push, status, process: await started(gateway, ["gateway"], `http://${status}/status/live`, env) };
+    });
+    const [one, two] = await Promise.all(starting);
+    assert.ok(one && two);
+    await backend.start([one.push, two.push]);
+    const admin = await freeAddress();
+    await started(gateway, ["admin"], `http://${admin}/status`, { ...backend.admin, SLUICE_ADMIN_LISTEN: admin });
+
+    async function send(method: string, path: string, given?: object) {
+      const response = await fetch(`http://${admin}${path}`, {
+        method,
+        ...(given && { headers: { "content-type": "application/json" }, body: JSON.stringify(given) }),
+      });
+      const text = await response.text();
+      return { status: response.status, body: text === "" ? null : JSON.parse(text) };
+    }
+    /** The cache's headers in a response; both nodes have one key for it, because its host is the same. */
+    async function cacheOf({ proxy }: { readonly proxy: string }) {
+      const { headers, body } = await request(`http://${proxy}/`, { headers: { host: "cached.test" } });
+      await body.dump();
+      return { state: headers["x-cache-status"], key: headers["x-cache-key"] };
+    }
+    const statesOf = async () => [(await cacheOf(one)).state, (await cacheOf(two)).state];
+
+    await send("POST", "/services", { name: "up", url: `http://127.0.0.1:${upstream.port}` });
+    await send("POST", "/services/up/routes", { name: "all", paths: ["/"] });
+    const config = { strategy: "memory", content_type: ["application/json"] };
+    const { body: plugin } = await send("POST", "/plugins", { name: "proxy-cache", config });
+    await waitFor(async () => (await cacheOf(one)).state === "Hit", { what: "the first node to cache" });
+    await waitFor(async () => (await cacheOf(two)).state === "Hit", { what: "the second node to cache" });
+    const { key } = await cacheOf(one);
+
+    assert.equal((await send("GET", `/proxy-cache/${key}`)).status, 200);
+    assert.equal((await send("DELETE", `/proxy-cache/${plugin.id}/caches/${key}`)).status, 204);
+    assert.equal((await send("GET", `/proxy-cache/${key}`)).status, 404);
+    assert.deepEqual(await statesOf(), ["Miss", "Miss"]);
+    assert.equal((await send("DELETE", "/proxy-cache")).status, 204);
+    assert.equal((await cacheOf(two)).state, "Miss");
+    const found = await send("GET", `/plugins/${plugin.id}/caches/${key}`);
+    assert.equal(found.status, 200, "one node that has the response is enough");
+    assert.equal(found.body.status, 200);
+
+    await cacheOf(one);
+    process.kill(two.process.pid, "SIGSTOP");
+    const partly = await send("DELETE", "/proxy-cache");
+    process.kill(two.process.pid, "SIGCONT");
+    assert.equal(partly.status, 503);
+    const { port } = new URL(`http://${what === "over a database" ? two.status : two.push}`);
+    assert.match(partly.body.message, new RegExp(`^done on the nodes that answered; .*:${port} \\(`));
+    assert.equal((await cacheOf(one)).state, "Miss");
+  });
