@@ -22,7 +22,6 @@ export { checkWithHidden } from "./check/hidden-members.ts";
 export { type CheckedEntity, type CheckOptions, checkConfig, checkCredentialKey, checkEntity } from "./check/index.ts";
 export { expiredMessage } from "./check/rules/certificates.ts";
 export { withPort } from "./check/rules/hosts.ts";
-export * from "./document/brief.ts";
 export * from "./document/describe.ts";
 export type { FlatDocument } from "./document/flatten/flatten.ts";
 export { writtenLists } from "./document/flatten/nested-lists.ts";
@@ -36,6 +35,7 @@ export {
   loadItems,
   loadText,
 } from "./document/load.ts";
+export * from "./document/minimal-entity.ts";
 export { syntaxFaults } from "./document/parse/syntax-errors.ts";
 export { readYaml } from "./document/parse/yaml.ts";
 export * from "./document/render.ts";

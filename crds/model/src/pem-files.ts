@@ -44,10 +44,10 @@ export interface FollowPemOptions {
   readonly files: PemFiles;
   /** The texts that were read last. */
   readonly texts: PemTexts;
-  /** Called with the new texts when they changed and are valid. An error that it throws is reported to `onTrouble`. */
+  /** Called with the new texts when they changed and are valid. An error that it throws is reported to `onFailure`. */
   readonly take: (texts: PemTexts) => void;
   /** Called when files cannot be used, and again when the reason changes. The previous texts stay in use. */
-  readonly onTrouble: (reason: string) => void;
+  readonly onFailure: (reason: string) => void;
   /** Milliseconds between polls, for file systems without change notifications. Default 10,000. */
   readonly interval?: number;
 }
@@ -57,9 +57,9 @@ const SETTLED = 100;
 
 /** Watches the files until `close` is called; no callback is called after that. */
 export function followPemFiles(options: FollowPemOptions): { close(): void } {
-  const { files, take, onTrouble, interval = 10_000 } = options;
+  const { files, take, onFailure, interval = 10_000 } = options;
   let { texts } = options;
-  let trouble = "";
+  let lastFailure = "";
   let closed = false;
   let looking = false;
   /** Whether a file changed while the files were being read. */
@@ -79,8 +79,8 @@ export function followPemFiles(options: FollowPemOptions): { close(): void } {
     }
     looking = false;
     if (closed) return;
-    if (reason !== "" && reason !== trouble) onTrouble(reason);
-    trouble = reason;
+    if (reason !== "" && reason !== lastFailure) onFailure(reason);
+    lastFailure = reason;
     plan(again ? SETTLED : interval);
   }
 

@@ -78,7 +78,7 @@ function rotateFromFiles(files: PemFiles, { serverName, ...texts }: NodeTls): Pu
         renew({ ...found, serverName });
         log.info("presenting a new certificate to the nodes");
       },
-      onTrouble: (reason) => log.warn({ reason }, "keeping the previous certificate"),
+      onFailure: (reason) => log.warn({ reason }, "keeping the previous certificate"),
     });
     if (!signal.aborted) await once(signal, "abort");
     following.close();

@@ -9,7 +9,7 @@ import { dial, receiveUntil, type Signal, send, sendRaw, signal } from "./client
 import { appending, chunked, empty, failing, filtering, sized, waysToAsk } from "./filtered-bodies.ts";
 import { startHttp2 } from "./http2.ts";
 import { answered, grpcHeaders, message, startHttp2Upstream } from "./http2-client.ts";
-import { closedPort, type Engine, listen, portOf, startRig } from "./rig.ts";
+import { closedPort, type Engine, listen, portOf, startRig } from "./proxy-rig.ts";
 
 type ResponsePhase = (exchange: Exchange, response: HeldResponse) => Promise<DirectResponse | undefined>;
 

@@ -92,7 +92,7 @@ export function createPushSource(options: PushSourceOptions): PushSource {
   let kept: JournaledSnapshot | null = null;
   let waiting: NodeJS.Timeout | undefined;
   /** Why the served document may be outdated; null: the operator pushed it, or nothing is served yet. */
-  let trouble: string | null = null;
+  let failure: string | null = null;
 
   /** Serves the stored document, unless a push has arrived in the meantime. */
   async function serveJournaled(intake: SnapshotSink, { place, snapshot }: JournaledSnapshot): Promise<void> {
@@ -102,8 +102,8 @@ export function createPushSource(options: PushSourceOptions): PushSource {
       return { value: overtaken ? previous : snapshot };
     });
     if (overtaken || !taken.value) return;
-    trouble = "no operator has pushed since the start: serving the saved document";
-    log?.warn({ revision: place.revision, hash: taken.value.hash }, trouble);
+    failure = "no operator has pushed since the start: serving the saved document";
+    log?.warn({ revision: place.revision, hash: taken.value.hash }, failure);
   }
 
   function follow({ renew }: PushServer, { files, texts }: { readonly files: PemFiles; readonly texts: PemTexts }) {
@@ -114,7 +114,7 @@ export function createPushSource(options: PushSourceOptions): PushSource {
         renew(found);
         log?.info({}, "presenting a new certificate to the operator");
       },
-      onTrouble: (reason) => log?.warn({ reason }, "keeping the previous certificate"),
+      onFailure: (reason) => log?.warn({ reason }, "keeping the previous certificate"),
     });
   }
 
@@ -148,7 +148,7 @@ export function createPushSource(options: PushSourceOptions): PushSource {
         fence.markServed(push);
         if (leadsTo) journal?.append(push, leadsTo);
         clearTimeout(waiting);
-        trouble = null;
+        failure = null;
         return { status: 200, body: stateOf() };
       }
 
@@ -173,7 +173,7 @@ export function createPushSource(options: PushSourceOptions): PushSource {
         );
       }, operatorTimeout);
     },
-    trouble: () => trouble,
+    failure: () => failure,
     address() {
       if (!server) throw new Error("the push source has not been started");
       return server.address;

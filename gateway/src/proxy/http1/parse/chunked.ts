@@ -1,8 +1,8 @@
 /** Incremental parser of chunked bodies (RFC 9112 section 7.1). */
 import { BACKSLASH, CR, EQUALS, HEX, LF, NO_HEX, QUOTE, SEMICOLON, TOKEN, VALUE } from "./bytes.ts";
 import { fault } from "./faults.ts";
+import { known, LOOKALIKE } from "./field-names.ts";
 import { DROP, FieldSection, ID, scanFields } from "./fields.ts";
-import { known, LOOKALIKE } from "./names.ts";
 
 export interface ChunkLimits {
   /** Bytes of the extensions of one chunk. */

@@ -53,7 +53,7 @@ export class Http1Call extends UpstreamCall<Http1CallListener> implements Http1R
     this.isSending = body !== null && body.whole === null;
     if (body?.whole) connection.write(ByteView.of(body.whole));
     if (!this.isSending) connection.sent();
-    this.touch(now);
+    this.restartSilenceTimer(now);
     // The head is written together with the part of the body that has arrived.
     if (this.isSending) body?.forwardTo(this);
     connection.flush();
@@ -107,7 +107,7 @@ export class Http1Call extends UpstreamCall<Http1CallListener> implements Http1R
     }
     connection.sent();
     connection.flush();
-    this.touch();
+    this.restartSilenceTimer();
   }
 
   /** Does not restart the read timeout, which an upstream could otherwise extend with interim responses. */
@@ -125,7 +125,7 @@ export class Http1Call extends UpstreamCall<Http1CallListener> implements Http1R
   }
 
   flush(): boolean {
-    if (this.isAnswered) this.touch();
+    if (this.isAnswered) this.restartSilenceTimer();
     this.isPaused = !this.listener.flush();
     return !this.isPaused;
   }

@@ -31,7 +31,7 @@ export interface LiveResources {
   /** Kinds that have not been read yet, or that the cluster no longer serves. */
   unsynced(): readonly string[];
   /** Why the last reads failed; empty without a problem. Resources that were read before remain. */
-  trouble(): readonly string[];
+  failures(): readonly string[];
   /** Resolves to true once the condition holds, to false after the timeout in milliseconds or when the watches end. */
   until(condition: () => boolean, timeout: number): Promise<boolean>;
 }
@@ -113,7 +113,7 @@ export function followResources(options: LiveResourcesOptions): LiveResources {
     },
     classOf: (resource) => classes.classOf(resource),
     unsynced: () => [...ours.unsynced(), ...secrets.unsynced(), ...(classes.isSynced() ? [] : ["Lease"])],
-    trouble: () => [...new Set([...ours.trouble(), ...secrets.trouble(), ...[classes.trouble() ?? []].flat()])],
+    failures: () => [...new Set([...ours.failures(), ...secrets.failures(), ...[classes.failure() ?? []].flat()])],
     async until(condition, timeout) {
       if (condition()) return true;
       const { promise, resolve } = Promise.withResolvers<boolean>();
