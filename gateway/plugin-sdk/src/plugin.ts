@@ -12,7 +12,10 @@ import type { PluginNetwork } from "./services/network.ts";
 import type { PluginServices } from "./services/services.ts";
 import type { Violation } from "./violation.ts";
 
-/** What is known of a plugin without its code: enough to validate, order and describe its instances. */
+/**
+ * The properties of a plugin that are known without its code. They suffice to validate, order and describe its
+ * instances.
+ */
 export interface PluginFacts<
   Schema extends RecordSchema = RecordSchema,
   Name extends string = string,
@@ -117,8 +120,8 @@ export interface PluginPhases {
   log?(exchange: Exchange): void;
   /**
    * Answers a request to the admin API below `/plugins/{id}/`, if `endpoints` of the facts has its first segment. Each
-   * worker calls its own instance; the admin API sends the response with the highest status from 500 on, else the one
-   * with the lowest status. Undefined: there is no such endpoint.
+   * worker calls its own instance. The admin API sends one of their responses: the one with the highest status if any
+   * status is 500 or above, else the one with the lowest status. Undefined: there is no such endpoint.
    */
   endpoint?(request: EndpointRequest): EndpointResponse | undefined | Promise<EndpointResponse | undefined>;
   /**

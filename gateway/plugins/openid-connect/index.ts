@@ -89,7 +89,8 @@ export const openidConnect = definePlugin({
       }
       const session = methods.has("session") ? await sessions.use(exchange) : null;
       if (session !== null) return acceptSession(exchange, session, sessions);
-      // A redirect loses the body of other methods. A callback of a login that this browser did not begin would loop.
+      // Only GET requests are redirected, because a redirect loses the body of other methods. A callback without a
+      // login of this browser is refused: another login could fail in the same way, without end.
       const mayLogin = request.method === "GET" && !login.isCallback(request) && !isGrpc(exchange);
       return methods.has("authorization_code") && mayLogin
         ? { response: await login.start(exchange) }

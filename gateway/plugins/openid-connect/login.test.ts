@@ -146,7 +146,7 @@ describe("a login of openid-connect", () => {
     });
   }
 
-  it("leaves cookies that fit into a request, although its tokens are long and other logins are under way", async (test) => {
+  it("sets cookies that fit into a request, even if its tokens are long and other logins are under way", async (test) => {
     const login = await begin(test);
     let { cookie, sent } = login;
     for (let tab = 0; tab < 6; tab++) {

@@ -92,7 +92,7 @@ export const requestTransformer = definePlugin({
       return query.text === "" ? "" : `?${query.text}`;
     }
 
-    /** The last step: until here, templates show the request as it was. */
+    /** Applied last, because templates must show the request as it was before any change. */
     function finish(exchange: Exchange, headers: ChangedHeaders | null, query: string | null): undefined {
       headers?.apply();
       if (query !== null) exchange.upstreamQuery = query;

@@ -87,7 +87,10 @@ export const session = definePlugin({
       return isLogout instanceof Promise ? isLogout.then(proceed) : proceed(isLogout);
     }
 
-    /** The session of an authenticated exchange: the one that it used, or a new one. Null: it cannot be kept. */
+    /**
+     * The session of an authenticated exchange: the one that the request brought, or a new one. Null: the session is
+     * too long for cookies.
+     */
     function keep(
       exchange: Exchange,
       consumer: ExchangeConsumer,

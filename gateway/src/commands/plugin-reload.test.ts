@@ -236,7 +236,7 @@ const refused: readonly (readonly [what: string, plugin: PluginText | string, me
 ];
 
 for (const [what, plugin, message] of refused)
-  test(`${what} keeps the earlier code, and the log names the place`, async (context) => {
+  test(`after ${what}, the earlier code stays active, and the log names the file`, async (context) => {
     writePlugin();
     write("sluice.json", declarative());
     const { process, body } = await start(context, "gateway");
@@ -251,7 +251,7 @@ for (const [what, plugin, message] of refused)
     assert.equal(await body(), "2 hello");
   });
 
-test("a worker that ends while the files of a plugin are broken starts once they are mended; log and status show it", async (context) => {
+test("a worker that ends while the files of a plugin are broken starts once they are repaired; log and status show both", async (context) => {
   writePlugin();
   write("sluice.json", declarative());
   const { process, proxy, workers, body } = await start(context, "gateway", { SLUICE_WORKERS: "2" });

@@ -17,7 +17,10 @@ interface Waiting {
   readonly bytes: number;
 }
 
-/** Taken entries stay in the list until all are taken, or more than this number and more than half of the list. */
+/**
+ * The list is copied without its taken entries once all of them are taken, or more than this number and more than half.
+ * Copying it for every batch would take quadratic time.
+ */
 const MIN_TAKEN = 1024;
 
 /**
