@@ -261,7 +261,7 @@ test("a worker that ends while the files of a plugin are broken starts once they
   await process.waitForOutput(/the plugins could not be loaded again/);
   await fetch(proxy, { headers: { "x-crash": "1", connection: "close" } }).catch(() => undefined);
   await process.waitForOutput(
-    /words\/(schema|index)\.ts cannot be imported: SyntaxError.*"running":1,"configured":2.*a worker cannot start; it is tried again/,
+    /words\/(schema|index)\.ts cannot be imported: SyntaxError.*"running":1,"configured":2.*a worker cannot start; the node tries again/,
   );
   assert.deepEqual([await workers(), await body()], [{ configured: 2, running: 1 }, "0 hello"]);
   writePlugin({ version: "1" });

@@ -56,9 +56,12 @@ export const loginMembers = {
       "is redirected to `login_redirect_uri` (redirect).",
     default: "upstream",
   }),
-  login_redirect_uri: singleValue("URL of the redirect after the login. Default: the URL of the request that began it.", {
-    maxLength: MAX_URL,
-  }),
+  login_redirect_uri: singleValue(
+    "URL of the redirect after the login. Default: the URL of the request that began it.",
+    {
+      maxLength: MAX_URL,
+    },
+  ),
   login_tokens: nullable(
     set(choice(["id_token", "access_token", "refresh_token", "tokens", "introspection"], { description: "A token." }), {
       description: "Must be unset or empty: tokens are not put into URLs.",
