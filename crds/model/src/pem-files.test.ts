@@ -46,7 +46,7 @@ function follow(t: TestContext, files: PemTexts, { interval = 600_000, fails = (
   const following = followPemFiles({
     files,
     texts: first,
-    take(texts) {
+    onTexts(texts) {
       if (fails()) throw new Error("it cannot be shown");
       taken.push(texts);
     },

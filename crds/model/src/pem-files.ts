@@ -45,7 +45,7 @@ export interface FollowPemOptions {
   /** The texts that were read last. */
   readonly texts: PemTexts;
   /** Called with the new texts when they changed and are valid. An error that it throws is reported to `onFailure`. */
-  readonly take: (texts: PemTexts) => void;
+  readonly onTexts: (texts: PemTexts) => void;
   /** Called when files cannot be used, and again when the reason changes. The previous texts stay in use. */
   readonly onFailure: (reason: string) => void;
   /** Milliseconds between polls, for file systems without change notifications. Default 10,000. */
@@ -57,7 +57,7 @@ const SETTLED = 100;
 
 /** Watches the files until `close` is called; no callback is called after that. */
 export function followPemFiles(options: FollowPemOptions): { close(): void } {
-  const { files, take, onFailure, interval = 10_000 } = options;
+  const { files, onTexts, onFailure, interval = 10_000 } = options;
   let { texts } = options;
   let lastFailure = "";
   let closed = false;
@@ -66,13 +66,13 @@ export function followPemFiles(options: FollowPemOptions): { close(): void } {
   let again = false;
   let timer: NodeJS.Timeout;
 
-  async function look(): Promise<void> {
+  async function poll(): Promise<void> {
     looking = true;
     again = false;
     let reason = "";
     try {
       const found = await readPemFiles(files);
-      if (!closed && !isSame(found, texts)) take(found);
+      if (!closed && !isSame(found, texts)) onTexts(found);
       texts = found;
     } catch (error) {
       reason = (error as Error).message;
@@ -86,7 +86,7 @@ export function followPemFiles(options: FollowPemOptions): { close(): void } {
 
   function plan(wait: number): void {
     clearTimeout(timer);
-    timer = setTimeout(look, wait).unref();
+    timer = setTimeout(poll, wait).unref();
   }
 
   function onChange(): void {

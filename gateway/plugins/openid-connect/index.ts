@@ -78,7 +78,7 @@ export const openidConnect = definePlugin({
       if (sessions === null || login === null) return { refusal: unauthenticated };
       if (login.isLogout(request)) return { response: await login.logout(exchange) };
       if (methods.has("authorization_code") && login.isCallback(request)) {
-        const finished = await login.finish(exchange);
+        const finished = await login.complete(exchange);
         if (finished !== null && "session" in finished) {
           const accepted = acceptSession(exchange, finished.session, sessions);
           return finished.redirect === null || accepted.identity === undefined

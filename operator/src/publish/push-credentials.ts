@@ -74,7 +74,7 @@ function rotateFromFiles(files: PemFiles, { serverName, ...texts }: NodeTls): Pu
     const following = followPemFiles({
       files,
       texts,
-      take(found) {
+      onTexts(found) {
         renew({ ...found, serverName });
         log.info("presenting a new certificate to the nodes");
       },

@@ -80,7 +80,7 @@ export class DeliveryQueue {
 
   #enqueue(added: Waiting): void {
     while (this.#count >= this.#settings.max_entries || this.#bytes + added.bytes > this.#maxBytes) {
-      this.#take(1);
+      this.#dequeue(1);
       this.#drop(1, "full");
     }
     this.#waiting.push(added);
@@ -110,7 +110,7 @@ export class DeliveryQueue {
   async #deliverBatches(): Promise<void> {
     const { max_batch_size: full } = this.#settings;
     while (this.#count > 0) {
-      await this.#deliverBatch(this.#take(full).map(({ entry }) => entry));
+      await this.#deliverBatch(this.#dequeue(full).map(({ entry }) => entry));
       if (this.#count < full && !this.#isClosing) return;
     }
   }
@@ -129,7 +129,7 @@ export class DeliveryQueue {
   }
 
   /** Removes and returns the oldest entries, at most this many. */
-  #take(most: number): Waiting[] {
+  #dequeue(most: number): Waiting[] {
     const taken = this.#waiting.slice(this.#front, this.#front + most);
     this.#front += taken.length;
     for (const { bytes } of taken) this.#bytes -= bytes;

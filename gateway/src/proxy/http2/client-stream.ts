@@ -114,10 +114,10 @@ export class ClientStream implements TrafficCounters {
     }
     this.#isRead = true;
     if (this.#hasEnded) this.#endBody(body);
-    else stream.on("data", (piece: Buffer) => this.#take(body, piece));
+    else stream.on("data", (piece: Buffer) => this.#deliver(body, piece));
   };
 
-  #take(body: ClientBody, piece: Buffer): void {
+  #deliver(body: ClientBody, piece: Buffer): void {
     this.bytesIn += piece.length;
     this.#check.came(piece.length);
     body.take(ByteView.of(piece));

@@ -136,7 +136,7 @@ export class UndiciCall extends UpstreamCall<UndiciCallListener> implements Disp
     }
     this.#status = status;
     this.restartSilenceTimer();
-    this.answered(status);
+    this.beginResponse(status);
     const { method } = this.#options.forward;
     this.listener.head({
       status,

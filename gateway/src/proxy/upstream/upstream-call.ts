@@ -162,9 +162,9 @@ export abstract class UpstreamCall<
   }
 
   /** Called when the final response begins. */
-  protected answered(status: number): void {
+  protected beginResponse(status: number): void {
     this.#state = ANSWERED;
-    this.#attempts.answered(status, this.target);
+    this.#attempts.recordResponse(status, this.target);
   }
 
   /** Restarts the read timeout, because data was received or written. */

@@ -110,7 +110,7 @@ export function createPushSource(options: PushSourceOptions): PushSource {
     return followPemFiles({
       files,
       texts,
-      take(found) {
+      onTexts(found) {
         renew(found);
         log?.info({}, "presenting a new certificate to the operator");
       },
@@ -122,7 +122,7 @@ export function createPushSource(options: PushSourceOptions): PushSource {
     async start(intake) {
       const stateOf = (): NodeReport => ({ ...intake.state(), term: fence.term() });
 
-      async function take(member: "document" | "change", body: unknown): Promise<PushAnswer> {
+      async function receive(member: "document" | "change", body: unknown): Promise<PushAnswer> {
         if (!isOutline(body, member)) return refusalOf(member);
         const push = body as unknown as PushDocument | PushChange;
         const late = fence.outdatedReason(push);
@@ -161,7 +161,7 @@ export function createPushSource(options: PushSourceOptions): PushSource {
         authenticationFault,
         async answer(method, body) {
           if (method === "GET") return { status: 200, body: stateOf() };
-          return take(method === "PUT" ? "document" : "change", body);
+          return receive(method === "PUT" ? "document" : "change", body);
         },
       });
       if (texts && tls.files) following = follow(server, { files: tls.files, texts });

@@ -121,7 +121,7 @@ export class ChunkedScanner {
         this.position = at;
         return CHUNK_END;
       }
-      const misfit = this.#take(byte);
+      const misfit = this.#consume(byte);
       if (misfit < 0) return misfit;
     }
     this.position = at;
@@ -129,7 +129,7 @@ export class ChunkedScanner {
   }
 
   /** Handles one byte of the framing. Returns 0 or a fault. */
-  #take(byte: number): number {
+  #consume(byte: number): number {
     switch (this.#state) {
       case SIZE: {
         const digit = HEX[byte] ?? NO_HEX;

@@ -35,7 +35,7 @@ export class Http1Call extends UpstreamCall<Http1CallListener> implements Http1R
     const { pool, protocol } = this.#options;
     this.#connection = null;
     // A request that may become a tunnel opens a connection of its own.
-    const kept = protocol !== null || this.wantsFresh ? null : pool.take(target);
+    const kept = protocol !== null || this.wantsFresh ? null : pool.takeIdle(target);
     if (kept !== null) this.connected(kept, this.exchange.timings.forwarded);
     else this.#giveUp = pool.connect(target, this, protocol !== null);
   }
@@ -116,7 +116,7 @@ export class Http1Call extends UpstreamCall<Http1CallListener> implements Http1R
   }
 
   head(head: ResponseHeadParser): void {
-    this.answered(head.status);
+    this.beginResponse(head.status);
     this.listener.head(head);
   }
 
@@ -136,7 +136,7 @@ export class Http1Call extends UpstreamCall<Http1CallListener> implements Http1R
   }
 
   upgraded(head: ResponseHeadParser, socket: Socket, first: Buffer): void {
-    this.answered(head.status);
+    this.beginResponse(head.status);
     this.handOver();
     this.listener.upgraded?.(head, socket, first);
   }

@@ -190,7 +190,7 @@ export class StreamCall extends UpstreamCall<StreamCallOptions["listener"]> impl
     const status = Number(headers[":status"]);
     const isBodiless = (flags & NGHTTP2_FLAG_END_STREAM) !== 0;
     this.restartSilenceTimer();
-    this.answered(status);
+    this.beginResponse(status);
     stream.on("trailers", (_trailers: IncomingHttpHeaders, _flags: number, fields: readonly string[]) => {
       this.#trailers = regularFields(fields);
     });

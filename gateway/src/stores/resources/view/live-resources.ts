@@ -57,7 +57,7 @@ export function followResources(options: LiveResourcesOptions): LiveResources {
   const namespaces = options.namespaces.length > 0 ? [...new Set([homeNamespace, ...options.namespaces])] : [];
   const waiting = new Set<() => void>();
   const changed = (): void => {
-    for (const look of [...waiting]) look();
+    for (const checkCondition of [...waiting]) checkCondition();
   };
   const shared = { client, signal, log, onChange: changed, onResource };
   const ours = createResourceCache({ ...shared, kinds: resourceKinds, namespaces });
@@ -117,16 +117,16 @@ export function followResources(options: LiveResourcesOptions): LiveResources {
     async until(condition, timeout) {
       if (condition()) return true;
       const { promise, resolve } = Promise.withResolvers<boolean>();
-      const look = (): void => {
+      const checkCondition = (): void => {
         if (condition()) resolve(true);
       };
       const stop = () => resolve(false);
       const timer = setTimeout(stop, signal.aborted ? 0 : timeout);
       signal.addEventListener("abort", stop);
-      waiting.add(look);
+      waiting.add(checkCondition);
       const held = await promise;
       clearTimeout(timer);
-      waiting.delete(look);
+      waiting.delete(checkCondition);
       signal.removeEventListener("abort", stop);
       return held;
     },
