@@ -64,13 +64,6 @@ export type * from "./protocols/push.ts";
 export type * from "./protocols/wait.ts";
 export type { CACertificateSpec } from "./resources/ca-certificate.ts";
 export * from "./resources/certificate.ts";
-export type * from "./resources/consumer.ts";
-export type { ConsumerGroupSpec } from "./resources/consumer-group.ts";
-export * from "./resources/index.ts";
-export { apiVersion, category, crdVersion, group, type KindFacts, pluralOf, type SpecNode } from "./resources/kind.ts";
-export * from "./resources/plugin.ts";
-export type * from "./resources/route.ts";
-export type * from "./resources/service.ts";
 export {
   CLASS_LABEL,
   type ConfigFrom,
@@ -78,7 +71,14 @@ export {
   DEFAULT_CLASS,
   type NameRef,
   type SecretRef,
-} from "./resources/shared.ts";
+} from "./resources/common-spec.ts";
+export type * from "./resources/consumer.ts";
+export type { ConsumerGroupSpec } from "./resources/consumer-group.ts";
+export * from "./resources/index.ts";
+export { apiVersion, category, crdVersion, group, type KindFacts, pluralOf, type SpecNode } from "./resources/kind.ts";
+export * from "./resources/plugin.ts";
+export type * from "./resources/route.ts";
+export type * from "./resources/service.ts";
 export * from "./resources/spelling.ts";
 export type * from "./resources/upstream.ts";
 export type { VaultSpec } from "./resources/vault.ts";
