@@ -76,7 +76,7 @@ const rows: readonly Row[] = [
   ],
   ["replaced by what the plugin read", sized, quotesBody(5), { body: "<hello>", length: "7" }],
   ["replaced by what the plugin read in chunks", chunked, quotesBody(5), { body: "<hello>", length: "7" }],
-  ["replaced by an empty body that the plugin read", empty, quotesBody(0), { body: "<>", length: "2" }],
+  ["replaced after the plugin has read an empty body", empty, quotesBody(0), { body: "<>", length: "2" }],
   ["too long for the plugin by their Content-Length", sized, quotesBody(4), { body: "<null>", length: "6" }],
   ["too long for the plugin in chunks", chunked, quotesBody(4), { body: "<null>", length: "6" }],
   [
