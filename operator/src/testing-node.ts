@@ -36,7 +36,7 @@ export async function startTestNode(token: string): Promise<TestNode> {
   let status: number | null = null;
   let frozen = false;
 
-  function take(revision: number, next: Checked<Snapshot>): readonly [number, unknown] {
+  function receive(revision: number, next: Checked<Snapshot>): readonly [number, unknown] {
     if (next.violations) return [400, { message: "the document is refused", violations: next.violations }];
     snapshot = next.value;
     state = { ...state, revision, hash: next.value.hash };
@@ -50,7 +50,7 @@ export async function startTestNode(token: string): Promise<TestNode> {
     if ("base" in push && push.base !== state.hash) return [409, state];
     pushes.push(`${method} ${push.revision}`);
     const before = snapshot ?? emptySnapshot;
-    return take(
+    return receive(
       push.revision,
       "base" in push ? applyChange(before, push.change) : applyDocument(before, push.document),
     );

@@ -82,5 +82,8 @@ export function privateNamespace(release: Release): string {
   return namespaces.length > 0 ? release.namespace : wideName(release, "keys");
 }
 
-/** Whether there is a webhook: not with Roles only, because it is cluster-scoped and requires a ClusterRole. */
+/**
+ * Whether the release has a webhook. An installation that is limited to some namespaces has none, because a webhook is
+ * cluster-scoped and needs a ClusterRole.
+ */
 export const hasWebhook = ({ values }: Release): boolean => values.webhook.enabled && values.namespaces.length === 0;

@@ -27,11 +27,11 @@ export function lookFirst(stack: string, read: ReadObject): () => Promise<void> 
   return async () => {
     const claims = (await Promise.all(looks)).filter((claim) => claim !== null);
     if (claims.length === 0) return goOn([]);
-    const more = claims.length > TOLD ? [`and ${claims.length - TOLD} more`] : [];
+    const more = claims.length > MAX_LISTED ? [`and ${claims.length - MAX_LISTED} more`] : [];
     throw new RunError(
       [
         `The stack ${stack} would overwrite objects of other owners:`,
-        ...claims.slice(0, TOLD),
+        ...claims.slice(0, MAX_LISTED),
         ...more,
         adviceFor(stack),
       ].join("\n  "),
@@ -40,7 +40,7 @@ export function lookFirst(stack: string, read: ReadObject): () => Promise<void> 
 }
 
 /** The maximum number of objects that the error lists: a few are enough to recognize another release. */
-const TOLD = 10;
+const MAX_LISTED = 10;
 
 const adviceFor = (stack: string): string =>
   [

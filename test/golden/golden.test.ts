@@ -8,7 +8,7 @@ import assert from "node:assert/strict";
 import { readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
-import { outcomeOf, printOutcome, readResources } from "./scene.ts";
+import { outcomeOf, printOutcome, readResources } from "./golden-file.ts";
 
 const folder = import.meta.dirname;
 const INPUT = ".in.yaml";

@@ -84,7 +84,7 @@ function exampleText(example: PluginExample): string {
 
 function requestText(request: ExampleRequest): readonly string[] {
   const { text, curl, headers = {}, received = {}, forwarded } = request;
-  const told = Object.entries(received).map(([name, value]) =>
+  const receivedHeaders = Object.entries(received).map(([name, value]) =>
     value === null ? `no header \`${name}\`` : `\`${name}: ${value}\``,
   );
   const line = typeof forwarded === "string" ? [`\`${forwarded}\``] : [];
@@ -101,7 +101,9 @@ function requestText(request: ExampleRequest): readonly string[] {
           )}.`,
         ]),
     ...(forwarded === null ? ["The upstream receives nothing."] : []),
-    ...(told.length + line.length === 0 ? [] : [`The upstream receives ${listed([...line, ...told], "and")}.`]),
+    ...(receivedHeaders.length + line.length === 0
+      ? []
+      : [`The upstream receives ${listed([...line, ...receivedHeaders], "and")}.`]),
   ];
 }
 

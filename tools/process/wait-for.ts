@@ -25,7 +25,7 @@ export async function waitFor<T>(
   const { what, timeout = 30_000, interval = 20, signal } = options;
   const end = performance.now() + timeout;
   let cause: unknown;
-  const look = async () => {
+  const check = async () => {
     try {
       return await condition();
     } catch (error) {
@@ -40,7 +40,7 @@ export async function waitFor<T>(
     const stop = new AbortController();
     const stopped = signal === undefined ? stop.signal : AbortSignal.any([stop.signal, signal]);
     try {
-      const seen = await (given ? look() : Promise.race([look(), over(left, stopped)]));
+      const seen = await (given ? check() : Promise.race([check(), over(left, stopped)]));
       if (seen !== false && seen !== undefined && seen !== null) {
         return seen as Exclude<Awaited<T>, false | undefined | null>;
       }

@@ -1,6 +1,7 @@
 /**
  * `npm run tools [-- name ...]`: builds or installs the tools that suites need, all or the named ones, so that no run
- * waits for them. Those of `npm run test:public` must be named. Failures are reported at the end.
+ * waits for them. Tools that only `npm run test:public` uses are built only if they are named. Failures are reported at
+ * the end.
  */
 import { type Suites, suites } from "../stages/stages.ts";
 import { isToolName, type ToolName, tool } from "./tool.ts";

@@ -100,9 +100,9 @@ export interface Observer {
   /**
    * Called with the error when a read of the kind fails, and with null when a later read succeeds. The end of a stream
    * is not reported, nor is an interruption that the next attempt bridges. For status reports, which also count `lost`
-   * as trouble until a read succeeds.
+   * as a failure until a read succeeds.
    */
-  trouble?(error: Error | null): void;
+  failure?(error: Error | null): void;
 }
 
 export interface WatchOptions extends Selectors {

@@ -22,7 +22,6 @@ export { checkWithHidden } from "./check/hidden-members.ts";
 export { type CheckedEntity, type CheckOptions, checkConfig, checkCredentialKey, checkEntity } from "./check/index.ts";
 export { expiredMessage } from "./check/rules/certificates.ts";
 export { withPort } from "./check/rules/hosts.ts";
-export * from "./document/brief.ts";
 export * from "./document/describe.ts";
 export type { FlatDocument } from "./document/flatten/flatten.ts";
 export { writtenLists } from "./document/flatten/nested-lists.ts";
@@ -36,6 +35,7 @@ export {
   loadItems,
   loadText,
 } from "./document/load.ts";
+export * from "./document/minimal-entity.ts";
 export { syntaxFaults } from "./document/parse/syntax-errors.ts";
 export { readYaml } from "./document/parse/yaml.ts";
 export * from "./document/render.ts";
@@ -66,13 +66,6 @@ export type * from "./protocols/push.ts";
 export type * from "./protocols/wait.ts";
 export type { CACertificateSpec } from "./resources/ca-certificate.ts";
 export * from "./resources/certificate.ts";
-export type * from "./resources/consumer.ts";
-export type { ConsumerGroupSpec } from "./resources/consumer-group.ts";
-export * from "./resources/index.ts";
-export { apiVersion, category, crdVersion, group, type KindFacts, pluralOf, type SpecNode } from "./resources/kind.ts";
-export * from "./resources/plugin.ts";
-export type * from "./resources/route.ts";
-export type * from "./resources/service.ts";
 export {
   CLASS_LABEL,
   type ConfigFrom,
@@ -80,7 +73,14 @@ export {
   DEFAULT_CLASS,
   type NameRef,
   type SecretRef,
-} from "./resources/shared.ts";
+} from "./resources/common-spec.ts";
+export type * from "./resources/consumer.ts";
+export type { ConsumerGroupSpec } from "./resources/consumer-group.ts";
+export * from "./resources/index.ts";
+export { apiVersion, category, crdVersion, group, type KindFacts, pluralOf, type SpecNode } from "./resources/kind.ts";
+export * from "./resources/plugin.ts";
+export type * from "./resources/route.ts";
+export type * from "./resources/service.ts";
 export * from "./resources/spelling.ts";
 export type * from "./resources/upstream.ts";
 export type { VaultSpec } from "./resources/vault.ts";

@@ -42,46 +42,46 @@ function plain(t: TestContext, texts: PemTexts) {
 
 function follow(t: TestContext, files: PemTexts, { interval = 600_000, fails = (): boolean => false } = {}) {
   const taken: PemTexts[] = [];
-  const troubles: string[] = [];
+  const failures: string[] = [];
   const following = followPemFiles({
     files,
     texts: first,
-    take(texts) {
+    onTexts(texts) {
       if (fails()) throw new Error("it cannot be shown");
       taken.push(texts);
     },
-    onTrouble: (reason) => troubles.push(reason),
+    onFailure: (reason) => failures.push(reason),
     interval,
   });
   t.after(following.close);
-  return { taken, troubles, close: following.close };
+  return { taken, failures, close: following.close };
 }
 
 test("every change of a mounted Secret is loaded without waiting for the next poll", async (t) => {
   const { files, swap } = mounted(t, first);
   assert.deepEqual(await readPemFiles(files), first);
-  const { taken, troubles } = follow(t, files);
+  const { taken, failures } = follow(t, files);
   for (const [index, next] of [second, third, first].entries()) {
     swap(next);
     await waitFor(() => taken.length > index, { what: "the change to be reported" });
   }
   assert.deepEqual(taken, [second, third, first]);
-  assert.deepEqual(troubles, []);
+  assert.deepEqual(failures, []);
 });
 
 test("each error of a partly written set of files is reported once, and the set is used only when it is complete", async (t) => {
   const { files, write } = plain(t, first);
-  const { taken, troubles } = follow(t, files, { interval: 20 });
+  const { taken, failures } = follow(t, files, { interval: 20 });
   write({ cert: second.cert });
-  await waitFor(() => troubles.length > 0, { what: "the first error to be reported" });
-  assert.match(troubles[0] ?? "", /the key in .*tls\.key is not that of the certificate in .*tls\.crt/);
+  await waitFor(() => failures.length > 0, { what: "the first error to be reported" });
+  assert.match(failures[0] ?? "", /the key in .*tls\.key is not that of the certificate in .*tls\.crt/);
   write({ ca: `${second.ca}${second.ca.slice(0, 200)}` });
   write({ key: second.key });
-  await waitFor(() => troubles.length > 1, { what: "the second error to be reported" });
+  await waitFor(() => failures.length > 1, { what: "the second error to be reported" });
   assert.deepEqual(taken, []);
   write({ ca: second.ca });
   await waitFor(() => taken.length > 0, { what: "the complete set to be reported" });
-  assert.deepEqual([taken, troubles.length], [[second], 2]);
+  assert.deepEqual([taken, failures.length], [[second], 2]);
 });
 
 test("a change without a file system event is found by the next poll", async (t) => {
@@ -100,21 +100,21 @@ test("a change without a file system event is found by the next poll", async (t)
 test("a set of files that the callback rejects is tried again", async (t) => {
   const { files, write } = plain(t, second);
   let fails = true;
-  const { taken, troubles } = follow(t, files, { interval: 20, fails: () => fails });
-  await waitFor(() => troubles.length > 0, { what: "the error to be reported" });
+  const { taken, failures } = follow(t, files, { interval: 20, fails: () => fails });
+  await waitFor(() => failures.length > 0, { what: "the error to be reported" });
   fails = false;
   await waitFor(() => taken.length > 0, { what: "the change to be reported" });
-  assert.deepEqual([taken, troubles], [[second], ["it cannot be shown"]]);
+  assert.deepEqual([taken, failures], [[second], ["it cannot be shown"]]);
   write(first);
   await waitFor(() => taken.length > 1, { what: "the next change to be reported" });
 });
 
 test("a missing file is reported, and the previous texts stay in use", async (t) => {
   const { files } = plain(t, first);
-  const { taken, troubles } = follow(t, files, { interval: 20 });
+  const { taken, failures } = follow(t, files, { interval: 20 });
   rmSync(files.key);
-  await waitFor(() => troubles.length > 0, { what: "the error to be reported" });
-  assert.match(troubles[0] ?? "", /ENOENT.*tls\.key/);
+  await waitFor(() => failures.length > 0, { what: "the error to be reported" });
+  assert.match(failures[0] ?? "", /ENOENT.*tls\.key/);
   assert.deepEqual(taken, []);
 });
 

@@ -44,10 +44,10 @@ export interface FollowPemOptions {
   readonly files: PemFiles;
   /** The texts that were read last. */
   readonly texts: PemTexts;
-  /** Called with the new texts when they changed and are valid. An error that it throws is reported to `onTrouble`. */
-  readonly take: (texts: PemTexts) => void;
+  /** Called with the new texts when they changed and are valid. An error that it throws is reported to `onFailure`. */
+  readonly onTexts: (texts: PemTexts) => void;
   /** Called when files cannot be used, and again when the reason changes. The previous texts stay in use. */
-  readonly onTrouble: (reason: string) => void;
+  readonly onFailure: (reason: string) => void;
   /** Milliseconds between polls, for file systems without change notifications. Default 10,000. */
   readonly interval?: number;
 }
@@ -57,36 +57,36 @@ const SETTLED = 100;
 
 /** Watches the files until `close` is called; no callback is called after that. */
 export function followPemFiles(options: FollowPemOptions): { close(): void } {
-  const { files, take, onTrouble, interval = 10_000 } = options;
+  const { files, onTexts, onFailure, interval = 10_000 } = options;
   let { texts } = options;
-  let trouble = "";
+  let lastFailure = "";
   let closed = false;
   let looking = false;
   /** Whether a file changed while the files were being read. */
   let again = false;
   let timer: NodeJS.Timeout;
 
-  async function look(): Promise<void> {
+  async function poll(): Promise<void> {
     looking = true;
     again = false;
     let reason = "";
     try {
       const found = await readPemFiles(files);
-      if (!closed && !isSame(found, texts)) take(found);
+      if (!closed && !isSame(found, texts)) onTexts(found);
       texts = found;
     } catch (error) {
       reason = (error as Error).message;
     }
     looking = false;
     if (closed) return;
-    if (reason !== "" && reason !== trouble) onTrouble(reason);
-    trouble = reason;
+    if (reason !== "" && reason !== lastFailure) onFailure(reason);
+    lastFailure = reason;
     plan(again ? SETTLED : interval);
   }
 
   function plan(wait: number): void {
     clearTimeout(timer);
-    timer = setTimeout(look, wait).unref();
+    timer = setTimeout(poll, wait).unref();
   }
 
   function onChange(): void {

@@ -12,7 +12,10 @@ import type { PluginNetwork } from "./services/network.ts";
 import type { PluginServices } from "./services/services.ts";
 import type { Violation } from "./violation.ts";
 
-/** What is known of a plugin without its code: enough to validate, order and describe its instances. */
+/**
+ * The properties of a plugin that are known without its code. They suffice to validate, order and describe its
+ * instances.
+ */
 export interface PluginFacts<
   Schema extends RecordSchema = RecordSchema,
   Name extends string = string,

@@ -48,7 +48,7 @@ const rows: readonly Row[] = [
     { "x-consumer-groups": "users, admins" },
   ],
   ["a request without a consumer, with `allow`", { allow: ["users"] }, {}, UNAUTHORIZED],
-  ["a request with a credential without a consumer", { allow: ["users"] }, { credential }, FORBIDDEN],
+  ["a request whose credential belongs to no consumer", { allow: ["users"] }, { credential }, FORBIDDEN],
   ["a consumer in a denied group", { deny: ["admins"] }, known, FORBIDDEN],
   ["a consumer in no denied group", { deny: ["staff"] }, known, { "x-consumer-groups": "users, admins" }],
   [

@@ -21,10 +21,11 @@ const groups = (description: string) =>
 
 const schema = record(
   {
-    allow: groups("Groups whose consumers may send requests; all others may not."),
-    deny: groups("Groups whose consumers may not send requests; all others may."),
+    allow: groups("Groups whose consumers may send requests; requests of all other consumers are refused."),
+    deny: groups("Groups whose consumers may not send requests; requests of all other consumers are accepted."),
     hide_groups_header: boolean({
-      description: "Do not send the consumer's groups to the upstream in X-Consumer-Groups.",
+      description:
+        "Do not send the consumer's groups to the upstream; by default they are in the header X-Consumer-Groups.",
       default: false,
     }),
     always_use_authenticated_groups: boolean({

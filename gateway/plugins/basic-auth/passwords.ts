@@ -23,7 +23,10 @@ export class PasswordQueueFull extends Error {
   override readonly name = "PasswordQueueFull";
 }
 
-/** Recent results by a keyed hash of stored hash and password, so that scrypt does not run again for the same pair. */
+/**
+ * Recent results, so that scrypt does not run again for the same password. The key is a keyed hash (HMAC) of the stored
+ * hash and the password.
+ */
 const results = new LruCache<Result>(4096);
 type Result = "right" | "wrong";
 /** The key of the keyed hash: random, and different in each worker. */

@@ -88,7 +88,10 @@ const schema = record(
 
 export type DatadogConfig = Static<typeof schema>;
 
-/** As in Kong, a tag must not end with a colon. Line breaks and vertical bars would end the tags of the metric. */
+/**
+ * As in Kong, a tag must not end with a colon. Line breaks and vertical bars are refused too, because they would end
+ * the list of tags in a datagram.
+ */
 const TAG = /^[^\n\r|]*[^:\n\r|]$/;
 
 function checkTags(metric: unknown, at: number): readonly Violation[] {

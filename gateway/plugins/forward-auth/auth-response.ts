@@ -1,4 +1,4 @@
-/** The response of the authorization server: what the upstream and the client get of it. */
+/** The response of the authorization server, and the parts of it that the upstream and the client receive. */
 import {
   connectionHeaders,
   type DirectResponse,
@@ -14,14 +14,14 @@ export const isAdmission = ({ status }: HttpResponse): boolean => status >= 200 
 const valuesOf = (response: HttpResponse, name: string): readonly string[] =>
   [response.headers[name.toLowerCase()] ?? []].flat();
 
-/** Removes the headers that only the server may set. */
+/** Removes from the client's request the headers that only the authorization server may set. */
 export function removeAuthHeaders(exchange: Exchange, { auth_response_headers: names }: ForwardAuthConfig): void {
   for (const name of names) exchange.upstreamHeaders.apply(purgeHeaderEdit(name));
 }
 
 /**
- * Sets headers for the upstream and cookies for the client, after an admission. The headers are also left for
- * proxy-cache: they may identify a user, who must not get the cached response of another one.
+ * Sets headers for the upstream and cookies for the client, after an admission. The headers also become part of the key
+ * of proxy-cache: they may identify a user, who must not get a response that was cached for another user.
  */
 export function applyAdmission(exchange: Exchange, response: HttpResponse, config: ForwardAuthConfig): void {
   const headers = config.auth_response_headers.map((name) => [name, valuesOf(response, name)] as const);

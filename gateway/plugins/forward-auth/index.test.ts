@@ -175,7 +175,7 @@ describe("with consumer_header", () => {
     (response) =>
       void response.writeHead(status, name === null ? {} : { "Remote-User": name }).end("no");
 
-  test("a request has the consumer whom the server names", async (test) => {
+  test("a request is attributed to the consumer whom the server names", async (test) => {
     const { gateway } = await start(test, config, named("alice"));
     const headers = await echoed(await gateway.fetch("/"));
     assert.equal(headers["x-consumer-username"], "alice");

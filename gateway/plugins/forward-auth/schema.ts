@@ -70,8 +70,8 @@ const schema = record(
     anonymous: nullable(
       text({
         description:
-          "Id or username of the consumer to which requests are attributed that the server answers with 401, or admits " +
-          "without naming a consumer. Needs `consumer_header`.",
+          "Id or username of a consumer. Requests that the server answers with 401, or admits without naming a " +
+          "consumer, are attributed to it. Needs `consumer_header`.",
         maxLength: 256,
       }),
     ),

@@ -67,7 +67,7 @@ describe("grpc-web", () => {
     assert.equal(answer?.body, "transcoding requests require a .proto file defining the service");
   });
 
-  it("leaves a response alone whose status is not 200, and one of the gateway itself", async () => {
+  it("does not convert a response whose status is not 200, or one of the gateway itself", async () => {
     for (const options of [{ status: 503 }, { source: "gateway" as const }]) {
       const instance = pluginInstance("grpc-web", filled("grpc-web", {}));
       const exchange = fakeExchange({ method: "POST", ...typed("application/grpc-web"), ...options });

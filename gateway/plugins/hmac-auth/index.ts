@@ -66,9 +66,9 @@ function signedLine(request: ExchangeRequest, name: string): string {
   return `${request.method} ${target} HTTP/${Number(request.httpVersion).toFixed(1)}`;
 }
 
-/** The forms of an HTTP date that name the time zone (RFC 9110 section 5.6.7). */
+/** The forms of an HTTP date with a time zone, IMF-fixdate and RFC 850 (RFC 9110 section 5.6.7). */
 const ZONED_DATE = /^[A-Z][a-z]{2,8}, \d\d[ -][A-Z][a-z]{2}[ -]\d{2,4} \d\d:\d\d:\d\d GMT$/;
-/** The form of an HTTP date without a time zone, which is UTC too. */
+/** The form of an HTTP date without a time zone, asctime, which is in UTC too. */
 const ASCTIME_DATE = /^[A-Z][a-z]{2} [A-Z][a-z]{2} [ \d]\d \d\d:\d\d:\d\d \d{4}$/;
 
 /** An HTTP date in Unix milliseconds; NaN for other text. */

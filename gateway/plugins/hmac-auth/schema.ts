@@ -18,8 +18,8 @@ const schema = record(
     hide_credentials: boolean({ description: "Remove the signature before forwarding.", default: false }),
     clock_skew: decimal({
       description:
-        "Maximum seconds between the node's clock and the date in X-Date or Date. It limits replays only if " +
-        "`enforce_headers` has both `date` and `x-date`, because the date that is checked need not be signed.",
+        "Maximum seconds between the node's clock and the date in X-Date or Date. Without `date` and `x-date` in " +
+        "`enforce_headers`, the checked date need not be signed, so the limit does not prevent replays.",
       default: 300,
       exclusiveMinimum: 0,
     }),

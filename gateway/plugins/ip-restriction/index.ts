@@ -19,8 +19,8 @@ function blockList(entries: readonly string[] | null): BlockList | null {
 }
 
 /**
- * The response to a client without an IP address, such as one on a Unix domain socket. As in Kong, it is not
- * configurable.
+ * The response to a client without an IP address, such as one on a Unix domain socket. As in Kong, `status` and
+ * `message` do not apply to it.
  */
 const unidentified: DirectResponse = {
   status: 403,

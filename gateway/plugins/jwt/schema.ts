@@ -21,14 +21,17 @@ const schema = record(
     uri_param_names: names("Query parameters in which a token may be.", ["jwt"]),
     cookie_names: names("Cookies in which a token may be.", []),
     key_claim_name: text({
-      description: "The claim, or else the header of the token, that names the credential by its key.",
+      description:
+        "The claim with the key of the credential. If the claims lack it, the token's header is searched for a " +
+        "member of this name.",
       default: "iss",
       maxLength: 256,
     }),
     secret_is_base64: boolean({ description: "Whether the credentials' secrets are Base64.", default: false }),
     claims_to_verify: nullable(
       array(choice(["exp", "nbf"], { description: "A claim." }), {
-        description: "Claims with a time (Unix seconds) that must not have passed (exp), or must have passed (nbf).",
+        description:
+          "Claims with a time in Unix seconds that are checked: exp must not have passed, nbf must have passed.",
         maxItems: 2,
       }),
     ),
@@ -45,7 +48,7 @@ const schema = record(
       minimum: 0,
       maximum: 31_536_000,
     }),
-    header_names: names("Headers in which a token may be, after the word Bearer.", ["authorization"]),
+    header_names: names("Headers in which a token may be, after the scheme Bearer.", ["authorization"]),
     realm: nullable(text({ description: "Realm of the WWW-Authenticate header.", maxLength: 256 })),
   },
   { description: "Requires a JSON Web Token that a key of a consumer verifies (RFC 7519)." },

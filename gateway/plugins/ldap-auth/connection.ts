@@ -46,7 +46,8 @@ export class LdapConnection {
       plain.close();
       throw new Error(`it refused StartTLS with the code ${code}: ${diagnostic}`);
     }
-    // Bytes that follow the response in clear text may come from an attacker; `#receive` refuses them.
+    // Clear text after the response may come from an attacker (response injection). `#receive` has refused any that
+    // arrived with it; later bytes belong to TLS.
     socket.removeAllListeners("data");
     const secure = network.startTls(socket, { host, tls });
     await isOpen(secure, "secureConnect", signal);

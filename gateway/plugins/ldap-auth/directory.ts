@@ -12,7 +12,7 @@ export interface LdapLogin {
   readonly password: Buffer;
 }
 
-/** The credential of a verified login; else the result of the bind. */
+/** The credential of a verified login, or the result of a bind that the server refused. */
 export type Verification = ExchangeCredential | LdapResult;
 
 /** The directory did not answer, its answer was invalid, or too many logins are under way. The message is logged. */
@@ -72,7 +72,7 @@ export class Directory {
     // The id is the same on every node, so that rate limits can count requests by credential.
     const id = hash("sha256", JSON.stringify([ldap_host, ldap_port, name]));
     const answer = isRight ? { id, consumer: null } : result;
-    // Other results may be temporary.
+    // Results other than these two may be temporary and are not cached.
     if (cache_ttl > 0 && (isRight || result.code === INVALID_CREDENTIALS)) {
       this.#known.set(key, { answer, until: this.#context.now() + cache_ttl * 1000 });
     }

@@ -83,19 +83,19 @@ export function messageLength(bytes: Buffer): number | null {
 
 /** Reads the result in a response. Throws if the message is not the complete response to the request. */
 export function readResult(bytes: Buffer, id: number, { responseTag }: LdapRequest): LdapResult {
-  const [contents] = take(bytes, SEQUENCE);
-  const [number, operation] = take(contents, INTEGER);
+  const [contents] = readElement(bytes, SEQUENCE);
+  const [number, operation] = readElement(contents, INTEGER);
   if (number.length !== 1 || number[0] !== id) throw new Error("it is not the response to the request");
-  const [response] = take(operation, responseTag);
-  const [code, afterCode] = take(response, ENUMERATED);
+  const [response] = readElement(operation, responseTag);
+  const [code, afterCode] = readElement(response, ENUMERATED);
   if (code.length === 0 || code.length > 4) throw new Error("the result code is invalid");
-  const [, afterName] = take(afterCode, OCTET_STRING);
-  const [diagnostic] = take(afterName, OCTET_STRING);
+  const [, afterName] = readElement(afterCode, OCTET_STRING);
+  const [diagnostic] = readElement(afterName, OCTET_STRING);
   return { code: code.readIntBE(0, code.length), diagnostic: diagnostic.toString("utf8") };
 }
 
 /** The contents of the element with which the bytes begin, and the bytes after it. */
-function take(bytes: Buffer, tag: number): [contents: Buffer, rest: Buffer] {
+function readElement(bytes: Buffer, tag: number): [contents: Buffer, rest: Buffer] {
   const head = headOf(bytes);
   if (head === null || head.end > bytes.length) throw new Error("the message is incomplete");
   if (bytes[0] !== tag) throw new Error(`it has the element ${bytes[0]?.toString(16)} instead of ${tag.toString(16)}`);

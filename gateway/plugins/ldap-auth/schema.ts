@@ -40,15 +40,19 @@ const schema = record(
       default: false,
     }),
     base_dn: text({
-      description: "Distinguished name of the entry directly above the users, such as `ou=people,dc=example,dc=com`.",
+      description:
+        "Distinguished name of the entry whose direct children are the users, such as " +
+        "`ou=people,dc=example,dc=com`.",
       maxLength: 1024,
     }),
     attribute: text({
-      description: "Attribute with the user name in the distinguished name of a user, such as `uid`.",
+      description:
+        "The attribute that contains the user name in a user's distinguished name, such as `uid` in " +
+        "`uid=alice,ou=people,dc=example,dc=com`.",
       maxLength: 256,
     }),
     cache_ttl: decimal({
-      description: "Seconds for which the answer for a user name and password is used again; 0: not at all.",
+      description: "Seconds for which the directory's answer for a user name and password is cached; 0 caches nothing.",
       default: 60,
       minimum: 0,
     }),

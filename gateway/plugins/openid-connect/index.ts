@@ -78,7 +78,7 @@ export const openidConnect = definePlugin({
       if (sessions === null || login === null) return { refusal: unauthenticated };
       if (login.isLogout(request)) return { response: await login.logout(exchange) };
       if (methods.has("authorization_code") && login.isCallback(request)) {
-        const finished = await login.finish(exchange);
+        const finished = await login.complete(exchange);
         if (finished !== null && "session" in finished) {
           const accepted = acceptSession(exchange, finished.session, sessions);
           return finished.redirect === null || accepted.identity === undefined
@@ -89,7 +89,8 @@ export const openidConnect = definePlugin({
       }
       const session = methods.has("session") ? await sessions.use(exchange) : null;
       if (session !== null) return acceptSession(exchange, session, sessions);
-      // A redirect loses the body of other methods. A callback of a login that this browser did not begin would loop.
+      // Only GET requests are redirected, because a redirect loses the body of other methods. A callback without a
+      // login of this browser is refused: another login could fail in the same way, without end.
       const mayLogin = request.method === "GET" && !login.isCallback(request) && !isGrpc(exchange);
       return methods.has("authorization_code") && mayLogin
         ? { response: await login.start(exchange) }

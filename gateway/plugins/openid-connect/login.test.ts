@@ -4,13 +4,13 @@ import { hash } from "node:crypto";
 import { describe, it } from "node:test";
 import { DISCOVERY, type Making, NOW } from "../../../test/plugins/stub-openid-provider.ts";
 import { instanceFor } from "./testing.ts";
-import { answerTokens, begin, CALLBACK, config, cookiesOf, finish } from "./testing-login.ts";
+import { answerTokens, begin, CALLBACK, config, cookiesOf, returnToGateway } from "./testing-login.ts";
 
 describe("a login of openid-connect", () => {
   it("succeeds with valid tokens", async (test) => {
     const login = await begin(test);
     answerTokens(login);
-    const { exchange, answer } = await finish(login, `?code=c&state=${login.sent.get("state")}`);
+    const { exchange, answer } = await returnToGateway(login, `?code=c&state=${login.sent.get("state")}`);
     assert.equal(answer, undefined);
     assert.equal(exchange.credential?.id, "alice");
     assert.match(cookiesOf(exchange), /^session=/);
@@ -38,7 +38,7 @@ describe("a login of openid-connect", () => {
     it(`is refused with an ID token ${what}`, async (test) => {
       const login = await begin(test);
       answerTokens(login, making, members);
-      const { exchange, answer } = await finish(login, `?code=c&state=${login.sent.get("state")}`);
+      const { exchange, answer } = await returnToGateway(login, `?code=c&state=${login.sent.get("state")}`);
       assert.equal(answer?.status, 401);
       assert.equal(exchange.credential, null);
       assert.doesNotMatch(cookiesOf(exchange), /session=/);
@@ -69,7 +69,7 @@ describe("a login of openid-connect", () => {
       const login = await begin(test, { ...(discovery && { discovery }) });
       answerTokens(login);
       const query = queryOf(login.sent.get("state") ?? "", encodeURIComponent(login.provider.issuer));
-      const { exchange, answer } = await finish(login, query);
+      const { exchange, answer } = await returnToGateway(login, query);
       assert.equal(answer?.status, 401, `${answer?.status} ${answer?.reason}`);
       assert.equal(exchange.credential, null);
       assert.doesNotMatch(cookiesOf(exchange), /session=/);
@@ -83,7 +83,7 @@ describe("a login of openid-connect", () => {
       const sent = new URL(`${answer?.headers?.Location}`).searchParams;
       const again = { ...login, cookie: cookiesOf(exchange), sent };
       answerTokens(again);
-      const done = await finish(again, `?code=c&state=${sent.get("state")}`);
+      const done = await returnToGateway(again, `?code=c&state=${sent.get("state")}`);
       assert.equal(done.answer?.status, 302);
       const location = `${done.answer?.headers?.Location}`;
       assert.equal(new URL(location).origin, "https://app.test");
@@ -107,7 +107,7 @@ describe("a login of openid-connect", () => {
     const login = await begin(test);
     answerTokens(login);
     const query = `?code=c&state=${login.sent.get("state")}`;
-    const { exchange } = await finish(login, query);
+    const { exchange } = await returnToGateway(login, query);
     assert.ok(
       exchange.responseHeaders.valuesOver("set-cookie", []).some((each) => /^authorization=;.*Max-Age=0/.test(each)),
     );
@@ -119,7 +119,7 @@ describe("a login of openid-connect", () => {
     const login = await begin(test);
     answerTokens(login);
     const query = `?code=c&state=${login.sent.get("state")}&id_token=x.y.z&token=t&response=x.y.z`;
-    assert.equal((await finish(login, query)).answer, undefined);
+    assert.equal((await returnToGateway(login, query)).answer, undefined);
   });
 
   for (const redirect of ["https://app.test/callback?tenant=a", "https://app.test/callback"]) {
@@ -136,7 +136,7 @@ describe("a login of openid-connect", () => {
           response.writeHead(400, { "content-type": "application/json" }).end('{"error":"invalid_grant"}');
         });
       });
-      const { answer } = await finish(login, `?tenant=a&code=c&state=${login.sent.get("state")}`);
+      const { answer } = await returnToGateway(login, `?tenant=a&code=c&state=${login.sent.get("state")}`);
       assert.equal(answer?.status, 401);
       assert.equal(login.sent.get("redirect_uri"), redirect);
       assert.equal(form.get("redirect_uri"), redirect);
@@ -146,7 +146,7 @@ describe("a login of openid-connect", () => {
     });
   }
 
-  it("leaves cookies that fit into a request, although its tokens are long and other logins are under way", async (test) => {
+  it("sets cookies that fit into a request, even if its tokens are long and other logins are under way", async (test) => {
     const login = await begin(test);
     let { cookie, sent } = login;
     for (let tab = 0; tab < 6; tab++) {
@@ -160,7 +160,7 @@ describe("a login of openid-connect", () => {
       sent = new URL(`${answer?.headers?.Location}`).searchParams;
     }
     answerTokens({ ...login, sent }, {}, { access_token: "x".repeat(7600) });
-    const { exchange, answer } = await finish({ ...login, cookie }, `?code=c&state=${sent.get("state")}`);
+    const { exchange, answer } = await returnToGateway({ ...login, cookie }, `?code=c&state=${sent.get("state")}`);
     assert.equal(answer, undefined);
     const names = cookiesOf(exchange)
       .split("; ")
@@ -172,7 +172,7 @@ describe("a login of openid-connect", () => {
   it("ends if the provider refreshes it with an ID token of another subject", async (test) => {
     const login = await begin(test);
     answerTokens(login, {}, { refresh_token: "r" });
-    const { exchange } = await finish(login, `?code=c&state=${login.sent.get("state")}`);
+    const { exchange } = await returnToGateway(login, `?code=c&state=${login.sent.get("state")}`);
     const headers = { cookie: cookiesOf(exchange) };
     login.instance.advance(61_000);
     answerTokens(login, { claims: { sub: "mallory", nonce: undefined } });
@@ -185,7 +185,7 @@ describe("a login of openid-connect", () => {
     const more = { logout_uri_suffix: "/logout" };
     const login = await begin(test, { more });
     answerTokens(login);
-    const { exchange } = await finish(login, `?code=c&state=${login.sent.get("state")}`);
+    const { exchange } = await returnToGateway(login, `?code=c&state=${login.sent.get("state")}`);
     login.provider.answer(DISCOVERY, (_request, response) => response.writeHead(500).end());
     const restarted = instanceFor(login.provider, { ...config, ...more });
     const out = await restarted.send({ method: "POST", path: "/logout", headers: { cookie: cookiesOf(exchange) } });

@@ -91,7 +91,7 @@ export class Login {
    * Ends a login that this browser began; null: it began none with this state. Rejects with `GrantRefused` or
    * `ProviderUnavailable`.
    */
-  async finish(exchange: Exchange): Promise<FinishedLogin | DirectResponse | null> {
+  async complete(exchange: Exchange): Promise<FinishedLogin | DirectResponse | null> {
     const { query } = exchange.request;
     const state = parameter(query, "state");
     const pending = this.#pending(exchange.request);

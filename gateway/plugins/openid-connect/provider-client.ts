@@ -26,7 +26,9 @@ export interface Tokens {
   readonly scope: string | null;
 }
 
-/** The provider, or the check of its response, has refused a login or a refresh. The message is for the log. */
+/**
+ * The provider has refused a login or a refresh, or its response was invalid for the login. The message is for the log.
+ */
 export class GrantRefused extends Error {
   override readonly name = "GrantRefused";
 }
@@ -34,7 +36,7 @@ export class GrantRefused extends Error {
 export interface LoginChecks {
   readonly state: string;
   readonly nonce: string;
-  /** Of PKCE (RFC 7636). */
+  /** The code verifier of PKCE (RFC 7636). */
   readonly verifier: string;
 }
 

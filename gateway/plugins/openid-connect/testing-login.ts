@@ -86,7 +86,7 @@ export function answerTokens(
 }
 
 /** Sends the request to which the provider redirects after the login. */
-export const finish = (
+export const returnToGateway = (
   { instance, cookie }: Begun,
   query: string,
 ): Promise<{ readonly exchange: FakeExchange; readonly answer: DirectResponse | undefined }> =>

@@ -25,7 +25,7 @@ function recordLatencies(recorder: RequestRecorder, { started, forwarded, answer
 }
 
 interface Kept {
-  /** The service in the recorder's labels: a route may get another service. */
+  /** The service in the recorder's labels. A recorder is replaced when its route refers to another service. */
   readonly service: ExchangeService | null;
   readonly recorder: RequestRecorder;
 }

@@ -1,8 +1,8 @@
 /**
  * The key of a cached response: everything on which the response may depend. As in Kong it is made of method, route,
- * consumer, path, query parameters and configured headers, after the changes by earlier plugins. In addition it contains
- * what the upstream may read too: the host, the service, what identifies a user who is no consumer, and the method and
- * target that other plugins have set. The parts are joined without ambiguity.
+ * consumer, path, query parameters and configured headers, after the changes by earlier plugins. In addition it
+ * contains further properties that the upstream may use: the host, the service, the identity of a user who is no
+ * consumer, and the method and target that other plugins have set. The parts are joined without ambiguity.
  */
 import { hash } from "node:crypto";
 import { type Exchange, lowerCase } from "@sluice/plugin-sdk";

@@ -3,7 +3,7 @@ import { type Directives, secondsIn } from "./directives.ts";
 import type { ProxyCacheConfig } from "./schema.ts";
 import type { StoredResponse } from "./stored-response.ts";
 
-/** Seconds since the response was new. */
+/** The age of the response in seconds. */
 export const ageOf = ({ timestamp }: StoredResponse, now: number): number => Math.max(0, (now - timestamp) / 1000);
 
 export function isUsable(

@@ -66,7 +66,12 @@ const cached = { "Cache-Control": "max-age=10" };
 
 const rows: readonly Row[] = [
   { what: "uses a response until cache_ttl", config: { cache_ttl: 10 }, later: 9, statuses: hit },
-  { what: "forgets a response after cache_ttl", config: { cache_ttl: 10 }, later: 11, statuses: ["Miss", "Miss"] },
+  {
+    what: "no longer uses a response after cache_ttl",
+    config: { cache_ttl: 10 },
+    later: 11,
+    statuses: ["Miss", "Miss"],
+  },
   {
     what: "refreshes a response that storage_ttl keeps longer than cache_ttl",
     config: { cache_ttl: 10, storage_ttl: 100 },
@@ -82,7 +87,7 @@ const rows: readonly Row[] = [
   { what: "does not cache a response without a lifetime with cache_control", config: control, statuses: never },
   { what: "follows max-age", config: control, response: cached, later: 9, statuses: hit },
   {
-    what: "forgets a response after max-age",
+    what: "no longer uses a response after max-age",
     config: control,
     response: cached,
     later: 11,
@@ -111,7 +116,12 @@ const rows: readonly Row[] = [
     later: 5,
     statuses: ["Miss", "Miss"],
   },
-  { what: "does not cache what is too old", config: control, response: { ...cached, Age: "10" }, statuses: never },
+  {
+    what: "does not cache a response whose Age exceeds its lifetime",
+    config: control,
+    response: { ...cached, Age: "10" },
+    statuses: never,
+  },
   ...["no-store", "no-cache", "private", 'private="X-A"', "max-age=0", "max-age=x"].map((directive) => ({
     what: `does not cache a response with ${directive}`,
     config: control,

@@ -7,8 +7,8 @@ import type { ProxyCacheConfig } from "./schema.ts";
 const MAX_REQUEST_BODY = 1_048_576;
 
 /**
- * Headers by which some upstreams read another method or target than the gateway, and those that ask for a part of the
- * response or another protocol. Responses to such requests must not be served to others.
+ * Headers from which some upstreams take another method or target than that of the request line, and headers that ask
+ * for a part of the response or another protocol. The response to such a request must not be served for other requests.
  */
 const uncachedHeaders = [
   ...["x-http-method-override", "x-http-method", "x-method-override", "x-original-url", "x-rewrite-url"],

@@ -6,7 +6,10 @@ export interface StoredResponse {
   /** Flat list, without headers of the connection. */
   readonly headers: readonly string[];
   readonly body: Buffer;
-  /** Unix milliseconds of the time at which the response was new. */
+  /**
+   * Unix milliseconds of the time from which the age counts: the arrival of the response, with `cache_control` minus
+   * its Age.
+   */
   readonly timestamp: number;
   /** Seconds for which it is fresh. */
   readonly ttl: number;

@@ -36,7 +36,8 @@ function tightestOf({ limits, counts }: Usage): number {
 }
 
 /**
- * Sets the headers with limit and remaining requests of every period, and those of the tightest limit.
+ * Sets the headers with limit and remaining requests of every period, and those of the limit with the fewest remaining
+ * requests.
  *
  * @param headers null: no headers are set
  * @returns seconds until the window of the tightest limit ends; 1 without limits

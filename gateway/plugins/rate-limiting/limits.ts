@@ -18,7 +18,7 @@ export class Limit {
   readonly limitEdit: HeaderEdit;
   /** X-RateLimit-Remaining-<Period> */
   readonly remaining: HeaderName;
-  /** RateLimit-Limit, when this limit is the tightest. */
+  /** RateLimit-Limit, if this limit has the fewest remaining requests. */
   readonly tightestLimitEdit: HeaderEdit;
   #window: Window = { start: 0, end: 0 };
 

@@ -38,7 +38,9 @@ const schema = record(
     ),
     path: nullable(
       text({
-        description: "The path whose requests share a counter if limit_by is path.",
+        description:
+          "The path to count if limit_by is path: requests to it share a counter, other requests are counted by " +
+          "address.",
         rule: "path",
         maxLength: 1024,
       }),

@@ -92,8 +92,8 @@ export const requestTransformer = definePlugin({
       return query.text === "" ? "" : `?${query.text}`;
     }
 
-    /** The last step: until here, templates show the request as it was. */
-    function finish(exchange: Exchange, headers: ChangedHeaders | null, query: string | null): undefined {
+    /** Applied last, because templates must show the request as it was before any change. */
+    function applyChanges(exchange: Exchange, headers: ChangedHeaders | null, query: string | null): undefined {
       headers?.apply();
       if (query !== null) exchange.upstreamQuery = query;
       return undefined;
@@ -118,7 +118,7 @@ export const requestTransformer = definePlugin({
           return withBody(exchange, { scope, headers, contentType, isMoved });
         }
       }
-      return finish(exchange, headers, changeQuery(exchange, scope, null));
+      return applyChanges(exchange, headers, changeQuery(exchange, scope, null));
     }
 
     async function withBody(
@@ -134,7 +134,7 @@ export const requestTransformer = definePlugin({
           : changedBody(body, { type, contentType, actions: bodyActions, scope });
       const query = changeQuery(exchange, scope, isMoved ? formOf(body.toString("latin1")) : null);
       if (changed !== null) exchange.replaceBody(changed);
-      return finish(exchange, headers, query);
+      return applyChanges(exchange, headers, query);
     }
 
     return {

@@ -27,7 +27,12 @@ describe("request-validator and bodies", () => {
     ["a body that does not", draft4, '{"name":1}', BODY],
     ["a body that is not JSON", draft4, "name=a", BODY],
     ["a body that is not UTF-8", draft4, Buffer.from('{"name":"\xff"}', "latin1"), BODY],
-    ["a body that repeats a name, of which parsers take one or the other", draft4, '{"name":1,"name":"a"}', BODY],
+    [
+      "a body that repeats a name, because parsers differ in which member they use",
+      draft4,
+      '{"name":1,"name":"a"}',
+      BODY,
+    ],
     ["a body that repeats an escaped name in a member", draft4, '{"name":"a","b":[{"c":1,"\\u0063":2}]}', BODY],
     ["a body with colons in texts", draft4, '{"name":"a:\\":","b":[{"name":":"},{"name":":"}]}', "accepted"],
     ["a request without a body", draft4, "", BODY],
@@ -92,7 +97,7 @@ describe("request-validator and content types", () => {
     });
   }
 
-  it("refuses several content types, of which the upstream may take another one", async (test) => {
+  it("refuses several content types, because the upstream may use another one than the plugin", async (test) => {
     const config = { ...draft4, allowed_content_types: ["text/plain", "application/json"] };
     const { url } = await startProxyWith(test, { name: "request-validator", config });
     const statusFor = async (types: readonly string[]) => {

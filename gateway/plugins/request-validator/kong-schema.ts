@@ -1,6 +1,7 @@
 /**
  * Turns a body schema of version `kong`, a list of fields such as `[{"name": {"type": "string", "required": true}}]`,
- * into a JSON Schema. Attributes as in Kong's documentation of the plugin; what they default to, as in Kong's schemas.
+ * into a JSON Schema. The attributes are those of Kong's documentation of the plugin, with the defaults of Kong's
+ * schemas.
  */
 import { type Checked, isRecord } from "@sluice/plugin-sdk";
 import type { SchemaObject } from "./json-schema/keywords.ts";

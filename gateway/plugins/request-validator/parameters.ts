@@ -45,7 +45,10 @@ function scalar(text: string, schema: SchemaObject): unknown {
   return hasType(schema, "null") && text === "" ? null : text;
 }
 
-/** A value that is sent twice has no single meaning, because the upstream may use the other one: it stays a list. */
+/**
+ * If a parameter is sent twice, the upstream may use either value, so neither is chosen: the result stays a list, which
+ * a schema for a single value refuses.
+ */
 const single = (texts: readonly string[], schema: SchemaObject): unknown =>
   texts.length === 1 ? scalar(texts[0] ?? "", schema) : texts;
 

@@ -1,6 +1,6 @@
 /**
- * Names that an object in JSON repeats. Parsers take the first or the last of its members (RFC 8259 section 4), so the
- * upstream could take another one than the one that was validated.
+ * Names that an object in JSON repeats. Parsers differ in which of its members they use (RFC 8259 section 4), so the
+ * upstream could use a value that was not validated.
  */
 const QUOTE = 0x22;
 const COLON = 0x3a;

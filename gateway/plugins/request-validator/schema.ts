@@ -21,7 +21,7 @@ import { type Draft, drafts } from "./json-schema/keywords.ts";
 import { compileJsonSchema, type JsonSchemaValidator } from "./json-schema/validator.ts";
 import { jsonSchemaOfKong } from "./kong-schema.ts";
 
-/** A config has at most as many characters. */
+/** Maximum characters of a schema. */
 const MAX_SCHEMA = 65_536;
 
 /** The styles that OpenAPI 3.0 defines for each place. */

@@ -1,4 +1,4 @@
-/** The amounts that a service reports to have used, in a response header. */
+/** The amounts that a service reports in a response header, such as the number of videos that a request has used. */
 
 /** Longer numbers could make the sum of a counter inexact. */
 const AMOUNT = /^\d{1,9}$/;

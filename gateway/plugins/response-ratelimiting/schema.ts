@@ -1,4 +1,4 @@
-/** Config of response-ratelimiting: limits of what services report to have used. */
+/** Config of response-ratelimiting: limits of the amounts that services report in their responses. */
 import {
   atLeastOneOf,
   boolean,
@@ -71,7 +71,8 @@ const schema = record(
   },
   {
     description:
-      "Limits what services report to have used, in a header of their responses. A response that reports more of a limit " +
+      "Limits the amounts that services report in a header of their responses, for example `videos=2` for a request " +
+      "that has used two videos. A response that reports more of a limit " +
       "that is used up is replaced by one with status 429. Amounts are added after the response, so concurrent requests " +
       "can exceed a limit.",
     deprecatedMembers: deprecatedRedisMembers,

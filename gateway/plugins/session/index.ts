@@ -87,7 +87,10 @@ export const session = definePlugin({
       return isLogout instanceof Promise ? isLogout.then(proceed) : proceed(isLogout);
     }
 
-    /** The session of an authenticated exchange: the one that it used, or a new one. Null: it cannot be kept. */
+    /**
+     * The session of an authenticated exchange: the one that the request brought, or a new one. Null: the session is
+     * too long for cookies.
+     */
     function keep(
       exchange: Exchange,
       consumer: ExchangeConsumer,
@@ -129,9 +132,9 @@ export const session = definePlugin({
 });
 
 /**
- * Where and how long a session of the credential is valid. A credential that another server named, such as the subject of
- * a token, is valid in the namespace of its login only: writers of a namespace may let plugins ask a server of their own,
- * which can name any consumer, and any id.
+ * Where and how long a session of the credential is valid. A credential that is no entity, such as the subject of a
+ * token, is valid only in the namespace of its login. Otherwise the writers of one namespace could impersonate any
+ * consumer in other namespaces, with a server of their own that names this consumer or id.
  */
 function validityOf(
   { identities }: Exchange,

@@ -34,7 +34,7 @@ describe("the config of session", () => {
     });
   });
 
-  test("takes the former names of members", () => {
+  test("accepts the former names of members", () => {
     const former = {
       cookie_lifetime: 60,
       cookie_idletime: null,

@@ -10,7 +10,7 @@ import {
 } from "@sluice/plugin-sdk";
 import type { SessionConfig } from "./schema.ts";
 
-/** What a cookie contains. */
+/** The content of a cookie. */
 export interface CookieSession {
   /** The header Session-Id. */
   readonly id: string;

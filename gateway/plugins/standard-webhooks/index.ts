@@ -28,7 +28,8 @@ export const standardWebhooks = definePlugin({
         const [timestamp = "", ...otherTimestamps] = request.headerValues("webhook-timestamp");
         const [signatures] = request.headerValues("webhook-signature");
         if (id === undefined || signatures === undefined || !TIMESTAMP.test(timestamp)) return badRequest;
-        // The upstream could take another one, which is not signed, and so not recognize a message that it had before.
+        // If a header is repeated, the upstream could use the value that is not signed, and so fail to recognize a
+        // repeated message.
         if (otherIds.length > 0 || otherTimestamps.length > 0) return badRequest;
         if (context.now() / 1000 - Number(timestamp) > tolerance) return badRequest;
         const body = await request.body(MAX_BODY);

@@ -4,13 +4,17 @@ import { definePluginFacts, integer, record, type Static, text } from "@sluice/p
 const schema = record(
   {
     secret_v1: text({
-      description: "The secret with which the sender signs messages. Its bytes are the key: it is not decoded.",
+      description:
+        "The secret with which the sender signs messages. It is used as it is: neither Base64 nor the prefix " +
+        "`whsec_` is decoded.",
       secret: true,
       referenceable: true,
       maxLength: 4096,
     }),
     tolerance_second: integer({
-      description: "Seconds after its timestamp for which a message is accepted.",
+      description:
+        "Seconds after its timestamp for which a message is accepted. As in Kong, a timestamp in the future is also " +
+        "accepted.",
       default: 300,
       minimum: 0,
       maximum: 2 ** 31 - 1,

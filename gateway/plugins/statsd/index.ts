@@ -1,5 +1,5 @@
 import { DatagramQueue, DeliveryQueue, definePlugin, type PluginContext, StreamSender } from "@sluice/plugin-sdk";
-import { metricLines } from "./lines.ts";
+import { metricLines } from "./metric-lines.ts";
 import { type StatsdConfig, statsdFacts } from "./schema.ts";
 
 /** Kong's timeout of TCP connections, in milliseconds. */

@@ -53,7 +53,7 @@ async function traced(context: TestContext, config: object, options: FakeExchang
 }
 
 describe("zipkin", () => {
-  it("sends a span of the request, one of the proxy's part and one of each attempt", async (context) => {
+  it("sends a span of the request, one of the time in the proxy, and one of each attempt", async (context) => {
     const { spans, requests } = await traced(context, { queue: { max_batch_size: 10 } });
     assert.deepEqual(requests, [["/api/v2/spans", "application/json"]]);
     const [first, second, proxy, request] = spans;

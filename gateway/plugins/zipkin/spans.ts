@@ -38,7 +38,7 @@ interface Span {
 const MAX_TAGS = 64;
 const MAX_VALUE = 1024;
 
-/** As in Kong, the last `=` of the first word separates name and value, if a value follows. */
+/** As in Kong, name and value are separated by the last `=` of the first word that text follows. */
 function tagOf(text: string): readonly [name: string, value: string] | null {
   const part = text.slice(0, 2 * MAX_VALUE).trim();
   const word = part.split(/\s/, 1)[0] ?? "";

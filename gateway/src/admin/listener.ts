@@ -217,16 +217,16 @@ function drainBody(incoming: IncomingMessage): Promise<void> {
   if (incoming.complete || incoming.destroyed) return Promise.resolve();
   return new Promise((resolve) => {
     let bytes = 0;
-    const timer = setTimeout(finish, MAX_MILLISECONDS);
-    incoming.on("data", count).on("end", finish).on("error", finish).on("close", finish).resume();
+    const timer = setTimeout(settle, MAX_MILLISECONDS);
+    incoming.on("data", count).on("end", settle).on("error", settle).on("close", settle).resume();
 
     function count(chunk: Buffer): void {
       bytes += chunk.length;
-      if (bytes > MAX_BYTES) finish();
+      if (bytes > MAX_BYTES) settle();
     }
-    function finish(): void {
+    function settle(): void {
       clearTimeout(timer);
-      incoming.off("data", count).off("end", finish).off("close", finish);
+      incoming.off("data", count).off("end", settle).off("close", settle);
       resolve();
     }
   });

@@ -40,7 +40,7 @@ test("requests in flight are counted once, and released however they end", () =>
   attempts.failed("tcp_failures");
   attempts.next();
   assert.deepEqual(inFlight(balancer), [0, 1]);
-  attempts.answered(200);
+  attempts.recordResponse(200);
   assert.deepEqual(inFlight(balancer), [0, 1]);
   attempts.endTry();
   attempts.endTry();
@@ -52,7 +52,7 @@ test("a target that fails passive checks gets no more requests, and the change o
   const balancer = balancerOf({ upstream: strict, targets: three, onHealthTransition: (turn) => turns.push(turn) });
   const attempts = attemptsOf(balancer);
   assert.equal(attempts.next(), "a:1");
-  attempts.answered(500);
+  attempts.recordResponse(500);
   attempts.endTry();
   assert.deepEqual(turns, [{ upstream: "pool", target: "a:1", healthy: false, signal: "http_failures" }]);
   const places = Array.from({ length: 6 }, () => attemptsOf(balancer).next());
@@ -147,10 +147,10 @@ test("only results that change the state are reported, with the new state, and a
   });
   const attempts = attemptsOf(balancer);
   attempts.next();
-  attempts.answered(200);
+  attempts.recordResponse(200);
   attempts.failed("tcp_failures");
-  attempts.answered(200);
-  attempts.answered(200);
+  attempts.recordResponse(200);
+  attempts.recordResponse(200);
   attempts.failed("tcp_failures");
   attempts.failed("tcp_failures");
   assert.deepEqual(
@@ -168,6 +168,6 @@ test("only results that change the state are reported, with the new state, and a
   other.adoptHealth({ targetId, address: "a:1", state: structuredClone(news[1]?.state ?? assert.fail()) });
   const again = attemptsOf(other);
   again.next();
-  again.answered(200);
+  again.recordResponse(200);
   assert.equal(other.isUp, true);
 });

@@ -60,7 +60,7 @@ for (const algorithm of algorithms) {
           if (place === null) held.delete(attempts);
           else held.set(attempts, place);
         } else if (move === 2) attempts.failed("tcp_failures");
-        else if (move === 3) attempts.answered([200, 404, 500][below(3)] ?? 200);
+        else if (move === 3) attempts.recordResponse([200, 404, 500][below(3)] ?? 200);
         else {
           attempts.endTry();
           held.delete(attempts);

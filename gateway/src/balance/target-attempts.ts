@@ -14,7 +14,7 @@ export interface TargetAttempts<Place> {
   /** Whether an eligible target has not been tried yet. */
   readonly hasOtherTarget: boolean;
   /** Called when the target of the current try has sent a response head. */
-  answered(status: number, place: Place | null): void;
+  recordResponse(status: number, place: Place | null): void;
   /** Called when no connection could be made to the target of the current try. */
   unreachable(place: Place | null): void;
   /** Called when the current try failed. */
@@ -60,7 +60,7 @@ export class BalancedAttempts<Place> implements TargetAttempts<Place>, EligibleT
     return this.#balancer.entries.some((_entry, index) => this.isEligible(index));
   }
 
-  answered(status: number): void {
+  recordResponse(status: number): void {
     const member = this.#current;
     if (member === null) return;
     const { passive } = this.#balancer;

@@ -4,7 +4,10 @@ import type { Logger } from "pino";
 
 export interface Running {
   close(): Promise<void>;
-  /** The actions on SIGHUP. Null or absent: there is none. Without any action SIGHUP ends the process. */
+  /**
+   * Called on SIGHUP, as is `reloadPlugins`. Null or absent: nothing to do. If neither is given, SIGHUP ends the
+   * process.
+   */
   readonly reopenLogs?: (() => void) | null;
   readonly reloadPlugins?: (() => Promise<void>) | null;
 }

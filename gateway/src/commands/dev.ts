@@ -89,7 +89,8 @@ const SAVE_TIME = 100;
 function watchFolder(folder: string, onSave: () => Promise<void>): FSWatcher {
   let timer: NodeJS.Timeout | undefined;
   return watch(folder, { recursive: true }, (_event, name) => {
-    // Ignored: node_modules, in which an installation writes many files, and names with a dot, as of editors and Git.
+    // Ignored: node_modules, in which an installation writes many files, and names with a leading dot, such as those of
+    // editors and Git.
     if (name !== null && /(^|[\\/])(node_modules|\.[^\\/]*)([\\/]|$)/.test(name)) return;
     clearTimeout(timer);
     timer = setTimeout(onSave, SAVE_TIME);

@@ -236,7 +236,7 @@ const refused: readonly (readonly [what: string, plugin: PluginText | string, me
 ];
 
 for (const [what, plugin, message] of refused)
-  test(`${what} keeps the earlier code, and the log names the place`, async (context) => {
+  test(`after ${what}, the earlier code stays active, and the log names the file`, async (context) => {
     writePlugin();
     write("sluice.json", declarative());
     const { process, body } = await start(context, "gateway");
@@ -251,7 +251,7 @@ for (const [what, plugin, message] of refused)
     assert.equal(await body(), "2 hello");
   });
 
-test("a worker that ends while the files of a plugin are broken starts once they are mended; log and status show it", async (context) => {
+test("a worker that ends while the files of a plugin are broken starts once they are repaired; log and status show both", async (context) => {
   writePlugin();
   write("sluice.json", declarative());
   const { process, proxy, workers, body } = await start(context, "gateway", { SLUICE_WORKERS: "2" });
@@ -261,7 +261,7 @@ test("a worker that ends while the files of a plugin are broken starts once they
   await process.waitForOutput(/the plugins could not be loaded again/);
   await fetch(proxy, { headers: { "x-crash": "1", connection: "close" } }).catch(() => undefined);
   await process.waitForOutput(
-    /words\/(schema|index)\.ts cannot be imported: SyntaxError.*"running":1,"configured":2.*a worker cannot start; it is tried again/,
+    /words\/(schema|index)\.ts cannot be imported: SyntaxError.*"running":1,"configured":2.*a worker cannot start; the node tries again/,
   );
   assert.deepEqual([await workers(), await body()], [{ configured: 2, running: 1 }, "0 hello"]);
   writePlugin({ version: "1" });

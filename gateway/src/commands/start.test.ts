@@ -7,7 +7,7 @@ import { type TestContext, test } from "node:test";
 import { readSettings, SettingsError } from "@sluice/model/serving";
 import { pino } from "pino";
 import { send as ask } from "../../../test/conformance/engine/client.ts";
-import { portOf, startUpstream } from "../../../test/conformance/engine/rig.ts";
+import { portOf, startUpstream } from "../../../test/conformance/engine/proxy-rig.ts";
 import { temporaryFolder } from "../../../tools/process/index.ts";
 import { withNodeDatabase } from "../../../tools/programs/servers/embedded-database.ts";
 import { databaseSettings } from "../settings/database.ts";

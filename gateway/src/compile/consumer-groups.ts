@@ -1,11 +1,14 @@
-/** The groups of each consumer, which decide on the plugins that run. */
+/** The groups of each consumer: the plugins of these groups run for the consumer's requests. */
 import type { ConsumerGroup, SnapshotCredential } from "@sluice/model/serving";
 import type { GroupIndex } from "./group-index.ts";
 
 type Memberships = GroupIndex<SnapshotCredential<"consumer_group_consumers">>;
 
 export interface GroupsOfConsumer {
-  /** The ids of the groups, in the order of their names: of the plugins of several groups, the first one runs. */
+  /**
+   * The ids of the groups, in the order of their names: if several groups have the same plugin, that of the first group
+   * runs.
+   */
   readonly ids: readonly string[];
   /** Equal for consumers that belong to the same groups. */
   readonly key: string;

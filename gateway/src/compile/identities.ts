@@ -22,7 +22,10 @@ type PerCredential<Value> = Readonly<Record<CredentialCollection, Value>>;
 
 interface Indexes {
   readonly snapshot: Pick<Snapshot, "consumers" | CredentialCollection>;
-  /** By the key of `emptyIndex`. Several credentials may have the same key if they have no namespace in common. */
+  /**
+   * By the keys that `emptyIndex` defines. Several credentials may have the same key if they have no namespace in
+   * common.
+   */
   readonly credentials: PerCredential<GroupIndex<SnapshotCredential>>;
   readonly usernames: GroupIndex<Consumer>;
 }
@@ -95,7 +98,7 @@ export class CompiledIdentities {
     const found = this.#indexes.credentials[collection]
       .of(value)
       .find((credential) => this.#isUsable(credential, route));
-    // The index of a collection has its credentials only.
+    // The index of a collection contains only credentials of that collection.
     return found as SnapshotCredential<Name> | undefined;
   }
 

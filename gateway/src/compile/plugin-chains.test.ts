@@ -111,7 +111,7 @@ for (const order of [
   [alpha, beta],
   [beta, alpha],
 ]) {
-  test(`of the plugins of several groups, that of the first group by name runs (joined: ${order.map(({ name }) => name).join(", ")})`, () => {
+  test(`if several groups of a consumer have the plugin, that of the first group by name runs (joined: ${order.map(({ name }) => name).join(", ")})`, () => {
     const members = order.map((group) => [demo, group] as const);
     assert.deepEqual(
       groupsIn(

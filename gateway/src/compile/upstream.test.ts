@@ -51,7 +51,7 @@ test("the cluster IP is used while no endpoint can be reached, and an endpoint i
   const tries = (count: number, isReached: (host: string) => boolean) =>
     Array.from({ length: count }, () => {
       const target = attempts.next();
-      if (isReached(target?.host ?? "")) attempts.answered(200, target);
+      if (isReached(target?.host ?? "")) attempts.recordResponse(200, target);
       else attempts.unreachable(target);
       return target?.host;
     }).join(" ");

@@ -151,7 +151,7 @@ class RoundRobinUpstream extends BaseUpstream implements ServiceUpstream, Target
     return this.targets[this.#turn] ?? null;
   }
 
-  answered(_status: number, place: UpstreamTarget | null): void {
+  recordResponse(_status: number, place: UpstreamTarget | null): void {
     if (this.#unreached === null || place === null) return;
     this.#unreached.delete(place);
     if (this.#unreached.size === 0) this.#unreached = null;

@@ -36,7 +36,7 @@ export interface Database extends DatabaseConnection {
    */
   listen(channel: string, onSignal: OnNotification): Promise<() => void>;
   /** Why the database does not answer at present; null without a problem. */
-  trouble(): string | null;
+  failure(): string | null;
   close(): Promise<void>;
 }
 

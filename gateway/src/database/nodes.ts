@@ -29,28 +29,37 @@ export interface RegisteredNode extends NodeRecord {
   readonly silent: boolean;
 }
 
-const say = (signal: string) => `with said as (
+const heartbeatSql = (signal: string) => `with registered as (
     insert into nodes (id, address, status, version, revision, last_seen)
       values ($1, $2, $3, $4, $5::text::bigint, clock_timestamp())
     on conflict (id) do update set address = excluded.address, status = excluded.status, version = excluded.version,
       revision = excluded.revision, last_seen = excluded.last_seen
     returning id
   )
-  select number, epoch::text${signal} from revision, said`;
+  select number, epoch::text${signal} from revision, registered`;
 
-const [saySame, sayNews] = [say(""), say(`, pg_notify('${NODES_CHANNEL}', $5 || ' ' || $1)`)];
+const [HEARTBEAT, HEARTBEAT_WITH_NOTIFY] = [
+  heartbeatSql(""),
+  heartbeatSql(`, pg_notify('${NODES_CHANNEL}', $5 || ' ' || $1)`),
+];
 
 /**
- * Sends a node's heartbeat; with `news` it also notifies the processes that wait for nodes. Resolves to the newest
+ * Sends a node's heartbeat; with `notify` it also notifies the processes that wait for nodes. Resolves to the newest
  * revision.
  */
 export async function sendHeartbeat(
   connection: DatabaseConnection,
   node: NodeRecord,
-  news: boolean,
+  notify: boolean,
 ): Promise<Revision> {
   const { id, address, status, version, revision } = node;
-  const [row] = await connection.query(news ? sayNews : saySame, [id, address, status, version, `${revision}`]);
+  const [row] = await connection.query(notify ? HEARTBEAT_WITH_NOTIFY : HEARTBEAT, [
+    id,
+    address,
+    status,
+    version,
+    `${revision}`,
+  ]);
   return { number: Number(row?.number), epoch: String(row?.epoch) };
 }
 

@@ -12,12 +12,12 @@ export function createPostgresListener(connect: () => pg.Client, onLost: (reason
   const channels = new Map<string, Set<OnNotification>>();
   let client: pg.Client | undefined;
   let connecting: Promise<pg.Client> | undefined;
-  let trouble: string | null = null;
+  let failure: string | null = null;
   let timer: NodeJS.Timeout | undefined;
   let wait = FIRST;
   let closed = false;
 
-  const tell = (channel: string, payload: string | null) => {
+  const notify = (channel: string, payload: string | null) => {
     for (const onSignal of channels.get(channel) ?? []) onSignal(payload);
   };
 
@@ -26,16 +26,16 @@ export function createPostgresListener(connect: () => pg.Client, onLost: (reason
     client = undefined;
     void which.end().catch(() => undefined);
     if (closed) return;
-    trouble = `notifications of changes are interrupted: ${reason}`;
-    onLost(trouble);
-    again();
+    failure = `notifications of changes are interrupted: ${reason}`;
+    onLost(failure);
+    scheduleReconnect();
   }
 
   async function open(): Promise<pg.Client> {
     const made = connect();
     made.on("error", (error) => lost(made, error.message));
     made.on("end", () => lost(made, "the connection ended"));
-    made.on("notification", ({ channel, payload }) => tell(channel, payload ?? ""));
+    made.on("notification", ({ channel, payload }) => notify(channel, payload ?? ""));
     try {
       await made.connect();
       for (const channel of channels.keys()) await made.query(`LISTEN ${made.escapeIdentifier(channel)}`);
@@ -45,7 +45,7 @@ export function createPostgresListener(connect: () => pg.Client, onLost: (reason
     }
     client = made;
     wait = FIRST;
-    trouble = null;
+    failure = null;
     return made;
   }
 
@@ -58,18 +58,18 @@ export function createPostgresListener(connect: () => pg.Client, onLost: (reason
   }
 
   /** Retries until there is a connection, and then informs all listeners: notifications may have been missed. */
-  function again(): void {
+  function scheduleReconnect(): void {
     clearTimeout(timer);
     const pause = wait * (1 + Math.random());
     wait = Math.min(wait * 2, LONGEST);
     timer = setTimeout(() => {
       attach().then(
         () => {
-          for (const channel of channels.keys()) tell(channel, null);
+          for (const channel of channels.keys()) notify(channel, null);
         },
         (error: Error) => {
-          trouble = `notifications of changes are interrupted: ${error.message}`;
-          if (!closed) again();
+          failure = `notifications of changes are interrupted: ${error.message}`;
+          if (!closed) scheduleReconnect();
         },
       );
     }, pause);
@@ -92,7 +92,7 @@ export function createPostgresListener(connect: () => pg.Client, onLost: (reason
       return () => void all.delete(onSignal);
     },
     /** Why no notifications arrive at present; null without a problem. */
-    trouble: () => trouble,
+    failure: () => failure,
     async close() {
       closed = true;
       clearTimeout(timer);

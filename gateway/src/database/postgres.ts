@@ -38,7 +38,7 @@ export function openPostgres(options: PostgresOptions): Database {
     () => new pg.Client({ ...config, query_timeout: 0, statement_timeout: 0 }),
     onLost,
   );
-  let trouble: string | null = null;
+  let failure: string | null = null;
   // The pool replaces a broken idle connection; without a listener the error would end the process.
   pool.on("error", (error) => onLost(error.message));
 
@@ -47,8 +47,8 @@ export function openPostgres(options: PostgresOptions): Database {
     const message = messageOf(error);
     if (facts && !isServerState(facts.code)) return new DatabaseFault(message, facts);
     const state = facts && !/^(08|57)/.test(facts.code) ? "cannot be used at the moment" : "does not answer";
-    trouble = `the database at ${options.host}:${options.port} ${state}: ${facts ? withAdvice(message, facts.code) : message}`;
-    return new DatabaseUnreachable(trouble, { cause: error });
+    failure = `the database at ${options.host}:${options.port} ${state}: ${facts ? withAdvice(message, facts.code) : message}`;
+    return new DatabaseUnreachable(failure, { cause: error });
   }
 
   /** A connection that broke during use is not reused. */
@@ -61,7 +61,7 @@ export function openPostgres(options: PostgresOptions): Database {
     let spoilt = false;
     try {
       const result = await run(client);
-      trouble = null;
+      failure = null;
       return result;
     } catch (error) {
       spoilt = error instanceof DatabaseUnreachable;
@@ -99,7 +99,7 @@ export function openPostgres(options: PostgresOptions): Database {
       listener.listen(channel, onSignal).catch((error: unknown) => {
         throw refusal(error);
       }),
-    trouble: () => trouble ?? listener.trouble(),
+    failure: () => failure ?? listener.failure(),
     async close() {
       await Promise.all([listener.close(), pool.end()]);
     },

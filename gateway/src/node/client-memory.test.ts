@@ -1,4 +1,4 @@
-/** Several hundred connections that send many requests and accept no response body, against the process of a node. */
+/** The memory of a node while several hundred connections send many requests and read no response body. */
 import assert from "node:assert/strict";
 import { readFileSync, writeFileSync } from "node:fs";
 import { constants } from "node:http2";

@@ -6,7 +6,7 @@ import { type TestContext, test } from "node:test";
 import { readSettings } from "@sluice/model";
 import { pino } from "pino";
 import { dial, type Received, receiveUntil, type Sent, send } from "../../../test/conformance/engine/client.ts";
-import { portOf, startUpstream } from "../../../test/conformance/engine/rig.ts";
+import { portOf, startUpstream } from "../../../test/conformance/engine/proxy-rig.ts";
 import { temporaryFolder, waitFor } from "../../../tools/process/index.ts";
 import { makeAuthority } from "../../../tools/programs/certificates.ts";
 import { gatewaySettings } from "../settings/gateway.ts";

@@ -149,17 +149,17 @@ export async function startGateway({ settings, log, ...given }: GatewayOptions):
     targets: () => (showsTargets(served) ? targetHealthSamples(workers.balancers()) : []),
     certificates: () => expiries.served(),
     reloads() {
-      const hasTrouble = source.trouble() !== null;
-      return { successful: hasTrouble || succeeded !== null ? !hasTrouble : null, succeeded };
+      const hasFailure = source.failure() !== null;
+      return { successful: hasFailure || succeeded !== null ? !hasFailure : null, succeeded };
     },
-    datastore: () => source.trouble() === null,
+    datastore: () => source.failure() === null,
     missingPlugins: () => missing.names,
     entities: () => entityCounts(served),
   });
   const status = await startStatusListener(
     {
       state: intake.state,
-      trouble: source.trouble,
+      failure: source.failure,
       draining: () => draining,
       unserved: () => workers.unavailableReason(),
       connections: async () => (await report()).connections,

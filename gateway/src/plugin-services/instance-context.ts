@@ -130,7 +130,7 @@ class InstanceLog implements PluginLog {
   }
 }
 
-/** Closes the connections that the instance has left open when the instance ends. */
+/** The connections of an instance. Those that it has left open are closed when it ends. */
 class InstanceNetwork implements PluginNetwork {
   readonly #services: Pick<WorkerServices, "connect" | "datagrams">;
   readonly #open = new Set<{ close(): void }>();

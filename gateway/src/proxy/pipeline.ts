@@ -194,7 +194,7 @@ export class Pipeline {
   }
 
   /** Ends the exchange, whether it succeeded or failed. */
-  finish(exchange: LiveExchange): void {
+  endExchange(exchange: LiveExchange): void {
     if (exchange.timings.ended !== undefined) return;
     exchange.timings.ended = performance.now();
     for (const { phases } of exchange.chain.steps) {

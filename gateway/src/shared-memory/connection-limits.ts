@@ -58,7 +58,7 @@ export function sharedConnectionLimits(
   const ofAddress =
     addresses && new SharedAddressCounts({ ...addresses, workers, owner, limit: limits.maxConnectionsPerAddress });
   const leave = () => void Atomics.sub(words, owner, 1);
-  const take = () => {
+  const acquire = () => {
     // Add first, then sum: of two workers that do so concurrently, at least one sees the other's count.
     Atomics.add(words, owner, 1);
     let sum = 0;
@@ -69,7 +69,7 @@ export function sharedConnectionLimits(
   };
   return {
     acquire(address) {
-      if (!take()) return false;
+      if (!acquire()) return false;
       if (ofAddress === null || ofAddress.enter(address)) return true;
       leave();
       return false;

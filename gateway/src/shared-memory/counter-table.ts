@@ -104,7 +104,7 @@ export class CounterTable {
     const home = this.#homeOf(key);
     const ready = readyHead(key);
     for (let round = 0; ; round++) {
-      const found = this.#look(key, { home, ready, round });
+      const found = this.#searchSlot(key, { home, ready, round });
       if (found >= 0) return found;
     }
   }
@@ -179,7 +179,7 @@ export class CounterTable {
   }
 
   /** One round: the slot, or -1 when another worker interfered. */
-  #look(key: CounterKey, { home, ready, round }: Search): number {
+  #searchSlot(key: CounterKey, { home, ready, round }: Search): number {
     const words = this.#words;
     const now = this.#now();
     let usable = -1;
@@ -215,7 +215,7 @@ export class CounterTable {
       usableHead = Atomics.load(words, usable);
       if ((usableHead & STATE) !== READY) return -1;
     }
-    return this.#take(key, { at: usable, head: usableHead, home, ready });
+    return this.#claimSlot(key, { at: usable, head: usableHead, home, ready });
   }
 
   /** The READY slot whose group is the largest (of groups of equal size, the slot that expires first); or -1. */
@@ -238,7 +238,7 @@ export class CounterTable {
     return found;
   }
 
-  #take(key: CounterKey, { at, head, home, ready }: Claim): number {
+  #claimSlot(key: CounterKey, { at, head, home, ready }: Claim): number {
     const words = this.#words;
     const taken = takenBy(this.#owner, ready);
     if (Atomics.compareExchange(words, at, head, taken) !== head) return -1;

@@ -45,17 +45,17 @@ export function createDatabaseSource(options: DatabaseSourceOptions): Source {
   let seen: Revision | null = null;
   /** The revision that was rejected: it is not tried again before the next change. */
   let refused = -1;
-  let trouble: string | null = null;
+  let failure: string | null = null;
   let working: Promise<void> = Promise.resolve();
   /** The newest revision that was signalled and not yet processed. */
-  let heard = 0;
+  let notified = 0;
   let signals = 0;
   /** The end of the last delivery, from performance.now(). */
   let ended = Number.NEGATIVE_INFINITY;
   let took = 0;
   /** The last heartbeat; the next one is sent after it. */
-  let said: Promise<unknown> = Promise.resolve();
-  let unsaid = false;
+  let lastHeartbeat: Promise<unknown> = Promise.resolve();
+  let announcing = false;
   let waiting = false;
   let beating = false;
   let timer: NodeJS.Timeout | undefined;
@@ -78,16 +78,16 @@ export function createDatabaseSource(options: DatabaseSourceOptions): Source {
     if (taken.violations) {
       if (refused === revision.number) return false;
       refused = revision.number;
-      trouble = `revision ${revision.number} of the database is refused: ${taken.violations.map(describeViolation).join("\n")}`;
+      failure = `revision ${revision.number} of the database is refused: ${taken.violations.map(describeViolation).join("\n")}`;
       log.error(
         { revision: revision.number, faults: taken.violations.length },
-        `${trouble}\nthe last valid configuration stays active`,
+        `${failure}\nthe last valid configuration stays active`,
       );
       return false;
     }
     seen = revision;
     refused = -1;
-    trouble = null;
+    failure = null;
     onServed?.(intake.state().node, revision.number);
     return true;
   }
@@ -96,35 +96,35 @@ export function createDatabaseSource(options: DatabaseSourceOptions): Source {
    * Sends a heartbeat once the previous one has been answered, with the revision served at that time. Resolves to the
    * newest revision of the database.
    */
-  function say(intake: SnapshotSink, news: boolean): Promise<Revision> {
-    const next = said.then(() => {
-      if (news) unsaid = false;
+  function queueHeartbeat(intake: SnapshotSink, notify: boolean): Promise<Revision> {
+    const next = lastHeartbeat.then(() => {
+      if (notify) announcing = false;
       const { node, version } = intake.state();
-      return sendHeartbeat(database, { id: node, version, ...place(), revision: seen?.number ?? 0 }, news);
+      return sendHeartbeat(database, { id: node, version, ...place(), revision: seen?.number ?? 0 }, notify);
     });
-    said = next.catch(() => undefined);
+    lastHeartbeat = next.catch(() => undefined);
     return next;
   }
 
   /** Informs the database of the served revision. Not awaited, so that it does not delay further changes. */
-  function sayNews(intake: SnapshotSink): void {
-    if (unsaid) return;
-    unsaid = true;
-    void work(intake, async () => void (await say(intake, true)));
+  function announceRevision(intake: SnapshotSink): void {
+    if (announcing) return;
+    announcing = true;
+    void work(intake, async () => void (await queueHeartbeat(intake, true)));
   }
 
-  const isNews = ({ number, epoch }: Revision): boolean =>
+  const isUnread = ({ number, epoch }: Revision): boolean =>
     number !== refused && (number !== seen?.number || epoch !== seen.epoch);
 
   async function work(intake: SnapshotSink, run: () => Promise<void>): Promise<void> {
     try {
       if (!stopped) await run();
-      if (refused < 0) trouble = null;
+      if (refused < 0) failure = null;
     } catch (error) {
       const reason = describeDatabaseError(error);
-      if (trouble !== reason)
+      if (failure !== reason)
         log.error({ revision: intake.state().revision }, `${reason}; the last valid configuration stays active`);
-      trouble = reason;
+      failure = reason;
     }
   }
 
@@ -141,20 +141,20 @@ export function createDatabaseSource(options: DatabaseSourceOptions): Source {
   }
 
   /** Notifications that come while a read is pending are merged: the read returns all changes. */
-  function hear(intake: SnapshotSink, number: number): void {
+  function onNotification(intake: SnapshotSink, number: number): void {
     signals += 1;
-    heard = Math.max(heard, number);
+    notified = Math.max(notified, number);
     if (waiting || stopped) return;
     waiting = true;
     working = working.then(() => {
       waiting = false;
-      const newest = heard;
-      heard = 0;
+      const newest = notified;
+      notified = 0;
       // The revision was read already, together with another one.
       if (seen && newest <= seen.number) return undefined;
       return work(intake, async () => {
         await rest();
-        if (await follow(intake)) sayNews(intake);
+        if (await follow(intake)) announceRevision(intake);
       });
     });
   }
@@ -165,7 +165,7 @@ export function createDatabaseSource(options: DatabaseSourceOptions): Source {
     working = working.then(() => {
       beating = false;
       return work(intake, async () => {
-        if (isNews(await say(intake, false))) hear(intake, Number.POSITIVE_INFINITY);
+        if (isUnread(await queueHeartbeat(intake, false))) onNotification(intake, Number.POSITIVE_INFINITY);
       });
     });
   }
@@ -174,24 +174,24 @@ export function createDatabaseSource(options: DatabaseSourceOptions): Source {
     async start(intake) {
       await requireMigrated(database);
       // Listen first, then read: a change written in between is signalled.
-      end = await database.listen(CHANGES_CHANNEL, (number) => hear(intake, numberOf(number)));
+      end = await database.listen(CHANGES_CHANNEL, (number) => onNotification(intake, numberOf(number)));
       await follow(intake);
       const { node } = intake.state();
       // Before the node is registered: a caller waits for all registered nodes.
       endCalls = await answerCalls({ database, log, node, askPlugin });
-      await say(intake, true);
+      await queueHeartbeat(intake, true);
       log.info({ revision: seen?.number ?? 0, hash: intake.state().hash }, "serving the database");
       timer = setInterval(() => beat(intake), heartbeat);
       known = node;
     },
-    trouble: () => trouble ?? database.trouble(),
+    failure: () => failure ?? database.failure(),
     async stop() {
       stopped = true;
       clearInterval(timer);
       end?.();
       await endCalls?.();
       await working;
-      await said;
+      await lastHeartbeat;
       // Otherwise waits for the nodes would include this node until it counts as silent.
       if (known !== null) await removeNode(database, known).catch(() => undefined);
     },

@@ -24,7 +24,7 @@ export interface Source {
   /** Reads the document again, because the schemas of plugins have changed. Absent: the source keeps no text. */
   reread?(): Promise<void>;
   /** Why the newest document is not served; null without a problem. Shown in /status. */
-  trouble(): string | null;
+  failure(): string | null;
   stop(): Promise<void>;
 }
 

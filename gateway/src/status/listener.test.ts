@@ -6,7 +6,7 @@ import { notReady, type StatusFacts, startStatusListener, statusBody } from "./l
 
 const facts = (changes: Partial<StatusFacts> = {}): StatusFacts => ({
   state: () => ({ node: "n", hash: "abc", revision: 7, version: "0.1.0" }),
-  trouble: () => null,
+  failure: () => null,
   draining: () => false,
   connections: () => ({ accepted: 5, handled: 5, active: 2, reading: 0, writing: 1, waiting: 1, requests: 9 }),
   metrics: {
@@ -33,13 +33,13 @@ const readiness: [string, Partial<StatusFacts>, string | null][] = [
   ],
   [
     "reports why there is no document",
-    { state: empty, trouble: () => "kong.yaml: gone" },
+    { state: empty, failure: () => "kong.yaml: gone" },
     "no configuration available (kong.yaml: gone)",
   ],
   ["is not ready while none of its workers runs", { unserved: () => "no worker is running" }, "no worker is running"],
   [
     "stays ready with its old document when a newer document is refused",
-    { trouble: () => "kong.yaml:1:1: broken" },
+    { failure: () => "kong.yaml:1:1: broken" },
     null,
   ],
 ];

@@ -12,7 +12,7 @@ import { type StatusServer, startStatusServer, Text } from "./server.ts";
 export interface StatusFacts {
   readonly state: () => NodeReport;
   /** The reason why the node does not serve the newest document; null without a problem. */
-  readonly trouble: () => string | null;
+  readonly failure: () => string | null;
   readonly draining: () => boolean;
   readonly connections: () => Connections | Promise<Connections>;
   /** Heap sizes of the other threads, as of the last call of `connections`. Absent: there are no other threads. */
@@ -60,7 +60,7 @@ export async function statusBody(facts: StatusFacts): Promise<Readonly<Record<st
       node,
       version,
       revision,
-      trouble: facts.trouble(),
+      trouble: facts.failure(),
       ...(facts.workers && { workers: facts.workers() }),
       // Requests in the scope of these plugins are answered with 503.
       ...(missingPlugins && { missing_plugins: missingPlugins }),
@@ -75,7 +75,7 @@ export function notReady(facts: StatusFacts): string | null {
   const unserved = facts.unserved?.() ?? null;
   if (unserved !== null) return unserved;
   if (facts.state().hash !== null) return null;
-  return `no configuration available (${facts.trouble() ?? "no document has arrived yet"})`;
+  return `no configuration available (${facts.failure() ?? "no document has arrived yet"})`;
 }
 
 /** Rejects when the address cannot be listened on. */

@@ -304,7 +304,7 @@ class ThreadPool implements WorkerPool {
       const facts = { err: reason, worker: number, pause, running: this.#listening().length, configured: this.#count };
       const what = thread.isListening
         ? "a worker has ended and is started again"
-        : "a worker cannot start; it is tried again";
+        : "a worker cannot start; the node tries again";
       this.#options.log.error(facts, what);
       this.#restartTimers.set(
         number,

@@ -125,9 +125,9 @@ async function waitUntilServed(objects: ClusterObjects, name: string, until: num
   for (;;) {
     const found = await objects.get(KIND, name);
     const { conditions } = (found?.status ?? {}) as CrdStatus;
-    const said = (type: string) => conditions?.find((condition) => condition.type === type);
-    if (said("Established")?.status === "True") return;
-    const names = said("NamesAccepted");
+    const conditionOf = (type: string) => conditions?.find((condition) => condition.type === type);
+    if (conditionOf("Established")?.status === "True") return;
+    const names = conditionOf("NamesAccepted");
     if (names?.status === "False") throw new NotServed(`${name}: its names are taken: ${names.message}`);
     if (Date.now() >= until) throw new NotServed(`${name}: the API server does not serve it yet`);
     await sleep(POLL_INTERVAL);

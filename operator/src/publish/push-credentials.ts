@@ -74,11 +74,11 @@ function rotateFromFiles(files: PemFiles, { serverName, ...texts }: NodeTls): Pu
     const following = followPemFiles({
       files,
       texts,
-      take(found) {
+      onTexts(found) {
         renew({ ...found, serverName });
         log.info("presenting a new certificate to the nodes");
       },
-      onTrouble: (reason) => log.warn({ reason }, "keeping the previous certificate"),
+      onFailure: (reason) => log.warn({ reason }, "keeping the previous certificate"),
     });
     if (!signal.aborted) await once(signal, "abort");
     following.close();

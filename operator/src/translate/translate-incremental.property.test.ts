@@ -260,7 +260,7 @@ for (const keepsValid of [false, true])
     assert.ok(carried > steps / 8, `only ${carried} of ${steps} steps were incremental`);
   });
 
-test("a version that a batch brings back after the resource had another class is the last valid version again", () => {
+test("after a change to another class, a version that an incomplete batch restores is again the last valid version", () => {
   const put = (spec: Spec, one?: Mark): Op[] => [
     { op: "put", kind: "Route", name: "default/a", members: { spec }, ...(one && { mark: one }) },
   ];

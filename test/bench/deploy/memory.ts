@@ -15,16 +15,16 @@ const REST = 30;
 const restarted = ["operator", "gateway", "admin"] as const;
 
 export async function memory(stage: DeployStage, { routes }: { readonly routes: number }): Promise<BenchReport> {
-  const look = async () => {
+  const sample = async () => {
     await pause(REST * 1000);
     return memoryOfPods(stage);
   };
-  const atRest = await look();
+  const atRest = await sample();
   const { applied, programmed } = await populate(stage, routes);
-  const withRoutes = await look();
+  const withRoutes = await sample();
   const failed: number[] = [];
   for (const component of restarted) failed.push((await rollOut(stage, component)).failed);
-  const started = await look();
+  const started = await sample();
   const rows = atRest.map(({ component, workingSet, limit }) => {
     const [then, last] = [of(withRoutes, component), of(started, component)];
     const most = Math.max(of(atRest, component).peak, then.peak, last.peak);

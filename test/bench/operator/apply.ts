@@ -1,7 +1,7 @@
 /** New Routes one after the other, each until both nodes serve it. */
 import { atMost, type BenchReport } from "../report.ts";
-import { untilServed } from "./ask.ts";
 import { MANAGER, resource } from "./population.ts";
+import { untilServed } from "./proxy-requests.ts";
 import { atShare } from "./shares.ts";
 import type { OperatorStage } from "./stage.ts";
 

@@ -2,8 +2,8 @@
 import { setTimeout as pause } from "node:timers/promises";
 import { runWrk } from "../proxy/wrk.ts";
 import { atMost, type BenchReport } from "../report.ts";
-import { untilServed } from "./ask.ts";
 import { MANAGER, resource } from "./population.ts";
+import { untilServed } from "./proxy-requests.ts";
 import type { OperatorStage } from "./stage.ts";
 
 export interface EditsOptions {

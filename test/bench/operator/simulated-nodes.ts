@@ -61,7 +61,7 @@ function startNode(): Promise<PushServer> {
   let snapshot = emptySnapshot;
   let state: NodeReport = { node: randomUUID(), hash: null, revision: 0, version: "simulated" };
 
-  function take(revision: number, taken: Checked<Snapshot>): PushAnswer {
+  function receive(revision: number, taken: Checked<Snapshot>): PushAnswer {
     if (taken.violations) return { status: 400, body: { message: "refused", violations: taken.violations } };
     noteRun(state.hash, taken.value.hash);
     snapshot = taken.value;
@@ -78,14 +78,14 @@ function startNode(): Promise<PushServer> {
       if (method === "GET") return { status: 200, body: state };
       if (method === "PUT") {
         const { revision, document } = body as PushDocument;
-        return take(
+        return receive(
           revision,
           once(`put ${revision}`, () => applyDocument(emptySnapshot, document)),
         );
       }
       const { revision, base, change } = body as PushChange;
       if (base !== state.hash) return { status: 409, body: state };
-      return take(
+      return receive(
         revision,
         once(`${base} ${revision}`, () => applyChange(snapshot, change)),
       );

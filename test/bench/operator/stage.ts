@@ -10,8 +10,8 @@ import { type PushCertificateFiles, writePushCertificates } from "../../../tools
 import { roleManifests, users } from "../../../tools/cluster/rbac.ts";
 import { freePort, type Process, startProcess, waitFor } from "../../../tools/process/index.ts";
 import { createStage, type Stage } from "../proxy/stage.ts";
-import { endAsking } from "./ask.ts";
 import { NAMESPACE, populate, type Size } from "./population.ts";
+import { closeProxyConnections } from "./proxy-requests.ts";
 import { type RunningOperator, startOperatorProcess } from "./running-operator.ts";
 
 export interface BenchNode {
@@ -92,7 +92,7 @@ export async function createOperatorStage(size: Size): Promise<OperatorStage> {
   };
   const close = async () => {
     await clear();
-    endAsking();
+    closeProxyConnections();
     for (const end of ends.toReversed()) await end();
   };
   try {

@@ -1,8 +1,8 @@
 /** The time from the operator's start until both nodes serve all resources, and the operator's memory. */
 import { atMost, type BenchReport } from "../report.ts";
-import { untilServed } from "./ask.ts";
 import { memoryOf } from "./memory.ts";
 import { routeName } from "./population.ts";
+import { untilServed } from "./proxy-requests.ts";
 import type { RunningOperator } from "./running-operator.ts";
 import type { BenchNode, OperatorStage } from "./stage.ts";
 

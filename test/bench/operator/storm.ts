@@ -1,9 +1,9 @@
 /** Changes at a constant rate for some time: their latency, and the operator's CPU and memory. */
 import { setTimeout as pause } from "node:timers/promises";
 import { atMost, type BenchReport } from "../report.ts";
-import { untilServed } from "./ask.ts";
 import { memoryOf } from "./memory.ts";
 import { MANAGER, route } from "./population.ts";
+import { untilServed } from "./proxy-requests.ts";
 import { atShare } from "./shares.ts";
 import type { OperatorStage } from "./stage.ts";
 

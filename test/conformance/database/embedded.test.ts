@@ -41,7 +41,7 @@ test("an embedded database keeps its data in its folder, which other users canno
 
     await first.close();
     await assert.rejects(first.query("select 1"), DatabaseUnreachable);
-    assert.match(first.trouble() ?? "", /has ended/);
+    assert.match(first.failure() ?? "", /has ended/);
     const second = await openEmbedded({ folder: path });
     assert.deepEqual(await second.query("select word from kept"), [{ word: "kept" }]);
     await second.close();

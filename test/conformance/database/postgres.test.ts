@@ -37,9 +37,9 @@ test("a lost listening connection is opened again, and listeners learn that noti
     let heard = 0;
     await database.listen("signals", () => void heard++);
     assert.equal((await killer.query(terminate, ["LISTEN%"])).length, 1);
-    await waitFor(() => database.trouble() !== null || heard > 0, { what: "the lost connection to be detected" });
+    await waitFor(() => database.failure() !== null || heard > 0, { what: "the lost connection to be detected" });
     await waitFor(() => heard === 1, { what: "the notification after the reconnect" });
-    assert.equal(database.trouble(), null);
+    assert.equal(database.failure(), null);
     assert.match(lost.join("\n"), /notifications of changes are interrupted: /);
     await killer.query("select pg_notify('signals', '')");
     await waitFor(() => heard === 2, { what: "a notification on the new connection" });
@@ -59,7 +59,7 @@ test("a transaction fails when its connection is lost, and the next transaction 
     });
     await assert.rejects(broken, DatabaseUnreachable);
     assert.deepEqual(await database.query("select 1 as one"), [{ one: 1 }]);
-    assert.equal(database.trouble(), null);
+    assert.equal(database.failure(), null);
   } finally {
     await Promise.all([database.close(), killer.close()]);
   }
@@ -85,7 +85,7 @@ for (const [what, more, message] of [
       await assert.rejects(database.query("select 1"), (error) => {
         assert.ok(error instanceof DatabaseUnreachable);
         assert.match(error.message, message);
-        assert.match(database.trouble() ?? "", message);
+        assert.match(database.failure() ?? "", message);
         return true;
       });
       await assert.rejects(

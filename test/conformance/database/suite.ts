@@ -142,6 +142,6 @@ export function describeDatabase(name: string, hold: () => Promise<DatabaseHolde
       assert.deepEqual(heard, { one: 1, two: 2, other: 0 });
     });
 
-    test("reports no error while it is reachable", () => assert.equal(database.trouble(), null));
+    test("reports no error while it is reachable", () => assert.equal(database.failure(), null));
   });
 }

@@ -7,7 +7,16 @@ import { certificateNamed } from "../../../gateway/src/compile/testing-entities.
 import { makeAuthority } from "../../../tools/programs/certificates.ts";
 import { dial, receiveUntil, send } from "./client.ts";
 import { becomes, letters, type Serve, startPool, weighted } from "./pool.ts";
-import { closedPort, type Engine, listen, portOf, type Rig, type RigOptions, startRig, startUpstream } from "./rig.ts";
+import {
+  closedPort,
+  type Engine,
+  listen,
+  portOf,
+  type Rig,
+  type RigOptions,
+  startRig,
+  startUpstream,
+} from "./proxy-rig.ts";
 
 const NO_PEER = "failure to get a peer from the ring-balancer";
 const HANDSHAKE = "GET / HTTP/1.1\r\nHost: a\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n\r\n";

@@ -6,7 +6,7 @@ import { type IncomingMessage, request, type ServerResponse } from "node:http";
 import type { Socket } from "node:net";
 import { describe, it } from "node:test";
 import { dial, received, receiveUntil, send, signal } from "./client.ts";
-import { type Engine, type RigOptions, startRig } from "./rig.ts";
+import { type Engine, type RigOptions, startRig } from "./proxy-rig.ts";
 
 const echo: RigOptions["upstream"] = (incoming, response) => {
   const chunks: Buffer[] = [];

@@ -8,7 +8,7 @@ import { filled } from "../../plugins/filled-configs.ts";
 import { send, sendRaw } from "./client.ts";
 import { startHttp2 } from "./http2.ts";
 import { ask } from "./http2-client.ts";
-import { type Engine, startRig } from "./rig.ts";
+import { type Engine, startRig } from "./proxy-rig.ts";
 
 export const plain = { "Content-Type": "text/plain" };
 

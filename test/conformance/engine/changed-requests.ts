@@ -8,7 +8,7 @@ import { filled } from "../../plugins/filled-configs.ts";
 import { send } from "./client.ts";
 import { startHttp2 } from "./http2.ts";
 import { ask } from "./http2-client.ts";
-import { type Engine, type RigOptions, startRig } from "./rig.ts";
+import { type Engine, type RigOptions, startRig } from "./proxy-rig.ts";
 
 const echo: RequestListener = (request, response) => {
   const pieces: Buffer[] = [];

@@ -12,7 +12,7 @@ import { fakeContext, pluginInstance } from "../../plugins/fake-exchange.ts";
 import { filled } from "../../plugins/filled-configs.ts";
 import { dial, receiveUntil } from "./client.ts";
 import { ask, dialHttp2Tls } from "./http2-client.ts";
-import { type Engine, listen, portOf, type Rig, type RigOptions, startRig } from "./rig.ts";
+import { type Engine, listen, portOf, type Rig, type RigOptions, startRig } from "./proxy-rig.ts";
 
 const echo: RequestListener = (request, response) => response.end(JSON.stringify(request.headers));
 const DAY = 86_400_000;

@@ -12,7 +12,7 @@ import { startHttp2 } from "./http2.ts";
 import { ask, dialHttp2 } from "./http2-client.ts";
 import { block, dialFrames, type FrameClient, flag, frame, frameBytes, plainRequest } from "./http2-frames.ts";
 import { becomes } from "./pool.ts";
-import { type Engine, listen, portOf, type RigOptions, startRig } from "./rig.ts";
+import { type Engine, listen, portOf, type RigOptions, startRig } from "./proxy-rig.ts";
 
 const MEGABYTE = 1024 * 1024;
 const LIMIT = 4 * MEGABYTE;

@@ -8,7 +8,7 @@ import { send } from "./client.ts";
 import { startHttp2 } from "./http2.ts";
 import { ask } from "./http2-client.ts";
 import { startPool, weighted } from "./pool.ts";
-import { type Engine, type RigOptions, startRig } from "./rig.ts";
+import { type Engine, type RigOptions, startRig } from "./proxy-rig.ts";
 
 interface Asked {
   readonly path?: string;

@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { describe, it, type TestContext } from "node:test";
 import { dial, receiveUntil, send } from "./client.ts";
-import { closedPort, type Engine, portOf, startRig, startUpstream } from "./rig.ts";
+import { closedPort, type Engine, portOf, startRig, startUpstream } from "./proxy-rig.ts";
 
 const HANDSHAKE = "GET / HTTP/1.1\r\nHost: a\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n\r\n";
 

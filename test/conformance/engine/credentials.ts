@@ -10,7 +10,7 @@ import { filled } from "../../plugins/filled-configs.ts";
 import { send, sendRaw } from "./client.ts";
 import { startHttp2 } from "./http2.ts";
 import { ask, grpcHeaders, message } from "./http2-client.ts";
-import { type Engine, type RigOptions, startRig } from "./rig.ts";
+import { type Engine, type RigOptions, startRig } from "./proxy-rig.ts";
 
 const echo: RequestListener = (request, response) => {
   request.resume().on("end", () => response.end(JSON.stringify(request.headers)));

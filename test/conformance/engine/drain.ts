@@ -5,7 +5,7 @@ import { createServer, type ServerResponse } from "node:http";
 import { connect, type Socket } from "node:net";
 import { describe, it, type TestContext } from "node:test";
 import { dial, receiveUntil, signal } from "./client.ts";
-import { type Engine, listen, portOf, startRig } from "./rig.ts";
+import { type Engine, listen, portOf, startRig } from "./proxy-rig.ts";
 
 const GET = "GET / HTTP/1.1\r\nHost: a\r\n\r\n";
 const HANDSHAKE = "GET / HTTP/1.1\r\nHost: a\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n\r\n";

@@ -9,7 +9,16 @@ import { getCACertificates, setDefaultCACertificates, type TLSSocket } from "nod
 import { certificateNamed } from "../../../gateway/src/compile/testing-entities.ts";
 import { makeAuthority } from "../../../tools/programs/certificates.ts";
 import { dial, receiveUntil, send } from "./client.ts";
-import { closedPort, type Engine, listen, portOf, type Rig, type RigOptions, startRig, startUpstream } from "./rig.ts";
+import {
+  closedPort,
+  type Engine,
+  listen,
+  portOf,
+  type Rig,
+  type RigOptions,
+  startRig,
+  startUpstream,
+} from "./proxy-rig.ts";
 
 /** A TCP server that handles connections with this function and speaks no HTTP. */
 async function startBare(test: TestContext, serve: (socket: Socket) => void): Promise<number> {

@@ -6,7 +6,7 @@ import type { BodyFilter, PluginPhases, StreamingBodyFilter } from "@sluice/plug
 import { type Received, send } from "./client.ts";
 import { startHttp2 } from "./http2.ts";
 import { ask } from "./http2-client.ts";
-import { type Engine, type RigOptions, startRig } from "./rig.ts";
+import { type Engine, type RigOptions, startRig } from "./proxy-rig.ts";
 
 export const upperCase: StreamingBodyFilter = {
   piece: (bytes) => Buffer.from(bytes.map((byte) => (byte >= 0x61 && byte <= 0x7a ? byte - 0x20 : byte))),

@@ -11,7 +11,7 @@ import { dial, receiveUntil, send, sendRaw, signal } from "./client.ts";
 import { appending, buffering, dropping, failing, filtering, sized, upperCase } from "./filtered-bodies.ts";
 import { startHttp2 } from "./http2.ts";
 import { answered, grpcHeaders, message, startHttp2Upstream } from "./http2-client.ts";
-import { type Engine, listen, portOf, startRig } from "./rig.ts";
+import { type Engine, listen, portOf, startRig } from "./proxy-rig.ts";
 
 /** A response that ends with its connection. */
 async function untilClose(test: TestContext): Promise<number> {

@@ -19,7 +19,7 @@ import {
 } from "@grpc/grpc-js";
 import { makeAuthority } from "../../../tools/programs/certificates.ts";
 import { signal } from "./client.ts";
-import { type Engine, type RigOptions, startRig } from "./rig.ts";
+import { type Engine, type RigOptions, startRig } from "./proxy-rig.ts";
 
 const same = (bytes: Buffer): Buffer => bytes;
 const method = (name: string, requestStream: boolean, responseStream: boolean) => ({

@@ -8,7 +8,7 @@ import { filled } from "../../plugins/filled-configs.ts";
 import { send, signal } from "./client.ts";
 import { echoHandlers, echoService, startGrpcServer } from "./grpc-peers.ts";
 import { ask, dialHttp2, message } from "./http2-client.ts";
-import { closedPort, type Engine, type RigOptions, startRig } from "./rig.ts";
+import { closedPort, type Engine, type RigOptions, startRig } from "./proxy-rig.ts";
 
 async function startWeb(test: TestContext, engine: Engine, options: RigOptions & { readonly config?: object } = {}) {
   const { config, ...others } = options;

@@ -23,7 +23,7 @@ import {
   type StreamHandler,
   startHttp2Upstream,
 } from "./http2-client.ts";
-import { closedPort, type Engine, listen, portOf, type RigOptions, startRig } from "./rig.ts";
+import { closedPort, type Engine, listen, portOf, type RigOptions, startRig } from "./proxy-rig.ts";
 
 const OK = { "grpc-status": "0" };
 

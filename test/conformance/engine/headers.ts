@@ -4,7 +4,7 @@ import { describe, it } from "node:test";
 import { send, sendRaw } from "./client.ts";
 import { startHttp2 } from "./http2.ts";
 import { ask } from "./http2-client.ts";
-import { type Engine, type RigOptions, startRig } from "./rig.ts";
+import { type Engine, type RigOptions, startRig } from "./proxy-rig.ts";
 
 /** Flat headers as pairs, in order. */
 const pairs = (flat: readonly string[]): readonly (readonly [string, string])[] =>

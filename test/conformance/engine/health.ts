@@ -7,7 +7,7 @@ import { describe, it } from "node:test";
 import { makeAuthority } from "../../../tools/programs/certificates.ts";
 import { send } from "./client.ts";
 import { becomes, letters, type Serve, sendUntil, startPool, weighted } from "./pool.ts";
-import { type Engine, listen, portOf, type Rig, startRig } from "./rig.ts";
+import { type Engine, listen, portOf, type Rig, startRig } from "./proxy-rig.ts";
 
 /** Checks of unhealthy targets every 20 ms; one success is enough. */
 const comeback = { active: { unhealthy: { interval: 0.02 }, healthy: { successes: 1 } } };

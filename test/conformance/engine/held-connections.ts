@@ -8,7 +8,7 @@ import type { PluginPhases } from "@sluice/plugin-sdk";
 import { dial, receiveUntil, send, signal } from "./client.ts";
 import { sized } from "./filtered-bodies.ts";
 import { afterTurn, editsResponse, keepsResponse, quotesBody } from "./held-responses.ts";
-import { type Engine, startRig } from "./rig.ts";
+import { type Engine, startRig } from "./proxy-rig.ts";
 
 const request = "GET / HTTP/1.1\r\nHost: a\r\n\r\n";
 

@@ -9,7 +9,7 @@ import { dial, receiveUntil, type Signal, send, sendRaw, signal } from "./client
 import { appending, chunked, empty, failing, filtering, sized, waysToAsk } from "./filtered-bodies.ts";
 import { startHttp2 } from "./http2.ts";
 import { answered, grpcHeaders, message, startHttp2Upstream } from "./http2-client.ts";
-import { closedPort, type Engine, listen, portOf, startRig } from "./rig.ts";
+import { closedPort, type Engine, listen, portOf, startRig } from "./proxy-rig.ts";
 
 type ResponsePhase = (exchange: Exchange, response: HeldResponse) => Promise<DirectResponse | undefined>;
 
@@ -76,7 +76,7 @@ const rows: readonly Row[] = [
   ],
   ["replaced by what the plugin read", sized, quotesBody(5), { body: "<hello>", length: "7" }],
   ["replaced by what the plugin read in chunks", chunked, quotesBody(5), { body: "<hello>", length: "7" }],
-  ["replaced by an empty body that the plugin read", empty, quotesBody(0), { body: "<>", length: "2" }],
+  ["replaced after the plugin has read an empty body", empty, quotesBody(0), { body: "<>", length: "2" }],
   ["too long for the plugin by their Content-Length", sized, quotesBody(4), { body: "<null>", length: "6" }],
   ["too long for the plugin in chunks", chunked, quotesBody(4), { body: "<null>", length: "6" }],
   [

@@ -4,7 +4,7 @@ import { connect } from "node:net";
 import { describe, it } from "node:test";
 import { dial, receiveUntil, send, sendRaw, signal } from "./client.ts";
 import { becomes } from "./pool.ts";
-import { type Engine, startRig } from "./rig.ts";
+import { type Engine, startRig } from "./proxy-rig.ts";
 
 const GET = "GET / HTTP/1.1\r\nHost: a\r\n\r\n";
 

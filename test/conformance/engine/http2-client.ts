@@ -12,7 +12,7 @@ import {
   type ServerOptions,
 } from "node:http2";
 import type { TestContext } from "node:test";
-import { listen, portOf } from "./rig.ts";
+import { listen, portOf } from "./proxy-rig.ts";
 
 export interface Answered {
   /** 0: no response headers arrived. */

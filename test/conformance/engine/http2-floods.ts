@@ -7,7 +7,7 @@ import { startHttp2 } from "./http2.ts";
 import { ask, dialHttp2 } from "./http2-client.ts";
 import { block, dialFrames, type FrameClient, flag, frame, frameBytes, plainRequest } from "./http2-frames.ts";
 import { becomes } from "./pool.ts";
-import type { Engine, RigOptions } from "./rig.ts";
+import type { Engine, RigOptions } from "./proxy-rig.ts";
 
 const ok: RigOptions["upstream"] = (_incoming, response) => response.end("ok");
 

@@ -8,7 +8,7 @@ import { startHttp2 } from "./http2.ts";
 import { answered, ask, dialHttp2, grpcHeaders, message, startHttp2Upstream } from "./http2-client.ts";
 import { block, dialFrames, flag, frame, frameBytes, plainRequest } from "./http2-frames.ts";
 import { becomes } from "./pool.ts";
-import { type Engine, type RigOptions, startRig } from "./rig.ts";
+import { type Engine, type RigOptions, startRig } from "./proxy-rig.ts";
 
 const ok: RigOptions["upstream"] = (_incoming, response) => response.end("ok");
 

@@ -8,7 +8,7 @@ import { sendRaw, signal } from "./client.ts";
 import { startHttp2 } from "./http2.ts";
 import { answered, dialHttp2 } from "./http2-client.ts";
 import { block, dialFrames, flag, frame, frameBytes, plainRequest } from "./http2-frames.ts";
-import { type Engine, listen, portOf, type RigOptions, startRig } from "./rig.ts";
+import { type Engine, listen, portOf, type RigOptions, startRig } from "./proxy-rig.ts";
 
 const KILOBYTE = 1024;
 

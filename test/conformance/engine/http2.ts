@@ -9,7 +9,7 @@ import type { Exchange } from "@sluice/plugin-sdk";
 import { makeAuthority } from "../../../tools/programs/certificates.ts";
 import { dial, receiveUntil, send, signal } from "./client.ts";
 import { answered, ask, dialHttp2, dialHttp2Tls } from "./http2-client.ts";
-import { closedPort, type Engine, portOf, type RigOptions, startRig, startUpstream } from "./rig.ts";
+import { closedPort, type Engine, portOf, type RigOptions, startRig, startUpstream } from "./proxy-rig.ts";
 
 const echo: RigOptions["upstream"] = (incoming, response) => {
   const chunks: Buffer[] = [];

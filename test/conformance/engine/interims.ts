@@ -7,7 +7,7 @@ import { dial, receiveUntil, send, sendRaw, signal } from "./client.ts";
 import { startHttp2 } from "./http2.ts";
 import { ask, startHttp2Upstream } from "./http2-client.ts";
 import { block, dialFrames, flag, frame, frameBytes, plainRequest } from "./http2-frames.ts";
-import { type Engine, listen, portOf, startRig } from "./rig.ts";
+import { type Engine, listen, portOf, startRig } from "./proxy-rig.ts";
 
 const GET = "GET / HTTP/1.1\r\nHost: a\r\n\r\n";
 const OK = "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok";

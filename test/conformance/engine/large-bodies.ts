@@ -8,7 +8,7 @@ import { before, describe, it } from "node:test";
 import { setImmediate as turn } from "node:timers/promises";
 import { type KeyPair, makeAuthority } from "../../../tools/programs/certificates.ts";
 import { dial, receiveUntil } from "./client.ts";
-import { type Engine, listen, portOf, startRig } from "./rig.ts";
+import { type Engine, listen, portOf, startRig } from "./proxy-rig.ts";
 
 const digest = (content: Buffer): string => createHash("sha256").update(content).digest("hex");
 

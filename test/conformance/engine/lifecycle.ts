@@ -4,7 +4,7 @@ import type { Server, ServerResponse } from "node:http";
 import { describe, it } from "node:test";
 import type { Exchange } from "@sluice/plugin-sdk";
 import { dial, receiveUntil, send, signal } from "./client.ts";
-import { type Engine, portOf, type RigOptions, startRig, startUpstream } from "./rig.ts";
+import { type Engine, portOf, type RigOptions, startRig, startUpstream } from "./proxy-rig.ts";
 
 export function lifecycleSuite(engine: Engine): void {
   describe(`plugins (${engine.name})`, () => {

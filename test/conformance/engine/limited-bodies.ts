@@ -7,7 +7,7 @@ import { filled } from "../../plugins/filled-configs.ts";
 import { dial, receiveUntil, send, signal } from "./client.ts";
 import { startHttp2 } from "./http2.ts";
 import { answered } from "./http2-client.ts";
-import { type Engine, type RigOptions, startRig } from "./rig.ts";
+import { type Engine, type RigOptions, startRig } from "./proxy-rig.ts";
 
 const POST = "POST / HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n";
 

@@ -6,7 +6,7 @@ import type { Exchange } from "@sluice/plugin-sdk";
 import type { ProxySettings } from "../../../gateway/src/proxy/settings.ts";
 import { dial, receiveUntil, signal } from "./client.ts";
 import { dialHttp2 } from "./http2-client.ts";
-import { type Engine, startRig } from "./rig.ts";
+import { type Engine, startRig } from "./proxy-rig.ts";
 
 const CHUNKED = "POST / HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n1\r\n{\r\n";
 

@@ -12,7 +12,7 @@ import { requestLines } from "../http1/cases/request-lines.ts";
 import { responseBodies, responseHeaders, statusLines } from "../http1/cases/responses.ts";
 import { targets } from "../http1/cases/targets.ts";
 import { dial, receiveUntil, sendRaw } from "./client.ts";
-import { type Engine, listen, portOf, startRig } from "./rig.ts";
+import { type Engine, listen, portOf, startRig } from "./proxy-rig.ts";
 
 interface Difference {
   /** The status that the client gets; 0: its connection is closed without a response. */

@@ -7,7 +7,7 @@ import { type Middleware, middleware, type PluginPhases } from "@sluice/plugin-s
 import { startCache } from "./cached-responses.ts";
 import { dial, receiveUntil, send, signal } from "./client.ts";
 import { chunked, sized, waysToAsk } from "./filtered-bodies.ts";
-import { type Engine, startRig } from "./rig.ts";
+import { type Engine, startRig } from "./proxy-rig.ts";
 
 const upstreamJson: RequestListener = (_request, response) => {
   response.writeHead(201, { "Content-Type": "application/json", "X-Up": "1", "Set-Cookie": ["a=1", "b=2"] });

@@ -7,7 +7,7 @@ import { describe, it, type TestContext } from "node:test";
 import { sendRaw } from "./client.ts";
 import { startHttp2 } from "./http2.ts";
 import { ask } from "./http2-client.ts";
-import { type Engine, type RigOptions, startRig } from "./rig.ts";
+import { type Engine, type RigOptions, startRig } from "./proxy-rig.ts";
 
 const BROKEN_ESCAPE = "Bad request: a % in the path must be followed by two hexadecimal digits";
 const DOT_SEGMENT_PARAMETER = "Bad request: a dot segment of the path must not have parameters";

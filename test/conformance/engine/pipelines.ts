@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import type { Socket } from "node:net";
 import { describe, it } from "node:test";
 import { dial, receiveUntil, sendRaw } from "./client.ts";
-import { type Engine, startRig } from "./rig.ts";
+import { type Engine, startRig } from "./proxy-rig.ts";
 
 const GET = "GET / HTTP/1.1\r\nHost: a\r\n\r\n";
 const LAST = "GET / HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n";

@@ -4,7 +4,7 @@ import { createServer, type RequestListener, type Server } from "node:http";
 import type { Socket } from "node:net";
 import type { TestContext } from "node:test";
 import { type Received, type Sent, send } from "./client.ts";
-import { listen, portOf } from "./rig.ts";
+import { listen, portOf } from "./proxy-rig.ts";
 
 export interface PoolServer {
   /** By the order of the addresses: `a`, `b`, … */

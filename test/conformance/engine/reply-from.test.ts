@@ -4,7 +4,7 @@ import { it } from "node:test";
 import { createReplyFromProxy } from "../../../gateway/src/proxy/reply-from/listener.ts";
 import { waitFor } from "../../../tools/process/index.ts";
 import { dial, receiveUntil } from "./client.ts";
-import { listen, portOf, startRig } from "./rig.ts";
+import { listen, portOf, startRig } from "./proxy-rig.ts";
 import { engineSuite } from "./suite.ts";
 
 const engine = { name: "reply-from", createProxy: createReplyFromProxy };

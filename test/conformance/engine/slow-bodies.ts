@@ -4,7 +4,7 @@ import { once } from "node:events";
 import type { Socket } from "node:net";
 import { describe, it } from "node:test";
 import { dial, receiveUntil, send, sendRaw, signal } from "./client.ts";
-import { type Engine, type RigOptions, startRig } from "./rig.ts";
+import { type Engine, type RigOptions, startRig } from "./proxy-rig.ts";
 
 export function slowBodySuite(engine: Engine): void {
   describe(`slow bodies: the ${engine.name} engine`, () => {

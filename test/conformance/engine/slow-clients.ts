@@ -8,7 +8,7 @@ import type { ProxySettings } from "../../../gateway/src/proxy/settings.ts";
 import { dial, receiveUntil, sendRaw, signal } from "./client.ts";
 import { startHttp2 } from "./http2.ts";
 import { answered, bodyOf, grpcHeaders, message, startHttp2Upstream } from "./http2-client.ts";
-import { type Engine, listen, portOf, type RigOptions, startRig } from "./rig.ts";
+import { type Engine, listen, portOf, type RigOptions, startRig } from "./proxy-rig.ts";
 
 const MEGABYTE = 1024 * 1024;
 const PIECE = Buffer.alloc(65_536);

@@ -4,7 +4,7 @@ import { once } from "node:events";
 import { createServer, type Socket } from "node:net";
 import { describe, it, type TestContext } from "node:test";
 import { dial, receiveUntil, send, sendRaw, signal } from "./client.ts";
-import { type Engine, listen, portOf, startRig } from "./rig.ts";
+import { type Engine, listen, portOf, startRig } from "./proxy-rig.ts";
 
 /**
  * An upstream that responds to each request with the same bytes. `sockets` are the connections on which it responded:

@@ -34,7 +34,7 @@ import { malformedSuite } from "./malformed.ts";
 import { middlewareSuite } from "./middleware.ts";
 import { pathSuite } from "./paths.ts";
 import { pipelineSuite } from "./pipelines.ts";
-import type { Engine } from "./rig.ts";
+import type { Engine } from "./proxy-rig.ts";
 import { slowBodySuite } from "./slow-bodies.ts";
 import { slowClientSuite } from "./slow-clients.ts";
 import { strictnessSuite } from "./strictness.ts";

@@ -7,7 +7,7 @@ import { type ConnectionOptions, connect, type TLSSocket } from "node:tls";
 import { makeAuthority } from "../../../tools/programs/certificates.ts";
 import { renegotiationError } from "../../../tools/programs/renegotiation.ts";
 import { dial, receiveUntil } from "./client.ts";
-import { type Engine, listen, portOf, type RigOptions, startRig } from "./rig.ts";
+import { type Engine, listen, portOf, type RigOptions, startRig } from "./proxy-rig.ts";
 
 const REQUEST = "GET / HTTP/1.1\r\nHost: a\r\n\r\n";
 const upstream: RigOptions["upstream"] = (_incoming, response) => response.end("here");

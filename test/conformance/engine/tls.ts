@@ -9,7 +9,7 @@ import { connect, type TLSSocket } from "node:tls";
 import { waitFor } from "../../../tools/process/index.ts";
 import { type Authority, type KeyPair, makeAuthority } from "../../../tools/programs/certificates.ts";
 import { dial, received, receiveUntil, signal } from "./client.ts";
-import { type Engine, listen, portOf, startRig } from "./rig.ts";
+import { type Engine, listen, portOf, startRig } from "./proxy-rig.ts";
 
 interface Dialled {
   readonly socket: TLSSocket;

@@ -7,7 +7,7 @@ import { waitFor } from "../../../tools/process/index.ts";
 import { fakeConsumer } from "../../plugins/fake-exchange.ts";
 import { type Cached, counting, plain, startCache } from "./cached-responses.ts";
 import { dial, receiveUntil, type Sent, send } from "./client.ts";
-import type { Engine } from "./rig.ts";
+import type { Engine } from "./proxy-rig.ts";
 
 /** Two requests that must not share a response. */
 interface Pair extends Cached {

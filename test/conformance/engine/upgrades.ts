@@ -5,7 +5,7 @@ import { createServer } from "node:http";
 import { createServer as createNetServer, type Socket } from "node:net";
 import { describe, it, type TestContext } from "node:test";
 import { dial, receiveUntil, signal } from "./client.ts";
-import { closedPort, type Engine, listen, portOf, startRig } from "./rig.ts";
+import { closedPort, type Engine, listen, portOf, startRig } from "./proxy-rig.ts";
 
 const HANDSHAKE =
   "GET /chat?room=1 HTTP/1.1\r\nHost: a\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n" +

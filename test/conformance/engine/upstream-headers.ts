@@ -5,7 +5,7 @@ import { describe, it } from "node:test";
 import { dial, receiveUntil, send, sendRaw, signal } from "./client.ts";
 import { startHttp2 } from "./http2.ts";
 import { ask, grpcHeaders, message, startHttp2Upstream } from "./http2-client.ts";
-import { type Engine, listen, portOf, type RigOptions, startRig } from "./rig.ts";
+import { type Engine, listen, portOf, type RigOptions, startRig } from "./proxy-rig.ts";
 
 const upstream_headers = [
   { name: "X-Gateway-Secret", value: "the-secret" },

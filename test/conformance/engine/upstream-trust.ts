@@ -10,7 +10,7 @@ import { dial, receiveUntil, send } from "./client.ts";
 import { startHttp2 } from "./http2.ts";
 import { ask, bodyOf, grpcHeaders, message } from "./http2-client.ts";
 import { becomes } from "./pool.ts";
-import { type Engine, listen, portOf, type RigOptions, startRig } from "./rig.ts";
+import { type Engine, listen, portOf, type RigOptions, startRig } from "./proxy-rig.ts";
 
 const right = await makeAuthority("right");
 const wrong = await makeAuthority("wrong");

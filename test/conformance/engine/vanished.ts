@@ -8,7 +8,7 @@ import { dial, receiveUntil, signal } from "./client.ts";
 import { startHttp2 } from "./http2.ts";
 import { answered } from "./http2-client.ts";
 import { block, dialFrames, flag, frame, frameBytes, plainRequest } from "./http2-frames.ts";
-import { type Engine, type RigOptions, startRig } from "./rig.ts";
+import { type Engine, type RigOptions, startRig } from "./proxy-rig.ts";
 
 /** Interval of the upstream's events in milliseconds. */
 const EVENTS = 50;

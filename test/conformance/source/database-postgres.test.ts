@@ -66,9 +66,9 @@ test("a node keeps its configuration when the database server becomes unreachabl
   try {
     await source.start(intake);
     const { hash } = intake.state();
-    assert.equal(source.trouble(), null);
+    assert.equal(source.failure(), null);
     await own.stop();
-    await waitFor(() => /does not answer: .*ECONNREFUSED/.test(source.trouble() ?? ""), {
+    await waitFor(() => /does not answer: .*ECONNREFUSED/.test(source.failure() ?? ""), {
       what: "the error to be reported",
     });
     assert.equal(intake.state().hash, hash);

@@ -91,7 +91,7 @@ export function describeDatabaseSource(name: string, keep: () => Promise<Databas
     interface RunningNode {
       readonly served: Snapshot[];
       state(): NodeReport;
-      trouble(): string | null;
+      failure(): string | null;
       stop(): Promise<void>;
     }
 
@@ -110,7 +110,7 @@ export function describeDatabaseSource(name: string, keep: () => Promise<Databas
         serve: (snapshot) => void served.push(snapshot),
       });
       await source.start(intake);
-      return { served, state: intake.state, trouble: source.trouble, stop: source.stop };
+      return { served, state: intake.state, failure: source.failure, stop: source.stop };
     }
 
     /** Runs nodes with these addresses and a store that waits for them. */
@@ -254,7 +254,7 @@ export function describeDatabaseSource(name: string, keep: () => Promise<Databas
         const { value } = checkEntity("plugins", raw, { database: true });
         assert.ok(value);
         await write({ op: "create", collection: "plugins", entity: value });
-        assert.equal(node?.trouble(), null);
+        assert.equal(node?.failure(), null);
         assert.equal(node?.served.at(-1)?.plugins.get(value.id)?.config.policy, "cluster");
       }));
 
@@ -321,24 +321,24 @@ export function describeDatabaseSource(name: string, keep: () => Promise<Databas
         await write(create("posts"));
         assert.equal(node?.served.at(-1)?.services.size, 2);
         await reset(database);
-        await waitFor(() => node?.trouble() !== null, { what: "the error to be reported" });
-        assert.match(node?.trouble() ?? "", /needs bootstrapping/);
+        await waitFor(() => node?.failure() !== null, { what: "the error to be reported" });
+        assert.match(node?.failure() ?? "", /needs bootstrapping/);
         assert.equal(node?.served.at(-1)?.services.size, 2, "the previous configuration is still served");
         await bootstrap(database);
         await waitFor(() => node?.served.at(-1)?.services.size === 0, { what: "the empty database" });
         assert.equal((await write(create("again")))?.programmed, true);
         assert.equal(node?.served.at(-1)?.services.size, 1);
-        assert.equal(node?.trouble(), null);
+        assert.equal(node?.failure(), null);
       }));
 
     test("rows written by hand with SQL are served, and invalid rows are reported with their path", () =>
       withNodes(["a:1"], async ([node], write) => {
         await write(create("users"));
         await database.query("update services set port = -1");
-        await waitFor(() => node?.trouble() !== null, { what: "the error to be reported" });
-        assert.match(node?.trouble() ?? "", /services\[0\]\.port: value should be between 0 and 65535/);
+        await waitFor(() => node?.failure() !== null, { what: "the error to be reported" });
+        assert.match(node?.failure() ?? "", /services\[0\]\.port: value should be between 0 and 65535/);
         await database.query("update services set port = 8080");
-        await waitFor(() => node?.trouble() === null, { what: "the error to be cleared" });
+        await waitFor(() => node?.failure() === null, { what: "the error to be cleared" });
         assert.equal([...(node?.served.at(-1)?.services.values() ?? [])][0]?.port, 8080);
       }));
 

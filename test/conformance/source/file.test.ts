@@ -23,21 +23,21 @@ sourceSuite({
     };
     write(JSON.stringify(documentOf(["first"])));
     const source = createFileSource({ file, log: silent, interval: 20 });
-    let lastTrouble: string | null = null;
+    let lastFailure: string | null = null;
     return {
       source,
       async offer(names, { broken = false } = {}) {
         write(JSON.stringify(documentOf(names, broken)));
         if (!broken) return;
-        await waitFor(() => source.trouble() !== lastTrouble, { what: "the error to be reported" });
-        lastTrouble = source.trouble();
+        await waitFor(() => source.failure() !== lastFailure, { what: "the error to be reported" });
+        lastFailure = source.failure();
       },
       end: async () => folder.remove(),
     };
   },
 });
 
-/** Starts a file source on this text, changes the file, and returns the source's trouble. */
+/** Starts a file source on this text, changes the file, and returns the source's failure. */
 async function troubleAfter(first: string, then: (file: string) => void): Promise<string> {
   const folder = temporaryFolder("source");
   const file = join(folder.path, "sluice.yaml");
@@ -48,9 +48,9 @@ async function troubleAfter(first: string, then: (file: string) => void): Promis
     await source.start(intake);
     const { hash } = intake.state();
     then(file);
-    await waitFor(() => source.trouble() !== null, { what: "the error to be reported" });
+    await waitFor(() => source.failure() !== null, { what: "the error to be reported" });
     assert.equal(intake.state().hash, hash, "the previous configuration is still served");
-    return source.trouble()?.replaceAll(`${folder.path}/`, "") ?? "";
+    return source.failure()?.replaceAll(`${folder.path}/`, "") ?? "";
   } finally {
     await source.stop();
     folder.remove();
@@ -217,9 +217,9 @@ test("the file source continues after a document that only an internal bug rejec
   try {
     await source.start(intake);
     writeFileSync(file, `${good}- name: b\n  url: http://up.test\n`);
-    await waitFor(() => source.trouble()?.includes("a bug") === true, { what: "the error to be reported" });
+    await waitFor(() => source.failure()?.includes("a bug") === true, { what: "the error to be reported" });
     writeFileSync(file, good.replace("name: a", "name: c"));
-    await waitFor(() => source.trouble() === null, { what: "the next text" });
+    await waitFor(() => source.failure() === null, { what: "the next text" });
   } finally {
     await source.stop();
     folder.remove();

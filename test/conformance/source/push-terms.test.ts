@@ -17,7 +17,7 @@ interface Node {
   push(term: number, revision: number, names: readonly string[]): Promise<readonly [number, NodeReport & PushRefused]>;
   state(): Promise<NodeReport>;
   readonly served: readonly string[][];
-  trouble(): string | null;
+  failure(): string | null;
 }
 
 async function withNode(options: Partial<PushSourceOptions>, body: (node: Node) => Promise<void>): Promise<void> {
@@ -35,7 +35,7 @@ async function withNode(options: Partial<PushSourceOptions>, body: (node: Node) 
   try {
     await body({
       served,
-      trouble: () => source.trouble(),
+      failure: () => source.failure(),
       state: async () => (await (await fetch(url, { headers })).json()) as NodeReport,
       async push(term, revision, names) {
         const response = await fetch(url, {
@@ -91,19 +91,19 @@ const log = { info() {}, warn() {}, error() {} };
 test("the last pushed document is served after a start without an operator, and earlier pushes are refused", async () => {
   const keptIn = file();
   const keep = () => createSnapshotJournal({ file: keptIn, log });
-  await withNode({ journal: keep() }, async ({ push, trouble }) => {
+  await withNode({ journal: keep() }, async ({ push, failure }) => {
     await push(4, 2, ["kept"]);
-    assert.equal(trouble(), null);
+    assert.equal(failure(), null);
   });
-  await withNode({ journal: keep(), operatorTimeout: 1 }, async ({ served, trouble, state, push }) => {
+  await withNode({ journal: keep(), operatorTimeout: 1 }, async ({ served, failure, state, push }) => {
     await waitFor(() => served.length > 0, { what: "the saved document" });
     assert.deepEqual(served, [["kept"]]);
-    assert.match(trouble() ?? "", /no operator has pushed since the start/);
+    assert.match(failure() ?? "", /no operator has pushed since the start/);
     const { term, revision } = await state();
     assert.deepEqual([term, revision], [4, 2]);
     assert.equal((await push(3, 9, ["late"]))[0], 412);
     assert.equal((await push(4, 3, ["next"]))[0], 200);
-    assert.equal(trouble(), null);
+    assert.equal(failure(), null);
     assert.deepEqual(served, [["kept"], ["next"]]);
   });
 });

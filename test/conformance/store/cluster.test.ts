@@ -6,7 +6,7 @@ import type { Entities } from "@sluice/model";
 import type { Store, WriteFault } from "../../../gateway/src/stores/store.ts";
 import { type ControlPlane, startControlPlane } from "../../../tools/cluster/control-plane.ts";
 import { waitFor } from "../../../tools/process/index.ts";
-import { describeCrashes, type Trouble, troubled } from "./crashes.ts";
+import { describeCrashes, type InjectedFaults, withFaults } from "./crashes.ts";
 import { consumer, credential, plugin, route, service, target } from "./entities.ts";
 import { create, createOpener, isRemoved, type Opener, quiet, remove, replace } from "./resource-store.ts";
 import { describeStore } from "./suite.ts";
@@ -44,10 +44,10 @@ describeStore("a cluster", hold);
 describeCrashes("a cluster", async () => {
   assert.ok(++cases <= enough, "raise `enough`");
   const name = `case-${cases}`;
-  const trouble: Trouble = {};
+  const faults: InjectedFaults = {};
   const client = () => createClusterClient({ kubeconfig: cluster.kubeconfig, log: quiet });
-  const opener = createOpener(() => troubled(client(), trouble), { homeNamespace: name, class: name });
-  return { ...opener, trouble, client, isOurs: ({ metadata }) => metadata.namespace === name };
+  const opener = createOpener(() => withFaults(client(), faults), { homeNamespace: name, class: name });
+  return { ...opener, faults, client, isOurs: ({ metadata }) => metadata.namespace === name };
 });
 
 describe("a store in a cluster with other writers", () => {

@@ -8,7 +8,7 @@ import { waitFor } from "../../../tools/process/index.ts";
 import { certificate, consumer, credential, plugin, route, service, sni } from "./entities.ts";
 import { create, isRemoved, type Opener, remove, replace } from "./resource-store.ts";
 
-export interface Trouble {
+export interface InjectedFaults {
   /** Called and awaited before each apply and remove, except an apply of a Lease; the client throws its error. */
   before?: undefined | ((write: TroubledWrite) => void | Promise<void>);
   /** Writers believe that they hold the Lease: like a process that was suspended until another process took it. */
@@ -26,23 +26,23 @@ interface TroubledWrite {
 }
 
 /** A client that fails when a test requests it. */
-export function troubled(client: ResourceClient, trouble: Trouble): ResourceClient {
+export function withFaults(client: ResourceClient, faults: InjectedFaults): ResourceClient {
   return {
     ...client,
     async apply(kind, resource, options) {
-      if (kind !== "Lease") await trouble.before?.({ kind, name: resource.metadata.name, op: "apply", resource });
+      if (kind !== "Lease") await faults.before?.({ kind, name: resource.metadata.name, op: "apply", resource });
       return client.apply(kind, resource, options);
     },
     async remove(ref, options) {
-      await trouble.before?.({ ...ref, op: "remove" });
+      await faults.before?.({ ...ref, op: "remove" });
       return client.remove(ref, options);
     },
-    withMutex: (of, run) => (trouble.isOutOfTurn ? run({ othersMayHaveWritten: false }) : client.withMutex(of, run)),
+    withMutex: (of, run) => (faults.isOutOfTurn ? run({ othersMayHaveWritten: false }) : client.withMutex(of, run)),
     watch(kind, observer, options) {
       const late =
         <Args extends readonly unknown[]>(tell: (...given: Args) => void) =>
         (...given: Args): void => {
-          const { lag } = trouble;
+          const { lag } = faults;
           if (lag === undefined) tell(...given);
           else setTimeout(() => tell(...given), lag);
         };
@@ -61,7 +61,7 @@ export function troubled(client: ResourceClient, trouble: Trouble): ResourceClie
 }
 
 export interface TroubledHolder extends Opener {
-  readonly trouble: Trouble;
+  readonly faults: InjectedFaults;
   /** Another client of the same resources, without failures. */
   client(): ResourceClient;
   /** Whether the resource belongs to this test. */
@@ -86,7 +86,7 @@ export function describeCrashes(name: string, hold: () => Promise<TroubledHolder
       try {
         await run(holder, all);
       } finally {
-        holder.trouble.before = undefined;
+        holder.faults.before = undefined;
         await client.close();
         await holder.close();
       }
@@ -105,7 +105,7 @@ export function describeCrashes(name: string, hold: () => Promise<TroubledHolder
         const store = holder.open();
         const bob = consumer("bob");
         await create(store, "consumers", bob);
-        holder.trouble.before = ({ kind }) => {
+        holder.faults.before = ({ kind }) => {
           if (kind === "Consumer") throw new Rejected("no consumers today");
         };
         const { fault } = await create(store, "keyauth_credentials", credential(bob, "secret"));
@@ -123,7 +123,7 @@ export function describeCrashes(name: string, hold: () => Promise<TroubledHolder
         const gone = service("gone");
         await store.write([write("create", "services", users), write("create", "services", gone)]);
         const web = route({ name: "web", service: { id: users.id } });
-        holder.trouble.before = ({ kind }) => {
+        holder.faults.before = ({ kind }) => {
           if (kind === "Plugin") throw new Rejected("no plugins today");
         };
         const before = (await all()).map(({ spec }) => spec);
@@ -137,7 +137,7 @@ export function describeCrashes(name: string, hold: () => Promise<TroubledHolder
           ])),
         };
         assert.deepEqual([fault?.kind, index], ["invalid", 3]);
-        holder.trouble.before = undefined;
+        holder.faults.before = undefined;
         await waitFor(async () => (await all()).every((resource) => !batchMark(resource)), {
           what: "all batch marks to be removed",
         });
@@ -155,7 +155,7 @@ export function describeCrashes(name: string, hold: () => Promise<TroubledHolder
         const users = service("users", { tags: ["before"] });
         await create(store, "services", users);
         let writes = 0;
-        holder.trouble.before = () => {
+        holder.faults.before = () => {
           if (++writes > 3) throw new Died();
         };
         const routes = Array.from({ length: 6 }, (_, index) =>
@@ -164,7 +164,7 @@ export function describeCrashes(name: string, hold: () => Promise<TroubledHolder
         const batch = [write("replace", "services", { ...users, tags: ["after"] }), ...routes];
         await assert.rejects(store.write(batch));
         assert.ok((await all()).some((resource) => batchMark(resource)));
-        holder.trouble.before = undefined;
+        holder.faults.before = undefined;
         // Another process starts and writes.
         const other = holder.open();
         await create(other, "services", service("other"));
@@ -184,13 +184,13 @@ export function describeCrashes(name: string, hold: () => Promise<TroubledHolder
         const store = holder.open();
         const users = service("users");
         let writes = 0;
-        holder.trouble.before = () => {
+        holder.faults.before = () => {
           if (++writes > 1) throw new Died();
         };
         await assert.rejects(
           store.write([write("create", "services", users), write("create", "services", service("people"))]),
         );
-        holder.trouble.before = undefined;
+        holder.faults.before = undefined;
         assert.equal((await all()).length, 1);
         await create(store, "services", service("other"));
         assert.deepEqual(
@@ -201,12 +201,12 @@ export function describeCrashes(name: string, hold: () => Promise<TroubledHolder
 
     test("never completes a batch that was undone while its writer's calls hung", () =>
       using(async (holder, all) => {
-        holder.trouble.isOutOfTurn = true;
+        holder.faults.isOutOfTurn = true;
         const store = holder.open();
         await create(store, "services", service("before"));
         let isHanging = false;
         const hanging = Promise.withResolvers<void>();
-        holder.trouble.before = async ({ resource }) => {
+        holder.faults.before = async ({ resource }) => {
           if (batchMark(resource ?? { metadata: { name: "", namespace: "" } })?.completes !== true || isHanging) return;
           isHanging = true;
           await hanging.promise;
@@ -214,7 +214,7 @@ export function describeCrashes(name: string, hold: () => Promise<TroubledHolder
         const batch = ["a", "b", "c"].map((word) => write("create", "services", service(word)));
         const written = store.write(batch);
         await waitFor(async () => isHanging, { what: "the last call to hang" });
-        holder.trouble.isOutOfTurn = false;
+        holder.faults.isOutOfTurn = false;
         const other = holder.open();
         await create(other, "services", service("other")).finally(hanging.resolve);
         const { fault } = await written;
@@ -233,7 +233,7 @@ export function describeCrashes(name: string, hold: () => Promise<TroubledHolder
         const [gone, users] = [service("gone"), service("users")];
         await create(store, "services", gone);
         let isComplete = false;
-        holder.trouble.before = ({ op }) => {
+        holder.faults.before = ({ op }) => {
           if (op === "remove" || isComplete) throw new Died();
         };
         const batch = [
@@ -248,7 +248,7 @@ export function describeCrashes(name: string, hold: () => Promise<TroubledHolder
         await waitFor(async () => (await all()).some((resource) => batchMark(resource)), {
           what: "batch marks on the resources",
         });
-        holder.trouble.before = undefined;
+        holder.faults.before = undefined;
         const other = holder.open();
         assert.equal(await other.find("services", { id: gone.id }), null);
         await create(other, "services", service("other"));
@@ -267,12 +267,12 @@ export function describeCrashes(name: string, hold: () => Promise<TroubledHolder
         const pair = await certificate();
         await create(store, "certificates", pair);
         await create(store, "snis", sni(pair, "a.example"));
-        holder.trouble.before = ({ kind, op }) => {
+        holder.faults.before = ({ kind, op }) => {
           // kill -9 between Secret and Consumer: no clean-up runs.
           if (kind === "Consumer" || op === "remove") throw new Died();
         };
         await assert.rejects(create(store, "keyauth_credentials", credential(bob, "orphan")));
-        holder.trouble.before = undefined;
+        holder.faults.before = undefined;
         assert.equal((await secrets(holder)).length, 3);
         holder.open(60_000);
         const third = holder.open(-5000);
@@ -351,7 +351,7 @@ export function describeCrashes(name: string, hold: () => Promise<TroubledHolder
       using(async (holder) => {
         const store = holder.open();
         await store.list("services", { size: 1 });
-        holder.trouble.lag = 200;
+        holder.faults.lag = 200;
         for (const word of ["a", "b", "c"]) {
           const made = service(word);
           await create(store, "services", made);

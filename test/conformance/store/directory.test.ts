@@ -8,7 +8,7 @@ import { registerPlugins } from "@sluice/model";
 import { type Store, StoreUnavailable } from "../../../gateway/src/stores/store.ts";
 import { temporaryFolder, waitFor } from "../../../tools/process/index.ts";
 import { deviceTokenFacts } from "../../plugins/device-token.ts";
-import { describeCrashes, type Trouble, troubled } from "./crashes.ts";
+import { describeCrashes, type InjectedFaults, withFaults } from "./crashes.ts";
 import { credential, entity, route, service } from "./entities.ts";
 import { create, createOpener, isRemoved, type Opener, quiet, remove, replace } from "./resource-store.ts";
 import { describeStore } from "./suite.ts";
@@ -41,12 +41,12 @@ describeStore("a directory", hold);
 
 describeCrashes("a directory", async () => {
   const folder = temporaryFolder("store");
-  const trouble: Trouble = {};
+  const faults: InjectedFaults = {};
   const client = () => createDirectoryClient({ directory: folder.path, log: quiet });
-  const opener = createOpener(() => troubled(client(), trouble), { homeNamespace: "default", class: "sluice" });
+  const opener = createOpener(() => withFaults(client(), faults), { homeNamespace: "default", class: "sluice" });
   return {
     ...opener,
-    trouble,
+    faults,
     client,
     isOurs: () => true,
     async close() {

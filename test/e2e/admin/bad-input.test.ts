@@ -9,11 +9,11 @@ import { type Collection, deriveId, entities, pluginNames } from "@sluice/model"
 import type { Reply } from "../../../gateway/src/admin/testing.ts";
 import { waitFor } from "../../../tools/process/index.ts";
 import { neededConfigs } from "../../plugins/filled-configs.ts";
+import { type Ask, batch, connectAdmin, sendAndDisconnect } from "./admin-client.ts";
 import { bodyWith, hostileTexts, type Place, placesOf, placesOfConfig, sql, valueAt } from "./hostile-texts.ts";
 import { listing, type Shown } from "./listing.ts";
 import { makings, standing, standingCertificate } from "./standing-entities.ts";
 import { type RunningStore, writableStores } from "./stores.ts";
-import { type Ask, batch, sendAndLeave, talkTo } from "./talk.ts";
 
 const unknown = "99999999-9999-4999-8999-999999999999";
 
@@ -93,7 +93,7 @@ for (const store of writableStores) {
 
     before(async () => {
       running = await store.start();
-      ask = talkTo(running.admin);
+      ask = connectAdmin(running.admin);
       ok(await ask("POST", "/batch", batch(standing)));
       node = await nodeId();
       held = await listing(ask);
@@ -287,14 +287,14 @@ for (const store of writableStores) {
       const body = JSON.stringify({ writes: names.map(serviceOf) });
       const length = Buffer.byteLength(body);
       for (const part of [0, 1, length / 2, length - 1]) {
-        await sendAndLeave(running.admin, { method: "POST", path: "/batch", body: body.slice(0, part), length });
+        await sendAndDisconnect(running.admin, { method: "POST", path: "/batch", body: body.slice(0, part), length });
       }
       // Writes are serialized: when this write has finished, earlier ones have too.
       ok(await ask("PUT", "/services/after", { json: { host: "a" } }));
       ok(await ask("DELETE", "/services/after"));
       await isAsBefore();
 
-      await sendAndLeave(running.admin, { method: "POST", path: "/batch", body, length });
+      await sendAndDisconnect(running.admin, { method: "POST", path: "/batch", body, length });
       const made = await waitFor(
         async () => {
           const { data } = ok(await ask("GET", "/services?size=1000")) as { data: readonly Shown[] };

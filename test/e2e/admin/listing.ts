@@ -1,6 +1,6 @@
 /** All entities that an admin listener lists, as it returns them. */
 import assert from "node:assert/strict";
-import type { Ask } from "./talk.ts";
+import type { Ask } from "./admin-client.ts";
 
 export type Shown = Readonly<Record<string, unknown>> & { readonly id: string };
 

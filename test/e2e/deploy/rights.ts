@@ -9,7 +9,7 @@ import {
   runAllAdminOperations,
   runAllOperatorOperations,
 } from "../operator/all-operations.ts";
-import { type Grant, grantsIn, type Rule, refused, unused } from "../operator/granted.ts";
+import { type Grant, grantsIn, type Rule, refused, unused } from "../operator/compare-rights.ts";
 import { minutes, namespace, type Scene } from "./chart-scene.ts";
 import { release } from "./helm.ts";
 

@@ -7,29 +7,29 @@ import { users } from "../../../tools/cluster/rbac.ts";
 import { temporaryFolder, waitFor } from "../../../tools/process/index.ts";
 import { get } from "../../product/client.ts";
 import { type Asked, startApiProxy } from "./api-proxy.ts";
-import { round } from "./round.ts";
-import { type Scene, startScene, writeKubeconfig } from "./scene.ts";
+import { changeDuringFault } from "./change-during-fault.ts";
+import { type FaultEnvironment, startFaultEnvironment, writeKubeconfig } from "./fault-environment.ts";
 
 const folder = temporaryFolder("access");
 after(folder.remove);
-let scene: Scene;
+let environment: FaultEnvironment;
 before(async () => {
-  scene = await startScene();
+  environment = await startFaultEnvironment();
 });
-after(() => scene?.close());
+after(() => environment?.close());
 
 const tokenFile = join(folder.path, "token");
 
 /** Writes a token that is valid as long as its Secret exists. */
 async function issue(secret: string): Promise<void> {
-  await scene.plane.kubectl(["create", "secret", "generic", secret]);
+  await environment.plane.kubectl(["create", "secret", "generic", secret]);
   const bound = ["--bound-object-kind=Secret", `--bound-object-name=${secret}`];
-  const token = await scene.plane.kubectl(["create", "token", "sluice-operator", ...bound]);
+  const token = await environment.plane.kubectl(["create", "token", "sluice-operator", ...bound]);
   writeFileSync(tokenFile, token, { mode: 0o600 });
 }
 
 test("the operator continues with the new token of its file after the old token has become invalid", async () => {
-  const { kubectl } = scene.plane;
+  const { kubectl } = environment.plane;
   await kubectl(["create", "serviceaccount", "sluice-operator"]);
   for (const [kind, ...where] of [["clusterrolebinding"], ["rolebinding", "-n", "default"]] as const) {
     const subject = { kind: "ServiceAccount", name: "sluice-operator", namespace: "default" };
@@ -37,13 +37,13 @@ test("the operator continues with the new token of its file after the old token 
     await kubectl(["patch", kind, users.operator, ...where, "--type=json", "-p", added]);
   }
   await issue("first");
-  const api = await startApiProxy(scene.plane.kubeconfig, { identity: "callers" });
+  const api = await startApiProxy(environment.plane.kubeconfig, { identity: "callers" });
   try {
     const user = { "auth-provider": { name: "tokenFile", config: { tokenFile } } };
     const KUBECONFIG = writeKubeconfig(join(folder.path, "by-token"), { server: api.url, user });
-    await scene.operator.process.stop();
-    await scene.operator.start({ KUBECONFIG });
-    await round(scene, {
+    await environment.operator.process.stop();
+    await environment.operator.start({ KUBECONFIG });
+    await changeDuringFault(environment, {
       async fault(change) {
         await kubectl(["delete", "secret", "first"]);
         // The API server remembers a good token for ten seconds.
@@ -62,9 +62,9 @@ test("the operator continues with the new token of its file after the old token 
     const last = api.asked.findLast(isCounted)?.status ?? 0;
     assert.ok(last >= 200 && last < 300, `${last}`);
   } finally {
-    await scene.operator.process.stop();
+    await environment.operator.process.stop();
     await api.close();
-    await scene.operator.start();
+    await environment.operator.start();
   }
 });
 
@@ -79,9 +79,9 @@ interface Lacking {
   readonly serves: boolean;
 }
 
-const failed = (metric: string, label: string) => async () => (await scene.operator.metric(metric, label)) > 0;
+const failed = (metric: string, label: string) => async () => (await environment.operator.metric(metric, label)) > 0;
 const missing = (kind: string) => async () => {
-  const { status, body } = await get(`${scene.operator.url}/readyz`);
+  const { status, body } = await get(`${environment.operator.url}/readyz`);
   return status === 503 && (body as { message: string }).message.includes(kind);
 };
 
@@ -117,7 +117,7 @@ const lacking: readonly Lacking[] = [
     group: "coordination.k8s.io",
     resource: "leases",
     role: "role",
-    seen: async () => (await scene.operator.metric("leader_election_master_status")) === 0,
+    seen: async () => (await environment.operator.metric("leader_election_master_status")) === 0,
     serves: false,
   },
   {
@@ -125,7 +125,7 @@ const lacking: readonly Lacking[] = [
     group: "",
     resource: "configmaps",
     role: "role",
-    seen: async () => (await scene.operator.metric("sluice_operator_document_kept_timestamp_seconds")) === 0,
+    seen: async () => (await environment.operator.metric("sluice_operator_document_kept_timestamp_seconds")) === 0,
     serves: true,
   },
 ];
@@ -139,9 +139,9 @@ interface Rule {
 for (const { verb, group, resource, role, seen, serves } of lacking) {
   const what = group ? `${resource}.${group}` : resource;
   test(`without the right to ${verb} ${what}, the operator logs what is missing, and continues once the right is granted`, () =>
-    round(scene, {
+    changeDuringFault(environment, {
       async fault(change) {
-        const { kubectl } = scene.plane;
+        const { kubectl } = environment.plane;
         const read = ["get", role, users.operator, "-n", "default", "-o", "json"];
         const { rules } = JSON.parse(await kubectl(read)) as { rules: readonly Rule[] };
         const put = (next: readonly Rule[]) =>
@@ -157,14 +157,14 @@ for (const { verb, group, resource, role, seen, serves } of lacking) {
           ]);
         await put(rules.flatMap((rule) => without(rule, { verb, group, resource })));
         try {
-          await scene.operator.process.stop();
-          await scene.operator.start();
+          await environment.operator.process.stop();
+          await environment.operator.start();
           if (serves) await change();
           const plural = resource.replace(/\/.*/, "");
           const words = new RegExp(
             `cannot ${verb} resource \\\\"${plural}(/status)?\\\\" in API group \\\\"${group}\\\\"`,
           );
-          await scene.operator.process.waitForOutput(words, { timeout: 30_000 });
+          await environment.operator.process.waitForOutput(words, { timeout: 30_000 });
           await waitFor(seen, { what: "the metric or condition that reports the missing permission", timeout: 30_000 });
           if (!serves) await change();
         } finally {

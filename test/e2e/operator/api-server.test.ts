@@ -5,14 +5,14 @@ import { setTimeout as pause } from "node:timers/promises";
 import { waitFor } from "../../../tools/process/index.ts";
 import { get } from "../../product/client.ts";
 import type { Asked } from "./api-proxy.ts";
-import { agreed, round } from "./round.ts";
-import { type Scene, startScene } from "./scene.ts";
+import { changeDuringFault, waitForAgreement } from "./change-during-fault.ts";
+import { type FaultEnvironment, startFaultEnvironment } from "./fault-environment.ts";
 
-let scene: Scene;
+let environment: FaultEnvironment;
 before(async () => {
-  scene = await startScene();
+  environment = await startFaultEnvironment();
 });
-after(() => scene?.close());
+after(() => environment?.close());
 
 const ofRoutes = ({ path }: Asked) => /^\/apis\/sluice\.dev\/v1alpha1\/routes\?/.test(path);
 const isWatch = ({ path }: Asked) => path.includes("watch=true");
@@ -22,64 +22,64 @@ const SOON = 30_000;
 const unavailable = { status: 503, body: "unavailable" } as const;
 
 test("without a fault, all changes take effect, with the final state that the tests with faults expect", () =>
-  round(scene, { fault: (change) => change(), least: 5 }));
+  changeDuringFault(environment, { fault: (change) => change(), least: 5 }));
 
 test("changes after a restart of the API server take effect", () =>
-  round(scene, {
+  changeDuringFault(environment, {
     async fault(change) {
-      await scene.plane.restartApiServer();
+      await environment.plane.restartApiServer();
       await change();
     },
   }));
 
 test("after etcd was compacted while the operator was cut off, the operator's watches are refused as too old, and it lists again", async () => {
-  const before = scene.api.asked.length;
-  await round(scene, {
+  const before = environment.api.asked.length;
+  await changeDuringFault(environment, {
     async fault(change) {
-      scene.api.spoil(() => unavailable);
-      scene.api.cut();
+      environment.api.spoil(() => unavailable);
+      environment.api.cut();
       await change();
-      await scene.plane.compact();
+      await environment.plane.compact();
       // After the restart, the API server's watch cache does not contain the changes that the operator has not seen.
-      await scene.plane.restartApiServer();
-      scene.api.spoil(null);
+      await environment.plane.restartApiServer();
+      environment.api.spoil(null);
     },
   });
-  const own = scene.api.asked.slice(before);
+  const own = environment.api.asked.slice(before);
   const expired = own.findIndex((asked) => ofRoutes(asked) && isWatch(asked) && asked.status === 410);
   assert.ok(expired >= 0, "no watch of Routes was answered 410");
   assert.ok(own.slice(expired).some(isList));
 });
 
 test("an API server that answers 429 for five seconds does not receive a request again before Retry-After has passed", async () => {
-  const before = scene.api.asked.length;
-  await round(scene, {
+  const before = environment.api.asked.length;
+  await changeDuringFault(environment, {
     async fault(change) {
-      await scene.operator.process.kill9();
-      scene.api.spoil(() => ({ status: 429, headers: { "retry-after": "1" }, body: "too many requests" }));
-      const starting = scene.operator.start();
+      await environment.operator.process.kill9();
+      environment.api.spoil(() => ({ status: 429, headers: { "retry-after": "1" }, body: "too many requests" }));
+      const starting = environment.operator.start();
       await change();
       await starting;
       await pause(5000);
-      scene.api.spoil(null);
+      environment.api.spoil(null);
     },
   });
-  const refused = scene.api.asked.slice(before).filter(({ status }) => status === 429);
+  const refused = environment.api.asked.slice(before).filter(({ status }) => status === 429);
   const perPath = Object.values(Object.groupBy(refused, ({ method, path }) => `${method} ${path.replace(/\?.*/, "")}`));
   // At one attempt per second, about 8 are possible per path. Twice as many are allowed, because two watches of Secrets
   // use the same path.
   for (const asked of perPath) assert.ok((asked?.length ?? 0) <= 2 * 8, `${asked?.length} times ${asked?.[0]?.path}`);
-  assert.ok((await scene.operator.metric("rest_client_requests_total", 'code="429"')) > 0);
+  assert.ok((await environment.operator.metric("rest_client_requests_total", 'code="429"')) > 0);
 });
 
 test("while one list takes five seconds, nothing is published before it has arrived", async () => {
-  await round(scene, {
+  await changeDuringFault(environment, {
     async fault(change) {
-      await scene.operator.process.kill9();
-      scene.api.spoil((asked) => (isList(asked) ? { delay: 5000 } : undefined));
-      await scene.operator.start();
+      await environment.operator.process.kill9();
+      environment.api.spoil((asked) => (isList(asked) ? { delay: 5000 } : undefined));
+      await environment.operator.start();
       await change();
-      const ready = () => get(`${scene.operator.url}/readyz`);
+      const ready = () => get(`${environment.operator.url}/readyz`);
       const { body } = await waitFor(
         async () => {
           const answer = await ready();
@@ -88,56 +88,56 @@ test("while one list takes five seconds, nothing is published before it has arri
         { what: "only the slow list to be missing", timeout: 4500, interval: 20 },
       );
       assert.deepEqual(body, { message: "not yet read: Route" });
-      assert.equal((await scene.operator.status()).revision, 0);
+      assert.equal((await environment.operator.status()).revision, 0);
       await waitFor(async () => (await ready()).status === 200, { what: "the operator to be ready" });
-      scene.api.spoil(null);
+      environment.api.spoil(null);
     },
   });
 });
 
 test("after a CRD was deleted with its resources and created again, resources that are applied again are served", async () => {
-  const { kubectl } = scene.plane;
+  const { kubectl } = environment.plane;
   const crd = new URL("../../../crds/routes.sluice.dev.yaml", import.meta.url).pathname;
-  await round(scene, {
+  await changeDuringFault(environment, {
     // The deletion of the Routes takes effect on the nodes, so requests may fail until the Routes are applied again.
     loaded: [],
     async fault(change) {
       const routes = await kubectl(["get", "routes.sluice.dev", "-o", "json"]);
       await kubectl(["delete", "crd", "routes.sluice.dev", "--timeout=30s"]);
-      const unready = async () => (await get(`${scene.operator.url}/readyz`)).status === 503;
+      const unready = async () => (await get(`${environment.operator.url}/readyz`)).status === 503;
       await waitFor(unready, { what: "the operator to report the kind as not read" });
       await kubectl(["apply", "--server-side", "-f", crd]);
       await kubectl(["wait", "--for=condition=Established", "crd/routes.sluice.dev", "--timeout=30s"]);
-      await waitFor(() => kubectl(["apply", "--server-side", "--field-manager=round", "-f", "-"], fresh(routes)), {
+      await waitFor(() => kubectl(["apply", "--server-side", "--field-manager=fault-test", "-f", "-"], fresh(routes)), {
         what: "the kind to be served",
         timeout: 20_000,
       });
       const programmed = kubectl(["wait", "--for=condition=Programmed", "gwroute", "--all", "--timeout=60s"]);
-      await programmed.catch((error) => assert.fail(`${error}\n${scene.operator.process.tail(40)}`));
-      await agreed(scene, 20_000);
+      await programmed.catch((error) => assert.fail(`${error}\n${environment.operator.process.tail(40)}`));
+      await waitForAgreement(environment, 20_000);
       await change();
     },
   });
 });
 
 test("while the network drops everything, the operator stops leading, and it reopens its silent watches as soon as it leads again", () =>
-  round(scene, {
+  changeDuringFault(environment, {
     async fault(change) {
-      scene.api.spoil(() => "silence");
-      scene.api.silence();
+      environment.api.spoil(() => "silence");
+      environment.api.silence();
       await change();
-      const leads = async () => (await scene.operator.status()).term !== null;
+      const leads = async () => (await environment.operator.status()).term !== null;
       await waitFor(async () => !(await leads()), { what: "the operator to stop leading", timeout: 12_000 });
-      scene.api.spoil(null);
+      environment.api.spoil(null);
       await waitFor(leads, { what: "the operator to lead again", timeout: 15_000 });
     },
     within: SOON,
   }));
 
 test("an operator that is stopped while no API server answers releases its Lease as soon as an API server answers", () =>
-  round(scene, {
+  changeDuringFault(environment, {
     async fault(change) {
-      const { api, operator, plane } = scene;
+      const { api, operator, plane } = environment;
       const before = api.asked.length;
       api.spoil(() => "silence");
       operator.process.signal("SIGTERM");
@@ -154,7 +154,7 @@ test("an operator that is stopped while no API server answers releases its Lease
   }));
 
 test("an operator that is stopped while the API server takes 2.5 s per response releases its Lease", async () => {
-  const { api, operator, plane } = scene;
+  const { api, operator, plane } = environment;
   await waitFor(async () => (await operator.status()).term !== null, { what: "the operator to lead", timeout: 20_000 });
   api.spoil(() => ({ delay: 2500 }));
   try {
@@ -169,18 +169,18 @@ test("an operator that is stopped while the API server takes 2.5 s per response 
 });
 
 for (const [what, leave, comeBack] of [
-  ["is stopped", () => scene.api.leave(), () => scene.api.comeBack()],
+  ["is stopped", () => environment.api.leave(), () => environment.api.comeBack()],
   [
     "does not respond",
     async () => {
-      scene.api.spoil(() => "silence");
-      scene.api.silence();
+      environment.api.spoil(() => "silence");
+      environment.api.silence();
     },
-    async () => scene.api.spoil(null),
+    async () => environment.api.spoil(null),
   ],
 ] as const)
   test(`an operator that gets SIGTERM while the API server ${what} ends within five seconds`, async () => {
-    const { operator } = scene;
+    const { operator } = environment;
     await waitFor(async () => (await operator.status()).term !== null, {
       what: "the operator to lead",
       timeout: 20_000,

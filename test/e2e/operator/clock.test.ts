@@ -4,8 +4,8 @@ import { writeFileSync } from "node:fs";
 import { after, before, test } from "node:test";
 import { setTimeout as pause } from "node:timers/promises";
 import { temporaryFolder, waitFor } from "../../../tools/process/index.ts";
-import { round } from "./round.ts";
-import { type Scene, startScene } from "./scene.ts";
+import { changeDuringFault } from "./change-during-fault.ts";
+import { type FaultEnvironment, startFaultEnvironment } from "./fault-environment.ts";
 
 const MINUTES = 10 * 60_000;
 const folder = temporaryFolder("clock");
@@ -13,17 +13,18 @@ after(folder.remove);
 const file = `${folder.path}/off`;
 writeFileSync(file, "0");
 
-let scene: Scene;
+let environment: FaultEnvironment;
 before(async () => {
   const flags = ["--import", new URL("./shifted-clock.ts", import.meta.url).pathname];
-  scene = await startScene({ flags, operator: { CLOCK_OFF: file }, second: { CLOCK_OFF: file } });
+  environment = await startFaultEnvironment({ flags, operator: { CLOCK_OFF: file }, second: { CLOCK_OFF: file } });
 });
-after(() => scene?.close());
+after(() => environment?.close());
 
 /** Sets the clocks of operator and second node. */
 function set(off: number): void {
   writeFileSync(file, `${off}`);
-  for (const { process } of [scene.operator, scene.nodes[1]]) if (!process.exit()) process.signal("SIGUSR2");
+  for (const { process } of [environment.operator, environment.nodes[1]])
+    if (!process.exit()) process.signal("SIGUSR2");
 }
 
 for (const [what, off] of [
@@ -31,18 +32,18 @@ for (const [what, off] of [
   ["slow", -MINUTES],
 ] as const) {
   test(`changes take effect if operator and node start with clocks that are ten minutes ${what}`, () =>
-    round(scene, {
+    changeDuringFault(environment, {
       loaded: [0],
       async fault(change) {
-        await Promise.all([scene.operator.process.stop(), scene.nodes[1].process.stop()]);
+        await Promise.all([environment.operator.process.stop(), environment.nodes[1].process.stop()]);
         set(off);
-        await Promise.all([scene.operator.start(), scene.nodes[1].start()]);
+        await Promise.all([environment.operator.start(), environment.nodes[1].start()]);
         await change();
         // The renewal's timestamp proves that the operator uses the wrong clock.
         await waitFor(
           async () => {
             const renewed = ["get", "lease", "sluice-operator", "-o", "jsonpath={.spec.renewTime}"];
-            const wrong = Date.parse(await scene.plane.kubectl(renewed)) - Date.now();
+            const wrong = Date.parse(await environment.plane.kubectl(renewed)) - Date.now();
             return Math.abs(wrong - off) < 60_000;
           },
           { what: "a Lease that was renewed by the wrong clock" },
@@ -52,18 +53,18 @@ for (const [what, off] of [
 
   test(`clocks that suddenly become ten minutes ${what} cause no status write`, async () => {
     set(0);
-    await round(scene, {
+    await changeDuringFault(environment, {
       async fault(change) {
-        await waitFor(async () => (await scene.operator.metric("workqueue_depth")) === 0, {
+        await waitFor(async () => (await environment.operator.metric("workqueue_depth")) === 0, {
           what: "the operator to settle",
         });
-        const { term } = await scene.operator.status();
-        const written = () => scene.operator.metric("sluice_operator_status_writes_total");
+        const { term } = await environment.operator.status();
+        const written = () => environment.operator.metric("sluice_operator_status_writes_total");
         const before = await written();
         set(off);
         await pause(3000);
         assert.equal((await written()) - before, 0);
-        assert.equal((await scene.operator.status()).term, term);
+        assert.equal((await environment.operator.status()).term, term);
         await change();
       },
     });
@@ -71,14 +72,14 @@ for (const [what, off] of [
 
   test(`if a node dies and the operator's clock becomes ten minutes ${what}, a change is Programmed within ten seconds`, async () => {
     set(0);
-    await round(scene, {
+    await changeDuringFault(environment, {
       loaded: [0],
       async fault(change) {
-        const [, second] = scene.nodes;
+        const [, second] = environment.nodes;
         await second.process.kill9();
         set(off);
         await change();
-        await scene.plane.kubectl(["wait", "--for=condition=Programmed", "gwroute/added", "--timeout=10s"]);
+        await environment.plane.kubectl(["wait", "--for=condition=Programmed", "gwroute/added", "--timeout=10s"]);
         await second.start();
       },
     });

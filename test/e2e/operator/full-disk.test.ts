@@ -7,24 +7,24 @@ import type { Resource } from "@sluice/crds";
 import { temporaryFolder, waitFor } from "../../../tools/process/index.ts";
 import { get } from "../../product/client.ts";
 import { route } from "../../product/resources.ts";
-import { expected, look, round } from "./round.ts";
-import { type Scene, startScene } from "./scene.ts";
+import { changeDuringFault, expectedOutcome, readOutcome } from "./change-during-fault.ts";
+import { type FaultEnvironment, startFaultEnvironment } from "./fault-environment.ts";
 
 const folder = temporaryFolder("volume");
 const volume = `${folder.path}/volume`;
 const ballast = `${volume}/ballast`;
-let scene: Scene;
+let environment: FaultEnvironment;
 
 before(async () => {
   assert.equal(process.getuid?.(), 0, "only root can mount a volume of a few kilobytes: run this as root");
   mkdirSync(volume);
   execFileSync("mount", ["-t", "tmpfs", "-o", "size=256k", "tmpfs", volume]);
-  scene = await startScene({
+  environment = await startFaultEnvironment({
     second: { SLUICE_KEPT_DOCUMENT: `${volume}/document`, SLUICE_KEPT_DOCUMENT_WAIT: "500ms" },
   });
 });
 after(async () => {
-  await scene?.close();
+  await environment?.close();
   execFileSync("umount", [volume]);
   folder.remove();
 });
@@ -39,27 +39,27 @@ function fill(): void {
 }
 
 test("a node with a full disk keeps serving, logs the failed write once, and saves the whole document when there is space", async () => {
-  const [, second] = scene.nodes;
-  await round(scene, {
+  const [, second] = environment.nodes;
+  await changeDuringFault(environment, {
     async fault(change) {
       fill();
       // More than fits into the free part of the file's last page.
       const paths = Array.from({ length: 16 }, (_, at) => `/${"long".repeat(100)}/${at}`);
       const long = route("long", { serviceRef: { name: "echo" }, paths }) as Resource;
-      await scene.client.apply("Route", long, { manager: "test" });
+      await environment.client.apply("Route", long, { manager: "test" });
       await second.process.waitForOutput(/cannot save the document/, { timeout: 60_000 });
-      await scene.client.remove({ kind: "Route", namespace: "default", name: "long" });
+      await environment.client.remove({ kind: "Route", namespace: "default", name: "long" });
       await change();
     },
   });
   assert.equal(second.process.output().match(/cannot save the document/g)?.length, 1);
   rmSync(ballast);
-  await round(scene, { fault: (change) => change(), least: 5 });
-  await scene.operator.process.kill9();
+  await changeDuringFault(environment, { fault: (change) => change(), least: 5 });
+  await environment.operator.process.kill9();
   await second.process.stop();
   await second.start();
   await waitFor(async () => (await get(`${second.status}/status/ready`)).status === 200, {
     what: "the saved document",
   });
-  assert.deepEqual((await look(scene)).served, expected.served);
+  assert.deepEqual((await readOutcome(environment)).served, expectedOutcome.served);
 });

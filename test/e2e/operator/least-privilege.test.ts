@@ -18,8 +18,8 @@ import { referenceGrantCrd } from "../../../tools/cluster/reference-grants.ts";
 import { freePort, type Process, startProcess, temporaryFolder, waitFor } from "../../../tools/process/index.ts";
 import type { Env } from "../../../tools/start/processes.ts";
 import { type Place, privateSecrets, runAllAdminOperations, runAllOperatorOperations } from "./all-operations.ts";
-import { grantsOf, refused, unused } from "./granted.ts";
-import { nodeOf, operatorOf, type SceneOperator } from "./scene.ts";
+import { grantsOf, refused, unused } from "./compare-rights.ts";
+import { nodeOf, operatorOf, type RestartableOperator } from "./fault-environment.ts";
 
 /** Namespace of the Secrets that only the operator reads. */
 const APART = "default-operator";
@@ -137,7 +137,7 @@ async function placeOf(namespace: string, operator: Account, admin: Account, tok
 function startAdmin(
   namespace: string,
   port: number,
-  { operator, admin }: { readonly operator: SceneOperator; readonly admin: Account },
+  { operator, admin }: { readonly operator: RestartableOperator; readonly admin: Account },
 ): Promise<Process> {
   return startProcess(process.execPath, [join(root, "gateway/src/main.ts"), "admin"], {
     name: `admin of ${namespace}`,

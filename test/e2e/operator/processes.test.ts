@@ -3,16 +3,16 @@ import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
 import { type Process, waitFor } from "../../../tools/process/index.ts";
 import { get } from "../../product/client.ts";
+import { causePush, changeDuringFault } from "./change-during-fault.ts";
 import { type FalseNode, startFalseNode } from "./false-node.ts";
+import { type FaultEnvironment, startFaultEnvironment } from "./fault-environment.ts";
 import { type PushLine, startPushLine } from "./push-line.ts";
-import { nudge, round } from "./round.ts";
-import { type Scene, startScene } from "./scene.ts";
 
-let scene: Scene;
+let environment: FaultEnvironment;
 let line: PushLine;
 let falseNode: FalseNode;
 before(async () => {
-  scene = await startScene({
+  environment = await startFaultEnvironment({
     async through([first, second], certificates) {
       line = await startPushLine(second.push);
       falseNode = await startFalseNode(certificates);
@@ -21,7 +21,7 @@ before(async () => {
   });
 });
 after(async () => {
-  await scene?.close();
+  await environment?.close();
   line?.close();
   await falseNode?.close();
 });
@@ -31,7 +31,7 @@ const untilKilled = (process: Process) =>
   waitFor(
     async () => {
       if (process.exit()) return true;
-      await nudge(scene);
+      await causePush(environment);
       return false;
     },
     { what: `${process.name} to be killed during a push`, interval: 1000 },
@@ -42,23 +42,23 @@ const isReady = (status: string) =>
 
 for (const bytes of [0, 400]) {
   test(`changes take effect although the operator was killed with SIGKILL after it had sent ${bytes} bytes of a push`, () =>
-    round(scene, {
+    changeDuringFault(environment, {
       async fault(change) {
-        const { process } = scene.operator;
+        const { process } = environment.operator;
         line.atNextPush(bytes, () => process.kill9());
         await change();
         await untilKilled(process);
-        await scene.operator.start();
+        await environment.operator.start();
       },
     }));
 }
 
 for (const after of [0, 5, 20]) {
   test(`changes take effect although a node was killed with SIGKILL ${after} ms after it got a push`, () =>
-    round(scene, {
+    changeDuringFault(environment, {
       loaded: [0],
       async fault(change) {
-        const [, second] = scene.nodes;
+        const [, second] = environment.nodes;
         const { process } = second;
         line.atNextPush(Number.POSITIVE_INFINITY, () => void setTimeout(() => process.kill9(), after));
         await change();
@@ -81,22 +81,22 @@ const lies: readonly (readonly [what: string, answer: FalseNode["answer"]])[] = 
 ];
 for (const [what, answer] of lies)
   test(`a node that answers with ${what} is reported with its address, and delays no other node`, async () => {
-    await round(scene, {
+    await changeDuringFault(environment, {
       async fault(change) {
         falseNode.answer = answer;
         await waitFor(() => falseNode.asked(answer), { what: "the operator to poll the false node" });
         await change();
       },
     });
-    const { nodes, acknowledged } = await scene.operator.status();
+    const { nodes, acknowledged } = await environment.operator.status();
     const trouble = nodes.find(({ address }) => address === falseNode.url)?.trouble;
     assert.ok(trouble, "its error is not reported");
     assert.equal(acknowledged.length, 2);
-    assert.equal(await scene.operator.metric("sluice_operator_nodes", 'state="silent"'), 1);
+    assert.equal(await environment.operator.metric("sluice_operator_nodes", 'state="silent"'), 1);
     const { rss } = await memory();
     assert.ok(rss < 400e6, `${rss} bytes`);
   });
 
 async function memory(): Promise<{ readonly rss: number }> {
-  return { rss: await scene.operator.metric("process_resident_memory_bytes") };
+  return { rss: await environment.operator.metric("process_resident_memory_bytes") };
 }

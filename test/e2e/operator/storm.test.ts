@@ -5,17 +5,17 @@ import { connectApi } from "../../../tools/cluster/api.ts";
 import { waitFor } from "../../../tools/process/index.ts";
 import { get } from "../../product/client.ts";
 import { route } from "../../product/resources.ts";
-import { round } from "./round.ts";
-import { type Scene, startScene } from "./scene.ts";
+import { changeDuringFault } from "./change-during-fault.ts";
+import { type FaultEnvironment, startFaultEnvironment } from "./fault-environment.ts";
 
 const ROUTES = 5000;
 const AT_ONCE = 24;
 
-let scene: Scene;
+let environment: FaultEnvironment;
 before(async () => {
-  scene = await startScene();
+  environment = await startFaultEnvironment();
 });
-after(() => scene?.close());
+after(() => environment?.close());
 
 const name = (at: number) => `many-${at}`;
 const routes = "/apis/sluice.dev/v1alpha1/namespaces/default/routes";
@@ -25,7 +25,7 @@ const routes = "/apis/sluice.dev/v1alpha1/namespaces/default/routes";
  * as it can.
  */
 function storm() {
-  const api = connectApi(scene.plane.kubeconfig);
+  const api = connectApi(environment.plane.kubeconfig);
   return {
     async make() {
       let next = 0;
@@ -53,13 +53,13 @@ function storm() {
 test("after one request deletes 5,000 Routes while others change, the remaining resources are served, and no deleted resource is served", async () => {
   const { make, remove, close } = storm();
   after(close);
-  await round(scene, {
+  await changeDuringFault(environment, {
     async fault(change) {
       await make();
       const last = `/${name(ROUTES - 1)}`;
-      const served = async () => (await get(scene.nodes[1].proxy + last)).status === 200;
+      const served = async () => (await get(environment.nodes[1].proxy + last)).status === 200;
       await waitFor(served, { what: "all resources to be served", timeout: 60_000 });
-      const resources = () => scene.operator.metric("sluice_operator_resources", 'kind="Route"');
+      const resources = () => environment.operator.metric("sluice_operator_resources", 'kind="Route"');
       await waitFor(async () => (await resources()) >= ROUTES, {
         what: "the operator's metric to count the resources",
       });
@@ -72,6 +72,6 @@ test("after one request deletes 5,000 Routes while others change, the remaining 
       });
     },
   });
-  for (const { proxy } of scene.nodes)
+  for (const { proxy } of environment.nodes)
     for (let at = 0; at < ROUTES; at += 500) assert.equal((await get(`${proxy}/${name(at)}`)).status, 404);
 });

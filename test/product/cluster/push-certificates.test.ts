@@ -14,7 +14,12 @@ import { pushManifests, roleManifests, users } from "../../../tools/cluster/rbac
 import { temporaryFolder, waitFor } from "../../../tools/process/index.ts";
 import { makeAuthority } from "../../../tools/programs/certificates.ts";
 import { mountFiles } from "../../../tools/programs/mounted-secret.ts";
-import { nodeOf, operatorOf, type SceneNode, type SceneOperator } from "../../e2e/operator/scene.ts";
+import {
+  nodeOf,
+  operatorOf,
+  type RestartableNode,
+  type RestartableOperator,
+} from "../../e2e/operator/fault-environment.ts";
 import { get, startUpstream } from "../client.ts";
 import { route, service } from "../resources.ts";
 import { underLoad } from "../under-load.ts";
@@ -60,8 +65,8 @@ async function sync(): Promise<boolean> {
   return mounted !== "";
 }
 
-const operators: SceneOperator[] = [];
-const nodes: SceneNode[] = [];
+const operators: RestartableOperator[] = [];
+const nodes: RestartableNode[] = [];
 let kubelet: NodeJS.Timeout | undefined;
 let syncing: Promise<unknown> = Promise.resolve();
 
@@ -182,7 +187,7 @@ test("renewed certificates are used by nodes and operators without a restart or 
 });
 
 /** Sends a request to a node with a client certificate. Resolves to the response's status, or the connection's error. */
-async function asked(node: SceneNode | undefined, pair: { readonly cert: string; readonly key: string }) {
+async function asked(node: RestartableNode | undefined, pair: { readonly cert: string; readonly key: string }) {
   const ca = (await textsOf("sluice-push"))?.["ca.crt"] ?? "";
   const dispatcher = new Agent({ connect: { ...pair, ca, servername: "sluice-gateway" } });
   try {
@@ -194,7 +199,7 @@ async function asked(node: SceneNode | undefined, pair: { readonly cert: string;
   }
 }
 
-async function serialOf(node: SceneNode | undefined): Promise<string | undefined> {
+async function serialOf(node: RestartableNode | undefined): Promise<string | undefined> {
   const own = await textsOf("sluice-push-authority");
   const { hostname: host, port } = new URL(node?.push ?? "");
   const socket = connect({

@@ -31,20 +31,20 @@ const harmless: Readonly<Record<string, readonly string[]>> = {
   "@opentelemetry/exporter-trace-otlp-http": [],
 };
 
-const door = "src/outbound/connect.ts";
+const guardedConnect = "src/outbound/connect.ts";
 const settings = "the destination comes from the process's settings, not from configuration";
 const nodes = "its destinations are the status listeners of nodes, which configuration cannot name";
 
 /** Files that may open connections without the guard, and the reasons. A folder ends in a slash. */
 const exceptions: Readonly<Record<string, string>> = {
-  [door]: "it is the one place that opens connections, behind the guard",
+  [guardedConnect]: "it is the one place that opens connections, behind the guard",
   "src/outbound/datagrams.ts": "it sends datagrams, behind the guard",
   "plugins/openid-connect/provider-client.ts": "its requests use the HTTP client of the plugin SDK",
-  "src/outbound/http-client.ts": `its requests use connections from ${door}`,
-  "src/proxy/upstream/probe.ts": `its requests use connections from ${door}`,
-  "src/proxy/reply-from/undici-pools.ts": `undici gets its connections from ${door}`,
-  "src/proxy/http2/upstream/upstream-sessions.ts": `its sessions use connections from ${door}`,
-  "src/counters/redis-connections.ts": `ioredis gets its connections from ${door}`,
+  "src/outbound/http-client.ts": `its requests use connections from ${guardedConnect}`,
+  "src/proxy/upstream/probe.ts": `its requests use connections from ${guardedConnect}`,
+  "src/proxy/reply-from/undici-pools.ts": `undici gets its connections from ${guardedConnect}`,
+  "src/proxy/http2/upstream/upstream-sessions.ts": `its sessions use connections from ${guardedConnect}`,
+  "src/counters/redis-connections.ts": `ioredis gets its connections from ${guardedConnect}`,
   "src/proxy/sockets/accepted-socket.ts": "it wraps connections that were accepted",
   "src/proxy/observability/tracing/tracing.ts": settings,
   "src/database/": settings,
@@ -63,7 +63,7 @@ const globals = /^(?:fetch|WebSocket|EventSource|getBuiltinModule|require|create
 
 /** Finds connections of the gateway that do not pass the guard. */
 export function checkConnections(imports: readonly Import[], files: readonly CheckedFile[]): readonly Fault[] {
-  const because = `can open connections that bypass the guard: use ${folder}${door}, or name the file in check-connections.ts`;
+  const because = `can open connections that bypass the guard: use ${folder}${guardedConnect}, or name the file in check-connections.ts`;
   return [
     ...imports
       .filter(({ file }) => isChecked(file))

@@ -86,7 +86,7 @@ export function makeExecutor({ schema, graphql, check, store, metrics, milliseco
         // graphql-js reports a missing variable here, without having executed anything.
         if (data === undefined) return { errors: errors ?? [] };
         const presented = errors?.map((error) => present(error, errorContext));
-        metrics.answered(operation, (performance.now() - began) / 1_000, codesOf(presented));
+        metrics.recordExecution(operation, (performance.now() - began) / 1_000, codesOf(presented));
         return presented === undefined ? { data } : { errors: presented, data };
       });
     },

@@ -141,7 +141,7 @@ export function makeMetrics({ registry, subscriptions, events }: MetricsOptions)
 
   return {
     /** Counts an executed operation. `took` is its duration in seconds; null for a subscription, which has none. */
-    answered(operation: Operation, took: number | null, codes: readonly unknown[]): void {
+    recordExecution(operation: Operation, took: number | null, codes: readonly unknown[]): void {
       const { executions, selections } = tallies.getOrInsertComputed(operation, tallyOf);
       executions[codes.length === 0 ? "ok" : "error"] += 1;
       if (took !== null) seconds.observe({ type: executions.type }, took);

@@ -57,7 +57,7 @@ export function emailKey(email: string): string {
 
 /**
  * The key of versions before step 3 of the migrations. During a rolling update their replicas still write such keys
- * after step 3 has run, so adding an address checks this form too. It can be removed together with a later step that
- * computes all keys again, when no replica of those versions can be left.
+ * after step 3 has run, so adding an address checks this form too. This form can be removed once no replica of those
+ * versions runs any more, in a migration that computes all keys again.
  */
 export const formerEmailKey = folded;

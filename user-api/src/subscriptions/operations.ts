@@ -104,7 +104,7 @@ export function makeOperations({ executor, feed, limits: { clientBytes: maximum 
       if (own === null || shared === null) errors = [memoryExceeded()];
     }
     const presented = errors.map((error) => present(error, request));
-    executor.metrics.answered(operation, null, codesOf(presented));
+    executor.metrics.recordExecution(operation, null, codesOf(presented));
     if (errors.length > 0) active.fail(presented);
     else active.onEnd(feed.subscribe({ operation, variables, consumer, key }, active));
   }

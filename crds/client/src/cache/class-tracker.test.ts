@@ -111,5 +111,5 @@ test("each named namespace has its own watch, and the classes are synced only wh
   watch(0).replaced([]);
   assert.deepEqual([classes.isSynced(), classes.classOf(resource("shop"))], [true, "dev"]);
   watch(1).lost?.(new Error("leases is forbidden"));
-  assert.equal(classes.trouble(), "leases is forbidden");
+  assert.equal(classes.failure(), "leases is forbidden");
 });

@@ -65,7 +65,7 @@ export function trackClasses({ own, namespaces, onChange, ...options }: ClassTra
     firstClusterWideClass: () => leases.flatMap((one) => (one.isHeld && one.readsAll ? [one.class] : [])).sort()[0],
     isSynced: () => synced,
     /** Why the last read failed; null if it succeeded. */
-    trouble: () => cache.trouble()[0] ?? null,
+    failure: () => cache.failures()[0] ?? null,
   };
 }
 

@@ -118,12 +118,12 @@ test("an error that keeps namespaces from being read is reported, and the namesp
   const all = scene();
   read(all);
   all.watch("Namespace").replaced([space("one")]);
-  all.watch("Namespace").trouble?.(new Error("connect ECONNREFUSED"));
-  assert.deepEqual(all.cache.trouble(), ["connect ECONNREFUSED"]);
+  all.watch("Namespace").failure?.(new Error("connect ECONNREFUSED"));
+  assert.deepEqual(all.cache.failures(), ["connect ECONNREFUSED"]);
   all.watch("Namespace").lost?.(new Error("namespaces is forbidden"));
-  assert.deepEqual([all.cache.trouble(), all.routes()], [["namespaces is forbidden"], ["home/r", "one/r"]]);
-  all.watch("Namespace").trouble?.(null);
-  assert.deepEqual(all.cache.trouble(), []);
+  assert.deepEqual([all.cache.failures(), all.routes()], [["namespaces is forbidden"], ["home/r", "one/r"]]);
+  all.watch("Namespace").failure?.(null);
+  assert.deepEqual(all.cache.failures(), []);
 });
 
 test("an optional kind is synced without its CRD, and loses its resources together with the CRD", () => {
@@ -131,14 +131,14 @@ test("an optional kind is synced without its CRD, and loses its resources togeth
   const grants = all.watch("ReferenceGrant");
   all.watch("Route").replaced([]);
   all.watch("EndpointSlice").replaced([]);
-  grants.trouble?.(new UnknownKind("the cluster has none"));
+  grants.failure?.(new UnknownKind("the cluster has none"));
   grants.lost?.(new UnknownKind("the cluster has none"));
-  assert.deepEqual([all.cache.unsynced(), all.cache.trouble(), all.warnings], [[], [], []]);
+  assert.deepEqual([all.cache.unsynced(), all.cache.failures(), all.warnings], [[], [], []]);
   grants.replaced([named("one", "grant")]);
   assert.equal(all.cache.resources.ReferenceGrant.size, 1);
   grants.lost?.(new Error("referencegrants is forbidden"));
   assert.deepEqual(
-    [all.cache.resources.ReferenceGrant.size, all.cache.trouble()],
+    [all.cache.resources.ReferenceGrant.size, all.cache.failures()],
     [1, ["referencegrants is forbidden"]],
   );
   grants.lost?.(new UnknownKind("its CRD is gone"));

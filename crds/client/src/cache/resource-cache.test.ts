@@ -107,18 +107,18 @@ test("an error of a watch is reported until the kind is read again, and a synced
   const byLabel = watch("Secret", { labels: "sluice.dev/credential" });
   const byType = watch("Secret", { fields: "type=kubernetes.io/tls" });
   for (const one of [services, byLabel, byType]) one.replaced([]);
-  assert.deepEqual(cache.trouble(), []);
-  for (const one of [services, byLabel]) one.trouble?.(new Error("connect ECONNREFUSED"));
-  assert.deepEqual(cache.trouble(), ["connect ECONNREFUSED"]);
+  assert.deepEqual(cache.failures(), []);
+  for (const one of [services, byLabel]) one.failure?.(new Error("connect ECONNREFUSED"));
+  assert.deepEqual(cache.failures(), ["connect ECONNREFUSED"]);
   byLabel.lost?.(new Error("away for long"));
-  assert.deepEqual(cache.trouble(), ["connect ECONNREFUSED", "away for long"]);
-  services.trouble?.(null);
+  assert.deepEqual(cache.failures(), ["connect ECONNREFUSED", "away for long"]);
+  services.failure?.(null);
   byLabel.replaced([]);
-  assert.deepEqual(cache.trouble(), []);
+  assert.deepEqual(cache.failures(), []);
   services.lost?.(new Error("the folder is gone"));
-  assert.deepEqual([cache.trouble(), cache.unsynced()], [["the folder is gone"], []]);
+  assert.deepEqual([cache.failures(), cache.unsynced()], [["the folder is gone"], []]);
   services.replaced([]);
-  assert.deepEqual(cache.trouble(), []);
+  assert.deepEqual(cache.failures(), []);
 });
 
 test("a change is reported with the previous version: unknown in the first list, null for a new resource", () => {

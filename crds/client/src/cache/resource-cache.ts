@@ -73,7 +73,7 @@ export interface ResourceCache<Kinds extends Kind> {
    * Why the last reads failed, each reason once; empty if they succeeded. A synced kind stays synced while it is
    * served.
    */
-  trouble(): readonly string[];
+  failures(): readonly string[];
   /**
    * Records a resource that a write returned or, with `removed`, one that a write removed. The write counts at once,
    * and watch events for the resource are ignored until they have caught up with the write. Where resource versions are
@@ -113,7 +113,7 @@ export function createResourceCache<Kinds extends Kind>(options: ResourceCacheOp
   >;
   const scopes = kinds.flatMap((kind) => scopesOf(kind, options));
   const unsynced = new Set(scopes);
-  const troubles = new Map<WatchScope<Kinds>, string>();
+  const failures = new Map<WatchScope<Kinds>, string>();
   const selector = options.namespaceSelector;
   const selected = selector && trackNamespaces(selector, { client, signal, log, onChange: applyNamespaceChange });
   const ahead = Object.fromEntries(kinds.map((kind) => [kind, createPendingWrites()])) as Record<Kinds, PendingWrites>;
@@ -193,7 +193,7 @@ export function createResourceCache<Kinds extends Kind>(options: ResourceCacheOp
           if (isSelected(kind, resource)) onVersion?.(kind, before.get(resourceKey(resource)) ?? unknown, resource);
         }
         unsynced.delete(scope);
-        troubles.delete(scope);
+        failures.delete(scope);
         onChange(true);
       },
       changed(resource) {
@@ -221,13 +221,13 @@ export function createResourceCache<Kinds extends Kind>(options: ResourceCacheOp
         // If the kind is not served, an empty list would look like a deletion of everything, so the kind counts as not
         // synced.
         if (error instanceof UnknownKind) unsynced.add(scope);
-        troubles.set(scope, error.message);
+        failures.set(scope, error.message);
         log.warn({ kind, namespace: scope.namespace, reason: error.message }, "cannot read resources, trying again");
       },
-      trouble(error) {
+      failure(error) {
         if (error instanceof UnknownKind && options.optional?.includes(kind)) return;
-        if (error) troubles.set(scope, error.message);
-        else troubles.delete(scope);
+        if (error) failures.set(scope, error.message);
+        else failures.delete(scope);
       },
     };
     client.watch(kind, observer, { signal, ...selection, ...(bookkeeping !== undefined && { bookkeeping }) });
@@ -240,7 +240,7 @@ export function createResourceCache<Kinds extends Kind>(options: ResourceCacheOp
       ...(selected && !selected.isSynced() ? (["Namespace"] as const) : []),
       ...kinds.filter((kind) => [...unsynced].some((scope) => scope.kind === kind)),
     ],
-    trouble: () => [...new Set([...troubles.values(), ...(selected?.trouble() ?? [])])],
+    failures: () => [...new Set([...failures.values(), ...(selected?.failures() ?? [])])],
     recordWrite(kind, resource, { removed = false } = {}) {
       const version = versionOf(resource);
       if (version === undefined) return;
@@ -280,7 +280,7 @@ function trackNamespaces({ labels, always }: NamespaceSelector, { onChange, ...o
       if (isNews) onChange(moved);
     },
   });
-  return { has: (namespace: string) => selected.has(namespace), isSynced: () => synced, trouble: cache.trouble };
+  return { has: (namespace: string) => selected.has(namespace), isSynced: () => synced, failures: cache.failures };
 }
 
 /** Nodes are found through EndpointSlices, in whatever namespace they run. */

@@ -45,7 +45,7 @@ export function clusterClientOver(
 ): ResourceClient {
   const closing = new AbortController();
   const followed = new Set<Promise<void>>();
-  const turns = new Map<string, LeaseMutex>();
+  const mutexes = new Map<string, LeaseMutex>();
   let watching = new AbortController();
 
   async function get(ref: Ref, signal?: AbortSignal): Promise<Resource | null> {
@@ -166,14 +166,14 @@ export function clusterClientOver(
     withMutex({ namespace, name }, run) {
       const key = `${namespace}/${name}`;
       const taken =
-        turns.get(key) ??
+        mutexes.get(key) ??
         createLeaseMutex({ store: leaseStoreOver(connection, { namespace, name }), name: key, clock });
-      turns.set(key, taken);
+      mutexes.set(key, taken);
       return taken.run(run);
     },
 
     async close() {
-      await Promise.all([...turns.values()].map((one) => one.close()));
+      await Promise.all([...mutexes.values()].map((one) => one.close()));
       closing.abort();
       await Promise.all(followed);
       await connection.close();

@@ -3,9 +3,9 @@ import { test } from "node:test";
 import { deriveId } from "../ids.ts";
 import { emptySnapshot } from "../snapshot/make-snapshot.ts";
 import type { Snapshot } from "../snapshot.ts";
-import { briefEntity } from "./brief.ts";
 import { describeViolation } from "./describe.ts";
 import { checkDocument, loadText } from "./load.ts";
+import { minimalEntity } from "./minimal-entity.ts";
 
 const snapshotOf = (text: string): Snapshot => {
   const { value, violations } = loadText(text);
@@ -259,7 +259,7 @@ services:
   const { value } = loadText(text, { database: true });
   const [plugin] = value?.snapshot.plugins.values() ?? [];
   assert.equal(plugin?.config.policy, "cluster");
-  const brief = plugin && briefEntity("plugins", plugin);
+  const brief = plugin && minimalEntity("plugins", plugin);
   assert.deepEqual(brief?.config, { minute: 5, policy: "cluster" });
   assert.match(loadText(text).violations?.[0]?.message ?? "", /cluster needs the database mode/);
 });

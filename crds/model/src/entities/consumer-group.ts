@@ -1,6 +1,6 @@
 /** A group of consumers to which plugins can be attached. */
 import { record, type Static, text } from "@sluice/plugin-sdk";
-import { created_at, idFrom, tags, updated_at } from "./shared.ts";
+import { created_at, idFrom, tags, updated_at } from "./common-members.ts";
 
 export const consumerGroupSchema = record(
   {

@@ -1,6 +1,6 @@
 /** A consumer: a person or program that sends requests. */
 import { nullable, record, type Static, text } from "@sluice/plugin-sdk";
-import { created_at, idFrom, tags, updated_at } from "./shared.ts";
+import { created_at, idFrom, tags, updated_at } from "./common-members.ts";
 
 export const consumerSchema = record(
   {

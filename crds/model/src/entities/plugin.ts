@@ -1,6 +1,6 @@
 /** A plugin: behaviour attached to a service, a route, a consumer, a consumer group, or to all requests. */
 import { boolean, choice, nullable, record, reference, type Static, set, text, typedSchema } from "@sluice/plugin-sdk";
-import { created_at, idFrom, tags, updated_at } from "./shared.ts";
+import { created_at, idFrom, tags, updated_at } from "./common-members.ts";
 
 /** The protocols that Sluice proxies. A plugin acts on all of them by default. */
 export const servedProtocols = ["grpc", "grpcs", "http", "https"] as const;

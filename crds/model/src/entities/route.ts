@@ -12,7 +12,7 @@ import {
   set,
   text,
 } from "@sluice/plugin-sdk";
-import { created_at, idFrom, name, tags, updated_at } from "./shared.ts";
+import { created_at, idFrom, name, tags, updated_at } from "./common-members.ts";
 
 const endpoints = (which: string) =>
   nullable(

@@ -1,6 +1,6 @@
 /** A service: an upstream to which requests are forwarded. */
 import { array, boolean, choice, integer, nullable, record, reference, type Static, text } from "@sluice/plugin-sdk";
-import { created_at, idFrom, MAX_TIMEOUT, name, tags, updated_at } from "./shared.ts";
+import { created_at, idFrom, MAX_TIMEOUT, name, tags, updated_at } from "./common-members.ts";
 
 const timeout = (what: string) =>
   integer({ description: `Maximum milliseconds ${what}.`, default: 60_000, minimum: 1, maximum: MAX_TIMEOUT });

@@ -1,6 +1,6 @@
 /** A target: one address of an upstream. */
 import { decimal, integer, owner, record, type Static, text } from "@sluice/plugin-sdk";
-import { idFrom, tags } from "./shared.ts";
+import { idFrom, tags } from "./common-members.ts";
 
 const time = (what: string) => decimal({ description: `When the target was ${what}, Unix time in seconds.` });
 

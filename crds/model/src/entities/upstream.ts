@@ -1,7 +1,7 @@
 /** An upstream: several targets behind one host name, and how requests are balanced over them. */
 import { boolean, choice, integer, nullable, record, reference, type Static, text } from "@sluice/plugin-sdk";
+import { created_at, idFrom, tags, updated_at } from "./common-members.ts";
 import { healthchecksSchema } from "./healthchecks.ts";
-import { created_at, idFrom, tags, updated_at } from "./shared.ts";
 
 export const algorithms = ["consistent-hashing", "least-connections", "round-robin", "latency"] as const;
 

@@ -1,6 +1,6 @@
 /** A vault: a prefix by which configs of plugins refer to environment variables of the nodes. */
 import { nullable, record, type Static, text } from "@sluice/plugin-sdk";
-import { created_at, idFrom, tags, updated_at } from "./shared.ts";
+import { created_at, idFrom, tags, updated_at } from "./common-members.ts";
 
 /** The kinds of vaults that Sluice serves. As in Kong, a reference may also name a kind instead of a prefix. */
 export const vaultKinds: readonly string[] = ["env"];

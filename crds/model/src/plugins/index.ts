@@ -89,11 +89,11 @@ export function entitySchemaOf(collection: Collection, entity: object): SchemaNo
 
 /** Paths of `secret` members in an entity's config: `["redis", "password"]`. Empty for unknown plugins. */
 export function secretMembers(collection: Collection, entity: object): readonly (readonly string[])[] {
-  const look = (node: SchemaNode, path: readonly string[]): readonly (readonly string[])[] =>
+  const collect = (node: SchemaNode, path: readonly string[]): readonly (readonly string[])[] =>
     node.secret
       ? [path]
-      : Object.entries(node.properties ?? {}).flatMap(([member, inner]) => look(inner, [...path, member]));
-  return look(configFactsOf(collection, entity)?.schema ?? {}, []);
+      : Object.entries(node.properties ?? {}).flatMap(([member, inner]) => collect(inner, [...path, member]));
+  return collect(configFactsOf(collection, entity)?.schema ?? {}, []);
 }
 
 /**

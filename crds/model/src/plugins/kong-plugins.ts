@@ -57,7 +57,7 @@ const free = {
   redirect: {},
   "request-size-limiting": {},
   "request-termination": { differs: "echo leaves out the configuration of the gateway" },
-  "request-transformer": { differs: "templates understand a part of Lua; other Lua is refused" },
+  "request-transformer": { differs: "templates support a subset of Lua; other Lua is refused" },
   "response-ratelimiting": { differs: "a response without a body, and one of a gRPC call, is not replaced by 429" },
   "response-transformer": { differs: "bodies over 8 MiB are replaced by a response with status 502" },
   session: { differs: "needs a secret, keeps sessions in cookies only, and a session ends with its credential" },
@@ -66,7 +66,7 @@ const free = {
   syslog: { differs: "records go to the syslog server in the member host, which the config needs" },
   "tcp-log": { differs: "custom_fields_by_lua is refused, and the log server's certificate is verified" },
   "udp-log": { differs: "custom_fields_by_lua is refused" },
-  zipkin: { differs: "a part of the annotations of phases is sent" },
+  zipkin: { differs: "only some of the annotations of phases are sent" },
 } satisfies Readonly<Record<string, Omit<KongPlugin, "paid">>>;
 
 const useInstead = (plugin: string) => `use ${plugin}`;

@@ -1,7 +1,7 @@
 /** The custom resource ConsumerGroup. Its members are listed in the resources of the consumers. */
 import type { ConsumerGroup } from "../entities/index.ts";
+import { type CommonSpec, common, stateColumns } from "./common-spec.ts";
 import { type Derived, type KindFacts, specOf } from "./kind.ts";
-import { type CommonSpec, common, stateColumns } from "./shared.ts";
 
 export type ConsumerGroupSpec = CommonSpec & Derived<ConsumerGroup>;
 

@@ -14,7 +14,6 @@ import {
   type MtlsAuthCredential,
   type PluginCredential,
 } from "../entities/index.ts";
-import { type Derived, type KindFacts, type SpecNode, specOf } from "./kind.ts";
 import {
   type CommonSpec,
   type ConfigFrom,
@@ -26,7 +25,8 @@ import {
   type SecretRef,
   secretRef,
   stateColumns,
-} from "./shared.ts";
+} from "./common-spec.ts";
+import { type Derived, type KindFacts, type SpecNode, specOf } from "./kind.ts";
 
 /** A credential in a spec, with a reference to its secret instead of the secret. */
 export interface CredentialEntry {

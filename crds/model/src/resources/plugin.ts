@@ -4,7 +4,6 @@ import type { PluginFacts } from "@sluice/plugin-sdk";
 import { builtInFacts } from "@sluice/plugins/schemas";
 import type { Plugin } from "../entities/index.ts";
 import { CONSUMER_OR_GROUP, PLUGIN_NAME, PLUGIN_NAME_LENGTH, refusedTargets } from "../plugins/index.ts";
-import { type CelRule, type Derived, type KindFacts, specOf } from "./kind.ts";
 import {
   type CommonSpec,
   type ConfigFrom,
@@ -14,7 +13,8 @@ import {
   nameRef,
   object,
   stateColumns,
-} from "./shared.ts";
+} from "./common-spec.ts";
+import { type CelRule, type Derived, type KindFacts, specOf } from "./kind.ts";
 
 /** Kinds to which a plugin may be attached, with the referring member of the entity. */
 export const targetMembers = {

@@ -1,7 +1,7 @@
 /** The custom resource Route. */
 import { type Route, routeSchema } from "../entities/route.ts";
+import { type CommonSpec, common, type NameRef, namedEntity, nameRef, stateColumns } from "./common-spec.ts";
 import { type CelRule, type Derived, type KindFacts, type SpecNode, specOf } from "./kind.ts";
-import { type CommonSpec, common, type NameRef, namedEntity, nameRef, stateColumns } from "./shared.ts";
 
 export type RouteSpec = CommonSpec &
   Derived<Route, "name" | "service"> & {

@@ -1,6 +1,5 @@
 /** The custom resource Service (group sluice.dev, not the core Service). */
 import { type Service, upstreamHeader } from "../entities/service.ts";
-import { type Derived, type KindFacts, type SpecNode, specOf } from "./kind.ts";
 import {
   type BackendRef,
   backendRef,
@@ -14,7 +13,8 @@ import {
   type SecretRef,
   secretRef,
   stateColumns,
-} from "./shared.ts";
+} from "./common-spec.ts";
+import { type Derived, type KindFacts, type SpecNode, specOf } from "./kind.ts";
 
 /** A header with its value, or with a reference to its value. */
 export type UpstreamHeaderEntry =

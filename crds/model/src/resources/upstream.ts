@@ -1,8 +1,8 @@
 /** The custom resource Upstream, with its targets. */
 import type { Target, Upstream } from "../entities/index.ts";
 import { toCamel } from "../names.ts";
+import { type CommonSpec, clientCertificateRef, common, entityId, type NameRef, stateColumns } from "./common-spec.ts";
 import { type CelRule, type Derived, type KindFacts, type SpecNode, specOf } from "./kind.ts";
-import { type CommonSpec, clientCertificateRef, common, entityId, type NameRef, stateColumns } from "./shared.ts";
 
 /** One address of the upstream. */
 export interface TargetEntry extends Derived<Target, "upstream"> {

@@ -1,7 +1,7 @@
 /** The custom resource Vault. */
 import type { Vault } from "../entities/index.ts";
+import { type CommonSpec, common, stateColumns } from "./common-spec.ts";
 import { type Derived, type KindFacts, specOf } from "./kind.ts";
-import { type CommonSpec, common, stateColumns } from "./shared.ts";
 
 export type VaultSpec = CommonSpec &
   Derived<Vault, "name" | "config"> & {

@@ -3,9 +3,9 @@
 interface Part {
   readonly name: string;
   readonly value: string;
-  /** The start of its delimiter. */
+  /** The start of the delimiter before the part. */
   readonly start: number;
-  /** The start of the next delimiter. */
+  /** The start of the delimiter after the part. */
   readonly end: number;
 }
 

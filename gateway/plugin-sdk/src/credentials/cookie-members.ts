@@ -5,7 +5,10 @@ import { sealedCookieNames } from "./sealed-cookie.ts";
 
 /** RFC 9110 section 5.6.2. */
 const NAME = /^[!#$%&'*+\-.^_`|~\dA-Za-z]+$/;
-/** Text of an attribute that can neither end it nor add another one (RFC 6265 section 4.1.1). */
+/**
+ * The value of an attribute, without the characters that would end it or begin another attribute (RFC 6265 section
+ * 4.1.1).
+ */
 const ATTRIBUTE = /^[\x21-\x3a\x3c-\x7e]*$/;
 const PATH = /^\/[\x21-\x3a\x3c-\x7e]*$/;
 

@@ -100,7 +100,7 @@ export function publicKeyVerifier(algorithm: string, publicKey: string | JsonWeb
   }
   if (type !== "rsa" && !(type === "rsa-pss" && algorithm.startsWith("PS"))) return null;
   if (algorithm.startsWith("RS")) return ({ signed, signature }) => isSigned(digest, key, signed, signature);
-  // An RSA-PSS key may be for one digest only (RFC 4055 section 3.1); OpenSSL would throw for another one.
+  // An RSA-PSS key may be restricted to one digest (RFC 4055 section 3.1); OpenSSL would throw for any other digest.
   if ((key.asymmetricKeyDetails?.hashAlgorithm ?? digest) !== digest) return null;
   const options = {
     key,

@@ -20,8 +20,8 @@ export interface SealOptions {
   /** The key is derived from it (HKDF, RFC 5869). */
   readonly secret: string;
   /**
-   * What the value is for. A cookie that was sealed for another purpose with the same secret is not accepted: name in it
-   * everything that must not be interchanged, such as the issuer of the tokens in a session.
+   * Identifies the use of the value. A cookie that was sealed with the same secret for another purpose is not accepted.
+   * Everything that distinguishes two uses must be part of it, such as the issuer of the tokens in a session.
    */
   readonly purpose: readonly string[];
   readonly cookie: CookieAttributes;
@@ -29,7 +29,7 @@ export interface SealOptions {
 
 /** Browsers accept 4096 bytes for name, value and attributes. */
 const MAX_PIECE = 3800;
-/** The headers of a request may have 16 KiB together by default. */
+/** By default, a node accepts 16 KiB for all headers of a request together, so the cookie must stay well below that. */
 const MAX_PIECES = 3;
 
 const NONCE = 12;
@@ -54,7 +54,8 @@ export class SealedCookie {
 
   constructor({ secret, purpose, cookie }: SealOptions) {
     const info = JSON.stringify(["sluice cookie", cookie.name, ...purpose]);
-    // Passed as the salt, which may have any length; the info of HKDF may not.
+    // `info` is passed as the salt, because a salt may have any length and HKDF's own parameter `info` only 1024 bytes
+    // in Node.
     this.#key = Buffer.from(hkdfSync("sha256", secret, info, "sealed cookie", 32));
     this.#cookie = cookie;
     this.#names = sealedCookieNames(cookie.name);
@@ -69,7 +70,8 @@ export class SealedCookie {
       if (piece === undefined) break;
       texts.unshift((texts[0] ?? "") + piece);
     }
-    // The longest text comes first. It does not open if its last pieces are cookies of another server in the domain.
+    // The longest text is tried first. It cannot be decrypted if its last pieces are cookies that another server of the
+    // domain has set; then a shorter text may be the right one.
     for (const text of texts) {
       const value = this.#open(text);
       if (value !== null) return value;

@@ -42,6 +42,6 @@ for (const [what, now, after, before = fresh, limits = timeouts] of cases) {
   test(`a session ${what}`, () => assert.deepEqual(useSession(before, limits, now), after));
 }
 
-test("a session whose cookie can stay is the same object", () => {
+test("a use that needs no new cookie returns the same object", () => {
   assert.equal(useSession(fresh, timeouts, 1001), fresh);
 });

@@ -29,7 +29,7 @@ const USE_RECORDED_AFTER = 60;
 
 export const newSession = (now: number): SessionTimes => ({ created: now, renewed: now, used: now });
 
-/** The times after a use: the same object if the cookie can stay as it is. Null: the session has ended. */
+/** The times after a use: the same object if the cookie need not be set again. Null: the session has ended. */
 export function useSession(
   times: SessionTimes,
   { idling, rolling, absolute }: SessionTimeouts,

@@ -4,7 +4,7 @@ import { DeliveryQueue } from "./delivery-queue.ts";
 import { fixedQueueSettings, type QueueSettings } from "./queue-settings.ts";
 
 export interface DatagramQueueOptions {
-  /** Default: fixed settings, and batches of one text. */
+  /** Default: `fixedQueueSettings`, and batches of one text. */
   readonly settings?: QueueSettings;
   /** The datagrams of a batch. Default: one for each text. */
   datagramsOf?(texts: readonly string[]): Iterable<string>;

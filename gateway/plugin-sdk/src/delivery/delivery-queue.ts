@@ -17,7 +17,10 @@ interface Waiting {
   readonly bytes: number;
 }
 
-/** Taken entries stay in the list until all are taken, or more than this number and more than half of the list. */
+/**
+ * The list is copied without its taken entries once all of them are taken, or more than this number and more than half.
+ * Copying it for every batch would take quadratic time.
+ */
 const MIN_TAKEN = 1024;
 
 /**
@@ -77,7 +80,7 @@ export class DeliveryQueue {
 
   #enqueue(added: Waiting): void {
     while (this.#count >= this.#settings.max_entries || this.#bytes + added.bytes > this.#maxBytes) {
-      this.#take(1);
+      this.#dequeue(1);
       this.#drop(1, "full");
     }
     this.#waiting.push(added);
@@ -107,7 +110,7 @@ export class DeliveryQueue {
   async #deliverBatches(): Promise<void> {
     const { max_batch_size: full } = this.#settings;
     while (this.#count > 0) {
-      await this.#deliverBatch(this.#take(full).map(({ entry }) => entry));
+      await this.#deliverBatch(this.#dequeue(full).map(({ entry }) => entry));
       if (this.#count < full && !this.#isClosing) return;
     }
   }
@@ -126,7 +129,7 @@ export class DeliveryQueue {
   }
 
   /** Removes and returns the oldest entries, at most this many. */
-  #take(most: number): Waiting[] {
+  #dequeue(most: number): Waiting[] {
     const taken = this.#waiting.slice(this.#front, this.#front + most);
     this.#front += taken.length;
     for (const { bytes } of taken) this.#bytes -= bytes;

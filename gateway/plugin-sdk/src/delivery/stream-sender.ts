@@ -48,7 +48,7 @@ export class StreamSender {
     });
     socket.on("error", () => {});
     await this.#within(socket, (resolve) => socket.once(isSecure ? "secureConnect" : "connect", resolve));
-    // Answers are not expected; unread data would keep the end of the connection from being noticed.
+    // Responses are read and discarded: with unread data, the socket would not report the end of the connection.
     socket.resume();
     return socket.setTimeout(keepAlive, () => socket.destroy());
   }

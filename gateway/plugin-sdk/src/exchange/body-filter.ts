@@ -39,6 +39,6 @@ export interface BufferingBodyFilter {
   readonly limit: number;
   /** A longer body is sent unchanged, or replaced by a response with status 502. */
   readonly longer: "unchanged" | "refused";
-  /** Returns the bytes that replace the body. Either of the two may be empty. */
+  /** Returns the bytes that replace the body. Both the body and the result may be empty. */
   whole(body: Buffer): Buffer;
 }

@@ -124,7 +124,7 @@ export interface DirectResponse {
    * is that of the body; in the response to HEAD it is that of the list, if any.
    */
   readonly keptHeaders?: readonly string[];
-  /** Sent as JSON. gRPC clients get it as the message of the status. */
+  /** Sent as JSON. gRPC clients receive the JSON text as the message of the gRPC status. */
   readonly json?: Readonly<Record<string, unknown>>;
   /** Reason for the node's log. It names parts of the configuration, which clients must not see. */
   readonly reason?: string;

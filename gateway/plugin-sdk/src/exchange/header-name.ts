@@ -1,4 +1,4 @@
-/** Lower-cases a header name. The return type prevents lookups with configured names in other cases. */
+/** Lower-cases a header name. The return type lets the compiler refuse lookups by names that may contain upper case. */
 export const lowerCase = (name: string): Lowercase<string> => name.toLowerCase() as Lowercase<string>;
 
 /** Headers that delimit messages or belong to a connection: the proxy itself sends them (RFC 9110 7.6.1, RFC 9112 6). */
@@ -11,7 +11,7 @@ export const connectionHeaders: ReadonlySet<string> = new Set([
 export class HeaderName {
   readonly name: string;
   readonly lower: string;
-  /** Precedes the value in a head, where each line begins with the line end of the previous line. */
+  /** Precedes the value in a head: the line end of the previous line, the name and a colon. */
   readonly linePrefix: string;
 
   constructor(name: string) {

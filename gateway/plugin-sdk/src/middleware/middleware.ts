@@ -36,14 +36,14 @@ export function middleware(handler: Middleware, { bodyLimit = 1024 * 1024 }: Mid
     async access(exchange) {
       if (FORBIDDEN_METHODS.has(exchange.request.method)) return { status: 405, message: "Method not allowed" };
       const call = new MiddlewareCall(exchange, { handler, bodyLimit });
-      const response = await answered(call.begin());
+      const response = await withBodyRefusals(call.begin());
       if (response === undefined) waiting.set(exchange, call);
       return response;
     },
     response(exchange, held) {
       const call = waiting.get(exchange);
       waiting.delete(exchange);
-      return call && answered(call.resume(held));
+      return call && withBodyRefusals(call.resume(held));
     },
     log(exchange) {
       waiting.get(exchange)?.lose();
@@ -121,7 +121,7 @@ class MiddlewareCall {
 }
 
 /** Turns errors of bodies that are too long into responses. */
-async function answered(response: Promise<DirectResponse | undefined>): Promise<DirectResponse | undefined> {
+async function withBodyRefusals(response: Promise<DirectResponse | undefined>): Promise<DirectResponse | undefined> {
   try {
     return await response;
   } catch (error) {

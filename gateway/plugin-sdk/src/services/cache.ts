@@ -4,13 +4,13 @@
  */
 import type { RedisServer } from "./counters.ts";
 
-/** Converts the values of a cache, which must not change while they are cached. */
+/** Converts the values of a cache. A value must not be modified while it is cached. */
 export interface CacheCodec<Value> {
   /** Bytes of memory that the value takes. */
   size(value: Value): number;
   /** The value as bytes, for a cache outside the process. */
   encode(value: Value): Buffer;
-  /** Undefined: the bytes are not a value, such as those that another version has written. */
+  /** Undefined: the bytes are not a value, for example because another version has written them. */
   decode(bytes: Buffer): Value | undefined;
 }
 

@@ -49,7 +49,7 @@ export interface Counter {
 
 export interface Taken {
   readonly admitted: boolean;
-  /** The counters' values after the take, in the given order; unchanged if it was refused. */
+  /** The counters' values after the call, in the given order; unchanged if the request was not admitted. */
   readonly counts: readonly number[];
 }
 

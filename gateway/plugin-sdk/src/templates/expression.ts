@@ -216,7 +216,7 @@ const unexpected = ({ text: found }: Token) => new UnsupportedExpression(`\`${fo
 
 const isTrue = (value: TemplateValue): boolean => value !== undefined && value !== false;
 
-/** The first value that `decides`, else the last one. */
+/** Evaluates the operands in order, and returns the first value for which `decides` is true, else the last value. */
 function chain(operands: readonly Evaluate[], decides: (value: TemplateValue) => boolean): Evaluate {
   const [only] = operands;
   if (operands.length === 1 && only !== undefined) return only;

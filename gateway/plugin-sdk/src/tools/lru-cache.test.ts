@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { LruCache } from "./lru-cache.ts";
 
-test("of many entries, the unused ones are dropped and the used ones are kept", () => {
+test("drops unused entries above its size and keeps the used ones", () => {
   const cache = new LruCache<number>(10);
   cache.set("used", 0);
   for (let at = 1; at <= 100; at++) {
@@ -26,7 +26,7 @@ test("an entry has its last value in either generation until it is deleted", () 
   assert.equal(cache.get("a"), undefined);
 });
 
-test("a new value of an entry uses no further space", () => {
+test("a new value of an entry evicts no other entry", () => {
   const cache = new LruCache<number>(2);
   cache.set("a", 1);
   for (let value = 0; value < 10; value++) cache.set("b", value);

@@ -6,10 +6,10 @@
 /** After an atom: `{n}`, `{n,}`, `{n,m}`. Other text in braces is literal. */
 const COUNTED = /\{(\d{1,4})(?:,(\d{0,4}))?\}/y;
 
-/** The sequence being read, in one group. */
+/** The sequence of atoms that has been read so far in the current group. */
 interface Sequence {
   size: number;
-  /** The size of the atom that a repetition would apply to. */
+  /** The size of the last atom, to which a repetition that follows applies. */
   last: number;
 }
 

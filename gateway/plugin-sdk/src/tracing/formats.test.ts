@@ -41,7 +41,7 @@ const valid: readonly (readonly [ReceivedFormat, what: string, Headers, Partial<
   ],
   [
     "b3",
-    "a decision by a name that all objects have",
+    "a decision that is the name of an inherited property",
     { "x-b3-traceid": trace, "x-b3-sampled": "constructor" },
     { traceId: trace, traceIdBytes: 16, sharesSpan: true },
   ],

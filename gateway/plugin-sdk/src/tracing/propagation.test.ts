@@ -90,7 +90,7 @@ const cases: readonly (readonly [
     },
   ],
   [
-    "a removed header is set again by its format",
+    "a header that `clear` names is set again if the request had its format and `inject` preserves it",
     { propagation: { clear: ["traceparent"], inject: ["preserve"] } },
     w3c,
     {

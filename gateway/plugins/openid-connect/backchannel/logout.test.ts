@@ -17,7 +17,7 @@ import {
   type StubProvider,
 } from "../../../../test/plugins/stub-openid-provider.ts";
 import { type Instance, instanceFor } from "../testing.ts";
-import { answerTokens, type Begun, begin, beginAgain, config, cookiesOf, finish } from "../testing-login.ts";
+import { answerTokens, type Begun, begin, beginAgain, config, cookiesOf, returnToGateway } from "../testing-login.ts";
 
 const PATH = "/oidc/logout";
 const EVENT = "http://schemas.openid.net/event/backchannel-logout";
@@ -55,7 +55,7 @@ async function report(instance: Instance, token: string) {
 /** Completes a login with these claims in the ID token; returns the Cookie header of its session. */
 async function logIn(login: Begun, claims: object, members: object = {}): Promise<string> {
   answerTokens(login, { claims }, members);
-  const { exchange, answer } = await finish(login, `?code=c&state=${login.sent.get("state")}`);
+  const { exchange, answer } = await returnToGateway(login, `?code=c&state=${login.sent.get("state")}`);
   assert.equal(answer, undefined);
   return cookiesOf(exchange);
 }

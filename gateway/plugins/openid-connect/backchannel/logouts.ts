@@ -27,7 +27,7 @@ const OFFSET = 1;
 /** Random numbers that fit into 32 bits, as all counters do. */
 const MAX_GENERATION = 2 ** 31;
 
-/** What a session keeps to find out whether the provider has reported its logout. */
+/** The part of a session by which a node finds out whether the provider has reported the session's logout. */
 export interface LogoutMarks {
   /** Identify the counters of the session. */
   readonly names: readonly string[];
@@ -54,8 +54,8 @@ export class LogoutsUnavailable extends Error {
 const nameOf = (...parts: readonly string[]): string => hash("sha256", JSON.stringify(parts), "base64url").slice(0, 22);
 
 /**
- * Identifies the memory in which logouts are kept: its counter has a random value. If the memory was lost, the value of
- * a session differs, and the session ends, because its logout may have been lost too.
+ * A counter with a random value, which identifies the memory that contains the logouts. After a loss of that memory the
+ * counter has a new value, so sessions that remember the old value end: their logouts may have been lost too.
  */
 const GENERATION = nameOf("generation");
 

@@ -52,13 +52,16 @@ export const loginMembers = {
   }),
   login_action: choice(["upstream", "redirect"], {
     description:
-      "What follows after the login: the request is forwarded to the upstream (upstream), or the client is redirected " +
-      "to `login_redirect_uri` (redirect).",
+      "The result of a login: the request to `redirect_uri` is forwarded to the upstream (upstream), or the client " +
+      "is redirected to `login_redirect_uri` (redirect).",
     default: "upstream",
   }),
-  login_redirect_uri: singleValue("URL of the redirect after the login. Default: the URL of the first request.", {
-    maxLength: MAX_URL,
-  }),
+  login_redirect_uri: singleValue(
+    "URL of the redirect after the login. Default: the URL of the request that began it.",
+    {
+      maxLength: MAX_URL,
+    },
+  ),
   login_tokens: nullable(
     set(choice(["id_token", "access_token", "refresh_token", "tokens", "introspection"], { description: "A token." }), {
       description: "Must be unset or empty: tokens are not put into URLs.",

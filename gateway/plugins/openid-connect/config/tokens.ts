@@ -73,14 +73,17 @@ export const tokenMembers = {
     maxItems: 3,
   }),
   consumer_optional: boolean({
-    description: "Accept tokens for which there is no consumer. Otherwise they are answered with 403.",
+    description: "Accept tokens whose claim matches no consumer. Otherwise requests with them are answered with 403.",
     default: false,
   }),
   credential_claim: claimPath(
     "The claim that identifies the credential, to which plugins such as rate-limiting may refer.",
     ["sub"],
   ),
-  authenticated_groups_claim: optionalClaimPath("The claim with the groups that the plugin acl checks."),
+  authenticated_groups_claim: optionalClaimPath(
+    "The claim with the groups that the plugin acl checks for requests without a consumer; its member " +
+      "`always_use_authenticated_groups` extends this to all requests.",
+  ),
   anonymous: nullable(
     text({
       description: "Id or username of the consumer to which requests without a valid token are attributed.",

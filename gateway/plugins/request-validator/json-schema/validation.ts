@@ -11,9 +11,12 @@ export class TooComplexError extends Error {
   override readonly name = "TooComplexError";
 }
 
-/** Maximum schemas that are applied to the parts of one value, and equal amounts of other work. */
+/**
+ * Maximum cost of validating one value. Applying one schema to one part of the value is a step; other work counts as as
+ * many steps as take the same time.
+ */
 const MAX_STEPS = 1_000_000;
-/** Maximum schemas that are applied inside each other: the members of the value, and references. */
+/** Maximum nesting of schemas that are being applied, by members of the value and by references. */
 const MAX_DEPTH = 256;
 
 /** The steps that count for matching a text with a regular expression: one step for every 64 characters. */

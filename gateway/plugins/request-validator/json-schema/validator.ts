@@ -12,7 +12,7 @@ import { applicators } from "./applicators.ts";
 import { type Draft, keywordsOf, type SchemaObject, schemaFaults } from "./keywords.ts";
 import { type Evaluated, regexSteps, TooComplexError, Validation, type ValueTest } from "./validation.ts";
 
-/** The first error of a value: where it is, as a JSON pointer ("" for the value itself), and what it is. */
+/** The first error of a value: its place as a JSON pointer ("" for the value itself), and its description. */
 export interface SchemaError {
   readonly pointer: string;
   readonly message: string;

@@ -53,9 +53,9 @@ export function readConfigRequest({ headers, bytes = Buffer.alloc(0), query }: A
  * @throws HttpError 400.
  */
 function optionsOf(members: Members, query: AdminRequest["query"]): ConfigRequestOptions {
-  const said = (name: string): unknown => members[name] ?? query.get(name);
-  const kongs = (name: string): string => String(said(name) ?? "").toLowerCase();
-  const plan = ["plan", "dry_run"].map((name) => parseBooleanOption(name, said(name))).includes(true);
+  const optionValue = (name: string): unknown => members[name] ?? query.get(name);
+  const kongs = (name: string): string => String(optionValue(name) ?? "").toLowerCase();
+  const plan = ["plan", "dry_run"].map((name) => parseBooleanOption(name, optionValue(name))).includes(true);
   return {
     checkHash: kongs("check_hash") === "1",
     flattenErrors: ["true", "1", "on", "yes"].includes(kongs("flatten_errors")),

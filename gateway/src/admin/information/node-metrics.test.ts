@@ -15,7 +15,7 @@ async function startNode(nodeId: string, requests: number) {
   return startStatusListener(
     {
       state: () => ({ node: nodeId, hash: null, revision: 0, version: "1" }),
-      trouble: () => null,
+      failure: () => null,
       draining: () => false,
       connections: () => ({ accepted: 0, handled: 0, active: 0, reading: 0, writing: 0, waiting: 0, requests: 0 }),
       metrics: mergeMetrics(metrics, {

@@ -6,8 +6,8 @@ import { pluginsInUse } from "./root.ts";
 
 const plugin = (name: string) => ({ id: name, name }) as Plugin;
 
-const storeOf = (list: Store["list"], trouble: readonly string[] = []) =>
-  ({ list, unready: () => trouble }) as unknown as Store;
+const storeOf = (list: Store["list"], failure: readonly string[] = []) =>
+  ({ list, unready: () => failure }) as unknown as Store;
 
 test("each plugin in use is listed once, also if the store has a problem but can still be read", async () => {
   const list = async () => ({ entities: [plugin("key-auth"), plugin("cors"), plugin("key-auth")], more: false });

@@ -56,7 +56,7 @@ describe("latency", () => {
       const attempts = attemptsOf(balancer);
       const place = attempts.next();
       time += place === "a:1" ? 500 : 10;
-      attempts.answered(200);
+      attempts.recordResponse(200);
       attempts.endTry();
       return place;
     };
@@ -71,7 +71,7 @@ describe("latency", () => {
     assert.equal(first.next(), "a:1");
     first.failed("tcp_failures");
     assert.equal(first.next(), "b:1");
-    first.answered(200);
+    first.recordResponse(200);
     first.endTry();
     assert.equal(sequence(balancer, 3), "bbb");
   });

@@ -45,7 +45,7 @@ export function toResources(lists: EntityLists, { namespace, class: ofClass }: R
   const places = new Map<string, ResourceLocation>();
   const childrenOf = groupChildren(lists);
 
-  function make<Name extends ResourceCollection>(collection: Name, entity: Entities[Name], own: object): void {
+  function addResource<Name extends ResourceCollection>(collection: Name, entity: Entities[Name], own: object): void {
     const kind = kindOfCollection(collection);
     const place = (kind: string, id: string) => places.get(`${kind} ${id}`);
     const made = toResource(collection, entity, {
@@ -66,11 +66,11 @@ export function toResources(lists: EntityLists, { namespace, class: ofClass }: R
   for (const certificate of lists.certificates ?? []) {
     const { secret, secretRef } = certificateSecret(certificate, { namespace });
     resources.push(secret);
-    make("certificates", certificate, { secretRef, children: childrenOf("Certificate", certificate.id) });
+    addResource("certificates", certificate, { secretRef, children: childrenOf("Certificate", certificate.id) });
   }
-  for (const authority of lists.ca_certificates ?? []) make("ca_certificates", authority, {});
-  for (const vault of lists.vaults ?? []) make("vaults", vault, {});
-  for (const group of lists.consumer_groups ?? []) make("consumer_groups", group, {});
+  for (const authority of lists.ca_certificates ?? []) addResource("ca_certificates", authority, {});
+  for (const vault of lists.vaults ?? []) addResource("vaults", vault, {});
+  for (const group of lists.consumer_groups ?? []) addResource("consumer_groups", group, {});
   for (const consumer of lists.consumers ?? []) {
     const children = childrenOf("Consumer", consumer.id);
     const secretRefs = new Map<string, SecretRef>();
@@ -82,20 +82,20 @@ export function toResources(lists: EntityLists, { namespace, class: ofClass }: R
         secretRefs.set(credential.id, made.secretRef);
       }
     }
-    make("consumers", consumer, { children, secretRefs });
+    addResource("consumers", consumer, { children, secretRefs });
   }
   for (const upstream of lists.upstreams ?? []) {
-    make("upstreams", upstream, { children: childrenOf("Upstream", upstream.id) });
+    addResource("upstreams", upstream, { children: childrenOf("Upstream", upstream.id) });
   }
   for (const collection of collections) {
     if (collection !== "services" && collection !== "routes" && collection !== "plugins") continue;
-    for (const entity of lists[collection] ?? []) make(collection, entity as never, {});
+    for (const entity of lists[collection] ?? []) addResource(collection, entity as never, {});
   }
-  return { resources: tellsTimes(lists) ? resources : resources.map(withoutTimes), faults };
+  return { resources: hasTimestamps(lists) ? resources : resources.map(withoutTimes), faults };
 }
 
 /** Whether any entity has a timestamp. Without one, an object in a cluster uses its own creation time. */
-const tellsTimes = (lists: EntityLists): boolean =>
+const hasTimestamps = (lists: EntityLists): boolean =>
   collections.some((name) =>
     lists[name]?.some((entity: { readonly created_at: number; readonly updated_at?: number }) => {
       return entity.created_at !== 0 || (entity.updated_at ?? 0) !== 0;

@@ -58,16 +58,16 @@ export async function openEmbedded({
   };
   worker.on("error", lose);
   worker.on("exit", () => lose(new Error("it was closed")));
-  worker.on("message", (all: readonly EmbeddedReply[]) => all.forEach(hear));
-  function hear(said: EmbeddedReply): void {
-    if ("channel" in said) {
-      for (const onSignal of listeners.get(said.channel) ?? []) onSignal(said.payload);
+  worker.on("message", (all: readonly EmbeddedReply[]) => all.forEach(handleReply));
+  function handleReply(reply: EmbeddedReply): void {
+    if ("channel" in reply) {
+      for (const onSignal of listeners.get(reply.channel) ?? []) onSignal(reply.payload);
       return;
     }
-    const one = waiting.get(said.id);
-    waiting.delete(said.id);
-    if ("rows" in said) one?.resolve(said.rows);
-    else one?.reject(faultOf(said));
+    const one = waiting.get(reply.id);
+    waiting.delete(reply.id);
+    if ("rows" in reply) one?.resolve(reply.rows);
+    else one?.reject(faultOf(reply));
   }
 
   /** The message also names the folder, because the paths of files in Postgres' errors are relative to it. */
@@ -152,7 +152,7 @@ export async function openEmbedded({
       if (!known) await call("listen", channel);
       return () => void all.delete(onSignal);
     },
-    trouble: () => lost?.message ?? null,
+    failure: () => lost?.message ?? null,
     async close() {
       endUpkeep();
       await turn;

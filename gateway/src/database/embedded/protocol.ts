@@ -31,9 +31,9 @@ export function batchPerTurn<Thing>(send: (things: readonly Thing[]) => void): (
     things.push(thing);
     if (things.length > 1) return;
     setImmediate(() => {
-      const said = things;
+      const batch = things;
       things = [];
-      send(said);
+      send(batch);
     });
   };
 }

@@ -9,12 +9,12 @@ import { createStatements } from "./statements.ts";
 
 const port = parentPort;
 if (port === null) throw new Error("worker.ts must be started as a thread, by embedded.ts");
-const say = batchPerTurn((said: readonly EmbeddedReply[]) => port.postMessage(said));
+const reply = batchPerTurn((replies: readonly EmbeddedReply[]) => port.postMessage(replies));
 
-function sayFailure(id: number, error: unknown): void {
+function replyFailure(id: number, error: unknown): void {
   const facts = sqlErrorDetails(error);
   const failure = error instanceof Error ? error.message : String(error);
-  say({ id, failure, ...(facts && { facts }) });
+  reply({ id, failure, ...(facts && { facts }) });
 }
 
 const { files, schema } = workerData as EmbeddedStart;
@@ -30,7 +30,7 @@ async function run({ method, text, values }: EmbeddedCall): Promise<readonly Dat
       await pglite.exec(text);
       return [];
     case "listen":
-      await pglite.listen(text, (payload) => say({ channel: text, payload }));
+      await pglite.listen(text, (payload) => reply({ channel: text, payload }));
       return [];
     case "close":
       await pglite.close();
@@ -41,8 +41,8 @@ async function run({ method, text, values }: EmbeddedCall): Promise<readonly Dat
 port.on("message", (calls: readonly EmbeddedCall[]) => {
   for (const call of calls)
     run(call).then(
-      (rows) => say({ id: call.id, rows }),
-      (error: unknown) => sayFailure(call.id, error),
+      (rows) => reply({ id: call.id, rows }),
+      (error: unknown) => replyFailure(call.id, error),
     );
 });
 
@@ -50,6 +50,6 @@ pglite.waitReady
   .then(() => (isNew ? syncAll(files) : undefined))
   .then(() => pglite.query("select set_config('search_path', quote_ident($1), false)", [schema]))
   .then(
-    () => say({ id: 0, rows: [] }),
-    (error: unknown) => sayFailure(0, error),
+    () => reply({ id: 0, rows: [] }),
+    (error: unknown) => replyFailure(0, error),
   );

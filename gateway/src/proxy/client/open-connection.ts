@@ -61,7 +61,7 @@ export interface OpenConnection {
   drain(keepIdle: boolean): void;
   destroy(): void;
   /** Called periodically with the current time. Absent: the connection has no periodic checks. */
-  look?(now: number): void;
+  checkLiveness?(now: number): void;
 }
 
 /** Limits of a client connection, for HTTP/1.1 and HTTP/2. */

@@ -78,7 +78,7 @@ export abstract class EngineExchange<Context extends EngineExchangeContext, Upst
     this.exchange.body?.lose();
     this.call?.abort();
     if (this.exchange.status === 0) this.exchange.status = CLIENT_CLOSED;
-    this.context.pipeline.finish(this.exchange);
+    this.context.pipeline.endExchange(this.exchange);
   }
 
   /** Called when the client's body is malformed, too long, or does not arrive. */
@@ -148,7 +148,7 @@ export abstract class EngineExchange<Context extends EngineExchangeContext, Upst
   protected finish(): void {
     if (this.#isOver) return;
     this.#isOver = true;
-    this.context.pipeline.finish(this.exchange);
+    this.context.pipeline.endExchange(this.exchange);
     this.onFinished();
   }
 

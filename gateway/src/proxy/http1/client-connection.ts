@@ -129,7 +129,7 @@ export class Http1Connection implements Http1ClientSide, TrafficCounters {
     this.#socket.destroy();
   }
 
-  answered(last: boolean, now?: number): void {
+  responseWritten(last: boolean, now?: number): void {
     if (last) {
       this.#close();
       return;
@@ -349,7 +349,7 @@ export class Http1Connection implements Http1ClientSide, TrafficCounters {
     const connection = last ? "Connection: close\r\n" : "Connection: keep-alive\r\n";
     this.out.text(gatewayResponseText(response, { connection, bodiless }));
     this.out.flush();
-    this.answered(last);
+    this.responseWritten(last);
   }
 
   /** Half-closes first: closing at once would reset the connection before the client has read its response. */

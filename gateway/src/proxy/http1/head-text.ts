@@ -3,7 +3,7 @@ import type { HeaderEditList, HeaderName } from "@sluice/plugin-sdk";
 import type { HeaderSink } from "../headers/header-names.ts";
 import { DROP, type FieldSection, ID, nameAt, PLAIN, STRIDE, valueAt } from "./parse/fields.ts";
 
-/** Indexed by name id (parse/names.ts): 1 where fields of that name are dropped. */
+/** Indexed by name id (parse/field-names.ts): 1 where fields of that name are dropped. */
 export type DropTable = Uint8Array;
 
 export const NONE_DROPPED: DropTable = new Uint8Array(256);

@@ -45,7 +45,7 @@ export interface Http1ClientSide {
    *
    * @param now By `performance.now()`
    */
-  answered(last: boolean, now?: number): void;
+  responseWritten(last: boolean, now?: number): void;
   /** Called when the client reads more slowly than the response arrives. */
   full(): void;
   /** Destroys the connection. */
@@ -173,7 +173,7 @@ export class Http1Exchange
       silence: this.exchange.service?.read_timeout ?? 0,
       onClose: () => {
         this.call?.tunnelEnded();
-        pipeline.finish(this.exchange);
+        pipeline.endExchange(this.exchange);
       },
     });
   }
@@ -207,7 +207,7 @@ export class Http1Exchange
   }
 
   protected override onFinished(): void {
-    this.#client.answered(this.#last, this.exchange.timings.ended);
+    this.#client.responseWritten(this.#last, this.exchange.timings.ended);
   }
 
   #settleLast(untilClose: boolean): void {

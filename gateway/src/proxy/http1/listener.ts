@@ -78,7 +78,7 @@ function createEngine(parts: EngineParts): ClientEngine {
 
   const checks = setInterval(() => {
     const now = performance.now();
-    for (const connection of connections) connection.look?.(now);
+    for (const connection of connections) connection.checkLiveness?.(now);
   }, CHECK_INTERVAL).unref();
 
   return {

@@ -6,8 +6,8 @@ import { type HeaderStyle, hopByHop } from "../headers/header-names.ts";
 import type { GatewayResponse } from "../response/gateway-response.ts";
 import { STATUS_CODES } from "../response/reason-phrases.ts";
 import { type DropTable, HeadText, passedLines } from "./head-text.ts";
+import { known } from "./parse/field-names.ts";
 import { headerOf, indexOf } from "./parse/fields.ts";
-import { known } from "./parse/names.ts";
 import type { ResponseHeadParser } from "./parse/response-head.ts";
 
 /** Connection and Upgrade headers; empty where HTTP's defaults apply. */

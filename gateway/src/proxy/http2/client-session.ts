@@ -74,10 +74,10 @@ export class ClientSession {
    *
    * @param now By `performance.now()`
    */
-  look(now: number): void {
+  checkLiveness(now: number): void {
     // A client with unread response data is covered by the minimum send rate instead.
     const expects = this.#streams.size > 0 && this.#account.waiting === 0;
-    const fault = this.#check.look(expects, now);
+    const fault = this.#check.faultAt(expects, now);
     if (fault === "flood") this.#closeCostly();
     else if (fault === "vanished") this.destroy();
   }

@@ -4,8 +4,8 @@ import { foldedName } from "@sluice/plugin-sdk";
 import { ClientBody } from "../client/client-body.ts";
 import type { ConnectionPeer } from "../client/open-connection.ts";
 import type { TrafficCounters } from "../exchange/live-exchange.ts";
+import { knownId } from "../http1/parse/field-names.ts";
 import type { HeadLimits } from "../http1/parse/head-parser.ts";
-import { knownId } from "../http1/parse/names.ts";
 import { ByteView } from "../sockets/byte-view.ts";
 import { IdleTimer } from "../timers/idle-timer.ts";
 import { type ConnectionActivity, StreamMinRateTimer } from "../timers/stream-min-rate-timer.ts";
@@ -114,10 +114,10 @@ export class ClientStream implements TrafficCounters {
     }
     this.#isRead = true;
     if (this.#hasEnded) this.#endBody(body);
-    else stream.on("data", (piece: Buffer) => this.#take(body, piece));
+    else stream.on("data", (piece: Buffer) => this.#deliver(body, piece));
   };
 
-  #take(body: ClientBody, piece: Buffer): void {
+  #deliver(body: ClientBody, piece: Buffer): void {
     this.bytesIn += piece.length;
     this.#check.came(piece.length);
     body.take(ByteView.of(piece));

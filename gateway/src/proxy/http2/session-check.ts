@@ -52,7 +52,7 @@ export class SessionCheck {
   }
 
   /** @param expects Whether the client waits for a response; other clients are subject to the idle timeouts */
-  look(expects: boolean, now: number): SessionFault | null {
+  faultAt(expects: boolean, now: number): SessionFault | null {
     const { bytesRead, bytesWritten } = this.#options.socket;
     if (bytesRead - this.#content > ALLOWED + bytesWritten) return "flood";
     if (this.#content < bytesRead) this.#content = Math.min(this.#content + FORGIVEN, bytesRead);

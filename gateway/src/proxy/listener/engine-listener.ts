@@ -163,7 +163,10 @@ export async function startEngine(
 
 const portOf = (server: Server): number => (server.address() as AddressInfo).port;
 
-/** The method of an HTTP server would also close idle connections, which the engine does if it should. */
+/**
+ * Calls the method of net.Server, because that of an HTTP server would also close idle connections. The engine itself
+ * decides when to close those.
+ */
 const closeServer = (server: Server): Promise<void> =>
   new Promise((resolve) => Server.prototype.close.call(server, () => resolve()));
 

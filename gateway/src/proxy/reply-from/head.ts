@@ -46,7 +46,7 @@ export function headOf(incoming: Rewritten): RequestHead {
 /** Reads a body from Node only as fast as it is consumed. */
 function bodyOf(incoming: IncomingMessage, declared: number | null): ClientBody {
   let isRead = false;
-  const take = (chunk: Buffer) => {
+  const collect = (chunk: Buffer) => {
     body.take(ByteView.of(chunk));
     body.flush();
     if (!body.wanted) incoming.pause();
@@ -54,7 +54,7 @@ function bodyOf(incoming: IncomingMessage, declared: number | null): ClientBody 
   const body = new ClientBody(declared, () => {
     if (!body.wanted) return;
     if (isRead) incoming.resume();
-    else incoming.on("data", take);
+    else incoming.on("data", collect);
     isRead = true;
   });
   incoming

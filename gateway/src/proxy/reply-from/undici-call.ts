@@ -117,13 +117,13 @@ export class UndiciCall extends UpstreamCall<UndiciCallListener> implements Disp
   override finish(): void {
     this.isSending = false;
     this.#outgoing?.push(null);
-    if (!this.isOver) this.touch();
+    if (!this.isOver) this.restartSilenceTimer();
   }
 
   onRequestStart(controller: Controller): void {
     this.#controller = controller;
     if (this.isOver) this.cancel();
-    else this.touch();
+    else this.restartSilenceTimer();
   }
 
   onResponseStart(controller: Controller, status: number, _headers: object, statusText = ""): void {
@@ -135,8 +135,8 @@ export class UndiciCall extends UpstreamCall<UndiciCallListener> implements Disp
       return;
     }
     this.#status = status;
-    this.touch();
-    this.answered(status);
+    this.restartSilenceTimer();
+    this.beginResponse(status);
     const { method } = this.#options.forward;
     this.listener.head({
       status,
@@ -150,7 +150,7 @@ export class UndiciCall extends UpstreamCall<UndiciCallListener> implements Disp
 
   onResponseData(controller: Controller, chunk: Buffer): void {
     if (this.isOver) return;
-    this.touch();
+    this.restartSilenceTimer();
     this.listener.data(ByteView.of(chunk));
     this.isPaused = !this.listener.flush();
     if (this.isPaused) controller.pause();

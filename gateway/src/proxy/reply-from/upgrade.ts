@@ -48,7 +48,7 @@ export function serveUpgrade(context: UpgradeContext, incoming: IncomingMessage,
     client: {
       out,
       mayGoOn: false,
-      answered: () => socket.end(),
+      responseWritten: () => socket.end(),
       full: () => {},
       destroy: () => socket.destroy(),
       join(tunnel) {

@@ -34,7 +34,7 @@ export class ReplacedResponseError extends Error {
 interface Stage {
   /** Whether bytes of the body are buffered, so that the head may still change. */
   readonly isHolding: boolean;
-  take(piece: Buffer): readonly Buffer[];
+  filter(piece: Buffer): readonly Buffer[];
   end(trailers: readonly string[]): readonly Buffer[];
 }
 
@@ -75,7 +75,7 @@ export class BodyFilters {
     return this.#stages.length > 0;
   }
 
-  /** Whether a filter still buffers the body, so that the head may change. While true, `take` returns no bytes. */
+  /** Whether a filter still buffers the body, so that the head may change. While true, `filter` returns no bytes. */
   get isHolding(): boolean {
     return this.#stages.some(({ isHolding }) => isHolding);
   }
@@ -144,7 +144,7 @@ function passesUnchanged(filter: Exclude<BodyFilter, BodyObserver>, length: numb
 }
 
 const takeAll = (stage: Stage, pieces: readonly Buffer[]): readonly Buffer[] =>
-  pieces.flatMap((piece) => stage.take(piece));
+  pieces.flatMap((piece) => stage.filter(piece));
 
 /** An empty piece would end a chunked body. */
 const nonEmpty = (piece: Buffer): readonly Buffer[] => (piece.length === 0 ? [] : [piece]);
@@ -157,7 +157,7 @@ class StreamingStage implements Stage {
     this.#filter = filter;
   }
 
-  take(piece: Buffer): readonly Buffer[] {
+  filter(piece: Buffer): readonly Buffer[] {
     return nonEmpty(this.#filter.piece(piece));
   }
 
@@ -180,7 +180,7 @@ class BufferingStage implements Stage {
     return this.#buffered !== null;
   }
 
-  take(piece: Buffer): readonly Buffer[] {
+  filter(piece: Buffer): readonly Buffer[] {
     const buffered = this.#buffered;
     if (buffered === null) return [piece];
     buffered.push(piece);

@@ -45,7 +45,7 @@ export class StreamMinRateTimer {
   readonly #turns: ConnectionActivity;
   readonly #bytes: () => number;
   readonly #onLate: () => void;
-  readonly #watchdog = new IdleTimer(() => this.#look());
+  readonly #watchdog = new IdleTimer(() => this.#checkRate());
   readonly #pace: MinRateTimer;
   #owes = false;
   #seen = 0;
@@ -95,7 +95,7 @@ export class StreamMinRateTimer {
   }
 
   /** Called when the watchdog expires. Only here is the progress of the other streams taken into account. */
-  #look(): void {
+  #checkRate(): void {
     const turns = this.#turns;
     const now = performance.now();
     this.#settle(now);

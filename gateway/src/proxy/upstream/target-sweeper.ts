@@ -51,10 +51,10 @@ export class TargetSweeper<Item extends { readonly target: UpstreamTarget }> {
   #begin(): void {
     this.#isBusy = true;
     this.#isStale = false;
-    setImmediate(() => this.#look(this.#options.kept.entries(), 0));
+    setImmediate(() => this.#sweepBatch(this.#options.kept.entries(), 0));
   }
 
-  #look(items: Iterator<[string, Item]>, spent: number): void {
+  #sweepBatch(items: Iterator<[string, Item]>, spent: number): void {
     const from = performance.now();
     for (let left = BATCH_SIZE; left > 0; left--) {
       const { done, value } = items.next();
@@ -66,7 +66,7 @@ export class TargetSweeper<Item extends { readonly target: UpstreamTarget }> {
       if (!this.serves(item.target)) this.#options.drop(key, item);
     }
     const took = spent + performance.now() - from;
-    setImmediate(() => this.#look(items, took));
+    setImmediate(() => this.#sweepBatch(items, took));
   }
 
   #pause(milliseconds: number): void {

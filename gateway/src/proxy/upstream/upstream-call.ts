@@ -105,7 +105,7 @@ export abstract class UpstreamCall<
   resume(): void {
     if (!this.isPaused || this.isOver) return;
     this.isPaused = false;
-    this.touch();
+    this.restartSilenceTimer();
     this.resumeReading();
   }
 
@@ -125,7 +125,7 @@ export abstract class UpstreamCall<
 
   /** Called when `timers.silence` expires. Silence is not an error while the client still sends, or does not read. */
   silent(): void {
-    if (this.isPaused || !this.owesData) this.touch();
+    if (this.isPaused || !this.owesData) this.restartSilenceTimer();
     else this.fail(readTimeout());
   }
 
@@ -162,13 +162,13 @@ export abstract class UpstreamCall<
   }
 
   /** Called when the final response begins. */
-  protected answered(status: number): void {
+  protected beginResponse(status: number): void {
     this.#state = ANSWERED;
-    this.#attempts.answered(status, this.target);
+    this.#attempts.recordResponse(status, this.target);
   }
 
   /** Restarts the read timeout, because data was received or written. */
-  protected touch(now?: number): void {
+  protected restartSilenceTimer(now?: number): void {
     this.timers?.silence.start(this.forward.upstream.service.read_timeout, now);
   }
 

@@ -140,8 +140,8 @@ test("a long text with an error is refused with its position, and the served con
   await source.start(intake);
   const before = served();
   write(`${LONG}${head}${up}  retries: -1\n`);
-  await waitFor(() => source.trouble() !== null, { what: "the error to be reported" });
-  assert.match(source.trouble() ?? "", /sluice\.yaml:6:3/);
+  await waitFor(() => source.failure() !== null, { what: "the error to be reported" });
+  assert.match(source.failure() ?? "", /sluice\.yaml:6:3/);
   assert.equal(served(), before);
 });
 

@@ -95,7 +95,7 @@ export function createFileSource(options: FileSourceOptions): FileSource {
   let watcher: FSWatcher | undefined;
   let timer: NodeJS.Timeout | undefined;
   let revision = 0;
-  let trouble: string | null = null;
+  let failure: string | null = null;
   const fileText = createFileText(file);
   const reader = createReaderProcess();
   /** The text that is served, if it is a large one: it is compared with the next edit. */
@@ -132,7 +132,7 @@ export function createFileSource(options: FileSourceOptions): FileSource {
     return true;
   }
 
-  /** Reads the file and delivers it when its text is new. Sets `trouble` to the reason when the text is rejected. */
+  /** Reads the file and delivers it when its text is new. Sets `failure` to the reason when the text is rejected. */
   async function checkFile(intake: SnapshotSink): Promise<void> {
     let text: string | null;
     try {
@@ -140,8 +140,8 @@ export function createFileSource(options: FileSourceOptions): FileSource {
     } catch (error) {
       const reason = `${file}: ${(error as Error).message}`;
       // At the start, the error that ends the process contains the reason.
-      if (trouble !== reason && hash !== null) log.error({ file }, reason);
-      trouble = reason;
+      if (failure !== reason && hash !== null) log.error({ file }, reason);
+      failure = reason;
       return;
     }
     if (stopped || text === null) return;
@@ -149,18 +149,18 @@ export function createFileSource(options: FileSourceOptions): FileSource {
     const { violations, value } = await applyText(intake, text);
     if (held && violations) return;
     if (violations) {
-      trouble = sentences(violations);
+      failure = sentences(violations);
       if (hash !== null)
         log.error(
           { faults: violations.length },
-          `the file is invalid; the last valid configuration stays active:\n${trouble}`,
+          `the file is invalid; the last valid configuration stays active:\n${failure}`,
         );
       return;
     }
     held = null;
     fileText.accept();
     revision += 1;
-    trouble = null;
+    failure = null;
     hash = value.state.hash;
     if (keepContent) taken = fileContent(text, await loadLoader(), value.loaded);
     const { warnings } = value;
@@ -235,7 +235,7 @@ export function createFileSource(options: FileSourceOptions): FileSource {
    */
   function failed(error: Error): void {
     if (stopped) return;
-    trouble = `${file}: ${error.message}`;
+    failure = `${file}: ${error.message}`;
     log.error({ err: error }, "the file could not be applied; the last valid configuration stays active");
   }
 
@@ -243,10 +243,10 @@ export function createFileSource(options: FileSourceOptions): FileSource {
     async start(intake) {
       sink = intake;
       await checkFile(intake);
-      if (trouble !== null) {
+      if (failure !== null) {
         const fate = "nothing is served, and clients cannot connect, until it is valid and this process starts again";
         throw new SettingsError(
-          `the declarative file is invalid, and there is no earlier configuration: ${fate}\n${trouble}`,
+          `the declarative file is invalid, and there is no earlier configuration: ${fate}\n${failure}`,
         );
       }
       // Watches the folder: editors and atomic writers replace the file, which ends a watch of the file itself.
@@ -266,7 +266,7 @@ export function createFileSource(options: FileSourceOptions): FileSource {
       scheduleCheck();
       await reading;
     },
-    trouble: () => trouble,
+    failure: () => failure,
     content: () => taken,
     hash: () => hash,
     exclusively(run) {
@@ -285,7 +285,7 @@ export function createFileSource(options: FileSourceOptions): FileSource {
       revision += 1;
       served = null;
       if (saved) fileText.know(text);
-      trouble = null;
+      failure = null;
       hash = snapshot.hash;
       if (keepContent) taken = fileContent(text, await loadLoader());
     },

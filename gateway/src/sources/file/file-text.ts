@@ -67,7 +67,7 @@ export function createFileText(file: string, rest = REST) {
   /** The inode of the served text's file; null: it becomes that of the next file in which the known text is found. */
   let accepted: bigint | null = null;
 
-  async function look(): Promise<Facts> {
+  async function readFacts(): Promise<Facts> {
     last = await factsOf(file);
     return last;
   }
@@ -92,7 +92,7 @@ export function createFileText(file: string, rest = REST) {
       if (found === known) return null;
       if (!isFirst || !isOld(facts) || left < SETTLE_TRIES) await sleep(SETTLE);
       const before = facts;
-      facts = await look();
+      facts = await readFacts();
       const bytes = facts.all === before.all ? await whole.read(file) : null;
       if (bytes !== null && hashOf(bytes) === found) {
         known = found;
@@ -107,7 +107,7 @@ export function createFileText(file: string, rest = REST) {
     async read(): Promise<string | null> {
       const isFirst = last === null;
       try {
-        const facts = await look();
+        const facts = await readFacts();
         if (rests(facts)) return null;
         const text = await settled(facts, isFirst);
         if (text === null) accepted ??= last?.inode ?? null;

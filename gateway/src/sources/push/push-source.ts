@@ -96,7 +96,7 @@ export function createPushSource(options: PushSourceOptions): PushSource {
   let kept: JournaledSnapshot | null = null;
   let waiting: NodeJS.Timeout | undefined;
   /** Why the served document may be outdated; null: the operator pushed it, or nothing is served yet. */
-  let trouble: string | null = null;
+  let failure: string | null = null;
 
   /** Serves the stored document, unless a push has arrived in the meantime. */
   async function serveJournaled(intake: SnapshotSink, { place, snapshot }: JournaledSnapshot): Promise<void> {
@@ -106,19 +106,19 @@ export function createPushSource(options: PushSourceOptions): PushSource {
       return { value: overtaken ? previous : snapshot };
     });
     if (overtaken || !taken.value) return;
-    trouble = "no operator has pushed since the start: serving the saved document";
-    log?.warn({ revision: place.revision, hash: taken.value.hash }, trouble);
+    failure = "no operator has pushed since the start: serving the saved document";
+    log?.warn({ revision: place.revision, hash: taken.value.hash }, failure);
   }
 
   function follow({ renew }: PushServer, { files, texts }: { readonly files: PemFiles; readonly texts: PemTexts }) {
     return followPemFiles({
       files,
       texts,
-      take(found) {
+      onTexts(found) {
         renew(found);
         log?.info({}, "presenting a new certificate to the operator");
       },
-      onTrouble: (reason) => log?.warn({ reason }, "keeping the previous certificate"),
+      onFailure: (reason) => log?.warn({ reason }, "keeping the previous certificate"),
     });
   }
 
@@ -126,7 +126,7 @@ export function createPushSource(options: PushSourceOptions): PushSource {
     async start(intake) {
       const stateOf = (): NodeReport => ({ ...intake.state(), term: fence.term() });
 
-      async function take(member: "document" | "change", body: unknown): Promise<PushAnswer> {
+      async function receive(member: "document" | "change", body: unknown): Promise<PushAnswer> {
         if (!isOutline(body, member)) return refusalOf(member);
         const push = body as unknown as PushDocument | PushChange;
         const late = fence.outdatedReason(push);
@@ -152,7 +152,7 @@ export function createPushSource(options: PushSourceOptions): PushSource {
         fence.markServed(push);
         if (leadsTo) journal?.append(push, leadsTo);
         clearTimeout(waiting);
-        trouble = null;
+        failure = null;
         return { status: 200, body: stateOf() };
       }
 
@@ -169,7 +169,7 @@ export function createPushSource(options: PushSourceOptions): PushSource {
             if (!isPluginEndpointCall(body)) return badCall;
             return { status: 200, body: { response: await askPlugin(body) } };
           }
-          return take(method === "PUT" ? "document" : "change", body);
+          return receive(method === "PUT" ? "document" : "change", body);
         },
       });
       if (texts && tls.files) following = follow(server, { files: tls.files, texts });
@@ -181,7 +181,7 @@ export function createPushSource(options: PushSourceOptions): PushSource {
         );
       }, operatorTimeout);
     },
-    trouble: () => trouble,
+    failure: () => failure,
     address() {
       if (!server) throw new Error("the push source has not been started");
       return server.address;

@@ -23,7 +23,7 @@ interface Waiter {
 }
 
 /** Milliseconds between queries during a wait: a node may fall silent, and a notification may be lost. */
-const LOOK = 100;
+const POLL_INTERVAL = 100;
 
 export function createRevisionWait(database: Database): RevisionWait {
   const waiters = new Set<Waiter>();
@@ -32,8 +32,8 @@ export function createRevisionWait(database: Database): RevisionWait {
   const own = new Map<string, number>();
   let listening: Promise<(() => void) | undefined> | undefined;
   let timer: NodeJS.Timeout | undefined;
-  let looking = false;
-  let again = false;
+  let querying = false;
+  let queryAgain = false;
   let closed = false;
 
   function settle(waiter: Waiter, answer: WaitResponse | null): void {
@@ -44,7 +44,7 @@ export function createRevisionWait(database: Database): RevisionWait {
     timer = undefined;
   }
 
-  function tell(): void {
+  function settleWaiters(): void {
     const now = performance.now();
     const known = nodes && [...nodes.values()];
     for (const waiter of [...waiters]) {
@@ -54,46 +54,46 @@ export function createRevisionWait(database: Database): RevisionWait {
   }
 
   /** Runs one query at a time for all waits; a wait that begins during a query is answered by the next query. */
-  async function look(): Promise<void> {
-    again = true;
-    if (looking) return;
-    looking = true;
+  async function queryNodes(): Promise<void> {
+    queryAgain = true;
+    if (querying) return;
+    querying = true;
     try {
-      while (again && waiters.size > 0) {
-        again = false;
+      while (queryAgain && waiters.size > 0) {
+        queryAgain = false;
         const read = await readNodes(database).catch(() => null);
         nodes =
           read && new Map(read.map((node) => [node.id, { ...node, revision: own.get(node.id) ?? node.revision }]));
-        tell();
+        settleWaiters();
       }
     } finally {
-      looking = false;
+      querying = false;
     }
   }
 
   /** A notification replaces a query if the node was known to be alive. */
-  function hear(said: string | null): void {
-    const [, revision, id = ""] = /^(\d+) (.+)$/s.exec(said ?? "") ?? [];
+  function handleNotification(payload: string | null): void {
+    const [, revision, id = ""] = /^(\d+) (.+)$/s.exec(payload ?? "") ?? [];
     const node = nodes?.get(id);
     if (node && !node.silent && own.has(id)) return;
-    if (node && !node.silent && !looking) {
+    if (node && !node.silent && !querying) {
       acknowledge(id, Number(revision));
       return;
     }
     nodes = null;
-    if (waiters.size > 0) void look();
+    if (waiters.size > 0) void queryNodes();
   }
 
   function acknowledge(id: string, revision: number): void {
     const node = nodes?.get(id);
     if (!node) return;
     nodes?.set(id, { ...node, revision });
-    tell();
+    settleWaiters();
   }
 
   /** Starts to listen for notifications. The next wait retries a failed attempt; until then, waits only poll. */
   function listen(): void {
-    listening ??= database.listen(NODES_CHANNEL, hear).catch(() => {
+    listening ??= database.listen(NODES_CHANNEL, handleNotification).catch(() => {
       listening = undefined;
       return undefined;
     });
@@ -108,9 +108,9 @@ export function createRevisionWait(database: Database): RevisionWait {
         }
         waiters.add({ revision, until: performance.now() + timeout, resolve });
         listen();
-        timer ??= setInterval(() => void look(), LOOK);
-        if (nodes) tell();
-        else void look();
+        timer ??= setInterval(() => void queryNodes(), POLL_INTERVAL);
+        if (nodes) settleWaiters();
+        else void queryNodes();
       }),
     served(id, revision) {
       own.set(id, revision);

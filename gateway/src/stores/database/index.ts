@@ -41,8 +41,8 @@ export function createDatabaseStore(database: Database, awaitRevision: RevisionW
     },
 
     unready() {
-      const trouble = database.trouble();
-      return trouble === null ? [] : [trouble];
+      const failure = database.failure();
+      return failure === null ? [] : [failure];
     },
   };
 }

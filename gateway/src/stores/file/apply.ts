@@ -43,12 +43,12 @@ const inEntity = <Fault extends { readonly path: readonly (string | number)[] }>
 /** The snapshot after the effects; of several effects on one entity, the last one counts. */
 function nextSnapshot(snapshot: Snapshot, tree: FileTree, effects: readonly Effect[]): Checked<Snapshot> {
   const last = new Map<string, PlacedEntity & { readonly stays: boolean }>();
-  const note = (collection: PlacedEntity["collection"], entity: Entity | null, stays: boolean) => {
+  const setLast = (collection: PlacedEntity["collection"], entity: Entity | null, stays: boolean) => {
     if (entity) last.set(nodeKey(collection, entity.id), { collection, entity, stays });
   };
   for (const { collection, before, after, along } of effects) {
-    for (const gone of along) note(gone.collection, gone.entity, false);
-    note(collection, after ?? before, after !== null);
+    for (const gone of along) setLast(gone.collection, gone.entity, false);
+    setLast(collection, after ?? before, after !== null);
   }
   const changed = Map.groupBy(last.values(), ({ collection, stays }) => `${collection} ${stays}`);
   return applyChange(snapshot, {

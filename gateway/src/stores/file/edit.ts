@@ -1,7 +1,7 @@
 /** Applies the effects of a write to a file's tree. */
 import { type Collection, credentialCollections, type Entity, entityNameOf, references } from "@sluice/model";
 import type { Effect } from "../store.ts";
-import { editedItem, idIn, newItem, referenceText } from "./spell.ts";
+import { editedItem, idIn, newItem, referenceText } from "./format-item.ts";
 import { type FileNode, type FileTree, type Members, type NodeParent, nodeKey, rootNode } from "./tree.ts";
 
 /** Collections whose entities require a parent, and are written inside it. */

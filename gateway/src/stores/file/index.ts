@@ -53,8 +53,8 @@ export function createFileStore({ file, source, writable, programmed }: FileStor
   const commit = createGroupCommit({ commit: (group) => source.exclusively(() => write(group)), most: Infinity });
 
   async function write(batch: readonly (readonly Write[])[]): Promise<readonly WriteOutcome[]> {
-    const trouble = source.trouble();
-    if (trouble !== null) throw new StoreUnavailable(`repair the declarative file first: ${trouble}`);
+    const failure = source.failure();
+    if (failure !== null) throw new StoreUnavailable(`repair the declarative file first: ${failure}`);
     const before = current();
     const done = applyWrites(before, batch);
     const effects = done.outcomes.flatMap(({ effects = [] }) => effects);

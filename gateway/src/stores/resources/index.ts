@@ -247,7 +247,7 @@ export function createResourceStore(options: ResourceStoreOptions): ResourceStor
 
     unready: () => [
       ...live.unsynced(),
-      ...live.trouble().map((reason) => `resources cannot be read at the moment: ${reason}`),
+      ...live.failures().map((reason) => `resources cannot be read at the moment: ${reason}`),
     ],
     settled: line.empty,
   };

@@ -148,13 +148,13 @@ export function footprintOf(
 ): WriteFootprint {
   const takes = new Set<string>();
   const needs = new Set<string>();
-  const take = (collection: Collection, entity: Entity): void => {
+  const addClaims = (collection: Collection, entity: Entity): void => {
     takes.add(claimKey(collection, { id: entity.id }));
     for (const key of entityClaimKeys(collection, entity)) takes.add(key);
   };
   for (const { collection, before, after, along } of effects) {
-    for (const entity of [before, after]) if (entity) take(collection, entity);
-    for (const one of along) take(one.collection, one.entity);
+    for (const entity of [before, after]) if (entity) addClaims(collection, entity);
+    for (const one of along) addClaims(one.collection, one.entity);
     for (const { member, to } of after ? references[collection] : []) {
       const id = after && referencedId(after, member);
       if (id) needs.add(claimKey(to, { id }));

@@ -44,7 +44,7 @@ export interface CompletedRequest {
 
 export interface ConnectionOptions {
   /** Called for every request; each attempt counts separately. */
-  readonly onRequestEnd?: (answered: CompletedRequest) => void;
+  readonly onRequestEnd?: (completed: CompletedRequest) => void;
 }
 
 const attempts = 4;
@@ -58,7 +58,7 @@ export const connectToCluster = (options: KubeconfigOptions & ConnectionOptions)
 
 export function createConnection(
   credentials: Credentials,
-  { onRequestEnd: onAnswer }: ConnectionOptions = {},
+  { onRequestEnd }: ConnectionOptions = {},
 ): ClusterConnection {
   /**
    * Retries once after a 401 with reloaded credentials: a token may be replaced before the cached one is refreshed.
@@ -81,8 +81,8 @@ export function createConnection(
     for (const [name, value] of Object.entries(call.query ?? {}))
       if (value !== undefined) url.searchParams.set(name, String(value));
     const began = performance.now();
-    const tell = (code: string) =>
-      onAnswer?.({ method: call.method, code, host: url.host, seconds: (performance.now() - began) / 1000 });
+    const report = (code: string) =>
+      onRequestEnd?.({ method: call.method, code, host: url.host, seconds: (performance.now() - began) / 1000 });
     const asked = dispatcher.request({
       origin: url.origin,
       path: url.pathname + url.search,
@@ -99,11 +99,11 @@ export function createConnection(
       bodyTimeout,
     });
     const response = await rejectOnAbort(asked, call.signal).catch((error: unknown) => {
-      tell("<error>");
+      report("<error>");
       throw error;
     });
     const { statusCode, headers: answered, body } = response;
-    tell(`${statusCode}`);
+    report(`${statusCode}`);
     if (statusCode < 400) return body;
     const after = answered["retry-after"];
     throw apiServerErrorOf({

@@ -123,11 +123,11 @@ test("an unreachable server is reported from the first failed attempt until the 
     await fake.settle();
     fake.failWatches(new Error("connect ECONNREFUSED"), 2);
     await fake.endWatch(new Error("reset"));
-    assert.deepEqual(fake.troubles, []);
+    assert.deepEqual(fake.reportedFailures, []);
     await fake.advance(1300);
-    assert.deepEqual(fake.troubles, ["connect ECONNREFUSED"]);
+    assert.deepEqual(fake.reportedFailures, ["connect ECONNREFUSED"]);
     await fake.advance(10_000);
-    assert.deepEqual(fake.troubles, ["connect ECONNREFUSED", null]);
+    assert.deepEqual(fake.reportedFailures, ["connect ECONNREFUSED", null]);
     assert.deepEqual(fake.reported, ["replaced a"]);
   }));
 
@@ -135,9 +135,9 @@ test("a list that fails is reported until a list succeeds", () =>
   reflecting(async (fake) => {
     fake.failLists(new Error("connect ECONNREFUSED"), 3);
     await fake.settle();
-    assert.deepEqual(fake.troubles, ["connect ECONNREFUSED"]);
+    assert.deepEqual(fake.reportedFailures, ["connect ECONNREFUSED"]);
     await fake.advance(minutes(2));
-    assert.deepEqual(fake.troubles, ["connect ECONNREFUSED", null]);
+    assert.deepEqual(fake.reportedFailures, ["connect ECONNREFUSED", null]);
   }));
 
 test("a watch that does not open is reported", () =>
@@ -145,10 +145,10 @@ test("a watch that does not open is reported", () =>
     fake.hangWatches();
     await fake.settle();
     await fake.advance(minutes(2));
-    assert.deepEqual(fake.troubles, ["the API server did not open the watch in 75 s"]);
+    assert.deepEqual(fake.reportedFailures, ["the API server did not open the watch in 75 s"]);
   }));
 
-test("a watch that ends, fails, delivers nothing or requires another list is not reported as trouble", () =>
+test("a watch that ends, fails, delivers nothing or requires another list is not reported as a failure", () =>
   reflecting(async (fake) => {
     await fake.settle();
     await fake.endWatch();
@@ -162,7 +162,7 @@ test("a watch that ends, fails, delivers nothing or requires another list is not
     await fake.endWatch();
     await fake.advance(2000);
     assert.equal(fake.openWatches(), 1);
-    assert.deepEqual(fake.troubles, []);
+    assert.deepEqual(fake.reportedFailures, []);
   }));
 
 test("the reflector reports the loss when the server stays unreachable, and lists when it is back", () =>
@@ -210,7 +210,7 @@ test("the reflector reopens a watch at its last position on request, whether it 
     await fake.cut();
     assert.deepEqual(fake.calls.slice(3), ["watch 20", "watch 20"]);
     assert.equal(fake.openWatches(), 1);
-    assert.deepEqual([fake.waits, fake.troubles, fake.reported], [[], [], ["replaced a"]]);
+    assert.deepEqual([fake.waits, fake.reportedFailures, fake.reported], [[], [], ["replaced a"]]);
   }));
 
 test("the reflector retries at once on request, and again after a short delay", () =>
@@ -232,11 +232,11 @@ test("on request, the reflector aborts a list that hangs, retries at once, and a
     for (let failure = 0; failure < 6; failure++) await fake.advance(29_000);
     fake.hangLists(1);
     await fake.advance(30_000);
-    const [calls, waits, troubles] = [fake.calls.length, fake.waits.length, fake.troubles.length];
+    const [calls, waits, failures] = [fake.calls.length, fake.waits.length, fake.reportedFailures.length];
     await fake.cut();
     assert.equal(fake.calls.length, calls + 1);
     assert.deepEqual(fake.waits.slice(waits), [1200]);
-    assert.equal(fake.troubles.length, troubles, "an aborted list is not reported as an error");
+    assert.equal(fake.reportedFailures.length, failures, "an aborted list is not reported as an error");
   }));
 
 test("a list that has just started is aborted only after a grace period when another attempt is requested", () =>

@@ -108,23 +108,23 @@ export async function runReflector(options: ReflectorOptions): Promise<void> {
    */
   let patienceForPage = LIST_PATIENCE;
   let outage: { readonly since: number; logged?: string } | undefined;
-  let trouble: string | null = null;
+  let failure: string | null = null;
 
-  function reportTrouble(error: Error | null): void {
+  function reportFailure(error: Error | null): void {
     const message = error?.message ?? null;
-    if (message === trouble) return;
-    trouble = message;
-    tell(() => observer.trouble?.(error));
+    if (message === failure) return;
+    failure = message;
+    tell(() => observer.failure?.(error));
   }
 
-  /** Reports whether the request succeeded. A 410 for an expired version is not reported as trouble. */
+  /** Reports whether the request succeeded. A 410 for an expired version is not reported as a failure. */
   async function trackOutcome<Answer>(asked: Promise<Answer>, cutOff: AbortSignal): Promise<Answer> {
     try {
       const answer = await asked;
-      reportTrouble(null);
+      reportFailure(null);
       return answer;
     } catch (error) {
-      if (!cutOff.aborted) reportTrouble(isExpired(error) ? null : errorOf(error));
+      if (!cutOff.aborted) reportFailure(isExpired(error) ? null : errorOf(error));
       throw error;
     }
   }

@@ -7,8 +7,8 @@ export interface Fake {
   /** `list`, `list <token>`, `watch <version>` in order. */
   readonly calls: readonly string[];
   readonly reported: readonly string[];
-  /** The arguments of `trouble`. */
-  readonly troubles: readonly (string | null)[];
+  /** The arguments of `failure`. */
+  readonly reportedFailures: readonly (string | null)[];
   /** Delays between attempts in milliseconds, without those that run while a list or watch is open. */
   readonly waits: readonly number[];
   readonly timeouts: readonly number[];
@@ -54,7 +54,7 @@ const item = (name: string): Resource => ({
 export function createFake(): Fake {
   const calls: string[] = [];
   const reported: string[] = [];
-  const troubles: (string | null)[] = [];
+  const reportedFailures: (string | null)[] = [];
   const waits: number[] = [];
   const timeouts: number[] = [];
   const errors: string[] = [];
@@ -164,7 +164,7 @@ export function createFake(): Fake {
   const fake: Fake = {
     calls,
     reported,
-    troubles,
+    reportedFailures,
     waits,
     timeouts,
     errors,
@@ -226,7 +226,7 @@ export function createFake(): Fake {
         changed: ({ metadata }) => tell(`changed ${metadata.name}`),
         removed: ({ metadata }) => tell(`removed ${metadata.name}`),
         lost: (error) => tell(`lost ${error.message}`),
-        trouble: (error) => troubles.push(error?.message ?? null),
+        failure: (error) => reportedFailures.push(error?.message ?? null),
       },
     });
   return fake;

@@ -84,17 +84,17 @@ export const isResourceFile = (path: string): boolean => /\.(ya?ml|json)$/.test(
 /** Sorted paths of files below a folder, relative to it, without hidden files and without folders behind links. */
 export async function listFiles(folder: string, isWanted: (name: string) => boolean): Promise<readonly string[]> {
   const found: string[] = [];
-  const look = async (below: string): Promise<void> => {
+  const walk = async (below: string): Promise<void> => {
     const entries = await readdir(join(folder, below), { withFileTypes: true });
     for (const entry of entries) {
       if (entry.name.startsWith(".")) continue;
       const path = join(below, entry.name);
       // A folder may be removed during the listing.
-      if (entry.isDirectory()) await look(path).catch(undefinedIfMissing);
+      if (entry.isDirectory()) await walk(path).catch(undefinedIfMissing);
       else if (isWanted(entry.name)) found.push(path);
     }
   };
-  await look("");
+  await walk("");
   return found.sort();
 }
 

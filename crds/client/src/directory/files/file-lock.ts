@@ -18,7 +18,7 @@ const longestWait = 4;
  * process with many writes, which leaves only short gaps, would starve the others.
  */
 export function createFileLock(path: string) {
-  const door = createLockFile(path);
+  const main = createLockFile(path);
   const next = createLockFile(`${path}-next`);
   let last: Promise<unknown> = Promise.resolve();
 
@@ -26,7 +26,7 @@ export function createFileLock(path: string) {
     const until = performance.now() + timeout;
     await acquire(next, until);
     try {
-      await acquire(door, until);
+      await acquire(main, until);
     } finally {
       next.release();
     }
@@ -40,7 +40,7 @@ export function createFileLock(path: string) {
         try {
           return await run();
         } finally {
-          door.release();
+          main.release();
         }
       });
       last = result.catch(() => undefined);
@@ -49,16 +49,16 @@ export function createFileLock(path: string) {
     /** Resolves when all runs requested so far have ended. */
     async close(): Promise<void> {
       await last;
-      door.close();
+      main.close();
       next.close();
     },
   };
 }
 
-async function acquire(door: LockFile, until: number): Promise<void> {
-  for (let wait = 1; !door.tryAcquire(); wait = Math.min(wait * 2, longestWait)) {
+async function acquire(lock: LockFile, until: number): Promise<void> {
+  for (let wait = 1; !lock.tryAcquire(); wait = Math.min(wait * 2, longestWait)) {
     if (performance.now() > until)
-      throw new Error(`the lock ${door.path} is not free after ${timeout / 1000} s: another process holds it`);
+      throw new Error(`the lock ${lock.path} is not free after ${timeout / 1000} s: another process holds it`);
     await sleep(wait * (0.5 + Math.random()));
   }
 }

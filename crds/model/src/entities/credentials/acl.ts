@@ -1,6 +1,6 @@
 /** The groups of consumers, which the plugin acl allows or denies. */
 import { owner, record, type Static, text } from "@sluice/plugin-sdk";
-import { created_at, tags } from "../shared.ts";
+import { created_at, tags } from "../common-members.ts";
 
 export const aclSchema = record(
   {

@@ -1,7 +1,7 @@
 /** Credentials of basic-auth: user names and passwords of consumers. */
 import { hash } from "node:crypto";
 import { owner, record, type Static, text } from "@sluice/plugin-sdk";
-import { created_at, tags } from "../shared.ts";
+import { created_at, tags } from "../common-members.ts";
 
 export const basicAuthSchema = record(
   {

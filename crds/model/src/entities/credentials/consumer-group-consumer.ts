@@ -1,6 +1,6 @@
 /** The memberships of consumers in consumer groups, to which plugins can be attached. */
 import { owner, record, type Static, text } from "@sluice/plugin-sdk";
-import { created_at, tags } from "../shared.ts";
+import { created_at, tags } from "../common-members.ts";
 
 export const consumerGroupConsumerSchema = record(
   {

@@ -1,6 +1,6 @@
 /** Credentials of hmac-auth: the secrets with which consumers sign requests. */
 import { owner, record, type Static, text } from "@sluice/plugin-sdk";
-import { created_at, tags } from "../shared.ts";
+import { created_at, tags } from "../common-members.ts";
 
 export const hmacAuthSchema = record(
   {

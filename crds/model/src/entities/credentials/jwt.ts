@@ -1,6 +1,6 @@
 /** Credentials of jwt: the keys by which the tokens of consumers are verified. */
 import { choice, nullable, owner, record, type Static, text } from "@sluice/plugin-sdk";
-import { created_at, tags } from "../shared.ts";
+import { created_at, tags } from "../common-members.ts";
 
 export const jwtAlgorithms = [
   "HS256",

@@ -1,6 +1,6 @@
 /** Credentials of key-auth: the secret keys of consumers. */
 import { integer, nullable, owner, record, type Static, text } from "@sluice/plugin-sdk";
-import { created_at, tags } from "../shared.ts";
+import { created_at, tags } from "../common-members.ts";
 
 export const keyAuthSchema = record(
   {

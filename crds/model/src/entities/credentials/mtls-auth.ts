@@ -1,6 +1,6 @@
 /** Credentials of mtls-auth: the subject names by which certificates of clients belong to consumers. */
 import { owner, record, reference, type Static, text } from "@sluice/plugin-sdk";
-import { created_at, tags } from "../shared.ts";
+import { created_at, tags } from "../common-members.ts";
 
 export const mtlsAuthSchema = record(
   {

@@ -1,6 +1,6 @@
 /** Credentials of plugins that do not come with Sluice: each plugin declares the members of its own. */
 import { nullable, owner, record, type Static, text, typedSchema } from "@sluice/plugin-sdk";
-import { created_at, tags } from "../shared.ts";
+import { created_at, tags } from "../common-members.ts";
 
 export const pluginCredentialSchema = record(
   {

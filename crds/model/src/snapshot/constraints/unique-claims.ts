@@ -6,19 +6,19 @@ export interface UniqueClaim {
   /** The value that must be unique; undefined when the entity has none. */
   readonly claimed: (entity: StoredEntity) => string | undefined;
   /** `name set to 'foo'` */
-  readonly say: (entity: StoredEntity) => string;
+  readonly describe: (entity: StoredEntity) => string;
   /** Whether two entities with the same value conflict. Default: always. */
   readonly overlap?: (one: StoredEntity, other: StoredEntity) => boolean;
 }
 
 const memberClaim = (member: string): UniqueClaim => ({
   claimed: (entity) => (typeof entity[member] === "string" ? entity[member] : undefined),
-  say: (entity) => `${member} set to '${entity[member]}'`,
+  describe: (entity) => `${member} set to '${entity[member]}'`,
 });
 
 const togetherClaim = (members: readonly string[]): UniqueClaim => ({
   claimed: (entity) => JSON.stringify(members.map((member) => claimedValue(entity, member))),
-  say: (entity) => members.map((member) => `${member} set to '${claimedValue(entity, member)}'`).join(" and "),
+  describe: (entity) => members.map((member) => `${member} set to '${claimedValue(entity, member)}'`).join(" and "),
 });
 
 /** A reference's id, or the value of another member; null when unset. */
@@ -26,7 +26,7 @@ const claimedValue = (entity: StoredEntity, member: string): unknown =>
   referencedId(entity, member) ?? entity[member] ?? null;
 
 /** `name set to 'cors' for the same route`: a name is unique for each combination of route, service and consumer. */
-function sayPlugin(plugin: StoredEntity): string {
+function describePlugin(plugin: StoredEntity): string {
   const scope = references.plugins.map(({ member }) => member).filter((member) => plugin[member] !== null);
   return `name set to '${plugin.name}' for ${scope.length === 0 ? "all requests" : `the same ${scope.join(" and ")}`}`;
 }
@@ -34,7 +34,7 @@ function sayPlugin(plugin: StoredEntity): string {
 /** The claim of a lookup member that is a secret, which is never shown. */
 const secretClaim = (lookup: string): UniqueClaim => ({
   claimed: (credential) => extrasOf(credential).key_hash,
-  say: () => `${lookup} set to '[redacted]'`,
+  describe: () => `${lookup} set to '[redacted]'`,
 });
 
 /** A lookup value is unique in each namespace for whose routes the credential is valid. */
@@ -68,5 +68,5 @@ export const uniqueClaims = perCollection((collection): readonly UniqueClaim[] =
   const claims = collection === "ca_certificates" ? [digestClaim] : unique.map(memberClaim);
   if (uniqueTogether === undefined) return claims;
   const together = togetherClaim(uniqueTogether);
-  return [...claims, collection === "plugins" ? { ...together, say: sayPlugin } : together];
+  return [...claims, collection === "plugins" ? { ...together, describe: describePlugin } : together];
 });

@@ -19,7 +19,7 @@ export function findDuplicates({ lookups, puts, gone }: PendingChange): readonly
         (holders.get(claimIndexKey(index, value)) ?? []).filter(({ id }) => !ids.has(id) && !gone[collection].has(id));
       return clashesOf(claim, put, staysWith).map(({ path, entity }) => ({
         path,
-        message: clash(collection, claim.say(entity)),
+        message: clash(collection, claim.describe(entity)),
       }));
     });
   });
@@ -28,7 +28,7 @@ export function findDuplicates({ lookups, puts, gone }: PendingChange): readonly
 /** The message for two items with one id. It names the shared value from which the id was derived, if there is one. */
 export function duplicateIdMessage(collection: Collection, one: StoredEntity, other: StoredEntity): string {
   const claim = uniqueClaims[collection].find(({ claimed }) => (claimed(one) ?? one) === claimed(other));
-  return clash(collection, claim?.say(one) ?? `primary key set to '${one.id}'`);
+  return clash(collection, claim?.describe(one) ?? `primary key set to '${one.id}'`);
 }
 
 const clash = (collection: Collection, what: string): string =>

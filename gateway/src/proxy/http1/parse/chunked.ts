@@ -1,8 +1,8 @@
 /** Incremental parser of chunked bodies (RFC 9112 section 7.1). */
 import { BACKSLASH, CR, EQUALS, HEX, LF, NO_HEX, QUOTE, SEMICOLON, TOKEN, VALUE } from "./bytes.ts";
 import { fault } from "./faults.ts";
+import { known, LOOKALIKE } from "./field-names.ts";
 import { DROP, FieldSection, ID, scanFields } from "./fields.ts";
-import { known, LOOKALIKE } from "./names.ts";
 
 export interface ChunkLimits {
   /** Bytes of the extensions of one chunk. */
@@ -121,7 +121,7 @@ export class ChunkedScanner {
         this.position = at;
         return CHUNK_END;
       }
-      const misfit = this.#take(byte);
+      const misfit = this.#consume(byte);
       if (misfit < 0) return misfit;
     }
     this.position = at;
@@ -129,7 +129,7 @@ export class ChunkedScanner {
   }
 
   /** Handles one byte of the framing. Returns 0 or a fault. */
-  #take(byte: number): number {
+  #consume(byte: number): number {
     switch (this.#state) {
       case SIZE: {
         const digit = HEX[byte] ?? NO_HEX;

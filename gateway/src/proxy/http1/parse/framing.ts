@@ -1,8 +1,8 @@
 /** Framing and connection options from the fields of a head (RFC 9112 sections 6 and 9, RFC 9110 section 7.6.1). */
 import { COMMA, CR, HTAB, isWord, NINE, SP, sameText, TOKEN, ZERO } from "./bytes.ts";
 import { fault } from "./faults.ts";
+import { known, LAST_HOP, LOOKALIKE } from "./field-names.ts";
 import { DROP, type FieldSection, ID, STRIDE } from "./fields.ts";
-import { known, LAST_HOP, LOOKALIKE } from "./names.ts";
 
 /** Kind of body: none. */
 export const NO_BODY = 0;

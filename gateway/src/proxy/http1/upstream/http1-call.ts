@@ -35,7 +35,7 @@ export class Http1Call extends UpstreamCall<Http1CallListener> implements Http1R
     const { pool, protocol } = this.#options;
     this.#connection = null;
     // A request that may become a tunnel opens a connection of its own.
-    const kept = protocol !== null || this.wantsFresh ? null : pool.take(target);
+    const kept = protocol !== null || this.wantsFresh ? null : pool.takeIdle(target);
     if (kept !== null) this.connected(kept, this.exchange.timings.forwarded);
     else this.#giveUp = pool.connect(target, this, protocol !== null);
   }
@@ -53,7 +53,7 @@ export class Http1Call extends UpstreamCall<Http1CallListener> implements Http1R
     this.isSending = body !== null && body.whole === null;
     if (body?.whole) connection.write(ByteView.of(body.whole));
     if (!this.isSending) connection.sent();
-    this.touch(now);
+    this.restartSilenceTimer(now);
     // The head is written together with the part of the body that has arrived.
     if (this.isSending) body?.forwardTo(this);
     connection.flush();
@@ -107,7 +107,7 @@ export class Http1Call extends UpstreamCall<Http1CallListener> implements Http1R
     }
     connection.sent();
     connection.flush();
-    this.touch();
+    this.restartSilenceTimer();
   }
 
   /** Does not restart the read timeout, which an upstream could otherwise extend with interim responses. */
@@ -116,7 +116,7 @@ export class Http1Call extends UpstreamCall<Http1CallListener> implements Http1R
   }
 
   head(head: ResponseHeadParser): void {
-    this.answered(head.status);
+    this.beginResponse(head.status);
     this.listener.head(head);
   }
 
@@ -125,7 +125,7 @@ export class Http1Call extends UpstreamCall<Http1CallListener> implements Http1R
   }
 
   flush(): boolean {
-    if (this.isAnswered) this.touch();
+    if (this.isAnswered) this.restartSilenceTimer();
     this.isPaused = !this.listener.flush();
     return !this.isPaused;
   }
@@ -136,7 +136,7 @@ export class Http1Call extends UpstreamCall<Http1CallListener> implements Http1R
   }
 
   upgraded(head: ResponseHeadParser, socket: Socket, first: Buffer): void {
-    this.answered(head.status);
+    this.beginResponse(head.status);
     this.handOver();
     this.listener.upgraded?.(head, socket, first);
   }

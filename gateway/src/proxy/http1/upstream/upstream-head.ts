@@ -12,7 +12,7 @@ import {
 import type { Pipeline } from "../../pipeline.ts";
 import { ClientHead } from "../client-head.ts";
 import { type DropTable, HeadText, passedLines } from "../head-text.ts";
-import { known } from "../parse/names.ts";
+import { known } from "../parse/field-names.ts";
 
 export interface UpstreamHeadParts {
   readonly forward: ForwardPlan;

@@ -61,7 +61,7 @@ export class UpstreamPool implements ConnectionOwner {
   }
 
   /** Takes an idle connection to the target; null when there is none. */
-  take({ key }: UpstreamTarget): UpstreamConnection | null {
+  takeIdle({ key }: UpstreamTarget): UpstreamConnection | null {
     return this.#idle.get(key)?.connections.pop() ?? null;
   }
 

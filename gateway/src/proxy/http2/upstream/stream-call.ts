@@ -87,7 +87,7 @@ export class StreamCall extends UpstreamCall<StreamCallOptions["listener"]> impl
       .on("drain", () => this.drained());
     stream.once("wantTrailers", () => stream.sendTrailers(this.#requestTrailers));
     if (whole !== null && whole.length > 0) stream.end(whole);
-    this.touch();
+    this.restartSilenceTimer();
     if (this.isSending) body?.forwardTo(this);
   }
 
@@ -155,7 +155,7 @@ export class StreamCall extends UpstreamCall<StreamCallOptions["listener"]> impl
   override take(view: ByteView): void {
     const stream = this.#stream;
     if (stream === null || stream.destroyed || stream.writableEnded) return;
-    if (this.#isConversation) this.touch();
+    if (this.#isConversation) this.restartSilenceTimer();
     view.hold().writeTo(stream);
   }
 
@@ -170,7 +170,7 @@ export class StreamCall extends UpstreamCall<StreamCallOptions["listener"]> impl
     const passed = this.exchange.forwardedTrailers(trailers);
     this.#requestTrailers = passed === "" ? NO_TRAILERS : passedTrailers(fieldsOf(passed));
     this.#stream?.end();
-    if (!this.isOver) this.touch();
+    if (!this.isOver) this.restartSilenceTimer();
   }
 
   readonly #onInterim = (headers: IncomingHttpHeaders, _flags: number, flat: readonly string[]): void => {
@@ -189,8 +189,8 @@ export class StreamCall extends UpstreamCall<StreamCallOptions["listener"]> impl
     if (!this.isWaiting || stream === null) return;
     const status = Number(headers[":status"]);
     const isBodiless = (flags & NGHTTP2_FLAG_END_STREAM) !== 0;
-    this.touch();
-    this.answered(status);
+    this.restartSilenceTimer();
+    this.beginResponse(status);
     stream.on("trailers", (_trailers: IncomingHttpHeaders, _flags: number, fields: readonly string[]) => {
       this.#trailers = regularFields(fields);
     });
@@ -200,7 +200,7 @@ export class StreamCall extends UpstreamCall<StreamCallOptions["listener"]> impl
 
   readonly #onData = (piece: Buffer): void => {
     if (!this.isAnswered) return;
-    this.touch();
+    this.restartSilenceTimer();
     this.listener.data(ByteView.of(piece));
     this.isPaused = !this.listener.flush();
     if (this.isPaused) this.#stream?.pause();

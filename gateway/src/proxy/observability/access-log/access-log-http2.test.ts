@@ -13,7 +13,7 @@ import {
   message,
   startHttp2Upstream,
 } from "../../../../../test/conformance/engine/http2-client.ts";
-import { portOf, startUpstream } from "../../../../../test/conformance/engine/rig.ts";
+import { portOf, startUpstream } from "../../../../../test/conformance/engine/proxy-rig.ts";
 import { makeAuthority } from "../../../../../tools/programs/certificates.ts";
 import { startObservedNode } from "../testing-observed-node.ts";
 

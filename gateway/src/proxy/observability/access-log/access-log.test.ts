@@ -3,7 +3,7 @@ import { readdirSync, readFileSync, renameSync } from "node:fs";
 import { join } from "node:path";
 import { type TestContext, test } from "node:test";
 import { dial, receiveUntil } from "../../../../../test/conformance/engine/client.ts";
-import { portOf, startUpstream } from "../../../../../test/conformance/engine/rig.ts";
+import { portOf, startUpstream } from "../../../../../test/conformance/engine/proxy-rig.ts";
 import { type ObservedNode, startObservedNode } from "../testing-observed-node.ts";
 
 const demo = { username: "demo", keyauth_credentials: [{ key: "demo-key" }] };

@@ -1,6 +1,6 @@
 /** An OTLP collector over HTTP with JSON. */
 import type { TestContext } from "node:test";
-import { portOf, startUpstream } from "../../../../../test/conformance/engine/rig.ts";
+import { portOf, startUpstream } from "../../../../../test/conformance/engine/proxy-rig.ts";
 
 export interface Collected {
   readonly name: string;

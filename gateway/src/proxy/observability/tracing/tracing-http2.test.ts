@@ -12,7 +12,7 @@ import {
   message,
   startHttp2Upstream,
 } from "../../../../../test/conformance/engine/http2-client.ts";
-import { closedPort, portOf, startUpstream } from "../../../../../test/conformance/engine/rig.ts";
+import { closedPort, portOf, startUpstream } from "../../../../../test/conformance/engine/proxy-rig.ts";
 import { startObservedNode } from "../testing-observed-node.ts";
 import { startCollector } from "./testing-collector.ts";
 

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { type TestContext, test } from "node:test";
 import { SettingsError } from "@sluice/model/serving";
-import { closedPort, portOf, startUpstream } from "../../../../../test/conformance/engine/rig.ts";
+import { closedPort, portOf, startUpstream } from "../../../../../test/conformance/engine/proxy-rig.ts";
 import { startObservedNode } from "../testing-observed-node.ts";
 import { startCollector } from "./testing-collector.ts";
 

@@ -152,12 +152,12 @@ function fieldsOf(
   ...below: FieldPath
 ): ReadonlySet<string> {
   const found = new Set<string>();
-  const look = (node: Members, path: FieldPath): void => {
+  const visit = (node: Members, path: FieldPath): void => {
     const steps = Object.keys(node).filter((step) => step !== ".");
     if (steps.length === 0 && path.length > 0) found.add(JSON.stringify(path));
-    for (const step of steps) look(Object(node[step]), [...path, step]);
+    for (const step of steps) visit(Object(node[step]), [...path, step]);
   };
-  look(
+  visit(
     below.reduce<Members>((node, step) => Object(node[step]), Object(entry?.fieldsV1)),
     [],
   );
@@ -170,11 +170,11 @@ const isRecord = (value: unknown): value is Members =>
 /** A list has one owner, unless the schema declares it as a map by keys. */
 function leavesOf(spec: Members, specNode: SpecNode): Leaves {
   const leaves = new Map<string, Leaf>();
-  const look = (value: unknown, node: SpecNode, path: FieldPath): void => {
+  const visit = (value: unknown, node: SpecNode, path: FieldPath): void => {
     const { listMapKeys } = node;
     if (Array.isArray(value) && listMapKeys) {
       for (const item of value)
-        look(item, node.items ?? {}, [
+        visit(item, node.items ?? {}, [
           ...path,
           `k:${canonicalJson(Object.fromEntries(listMapKeys.map((key) => [key, Object(item)[key]])))}`,
         ]);
@@ -185,9 +185,9 @@ function leavesOf(spec: Members, specNode: SpecNode): Leaves {
       return;
     }
     for (const [name, member] of Object.entries(value))
-      look(member, node.properties?.[name] ?? {}, [...path, `f:${name}`]);
+      visit(member, node.properties?.[name] ?? {}, [...path, `f:${name}`]);
   };
-  look(spec, specNode, []);
+  visit(spec, specNode, []);
   return leaves;
 }
 

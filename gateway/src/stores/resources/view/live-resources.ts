@@ -31,7 +31,7 @@ export interface LiveResources {
   /** Kinds that have not been read yet, or that the cluster no longer serves. */
   unsynced(): readonly string[];
   /** Why the last reads failed; empty without a problem. Resources that were read before remain. */
-  trouble(): readonly string[];
+  failures(): readonly string[];
   /** Resolves to true once the condition holds, to false after the timeout in milliseconds or when the watches end. */
   until(condition: () => boolean, timeout: number): Promise<boolean>;
 }
@@ -57,7 +57,7 @@ export function followResources(options: LiveResourcesOptions): LiveResources {
   const namespaces = options.namespaces.length > 0 ? [...new Set([homeNamespace, ...options.namespaces])] : [];
   const waiting = new Set<() => void>();
   const changed = (): void => {
-    for (const look of [...waiting]) look();
+    for (const checkCondition of [...waiting]) checkCondition();
   };
   const shared = { client, signal, log, onChange: changed, onResource };
   const ours = createResourceCache({ ...shared, kinds: resourceKinds, namespaces });
@@ -113,20 +113,20 @@ export function followResources(options: LiveResourcesOptions): LiveResources {
     },
     classOf: (resource) => classes.classOf(resource),
     unsynced: () => [...ours.unsynced(), ...secrets.unsynced(), ...(classes.isSynced() ? [] : ["Lease"])],
-    trouble: () => [...new Set([...ours.trouble(), ...secrets.trouble(), ...[classes.trouble() ?? []].flat()])],
+    failures: () => [...new Set([...ours.failures(), ...secrets.failures(), ...[classes.failure() ?? []].flat()])],
     async until(condition, timeout) {
       if (condition()) return true;
       const { promise, resolve } = Promise.withResolvers<boolean>();
-      const look = (): void => {
+      const checkCondition = (): void => {
         if (condition()) resolve(true);
       };
       const stop = () => resolve(false);
       const timer = setTimeout(stop, signal.aborted ? 0 : timeout);
       signal.addEventListener("abort", stop);
-      waiting.add(look);
+      waiting.add(checkCondition);
       const held = await promise;
       clearTimeout(timer);
-      waiting.delete(look);
+      waiting.delete(checkCondition);
       signal.removeEventListener("abort", stop);
       return held;
     },

@@ -104,7 +104,10 @@ function tagsOf(exchange: Exchange, metric: Metric, config: StatsdConfig): reado
   ];
 }
 
-/** The line of a metric with tags; null: with tags no such metric is sent, or the exchange has no value. */
+/**
+ * The line of a metric with tags; null if the exchange has no value for it, or if the metric is never sent with tags
+ * (those about users and statuses).
+ */
 function taggedText(exchange: Exchange, metric: Metric, config: StatsdConfig): string | null {
   const line = measurementOf(exchange, metric);
   if (line === null) return null;

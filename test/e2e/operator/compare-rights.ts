@@ -71,20 +71,22 @@ const isUse = (one: Audited, { verb, group, resource, names, namespace }: Grant)
   (namespace === undefined || one.namespace === namespace) &&
   (names === undefined || names.includes(one.name));
 
-const said = ({ verb, group, resource, names, namespace }: Grant): string =>
+const describeGrant = ({ verb, group, resource, names, namespace }: Grant): string =>
   [verb, group ? `${resource}.${group}` : resource, names?.join(" or "), namespace && `in ${namespace}`]
     .filter(Boolean)
     .join(" ");
 
 /** Unused grants, one line each. */
 export const unused = (grants: readonly Grant[], log: readonly Audited[]): readonly string[] =>
-  grants.filter((grant) => !log.some((one) => isUse(one, grant))).map(said);
+  grants.filter((grant) => !log.some((one) => isUse(one, grant))).map(describeGrant);
 
 /** Refused requests, one line each. */
 export const refused = (log: readonly Audited[]): readonly string[] => [
   ...new Set(
     log
       .filter(({ status }) => status === 403)
-      .map(({ verb, group, resource, name, namespace }) => said({ verb, group, resource, names: [name], namespace })),
+      .map(({ verb, group, resource, name, namespace }) =>
+        describeGrant({ verb, group, resource, names: [name], namespace }),
+      ),
   ),
 ];

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { checkEntity } from "../check/index.ts";
 import type { Collection } from "../entities/index.ts";
-import { briefEntity } from "./brief.ts";
+import { minimalEntity } from "./minimal-entity.ts";
 
 const id = "0123abcd-0000-4000-8000-00000000000f";
 
@@ -17,19 +17,19 @@ const table: readonly [string, Collection, object, object][] = [
 ];
 
 for (const [what, collection, raw, expected] of table) {
-  test(`briefEntity writes only the members that an entity needs: ${what}`, () => {
+  test(`minimalEntity writes only the members that an entity needs: ${what}`, () => {
     const { value: entity } = checkEntity(collection, raw);
     assert.ok(entity);
-    const brief = briefEntity(collection, entity);
+    const brief = minimalEntity(collection, entity);
     assert.deepEqual(checkEntity(collection, brief).value, entity);
     if (Object.keys(expected).length > 0) assert.deepEqual(brief, expected);
   });
 }
 
-test("briefEntity puts identifying members first and timestamps last", () => {
+test("minimalEntity puts identifying members first and timestamps last", () => {
   const { value: entity } = checkEntity("consumers", { created_at: 5, username: "b", updated_at: 6, tags: ["t"], id });
   assert.ok(entity);
-  assert.deepEqual(Object.keys(briefEntity("consumers", entity)), [
+  assert.deepEqual(Object.keys(minimalEntity("consumers", entity)), [
     "id",
     "username",
     "tags",
@@ -38,11 +38,11 @@ test("briefEntity puts identifying members first and timestamps last", () => {
   ]);
 });
 
-test("briefEntity reduces a plugin's config to the members that differ from their defaults", () => {
+test("minimalEntity reduces a plugin's config to the members that differ from their defaults", () => {
   const { value: entity } = checkEntity("plugins", {
     name: "rate-limiting",
     config: { minute: 5, redis: { port: 1 } },
   });
   assert.ok(entity);
-  assert.deepEqual(briefEntity("plugins", entity).config, { minute: 5, redis: { port: 1 } });
+  assert.deepEqual(minimalEntity("plugins", entity).config, { minute: 5, redis: { port: 1 } });
 });

@@ -1,6 +1,6 @@
 /** Formats an entity for a file: unchanged parts as they were, changed and new parts in the shortest form. */
 import { isDeepStrictEqual } from "node:util";
-import { briefEntity, type Collection, checkEntity, type Entity, entityNameOf, references } from "@sluice/model";
+import { type Collection, checkEntity, type Entity, entityNameOf, minimalEntity, references } from "@sluice/model";
 import { type FileNode, type FileTree, type Members, type NodeParent, nodeKey } from "./tree.ts";
 
 interface ItemOptions {
@@ -14,13 +14,13 @@ interface ItemOptions {
 const remarks = ["_comment", "_ignore", "_sluice"];
 
 export function newItem({ collection, entity, parent, tree }: ItemOptions): Members {
-  return withReferences(briefEntity(collection, entity), { collection, entity, parent, tree });
+  return withReferences(minimalEntity(collection, entity), { collection, entity, parent, tree });
 }
 
 /** The members of an entity that is in the file already: members whose value does not change stay as written. */
-export function editedItem(before: FileNode, spelling: ItemOptions): Members {
-  const { collection, entity } = spelling;
-  const brief = briefEntity(collection, entity);
+export function editedItem(before: FileNode, item: ItemOptions): Members {
+  const { collection, entity } = item;
+  const brief = minimalEntity(collection, entity);
   const merged = merge(before.members, { brief, was: membersOf(before.entity), is: membersOf(entity) });
   const means = (members: Members) => {
     const given = references[collection].map(({ member }) => [member, membersOf(entity)[member]]);
@@ -32,7 +32,7 @@ export function editedItem(before: FileNode, spelling: ItemOptions): Members {
   const kept = Object.entries(before.members).filter(([name]) => remarks.includes(name));
   const anew = { ...Object.fromEntries(kept), ...brief };
   const fitting = [merged, { id: entity.id, ...merged }].find(means) ?? anew;
-  return withReferences(fitting, spelling, before);
+  return withReferences(fitting, item, before);
 }
 
 const membersOf = (entity: Entity): Members => entity as unknown as Members;
@@ -68,15 +68,15 @@ function withReferences(
   { collection, entity, parent, tree }: ItemOptions,
   before?: FileNode,
 ): Members {
-  const spelled: Record<string, unknown> = { ...members };
+  const formatted: Record<string, unknown> = { ...members };
   for (const { member, to } of references[collection]) {
     const id = idIn(entity, member);
-    if (id === undefined || parent?.member === member) delete spelled[member];
+    if (id === undefined || parent?.member === member) delete formatted[member];
     else if (before && idIn(before.entity, member) === id && before.members[member] !== undefined)
-      spelled[member] = before.members[member];
-    else spelled[member] = referenceText(tree, to, id);
+      formatted[member] = before.members[member];
+    else formatted[member] = referenceText(tree, to, id);
   }
-  return spelled;
+  return formatted;
 }
 
 const UUID = /^[\da-f]{8}(-[\da-f]{4}){3}-[\da-f]{12}$/i;

@@ -35,6 +35,6 @@ export async function untilServed(port: number, path: string, options: UntilOpti
   }
 }
 
-export function endAsking(): void {
+export function closeProxyConnections(): void {
   agent.destroy();
 }

@@ -23,7 +23,7 @@ import { twinManifests } from "./twin.ts";
 
 export const HOME = "default";
 
-export interface SceneNode {
+export interface RestartableNode {
   readonly name: string;
   /** Base URL of the proxy. */
   readonly proxy: string;
@@ -34,7 +34,7 @@ export interface SceneNode {
   start(env?: Env): Promise<void>;
 }
 
-export interface SceneOperator {
+export interface RestartableOperator {
   /** Base URL of the operator's listener. */
   readonly url: string;
   process: Process;
@@ -60,7 +60,7 @@ export interface ReportedStatus {
   }[];
 }
 
-export interface Scene {
+export interface FaultEnvironment {
   readonly folder: string;
   readonly plane: ControlPlane;
   readonly api: ApiProxy;
@@ -70,16 +70,19 @@ export interface Scene {
   kept(): Promise<string | null>;
   readonly certificates: PushCertificateFiles;
   readonly upstream: Upstream;
-  readonly nodes: readonly [SceneNode, SceneNode];
-  readonly operator: SceneOperator;
-  readonly twin: SceneOperator;
+  readonly nodes: readonly [RestartableNode, RestartableNode];
+  readonly operator: RestartableOperator;
+  readonly twin: RestartableOperator;
   close(): Promise<void>;
 }
 
-export interface SceneOptions {
+export interface FaultEnvironmentOptions {
   readonly plane?: ControlPlaneOptions;
   /** Maps the push URLs of the nodes to those that the operator uses. Default: unchanged. */
-  readonly through?: (nodes: Scene["nodes"], certificates: PushCertificateFiles) => Promise<readonly string[]>;
+  readonly through?: (
+    nodes: FaultEnvironment["nodes"],
+    certificates: PushCertificateFiles,
+  ) => Promise<readonly string[]>;
   /** Settings of the operator. */
   readonly operator?: Env;
   /** Settings of the second node. */
@@ -88,7 +91,7 @@ export interface SceneOptions {
   readonly flags?: readonly string[];
 }
 
-export async function nodeOf(name: string, settings: Env, flags: readonly string[] = []): Promise<SceneNode> {
+export async function nodeOf(name: string, settings: Env, flags: readonly string[] = []): Promise<RestartableNode> {
   const [proxy, push, status] = [await freePort(), await freePort(), await freePort()];
   const start = (env: Env = {}) =>
     startProcess(process.execPath, [...flags, join(root, "gateway/src/main.ts"), "gateway"], {
@@ -104,7 +107,7 @@ export async function nodeOf(name: string, settings: Env, flags: readonly string
         ...env,
       },
     });
-  const node: SceneNode = {
+  const node: RestartableNode = {
     name,
     proxy: `http://127.0.0.1:${proxy}`,
     push: `https://127.0.0.1:${push}`,
@@ -117,7 +120,11 @@ export async function nodeOf(name: string, settings: Env, flags: readonly string
   return node;
 }
 
-export async function operatorOf(name: string, settings: Env, flags: readonly string[] = []): Promise<SceneOperator> {
+export async function operatorOf(
+  name: string,
+  settings: Env,
+  flags: readonly string[] = [],
+): Promise<RestartableOperator> {
   const port = await freePort();
   const url = `http://127.0.0.1:${port}`;
   const start = (env: Env = {}) =>
@@ -134,7 +141,7 @@ export async function operatorOf(name: string, settings: Env, flags: readonly st
         ...env,
       },
     });
-  const operator: SceneOperator = {
+  const operator: RestartableOperator = {
     url,
     process: await start(),
     async start(env) {
@@ -203,7 +210,7 @@ async function prepare(plane: ControlPlane): Promise<void> {
   await waitFor(() => plane.kubectl(["get", "sluice", "--all-namespaces"]), { what: "the new kinds to be served" });
 }
 
-export async function startScene(options: SceneOptions = {}): Promise<Scene> {
+export async function startFaultEnvironment(options: FaultEnvironmentOptions = {}): Promise<FaultEnvironment> {
   const folder = temporaryFolder("faults");
   const ends: (() => unknown)[] = [folder.remove];
   const close = async () => {

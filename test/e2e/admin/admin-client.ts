@@ -6,13 +6,13 @@ import { type Reply, type RequestOptions, requestAt } from "../../../gateway/src
 export type Ask = (method: string, path: string, asking?: RequestOptions) => Promise<Reply>;
 
 /** @param admin http:// URL of the listener. */
-export const talkTo = (admin: string): Ask => requestAt(Number(new URL(admin).port));
+export const connectAdmin = (admin: string): Ask => requestAt(Number(new URL(admin).port));
 
 /** Many writes as one request. */
 export const batch = (writes: readonly object[]): RequestOptions => ({ json: { writes } });
 
 /** Sends a request whose body may be shorter than its Content-Length, and ends the connection without reading a response. */
-export async function sendAndLeave(
+export async function sendAndDisconnect(
   admin: string,
   { method, path, body, length }: { method: string; path: string; body: string; length: number },
 ): Promise<void> {

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { headerIdOf, known, knownId, LOOKALIKE } from "./names.ts";
+import { headerIdOf, known, knownId, LOOKALIKE } from "./field-names.ts";
 
 const idOf = (name: string): number => {
   const bytes = Buffer.from(`  ${name}: `);

@@ -15,7 +15,7 @@ const last = ["created_at", "updated_at"];
  * Members from which `checkEntity` restores this entity. Defaults, timestamps of 0, and an id derived from the name or
  * content are omitted, unless `checkEntity` would not restore them. References stay `{ id }`.
  */
-export function briefEntity(collection: Collection, entity: Entity): Members {
+export function minimalEntity(collection: Collection, entity: Entity): Members {
   const { id, ...others } = entity as unknown as Members & { readonly id: string };
   const given = Object.entries(others).filter(([name, value]) => !(last.includes(name) && value === 0));
   const brief = inOrder(withoutDefaults(entitySchemaOf(collection, others), Object.fromEntries(given)));
