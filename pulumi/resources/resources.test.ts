@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { beforeEach, test } from "node:test";
 import { output } from "@pulumi/pulumi";
 import type { ResourceKind } from "@sluice/model";
-import { definePluginFacts, integer, record } from "@sluice/plugin-sdk";
+import { openingHoursFacts } from "../../test/plugins/opening-hours.ts";
 import { known, type Registered, registerInto } from "../testing.ts";
 import { Certificate, Consumer, Plugin, Route, Service, type SluiceResource, Upstream } from "./index.ts";
 
@@ -110,17 +110,8 @@ test("a key goes into a labelled Secret as a secret, and nowhere else", async ()
   ]);
 });
 
-/** The facts of a plugin that does not come with Sluice. */
-const openingHours = definePluginFacts({
-  name: "opening-hours",
-  version: "1.0.0",
-  priority: 900,
-  protects: true,
-  schema: record({ from: integer({ description: "The first open hour.", default: 8 }) }, { description: "Hours." }),
-});
-
 test("a plugin that does not come with Sluice is given by its facts", async () => {
-  const plugin = await sent(new Plugin("hours", { metadata, plugin: openingHours, config: { from: output(9) } }));
+  const plugin = await sent(new Plugin("hours", { metadata, plugin: openingHoursFacts, config: { from: output(9) } }));
   assert.deepEqual(plugin?.spec, { plugin: "opening-hours", config: { from: 9 } });
 });
 
@@ -140,9 +131,9 @@ export function wrongMembers(service: Service, route: Route) {
   // @ts-expect-error there is no such plugin
   new Plugin("f", { metadata, plugin: "rate-limit" });
   // @ts-expect-error opening-hours has no member until
-  new Plugin("l", { metadata, plugin: openingHours, config: { until: 20 } });
+  new Plugin("l", { metadata, plugin: openingHoursFacts, config: { until: 20 } });
   // @ts-expect-error from is a number
-  new Plugin("m", { metadata, plugin: openingHours, config: { from: "eight" } });
+  new Plugin("m", { metadata, plugin: openingHoursFacts, config: { from: "eight" } });
   // @ts-expect-error a Route is not a Service
   new Route("g", { metadata, service: route, paths: ["/"] });
   // @ts-expect-error members are in camelCase
