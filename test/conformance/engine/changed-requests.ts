@@ -124,7 +124,7 @@ export function changedRequestSuite(engine: Engine): void {
         },
       });
       await send(port, { path: "/users/7" });
-      assert.deepEqual(shown, [{ id: "7" }, "1"]);
+      assert.deepEqual(shown, [{ 0: "/users/7", 1: "7", id: "7" }, "1"]);
     });
 
     it("are changed by request-transformer", async (test) => {
@@ -132,7 +132,7 @@ export function changedRequestSuite(engine: Engine): void {
         http_method: "PUT",
         remove: { headers: ["X-Removed"], querystring: ["a"], body: ["secret"] },
         rename: { headers: ["X-Old:X-New"] },
-        replace: { uri: "/v2/$(uri_captures.id)", headers: ["Host:b.test"] },
+        replace: { uri: "/v2/$(uri_captures[1])", headers: ["Host:b.test"] },
         add: {
           headers: ["X-User:$(headers['x-consumer-username'] or 'guest')"],
           querystring: ["agent:$(headers.x_agent)"],

@@ -41,6 +41,16 @@ const outcomes: Readonly<Record<string, Outcome>> = {
       "10:9: services[0].routes[0].paths: duplicate key: this value replaces the one at 9:9, which is ignored",
     ],
   },
+  "group-overrides.yml": {
+    faults: [
+      "5:5: consumer_groups[1].consumer_group_plugins: not supported: write each entry as a plugin with consumer_group, as 'sluice migrate' does",
+      "6:9: consumer_groups[1].consumer_group_plugins[0].name: plugin 'rate-limiting-advanced' not enabled: it belongs to Kong's paid editions; use rate-limiting",
+      "8:1: consumer_group_plugins: not supported: write each entry as a plugin with consumer_group, as 'sluice migrate' does",
+      "9:5: consumer_group_plugins[0].name: plugin 'rate-limiting-advanced' not enabled: it belongs to Kong's paid editions; use rate-limiting",
+      "18:5: plugins[0].ordering: not supported: plugins run in the order of their priorities; leave it out, and attach a plugin of your own with another priority if the order matters",
+      "21:5: keyauth_credentials[0].key: required field missing: write one, such as the output of 'openssl rand -hex 16'; Kong generates one that no client knows",
+    ],
+  },
   "language-models.yml": {
     faults: [
       "7:9: routes[0].plugins[0].name: plugin 'ai-proxy' not enabled: Sluice has no plugins for language models; let the service call the provider, or write a plugin (docs/how-to/write-middleware.md)",

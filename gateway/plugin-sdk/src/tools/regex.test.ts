@@ -8,7 +8,7 @@ function regex(source: string): Regex {
   return value;
 }
 
-test("a pattern matches from the start and returns the length and the named groups that took part", () => {
+test("a pattern matches from the start and returns the length and the groups that took part", () => {
   const users = regex(String.raw`/users/(?<id>\d+)(?:/(?P<part>[a-z]+))?`);
   const { length, captures } = users.matchPrefix("/users/12/items/x") ?? assert.fail();
   assert.equal(length, "/users/12/items".length);
@@ -18,7 +18,7 @@ test("a pattern matches from the start and returns the length and the named grou
   assert.equal(users.matchPrefix("/x/users/12"), undefined);
 });
 
-test("the named groups have no prototype, even if one is called constructor", () => {
+test("the groups have no prototype, even if one is called constructor", () => {
   const captures = regex("/(?<constructor>a)").matchPrefix("/a")?.captures;
   assert.equal(Object.getPrototypeOf(captures), null);
 });

@@ -178,6 +178,14 @@ const table: readonly (readonly [what: string, more: Members, expected: Expected
     { closed: ["acl"], left: { acls: 0, consumers: 1 } },
   ],
   [
+    "a plugin that is closed because of another entity stays closed if it has a value in a vault too",
+    {
+      plugins: [{ name: "acl", config: { deny: ["{vault://hcv/group}"] } }],
+      consumers: [{ username: "c", acls: [{ group: "{vault://hcv/group}" }] }],
+    },
+    { closed: ["acl"], left: { acls: 0, plugins: 1 } },
+  ],
+  [
     "deny of acl stays if the consumer is left out too, because its credentials are",
     { plugins: [denyBanned], consumers: [{ username: 5, acls: [{ group: "banned" }] }] },
     { closed: [], left: { acls: 0, consumers: 0, plugins: 1 } },

@@ -90,11 +90,9 @@ export class Reduction {
         if (item === undefined) throw new Error(`a violation without an entity: ${faults.map(describeViolation)}`);
         if (inVaults.has(item)) continue;
         const inFile = faults.map((fault) => ({ ...fault, path: [...item.origin, ...fault.path.slice(2)] }));
-        // Closed because of another entity since it was validated.
-        if (item.closed && item.members !== validated.get(item)) this.#report("closed", inFile);
-        else this.#takeOrReport(item, inFile);
+        this.#takeOrReport(item, inFile, validated);
       }
-      for (const [item, fault] of inVaults) this.#takeOrReport(item, [fault]);
+      for (const [item, fault] of inVaults) this.#takeOrReport(item, [fault], validated);
       inVaults = new Map();
     }
   }
@@ -115,9 +113,15 @@ export class Reduction {
   }
 
   /** The faults of an entity that was left out with another one are reported too, so that the user sees all at once. */
-  #takeOrReport(item: DocumentItem, faults: readonly Violation[]): void {
-    if (this.items.includes(item)) this.#take(item, faults);
-    else this.#report("left out", faults);
+  #takeOrReport(
+    item: DocumentItem,
+    faults: readonly Violation[],
+    validated: ReadonlyMap<DocumentItem, DocumentItem["members"]>,
+  ): void {
+    if (!this.items.includes(item)) this.#report("left out", faults);
+    // Closed because of another entity since it was validated: without these members the faults may be gone.
+    else if (item.closed && item.members !== validated.get(item)) this.#report("closed", faults);
+    else this.#take(item, faults);
   }
 
   #report(
