@@ -24,9 +24,11 @@ writeFileSync(
   join(folder.path, "stuck/index.ts"),
   `import { definePlugin, middleware } from "@sluice/plugin-sdk";
   import facts from "./schema.ts";
-  const block = ({ request }) => {
-    for (const end = Date.now() + Number(request.header("x-block") ?? 0); Date.now() < end; );
+  const durationOf = ({ request }) => Number(request.header("x-block") ?? 0);
+  const blockFor = (duration) => {
+    for (const end = Date.now() + duration; Date.now() < end; );
   };
+  const block = (exchange) => blockFor(durationOf(exchange));
   export default definePlugin({
     ...facts,
     phases({ where }, { network, timers }) {
@@ -36,7 +38,13 @@ writeFileSync(
         responseHeaders: { responseHeaders: block },
         responseBody: { responseBody: (exchange) => ({ piece: (bytes) => (block(exchange), bytes) }) },
         log: { log: block },
-        timer: { access: (exchange) => void timers.after(0, () => block(exchange)) },
+        timer: {
+          access(exchange) {
+            // The exchange may have ended when the timer runs.
+            const duration = durationOf(exchange);
+            timers.after(0, () => blockFor(duration));
+          },
+        },
         "after a body": { access: async (exchange) => { await exchange.request.body(100); block(exchange); } },
         "after HTTP": {
           async access(exchange) {
@@ -91,7 +99,7 @@ before(async () => {
       SLUICE_FILE: "sluice.json",
       SLUICE_PLUGINS: "./stuck",
       SLUICE_WORKERS: "1",
-      SLUICE_WORKER_TIMEOUT: "1s",
+      SLUICE_WORKER_TIMEOUT: "2s",
       SLUICE_PROXY_LISTEN: proxy,
       SLUICE_STATUS_LISTEN: `127.0.0.1:${await freePort()}`,
       SLUICE_ALLOWED_UPSTREAMS: "127.0.0.0/8",
@@ -124,13 +132,12 @@ for (const [where, phase] of places)
     // A new worker. Its first call of a phase is measured; later ones rarely are.
     await waitFor(async () => (await ask(where, 0)) === 200, { what: "a worker" });
     const from = output().length;
-    assert.equal(await ask(where, 300), 200);
-    const warning = new RegExp(
-      `"plugin":"stuck","phase":"${phase}","milliseconds":[23]\\d\\d,.*blocked the event loop`,
-    );
+    assert.equal(await ask(where, 700), 200);
+    // The control thread counts ticks, of which it misses some on a busy machine.
+    const warning = new RegExp(`"plugin":"stuck","phase":"${phase}","milliseconds":\\d{3},.*blocked the event loop`);
     await waitFor(() => warning.test(output().slice(from)), { what: `the warning in ${tail()}` });
     void ask(where, 600_000);
-    await waitFor(() => /has been blocked for 1000 ms by the plugin stuck/.test(output().slice(from)), {
+    await waitFor(() => /has been blocked for 2000 ms by the plugin stuck/.test(output().slice(from)), {
       what: "the worker to be replaced",
     });
   });

@@ -49,7 +49,7 @@ test("status is a subresource whose conditions are a map by type", () => {
 test("plugins that refuse a target have a rule that is generated from the table of plugins", () => {
   const rules = kinds.Plugin.spec.cel?.map(({ message }) => message);
   const refusing =
-    "acl, basic-auth, bot-detection, cors, forward-auth, hmac-auth, jwt, key-auth, ldap-auth, openid-connect, session and standard-webhooks";
+    "acl, basic-auth, bot-detection, cors, forward-auth, hmac-auth, jwt, key-auth, ldap-auth, mtls-auth, openid-connect, session and standard-webhooks";
   assert.deepEqual(rules, [
     `${refusing} cannot be attached to a Consumer`,
     `${refusing} cannot be attached to a ConsumerGroup`,

@@ -142,7 +142,8 @@ describe("the information of the admin listener", () => {
     context.after(() => full.close());
     const { body } = await full.ask("GET", "/endpoints");
     const lost: string[] = [];
-    for (const url of (body as { data: string[] }).data) {
+    // Cached responses are on nodes, of which this listener has none.
+    for (const url of (body as { data: string[] }).data.filter((url) => !url.includes("{cache_key}"))) {
       const path = url
         .replace("plugins/{name}", "plugins/cors")
         .replace("vaults/{name}", "vaults/env")
