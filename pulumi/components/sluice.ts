@@ -8,7 +8,7 @@ export interface SluiceOptions extends ComponentResourceOptions {
   readonly consumerKey?: Input<string>;
 }
 
-/** A whole Sluice: the same objects as a release of the chart with the same name, namespace and values. */
+/** A complete installation: the same objects as a release of the chart with the same name, namespace and values. */
 export class Sluice extends ComponentResource {
   readonly gateway: GatewayComponent;
   readonly operator: OperatorComponent;

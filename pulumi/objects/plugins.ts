@@ -15,7 +15,7 @@ interface PluginParts {
  * Each image is a volume with the package in its folder `package`: an image volume, or a folder into which an init
  * container of the image copies the package.
  *
- * @param resources Those of the part, which the init containers may use too.
+ * @param resources The compute resources of the part, which the init containers may use too.
  */
 export function pluginsOf(release: Release, resources: Workload["resources"]): PluginParts {
   const { plugins, image } = release.values;

@@ -58,7 +58,7 @@ labels:
 {{- end }}
 {{- end }}
 
-{{- /* Whether the chart creates that namespace; empty: no. */}}
+{{- /* Whether the chart creates the private namespace; empty: no. */}}
 {{- define "sluice.makesNamespace" -}}
 {{- if and .Values.operator.privateNamespace.create (not .Values.namespaces) (ne (include "sluice.privateNamespace" .) .Release.Namespace) }}true{{ end }}
 {{- end }}

@@ -1,7 +1,7 @@
-{{/* RBAC rules of operator and admin API. files/*-role.yaml has the rules, with the names of the first Sluice in a cluster. */}}
+{{/* RBAC rules of operator and admin API. files/*-role.yaml has the rules, with default names of objects. */}}
 
 {{- /*
-  The rules of `component`, with the names of this Sluice's own objects. Only entries of `resourceNames` are replaced, as
+  The rules of `component`, with this installation's own object names. Only entries of `resourceNames` are replaced, as
   a whole: a replacement within the text would also change a namespace called sluice-operator.
 */}}
 {{- define "sluice.rights" -}}

@@ -20,33 +20,33 @@ const rows: readonly Row[] = [
   ["a host in another case and with a port", "Route", host("Shop.Example.com:8443"), null],
   ["a name below a wildcard", "Route", host("a.b.shop.example.com"), null],
   ["the wildcard itself", "Route", host("*.shop.example.com"), null],
-  ["a Route without hosts", "Route", { paths: shop.paths }, /spec\.hosts: set the hosts that the route answers for/],
+  ["a Route without hosts", "Route", { paths: shop.paths }, /spec\.hosts: set the hosts that the route matches/],
   ["an empty list of hosts", "Route", host(), /spec\.hosts: set the hosts/],
   [
     "a host of another namespace in addition to its own",
     "Route",
     host("shop.example.com", "bank.example.com"),
-    /the namespace team may not answer for bank\.example\.com; its annotation sluice\.dev\/hosts allows shop\.example\.com, \*\.shop/,
+    /the namespace team may not use the host names bank\.example\.com; its annotation sluice\.dev\/hosts allows shop\.example\.com, \*\.shop/,
   ],
-  ["a wider wildcard", "Route", host("*.example.com"), /may not answer for \*\.example\.com/],
-  ["a wildcard at the end of a host", "Route", host("shop.*"), /may not answer for shop\.\*/],
-  ["a name that only ends in the tenant's host", "Route", host("evilshop.example.com"), /may not answer for evilshop/],
-  ["another tenant's server name", "Route", { ...shop, snis: ["bank.example.com"] }, /may not answer for bank/],
+  ["a wider wildcard", "Route", host("*.example.com"), /may not use the host names \*\.example\.com/],
+  ["a wildcard at the end of a host", "Route", host("shop.*"), /may not use the host names shop\.\*/],
+  ["a name that only ends in the tenant's host", "Route", host("evilshop.example.com"), /host names evilshop/],
+  ["another tenant's server name", "Route", { ...shop, snis: ["bank.example.com"] }, /may not use the host names bank/],
   ["a certificate for a name of the tenant", "Certificate", { ...tls, snis: [{ name: "shop.example.com" }] }, null],
   ["a certificate without server names", "Certificate", tls, null],
   ["a certificate for another tenant's name", "Certificate", { ...tls, snis: [{ name: "bank.example.com" }] }, /bank/],
 
   ["the allowed path itself", "Route", path("/shop/"), null],
   ["two paths below those that are allowed", "Route", path("/shop/a", "/api/shop/b"), null],
-  ["a Route without paths", "Route", { hosts: shop.hosts }, /spec\.paths: set the paths that the route answers/],
+  ["a Route without paths", "Route", { hosts: shop.hosts }, /spec\.paths: set the paths that the route matches/],
   [
     "the path /, which matches all paths",
     "Route",
     path("/"),
-    /the namespace team may not answer \/; its annotation sluice\.dev\/paths allows/,
+    /the namespace team may not use the paths \/; its annotation sluice\.dev\/paths allows/,
   ],
-  ["a path that only begins like the tenant's path", "Route", path("/shopping"), /may not answer \/shopping/],
-  ["an encoded path traversal", "Route", path("/shop/%2e%2e/bank"), /may not answer \/shop\/%2e%2e\/bank/],
+  ["a path that only begins like the tenant's path", "Route", path("/shopping"), /may not use the paths \/shopping/],
+  ["an encoded path traversal", "Route", path("/shop/%2e%2e/bank"), /may not use the paths \/shop\/%2e%2e\/bank/],
   ["a regular expression", "Route", path("~/shop/(a|b)"), /tenants may not use regular expressions/],
   [
     "a regular expression that matches other paths",
@@ -139,7 +139,7 @@ describe("a tenant's namespace", () => {
 
   test("refuses all hosts and paths if it has no annotations", async () => {
     const named = await create(ann, "Certificate", { ...tls, snis: [{ name: "shop.example.com" }] }, "bare");
-    assert.match(messageOf(named.body), /may not answer for shop\.example\.com; .* allows none/);
+    assert.match(messageOf(named.body), /may not use the host names shop\.example\.com; .* allows none/);
     // Both policies refuse the Route, and the API server reports either of them.
     const { body } = await create(ann, "Route", shop, "bare");
     assert.match(messageOf(body), /may not answer (for shop\.example\.com|\/shop\/a); .* allows none/);

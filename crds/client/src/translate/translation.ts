@@ -50,7 +50,7 @@ export interface TranslateOptions {
   readonly read: (kind: "Secret" | "CoreService", namespace: string, name: string) => Resource | undefined;
   /** Whether a cross-namespace reference is allowed. */
   readonly isReferenceAllowed: (crossing: CrossNamespaceReference) => boolean;
-  /** Other namespaces whose routes the keys of this namespace's Consumers open. */
+  /** Other namespaces for whose routes the keys of this namespace's Consumers are valid. */
   readonly namespacesOpenTo: (namespace: string) => readonly string[];
   /**
    * `nodes`: consumers' keys as hashes, config with the members from Secrets, and `_sluice`. `admin`: keys in clear

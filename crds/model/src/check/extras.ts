@@ -5,7 +5,7 @@ import type { CaCertificateExtras, CredentialExtras, PluginExtras, RouteExtras }
 import { type Collection, type CredentialCollection, credentialCollections } from "../entities/index.ts";
 import { validate } from "./validate.ts";
 
-/** The members allowed under an entity's `_sluice`; other collections have none. */
+/** The members allowed under an entity's `_sluice`, by collection; entities of other collections have none. */
 export interface Extras extends Readonly<Record<CredentialCollection, CredentialExtras>> {
   readonly ca_certificates: CaCertificateExtras;
   readonly routes: RouteExtras;

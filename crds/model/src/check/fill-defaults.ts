@@ -38,7 +38,7 @@ function fillAt(schema: SchemaNode, raw: unknown, progress: Progress): unknown {
   if (values !== undefined && isRecord(value)) {
     return fromEntries(Object.entries(value), (name, item) => {
       const filled = fillMember(values, item, name, progress);
-      // decK fills in nothing here: it would report a null that the file does not have as a difference.
+      // Unset members are omitted: decK adds none here, and would report a null that its file lacks as a difference.
       return isRecord(filled) ? withoutUnset(filled) : filled;
     });
   }

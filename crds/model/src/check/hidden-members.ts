@@ -4,7 +4,7 @@ import { type CheckedEntity, type CheckOptions, checkEntity } from "./index.ts";
 
 type Path = Violation["path"];
 
-/** Stands for a value that is not seen. It is as long as the keys that checks of plugins demand. */
+/** Stands for a value that is in a Secret; long enough for plugins that demand a minimum length of a key. */
 const UNSEEN = "a value that is in a Secret, unseen here";
 
 /**

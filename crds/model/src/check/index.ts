@@ -134,7 +134,7 @@ function validateConfig({ schema, check }: ConfigFacts, value: unknown): readonl
   return violations;
 }
 
-/** Without the violations at references to vaults, whose values are not known here, and with those of the references. */
+/** Drops violations at vault references, whose values are unknown here; adds those of the references' own syntax. */
 function withReferences({ schema }: ConfigFacts, value: unknown, found: readonly Violation[]): readonly Violation[] {
   const references = vaultReferencesIn(schema, value);
   if (references.length === 0) return found;
@@ -167,7 +167,7 @@ interface PluginOptions {
   readonly database: boolean;
 }
 
-/** The config with defaults. Undefined: the entity has none, or its schema reports why it has no valid one. */
+/** The config with defaults. Undefined: the entity has no config, or the entity's schema reports what is invalid. */
 function checkConfigOf(collection: Collection, entity: Members, options: PluginOptions): Checked<unknown> | undefined {
   if (collection === "plugins") return checkPluginConfig(entity, options);
   return collection === "plugin_credentials" ? checkCredentialConfig(entity, options) : undefined;

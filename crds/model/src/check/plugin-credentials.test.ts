@@ -54,7 +54,7 @@ for (const [what, members] of [
   ["its plugin refuses", { config: { model: 1, pin: "1234" } }],
   ["has a plugin that this process lacks", { plugin: "other-token", config: { model: 1 } }],
 ] as const)
-  test(`a credential that ${what} keeps its members, is marked, and has the same hash as where it is accepted`, () => {
+  test(`a credential that ${what} keeps its members and the snapshot's hash, and is marked`, () => {
     const snapshot = stored(put(members));
     const kept = snapshot.plugin_credentials.get(id);
     assert.deepEqual(kept?.config, members.config);

@@ -10,7 +10,7 @@ const service = "services:\n- name: s\n  host: s.example\n";
 
 const publicKey = generateKeyPairSync("ec", { namedCurve: "P-256" }).publicKey.export({ type: "spki", format: "pem" });
 
-/** Names that end differently, as the items of a list. */
+/** Different names with the same ending, as the items of a list. */
 const many = (name: string, count = 100) => Array.from({ length: count }, (_, at) => `n${at}-${name}`).join(", ");
 
 const load = (text: string) => {

@@ -69,7 +69,7 @@ export function checkDocument(
   return { value: { document, origins, warnings, snapshot: applied.value } };
 }
 
-/** Kong generates some members; a file does not show their values, and each node would have others. */
+/** Members that Kong generates must be written in a file: each node that reads it would generate another value. */
 function messageOf({ path: [collection, , member], message }: Violation): string {
   const generated = entities[collection as Collection]?.credential?.generated ?? [];
   if (message !== "required field missing" || !generated.includes(String(member))) return message;

@@ -8,7 +8,7 @@ import { collections } from "../entities/index.ts";
 /**
  * The file has format 3.0, the lists in the order of the collections, and no endpoints. Of an entity's `_sluice` only
  * the hash of a key that is present is omitted. A credential without key or hash would not load, and without its
- * namespaces a key would open more routes.
+ * namespaces a key would be valid for more routes.
  */
 export function renderDocument(document: Document): string {
   const lists = collections.flatMap((collection) => {

@@ -26,7 +26,7 @@ export const vaultSchema = record(
         {
           prefix: nullable(
             text({
-              description: "Text before the name of a reference in the name of its environment variable, such as APP_.",
+              description: "Prefix of environment variables; with APP_, a reference to NAME reads APP_NAME.",
               rule: "vault-variables",
               maxLength: 256,
             }),

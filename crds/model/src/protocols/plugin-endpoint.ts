@@ -16,12 +16,12 @@ export interface PluginEndpointCall {
   readonly request: EndpointRequest;
 }
 
-/** Of one node. Null: it has no such instance, or the instance has no such endpoint. */
+/** The result of one node. Null: the node has no such plugin instance, or the instance has no such endpoint. */
 export interface PluginEndpointResult {
   readonly response: EndpointResponse | null;
 }
 
-/** Of all nodes, or for GET of the nodes up to the first that has the resource. */
+/** The results of all nodes; for GET, of the nodes up to the first that answers with a status below 400. */
 export interface PluginEndpointResults {
   readonly answered: readonly (PluginEndpointResult & { readonly node: string })[];
   /** Addresses of the nodes from which there is no response, and why. */

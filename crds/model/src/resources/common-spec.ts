@@ -12,7 +12,7 @@ const dnsLabel = { minLength: 1, maxLength: 63, pattern: "^[a-z]([-a-z0-9]*[a-z0
 
 export const DEFAULT_CLASS = "sluice";
 
-/** On a Lease: the class of resources in its namespace without `spec.class`. */
+/** The label of a Lease with the class of those resources in its namespace that have no `spec.class`. */
 export const CLASS_LABEL = "sluice.dev/class";
 
 /** The label that a Secret must carry for Sluice to read it, unless its type is `TLS_SECRET_TYPE`. */

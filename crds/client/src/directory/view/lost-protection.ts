@@ -22,7 +22,7 @@ export function lostProtection(before: ParsedFile, now: ParsedFile): string | nu
   return cut ? `matches of the Route ${nameOf(cut)}, which a Plugin in another file may protect` : null;
 }
 
-/** A consumer that leaves a group loses its Plugins. A Consumer that is gone sends no requests. */
+/** A Consumer that leaves a group loses the group's Plugins. A Consumer that is gone sends no requests. */
 function leavesGroups(was: ParsedResource, now: ParsedResource | undefined): boolean {
   if (was.kind === "ConsumerGroup") return now === undefined;
   if (was.kind !== "Consumer" || now === undefined) return false;

@@ -68,7 +68,7 @@ export function certificateDigest(pem: string): string | null {
   return leaf === undefined ? null : hash("sha256", leaf.raw);
 }
 
-/** Kong's message for a CA certificate that has expired by then; undefined: it has not, or it has other faults. */
+/** Kong's message for a CA certificate that has expired at `now`; undefined: it has not, or other checks refuse it. */
 export function expiredMessage(pem: string, now: Date): string | undefined {
   const leaf = blocksOf(pem).length > 1 ? undefined : leafOf(pem);
   return leaf !== undefined && leaf.validToDate < now

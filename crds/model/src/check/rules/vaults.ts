@@ -6,7 +6,7 @@ import type { TextRule } from "./rule.ts";
 const otherKinds: ReadonlySet<string> = new Set(["aws", "azure", "conjur", "gcp", "hcv"]);
 
 export const vaultRules = {
-  /** The prefix is the host of references; a kind names its own vault. */
+  /** A reference names a vault by its prefix or by its kind, so a prefix must not be the name of a kind. */
   "vault-prefix": (value) => {
     if (!/^[a-z][a-z0-9-]*[a-z0-9]$/.test(value)) return `invalid value: ${value}`;
     return vaultKinds.includes(value) ? `must not be one of: ${vaultKinds.join(", ")}` : undefined;

@@ -1,7 +1,7 @@
 /**
- * Paths of routes in formats before 3.0, changed as by Kong's own migration (migrate_path_280_300). Regular expressions
- * were written among plain paths without a mark: every path that has a character outside a plain set is one. Plain paths
- * were normalized when they were stored; since then they must be written in their normal form.
+ * Paths of routes in formats before 3.0, changed as by Kong's own migration (migrate_path_280_300). Those formats do
+ * not mark regular expressions: a path is one if it has a character that `PLAIN` does not allow. Plain paths were
+ * normalized when they were stored; since then they must be written in their normal form.
  */
 import { normalizePath } from "../../matching/path.ts";
 

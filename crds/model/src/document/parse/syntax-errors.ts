@@ -6,7 +6,7 @@ export interface SyntaxFault {
   readonly offset: number;
 }
 
-/** As the yaml library reports it. */
+/** An error as the yaml library reports it. */
 interface SyntaxError {
   readonly message: string;
   readonly pos: readonly [number, number];

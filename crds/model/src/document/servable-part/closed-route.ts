@@ -35,8 +35,8 @@ const ofExpressions: ReadonlySet<string> = new Set(["expression", "priority"]);
 const served: Readonly<Record<string, string>> = { ws: "http", wss: "https" };
 
 /**
- * The closed form. Undefined: the route has a fault for which none is known, such as a host that cannot be read; a route
- * without that host would lose to other routes.
+ * The closed form. Undefined: the route has a fault for which no closed form is known, such as a host that cannot be
+ * read; a route without that host would lose to other routes.
  *
  * @param faults With paths that start at the route.
  */
@@ -71,7 +71,7 @@ function withClosedPath(paths: unknown, at: unknown): readonly unknown[] {
   return paths.with(at, prefix.startsWith("/") ? `~${escapeRegex(prefix.slice(0, MAX_PREFIX))}` : ANY_PATH);
 }
 
-/** Merged slashes, because a path must not have empty segments, and requests have none either. */
+/** Escaped, with repeated slashes merged: a path must not have empty segments, and requests have none either. */
 const escapeRegex = (literal: string): string => literal.replace(/\/{2,}/g, "/").replace(/[.*+?^${}()|[\]\\]/g, "\\$&");
 
 /** An escape, a class, or a character. A class may contain POSIX classes; `]` is literal at its start. */

@@ -1,4 +1,4 @@
-/** What is left out must not open a request that Kong refuses: one row for each way in which it could. */
+/** Leaving out an entity or a member must not let through a request that Kong refuses: one row for each such case. */
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { checkDocument } from "../load.ts";

@@ -119,7 +119,7 @@ export class Reduction {
     validated: ReadonlyMap<DocumentItem, DocumentItem["members"]>,
   ): void {
     if (!this.items.includes(item)) this.#report("left out", faults);
-    // Closed because of another entity since it was validated: without these members the faults may be gone.
+    // It was closed because of another entity after its validation, which may have removed the faulty members.
     else if (item.closed && item.members !== validated.get(item)) this.#report("closed", faults);
     else this.#take(item, faults);
   }
@@ -189,7 +189,7 @@ export class Reduction {
     this.#report("left out", faults.slice(1));
   }
 
-  /** Without a part of its scope the plugin gets another name: it must not replace, or be replaced by, one of that scope. */
+  /** A plugin that lost a part of its scope is renamed, because the wider scope may have a plugin of the same name. */
   #closePlugin(item: DocumentItem, faults: readonly Violation[]): void {
     const isOfScope = ({ path }: Violation) => !withoutScope.has(path[item.origin.length]);
     const members = readableMembers(item, faults);

@@ -51,12 +51,12 @@ const table: readonly (readonly [what: string, more: object, expected: Expected]
     { closed: ["unavailable-ip-restriction of route"], outcomes: ["closed plugins.0.key_set"] },
   ],
   [
-    "a second plugin in the same scope is left out, which is told once",
+    "a second plugin in the same scope is left out, which is reported once",
     { plugins: ["a", "b"].map((name) => ({ name: "key-auth", instance_name: name, route: "r" })) },
     { outcomes: ["left out plugins.1"], left: { plugins: 1 } },
   ],
   [
-    "the faults of entities that are left out with another one are told",
+    "the faults of entities that are left out with another one are reported",
     {
       services: [
         service,

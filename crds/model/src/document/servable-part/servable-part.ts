@@ -63,7 +63,7 @@ export function servablePart(data: unknown): ServablePart {
   );
   const given = items.length;
   const part = new Reduction(items);
-  // The plugins in lists of this name are among the items.
+  // Entries of these lists were converted to plugins, which are among the items.
   const isConverted = ({ path }: Violation) => path.at(-1) === GROUP_PLUGINS && Array.isArray(valueAt(data, path));
   part.takeDocumentFaults(flat.violations.filter((violation) => !isConverted(violation)));
   const document = part.reduce();

@@ -114,7 +114,7 @@ async function importDefault(
   }
 }
 
-/** A package states the versions of the SDK that it works with as npm's packages do. */
+/** A plugin's package names the versions of the SDK that it works with in `peerDependencies`. */
 function sdkFaults({ manifest }: PluginFiles): readonly string[] {
   if (manifest === null || !isRecord(manifest.content)) return [];
   const { peerDependencies } = manifest.content;

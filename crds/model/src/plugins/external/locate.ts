@@ -45,7 +45,7 @@ function inFolder(entry: string, folder: string): LocatedPlugin {
 
 /**
  * The modules that the package.json of a folder exports: the files of an npm package are often in a folder below it.
- * Null: the package has no exports, by which Node finds the modules of the package that the importing module is in.
+ * Null: the package.json lacks `name` or `exports`, without which a package cannot be imported by its own name.
  */
 function unpackedPackage(entry: string, folder: string, file: string): LocatedPlugin | null {
   const { manifest, fault } = readManifest(file);
