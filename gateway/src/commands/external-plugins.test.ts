@@ -276,7 +276,7 @@ for (const workers of ["1", "2"])
     for (const token of ["", "token", "token token-of-bob"]) assert.equal((await withToken(proxy, token))[0], 401);
   });
 
-test("credentials of a plugin in a database are without effect once the plugin refuses them, and stay for another version", async (context) => {
+test("credentials of a plugin in a database have no effect while the plugin refuses them, and stay for a version that accepts them", async (context) => {
   writeTokenPlugin();
   const database = { ...TOKEN_OPTIONS, SLUICE_STORE: "database", SLUICE_DATABASE_DIR: "token-database" };
   const { port } = upstream.address() as AddressInfo;

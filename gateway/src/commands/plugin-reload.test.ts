@@ -251,7 +251,7 @@ for (const [what, plugin, message] of refused)
     assert.equal(await body(), "2 hello");
   });
 
-test("a worker that ends while the files of a plugin are broken starts once they are repaired; log and status show both", async (context) => {
+test("a worker that ends while the files of a plugin are broken is replaced once they are repaired; log and status show this", async (context) => {
   writePlugin();
   write("sluice.json", declarative());
   const { process, proxy, workers, body } = await start(context, "gateway", { SLUICE_WORKERS: "2" });

@@ -2,8 +2,8 @@
 import type { CaCertificate, Snapshot } from "@sluice/model";
 
 /**
- * The CA certificates with these ids; null: no ids, so those that the machine trusts. An id without a CA certificate
- * contributes none: if no other one fits, no upstream is trusted.
+ * The CA certificates with these ids. Null: no ids are given, so the CAs that the machine trusts apply. Ids that no CA
+ * certificate has are left out: if none remains, the list is empty and no upstream is trusted.
  */
 export function authoritiesOf(
   ids: readonly string[] | null,

@@ -13,7 +13,7 @@ import {
 import type { PluginDefinition } from "@sluice/plugin-sdk";
 import { GroupIndex } from "./group-index.ts";
 
-/** The same object until the request changes, because the TLS context of a server is kept for each. */
+/** Stays the same object until its content changes, because TLS contexts are cached by this object. */
 export interface CertificateRequest {
   /** CA certificates (PEM) by whose names clients may select a certificate. Empty: the request has no names. */
   readonly authorities: readonly string[];

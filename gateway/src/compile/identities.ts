@@ -138,7 +138,7 @@ export class CompiledIdentities {
     return isValidFor(credential, route) && !hasExpired(credential, this.#now());
   }
 
-  /** The groups of a consumer. Returns the same list until one of its groups changes. */
+  /** The ACL groups of a consumer. Returns the same list until one of them changes. */
   acls(consumerId: string): readonly SnapshotCredential<"acls">[] {
     return this.#indexes.credentials.acls.of(consumerId) as readonly SnapshotCredential<"acls">[];
   }

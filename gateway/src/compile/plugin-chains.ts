@@ -3,8 +3,8 @@
  * per plugin name, and the most specific scope wins. A disabled plugin is ignored, so an instance with a wider scope
  * applies.
  *
- * Plugins are indexed by scope. A route remembers the groups of its four scopes, and its chains are valid until one of
- * these groups, or any plugin of a consumer or of a consumer group, changes. So a plugin change does not visit routes.
+ * Plugins are indexed by scope. A route remembers the plugins of its four scopes. Its chains are valid until one of
+ * these plugins, or any plugin of a consumer or of a consumer group, changes. So a plugin change does not visit routes.
  */
 import {
   BucketMap,

@@ -78,7 +78,7 @@ export class DatabaseCounters implements Counters {
     clearInterval(this.#timer);
   }
 
-  /** Runs a statement, unless the database is lost and has been tried within the patience. */
+  /** Runs a statement. Rejects at once if the database is lost and was tried less than `patience` milliseconds ago. */
   async #ask(...[text, values]: Parameters<DatabaseQuery>): ReturnType<DatabaseQuery> {
     if (this.#lost && performance.now() < this.#triedAgain) throw new Error("the database cannot be reached");
     // Only one statement at a time checks whether the database is back.

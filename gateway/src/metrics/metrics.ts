@@ -252,7 +252,7 @@ export function createMetrics({ compat, nodeId, version, maxSeries = 50_000 }: G
     ),
     gauge(
       "sluice_plugins_missing",
-      "1 for each plugin that the configuration uses and the node does not have; its requests are answered with 503",
+      "1 for each plugin that the configuration uses and the node lacks; requests in its scope are answered with 503",
       ["plugin"],
       () => (now.missingPlugins?.() ?? []).map((name) => [[name], 1]),
     ),

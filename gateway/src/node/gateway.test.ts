@@ -95,7 +95,7 @@ for (const [header, expected] of [
   });
 }
 
-test("a plugin of a consumer group applies to the group's consumers, whose wider instance it replaces", async (context) => {
+test("a plugin of a consumer group replaces the global instance for the consumers of the group", async (context) => {
   const limit = (minute: number) => ({ name: "rate-limiting", config: { minute } });
   const gold = { ...demo, groups: [{ name: "gold" }] };
   const content = (member: object) => ({
@@ -359,7 +359,7 @@ for (const workers of ["1", "2"]) {
     const text = await metrics();
     for (const name of ["process_cpu_seconds_total", "process_resident_memory_bytes", "process_open_fds"]) {
       assert.ok((value(text, name) ?? 0) > 0, name);
-      assert.equal(text.match(new RegExp(`^${name}\\{`, "gm"))?.length, 1, `${name} is of the process`);
+      assert.equal(text.match(new RegExp(`^${name}\\{`, "gm"))?.length, 1, `one series of ${name}`);
     }
     const threads = workers === "1" ? ["0"] : ["0", "1", "2"];
     for (const name of ["nodejs_eventloop_lag_p99_seconds", "nodejs_heap_size_used_bytes"]) {

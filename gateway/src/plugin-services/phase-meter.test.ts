@@ -8,7 +8,7 @@ import { measuredPlugins } from "./phase-meter.ts";
 
 const words = { running: new Int32Array(1), ticks: new Int32Array(1) };
 const runningNow = (): number => words.running[0] as number;
-/** What the control thread does while the event loop of this thread is blocked for 200 ms. */
+/** Simulates a block of 200 ms: advances the ticks as the control thread does during a block. */
 function block(): void {
   words.ticks[0] = (words.ticks[0] as number) + 9;
 }
@@ -149,7 +149,7 @@ describe("plugin code", () => {
       }),
     ],
     [
-      "the client of HTTP",
+      "a request of the HTTP client",
       (work, { network }) => ({
         start: () => network.http.send({ method: "GET", url: "ftp://x", timeout: 1 }).catch(work) as Promise<void>,
       }),
@@ -169,7 +169,7 @@ describe("plugin code", () => {
       clearInterval(keepAlive);
       await nextTurn();
       assert.deepEqual([seen, runningNow()], [[1], 0]);
-      // The clock, with which the first call of a timer is measured, has not moved.
+      // The first call of a timer is measured by the clock, but `block` only moves the ticks.
       if (what !== "a timer") assert.deepEqual(warnings, [warningOf("after an await")]);
       end();
     });
@@ -221,7 +221,7 @@ describe("plugin code", () => {
     assert.deepEqual(seen, [0]);
   });
 
-  test("that runs within that of another plugin gives the number back", () => {
+  test("that is called by code of another plugin restores the number of that plugin", () => {
     const inner = meter(() => ({ log() {} }));
     const outer = meter(() => ({
       access() {

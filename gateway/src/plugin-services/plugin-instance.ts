@@ -28,7 +28,7 @@ export class PluginInstance {
     try {
       this.phases = plugin.phases(config, this.#context);
     } catch (error) {
-      // It may have opened connections or started timers before.
+      // `phases` may have opened connections or started timers before it failed.
       this.#context.end();
       throw error;
     }

@@ -2,15 +2,15 @@
  * Which plugin this thread runs. A phase and what it calls run with the plugin's number in a word of shared memory, which
  * the control thread reads when the event loop is blocked.
  *
- * Nothing can be called when a promise of a plugin continues. The number is therefore kept, or set again, when a phase
- * returns a promise and when a promise of the node's services settles, until the microtasks that follow have run:
- * these continue the plugin, unless it awaits anything else.
+ * JavaScript has no hook for the moment at which the code of a plugin continues after an await. So the number is set
+ * when a phase returns a promise, and when a promise of the node's services settles, and is cleared when the microtasks
+ * that are due then have run. In these microtasks the plugin continues, unless it awaits something else.
  */
 import { type PluginWords, TICK } from "../shared-memory/heartbeat.ts";
 
 /** Milliseconds from which a plugin blocks the event loop. Meanwhile the worker serves no other request. */
 export const BLOCKING = 100;
-/** As many ticks are further apart than BLOCKING. */
+/** When this many ticks have passed, at least BLOCKING milliseconds lie between the first and the last of them. */
 const BLOCKING_TICKS = BLOCKING / TICK + 1;
 
 let words: PluginWords = { running: new Int32Array(1), ticks: new Int32Array(1) };
@@ -54,7 +54,10 @@ function endContinuation(plugin: number, tick: number): void {
   if (milliseconds !== null) report(plugin, milliseconds);
 }
 
-/** The promise for a plugin that awaits it. Default: the plugin that runs; if none runs, the promise itself. */
+/**
+ * Returns a promise whose continuation counts as code of the plugin. Default: the plugin that runs; if none runs, the
+ * promise itself is returned.
+ */
 export function attributed<Value>(promise: Promise<Value>, plugin = words.running[0] as number): Promise<Value> {
   if (plugin === 0) return promise;
   return promise.then(

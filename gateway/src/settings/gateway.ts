@@ -65,7 +65,8 @@ export const gatewaySettings = defineSettings({
     description:
       "Number of worker threads that serve clients' requests, all on the same address; `auto`: one for each CPU " +
       "core that the process may use. With more than 1, or with SLUICE_PLUGINS, the main thread only handles " +
-      "documents, health checks and the other listeners. Each worker uses its own memory. More than 1 works on Linux and FreeBSD only.",
+      "documents, health checks and the other listeners. Each worker uses its own memory. " +
+      "More than 1 works on Linux and FreeBSD only.",
   },
   workerTimeout: {
     variable: "SLUICE_WORKER_TIMEOUT",
@@ -204,7 +205,8 @@ export const gatewaySettings = defineSettings({
     variable: "SLUICE_STATUS_LISTEN",
     kind: "address",
     default: "127.0.0.1:8007",
-    description: "Address of the status listener: /status, /status/live, /status/ready and /metrics.",
+    description:
+      "Address of the status listener: /status, /status/live, /status/ready, /metrics and /upstreams/health.",
   },
   source: {
     variable: "SLUICE_SOURCE",
@@ -278,7 +280,8 @@ export const gatewaySettings = defineSettings({
     default: [],
     description:
       "Addresses and CIDR blocks of proxies in front of the node whose X-Forwarded-* headers are trusted. " +
-      "From them, X-Forwarded-For gives the client's address, and X-Forwarded-Proto decides between http and https.",
+      "The client's address is taken from the header SLUICE_REAL_IP_HEADER that they send, and X-Forwarded-Proto " +
+      "decides between http and https.",
   },
   realIpHeader: {
     variable: "SLUICE_REAL_IP_HEADER",
@@ -296,10 +299,10 @@ export const gatewaySettings = defineSettings({
     kind: "list",
     default: [],
     description:
-      "Environment variables of the node that configs of plugins may name in references such as {vault://env/NAME}, also " +
-      "by way of a vault; " +
-      "with `*` at the end, all variables whose names begin so, such as SECRET_*. Every author of a plugin's config can " +
-      "use their values, also to send them to a server. Unset: none.",
+      "Environment variables of the node whose values configs of plugins may use, by references such as " +
+      "{vault://env/NAME} or through a Vault. A name that ends in `*`, such as SECRET_*, allows all variables that " +
+      "begin with the text before it. Every author of a plugin's config can use the values, also to send them to a " +
+      "server. Unset: none.",
   },
   allowedUpstreams,
   trustedCertificates: {
@@ -308,8 +311,8 @@ export const gatewaySettings = defineSettings({
     default: null,
     description:
       "PEM file of certificate authorities that are trusted in addition to Node's own. Applies to connections of " +
-      "plugins that verify certificates (to log servers, and to a Redis with `ssl_verify`), not to upstreams. Read at the start. " +
-      "Corresponds to Kong's `lua_ssl_trusted_certificate`.",
+      "plugins that verify certificates (to log servers, and to a Redis with `ssl_verify`), not to upstreams. " +
+      "Read at the start. Corresponds to Kong's `lua_ssl_trusted_certificate`.",
   },
   ...observerSettings,
   drain: {
@@ -318,7 +321,8 @@ export const gatewaySettings = defineSettings({
     default: 30_000,
     description:
       "Time for which a stopping node completes requests and keeps tunnels (WebSocket) open. Then the remaining " +
-      "connections are closed. The same applies to worker threads that are replaced when plugins are loaded again. Configure the supervisor to kill the process some seconds later than that.",
+      "connections are closed. The same applies to worker threads that are replaced when plugins are loaded again. " +
+      "Configure the supervisor to kill the process some seconds after this time.",
   },
   compat,
   logLevel,

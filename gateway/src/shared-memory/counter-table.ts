@@ -1,7 +1,7 @@
 /**
- * The shared memory in which all workers of a node count: a hash table of fixed size with open addressing, in which
- * every change is one compare-and-swap. It is lock-free: a worker that dies in the middle of an operation blocks no
- * other worker.
+ * The shared memory in which all workers of a node count: a hash table of fixed size with open addressing. Workers
+ * claim slots and count by compare-and-swap. The table is lock-free: a worker that dies in the middle of an operation
+ * blocks no other worker.
  *
  * A slot has eight words: a head, three words of the name's hash (the head holds the fourth except for its three lowest
  * bits), the window, its period and group, its expiry, and the count. Its state is FREE, TAKEN (its owner is about to
@@ -210,7 +210,7 @@ export class CounterTable {
     }
     if (usable < 0) {
       usable = this.#ofLargestGroup(home);
-      // Every slot is being written by another worker.
+      // Other workers are writing all slots in which the key may be.
       if (usable < 0) return -1;
       usableHead = Atomics.load(words, usable);
       if ((usableHead & STATE) !== READY) return -1;

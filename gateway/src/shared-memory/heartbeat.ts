@@ -23,7 +23,7 @@ export interface PluginWords {
 /** Milliseconds between two ticks. */
 export const TICK = 25;
 
-/** The words that tell which plugin a worker runs, and since when. */
+/** The words for the plugin that a worker runs, and for the ticks by which the worker measures blocks. */
 export function pluginWordsOf({ beats }: HeartbeatOptions, owner: number): PluginWords {
   const half = beats.byteLength / 2;
   return {

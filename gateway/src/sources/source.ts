@@ -5,15 +5,19 @@
 import type { Address, Checked, NodeReport, PluginEndpointCall, Snapshot } from "@sluice/model";
 import type { EndpointResponse } from "@sluice/plugin-sdk";
 
-/** An operator or a database may have a newer version: routes of a protecting plugin that cannot be read answer 503. */
+/**
+ * An operator or a database may be of a newer version than the node. If the node cannot read a plugin that may protect,
+ * requests in the scope of the plugin are answered with 503.
+ */
 export const READ_NEWER = { closePlugins: true } as const;
 
 /** Receives a source's documents. An invalid document changes nothing. */
 export interface SnapshotSink {
   state(): NodeReport;
   /**
-   * Makes the next snapshot from the served one. Resolves once every worker of the node serves it, or to its errors.
-   * Updates run one after the other. Rejects when it cannot be served; then the previous snapshot stays active.
+   * Makes the next snapshot from the served one. Resolves to the violations of an invalid snapshot, otherwise once
+   * every worker of the node serves the snapshot. Rejects when a valid snapshot cannot be served; the previous one then
+   * stays active. Updates run one after the other.
    */
   update(revision: number, next: (previous: Snapshot) => Checked<Snapshot>): Promise<Checked<NodeReport>>;
 }

@@ -49,8 +49,8 @@ export async function startSingleWorker({
     reopenLogs,
     readyToReload: async () => {
       throw new SettingsError(
-        `the code of plugins is replaced together with its threads, and this node has none, because this system cannot ` +
-          "share an address among threads: restart the node",
+        "the code of plugins can only be loaded again in new worker threads, and this node has none, because this " +
+          "system cannot share an address among threads: restart the node",
       );
     },
     reload: async () => {

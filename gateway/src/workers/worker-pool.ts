@@ -160,16 +160,16 @@ class ThreadPool implements WorkerPool {
       this.#plugins = pluginsBefore;
       this.#wanted = before;
       await Promise.all(starting.map((thread) => thread.terminate()));
-      // A worker that was started again meanwhile serves the new snapshot.
+      // A worker that was restarted during the reload serves the new snapshot: it returns to the previous one.
       await this.#serveEverywhere(before);
       throw error;
     }
-    // The new workers also replace those that wait for their restart, or were started again meanwhile.
+    // The new workers also replace workers that wait for their restart, or were restarted during the reload.
     this.#cancelRestarts();
     const old = this.#active().filter((thread) => !starting.includes(thread));
     for (const thread of old) this.#draining.add(thread);
-    // Until no old worker accepts connections, none announces the end of a connection: clients that then connect again
-    // reach a new worker, and never one that is about to close its socket.
+    // First all old workers stop accepting connections, and only then announce the end of open ones. So a client that
+    // connects again reaches a new worker, and never an old one that is about to close its socket.
     await Promise.all(old.map((thread) => thread.stopAccepting()));
     for (const thread of old) void thread.close({ deadline: this.#options.drain, keepIdle: true });
   }

@@ -68,7 +68,7 @@ export interface WorkerReport {
   readonly refused: readonly RefusedDestination[];
 }
 
-/** The sum of the reports of all workers, including those that have ended. */
+/** The sum of the reports of all workers. Totals of connections include workers that have ended. */
 export interface WorkersReport extends WorkerReport {
   /** The number of workers in the settings, and of those that accept connections. */
   readonly workers: { readonly configured: number; readonly running: number };

@@ -23,9 +23,8 @@ export interface AuthorizationRequest {
 }
 
 /**
- * Resolves to true if the caller is authenticated, or if no authentication is configured. Resolves to false for
- * requests that unauthenticated callers may send as well: OPTIONS, for which callers are not authenticated, and GET or
- * HEAD of /status.
+ * Resolves to true if the caller is authenticated, or if no authentication is configured. Otherwise resolves to false
+ * for GET or HEAD of /status, and for OPTIONS, whose callers are not checked because preflights carry no credentials.
  *
  * @throws HttpError 401 or 403; StoreUnavailable when the cluster cannot be reached.
  */

@@ -61,7 +61,7 @@ function faultIn(settings: AccessOptions): string | undefined {
   const proofs = [names.token, names.tlsAuthority, names.kubernetes].map(({ variable }) => variable).join(", ");
   const isProof = token !== null || tlsAuthority !== null || kubernetes;
   if (access === "anyone" && isProof) {
-    return `${names.access.variable}=anyone contradicts ${proofs}: with it, callers are not authenticated`;
+    return `${names.access.variable}=anyone contradicts ${proofs}: with anyone, callers are not authenticated`;
   }
   if (access === "proven" && !isProof && isReachable(settings)) {
     return (

@@ -73,7 +73,10 @@ function basicAuthCredentials(derived: EntityOperations): Partial<EntityOperatio
       return { ...(await general.present(entity, store)), password: documentPassword(consumer.id, password) };
     },
 
-    /** Refuses another consumer without a new password if the stored hash is valid only for the present consumer. */
+    /**
+     * Refuses to move the credential to another consumer without a new password, if the stored hash is only valid for
+     * the present consumer.
+     */
     async change(call) {
       const before = (await resolveUrl(call)).entity as BasicAuthCredential | null;
       const prepared = await derived.change(call);

@@ -107,7 +107,7 @@ describe("an endpoint of a plugin", () => {
       503,
     ],
     ["that finds nothing on any node is answered with 404", "GET", { answers: [{ status: 404 }, null] }, 404],
-    ["that one node had and another one had not is done", "DELETE", { answers: [{ status: 404 }, done, null] }, 204],
+    ["that removes a value of one node only is done", "DELETE", { answers: [{ status: 404 }, done, null] }, 204],
     [
       "is reported as failed if it failed on one node",
       "DELETE",

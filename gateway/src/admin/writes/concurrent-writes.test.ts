@@ -142,7 +142,7 @@ describe("concurrent writers", () => {
     });
   }
 
-  test("do not force the store to do anything that they did not request", async () => {
+  test("set the option force of the store only if they request force=1", async () => {
     await ask("PATCH", "/services/shop", { json: { port: 82 } });
     await ask("PATCH", "/services/shop?force=1", { json: { port: 83 } });
     assert.deepEqual(

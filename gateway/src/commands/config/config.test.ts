@@ -73,7 +73,7 @@ plugins:
 const uncommented: readonly (readonly [what: string, uncomment: RegExp])[] = [
   ["removing the first # of its lines", /^#/gm],
   ["removing the first # and a space, as editors do", /^# ?/gm],
-  ["removing the # of the lines that are not text", /^#(?!#)/gm],
+  ["removing the # of the YAML lines only", /^#(?!#)/gm],
 ];
 
 for (const [what, uncomment] of uncommented) {

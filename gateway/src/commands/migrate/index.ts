@@ -19,9 +19,9 @@ export const migrateCommand = defineCommand({
   usage: `usage: sluice migrate FILE [--write PATH [--format resources|file]]
        sluice migrate --admin URL [--header 'NAME: VALUE'] [--write PATH [--format resources|file]]
 
-Prints which entities of a Kong Sluice serves in the same way, what differs, and what is absent with
-what to do instead. FILE is a declarative file or a dump of decK. With --admin the entities are read
-from Kong's admin API, with GET requests only.
+Prints which entities of a Kong configuration are served in the same way by Sluice, what differs, and
+what is absent, with the action to take instead. FILE is a declarative file or a dump of decK. With
+--admin the entities are read from Kong's admin API, with GET requests only.
 
   --write PATH     writes the part that can be served: custom resources into the folder PATH, or
                    with --format file a declarative file. A plugin that is absent and may protect

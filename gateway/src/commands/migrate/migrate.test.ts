@@ -116,7 +116,7 @@ test("migrate exits with 3 and reports what is absent, what to do instead, and t
   assert.match(output, /\n {2}kong\.yml:22:1: _workspace: ignored: /);
 });
 
-test("migrate names the routes that get the requests of routes that are left out, and those that are closed", async (context) => {
+test("migrate names the routes that get the requests of omitted routes, and the routes that are closed", async (context) => {
   const id = "0d3a1f0e-7c62-4d39-8b42-62a2a0a90001";
   const routes =
     'services:\n- {name: t, url: "tcp://t:1", routes: [{name: a, paths: [/a]}, {name: closed, paths: [/d], plugins: [{name: jwt}]}]}\n' +

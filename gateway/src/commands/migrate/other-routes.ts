@@ -1,4 +1,4 @@
-/** Where requests of a route go that is left out: to the routes that the router finds among those that are served. */
+/** Finds the served routes that get the requests of a route that is left out of the document. */
 
 import { checkDocument, type Document, literalPrefix, normalizePath, type SnapshotRoute } from "@sluice/model";
 import { isRecord } from "@sluice/plugin-sdk";
@@ -7,10 +7,10 @@ import type { RoutableRequest } from "../../compile/runtime.ts";
 
 type Members = Readonly<Record<string, unknown>>;
 
-/** Examples that a report shows for one route. */
+/** Maximum number of sentences that a report has for one route. */
 const MOST_EXAMPLES = 3;
 
-/** The sentences for requests of a route that the document does not have. */
+/** Returns a function that states, for a route that is left out, what happens to its requests. */
 export function otherRoutes(document: Document): (leftOut: Members) => readonly string[] {
   const snapshot = checkDocument(document).value?.snapshot;
   const isServed = ({ service }: SnapshotRoute) => service === null || snapshot?.services.get(service.id)?.enabled;

@@ -156,12 +156,12 @@ const refused: readonly (readonly [what: string, answers: Answers, message: RegE
   [
     "a next page of another server, to which the header would be sent",
     { ...services, "/routes": [200, { data: [], next: "http://192.0.2.1/routes?offset=z" }] },
-    /^GET http:\/\/127\.0\.0\.1:\d+\/routes continues at another server$/,
+    /^GET http:\/\/127\.0\.0\.1:\d+\/routes has a next page on another server$/,
   ],
   [
     "a next page of another server without a scheme",
     { ...services, "/routes": [200, { data: [], next: "//192.0.2.1/routes" }] },
-    /\/routes: |status 404|continues at another server/,
+    /\/routes: |status 404|has a next page on another server/,
   ],
   [
     "a next page that was read before",

@@ -59,7 +59,7 @@ const listOf = (value: unknown): readonly Members[] => (Array.isArray(value) ? v
 
 const segmentOf = (collection: Collection): string => entities[collection].credential?.segments.top ?? collection;
 
-/** A list that must exist: without a group's consumers or an upstream's targets the configuration is another one. */
+/** A list that must exist: without a group's consumers or an upstream's targets, the document would be incomplete. */
 async function readKnown(api: AdminApi, path: string): Promise<Members[]> {
   const items = await readList(api, path);
   if (items === undefined) throw new CommandError(`GET ${api.url.href}${path} failed: status 404 without a list`);
@@ -73,7 +73,7 @@ async function readList(api: AdminApi, path: string): Promise<Members[] | undefi
   const base = api.url.href.endsWith("/") ? api.url : new URL(`${api.url.href}/`);
   for (let next: string | null = `${path}?size=1000`; next !== null; ) {
     const url = new URL(next.replace(/^\/+/, ""), base);
-    if (url.origin !== base.origin) throw new CommandError(`GET ${base.href}${path} continues at another server`);
+    if (url.origin !== base.origin) throw new CommandError(`GET ${base.href}${path} has a next page on another server`);
     if (read.has(url.href)) throw new CommandError(`GET ${base.href}${path} repeats a page`);
     read.add(url.href);
     const page = await readPage(url, api);

@@ -230,8 +230,8 @@ export function createFileSource(options: FileSourceOptions): FileSource {
   }
 
   /**
-   * Handles errors other than those in the file's content: the previous snapshot stays active, and the file is checked
-   * again.
+   * Handles errors other than those in the file's content: the previous snapshot stays active, and the text is not
+   * applied again until the file changes.
    */
   function failed(error: Error): void {
     if (stopped) return;

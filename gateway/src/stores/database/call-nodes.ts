@@ -48,7 +48,10 @@ async function callThrough(database: Database, call: PluginEndpointCall, until: 
   }
 }
 
-/** The results so far; they are complete when every node has answered that is not silent. */
+/**
+ * The results so far. They are complete when a node has found the resource of a GET, or when every node has answered
+ * that is not silent.
+ */
 async function look(database: Database, id: string, call: PluginEndpointCall) {
   const responses = await readResults(database, id);
   const nodes = await readNodes(database);

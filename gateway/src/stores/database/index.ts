@@ -48,15 +48,15 @@ export function createDatabaseStore(database: Database, awaitRevision: RevisionW
 }
 
 /**
- * Maximum number of writes per transaction: each write waits for the whole transaction, and if one write is rejected,
- * all are repeated one by one.
+ * Maximum number of writes in a transaction for several callers: each caller waits for the whole transaction, and if
+ * one write is rejected, the writes of each caller are repeated in a transaction of their own.
  */
 const MOST = 64;
 
 /**
- * Carries out several writes together: the database serializes writers anyway, and together they need one statement,
- * one commit and one notification to the nodes. If one of them is rejected, nothing has been written, and each is done
- * separately.
+ * Carries out the writes of several callers together: the database serializes writers anyway, and together they need
+ * one statement, one commit and one notification to the nodes. If one write is rejected, nothing has been written, and
+ * the writes of each caller are carried out separately.
  */
 async function writeGroup(database: Database, group: readonly (readonly Write[])[]) {
   const together = group.length > 1 ? await writeAll(database, group.flat(), false) : undefined;

@@ -105,7 +105,7 @@ function fleetOf(own: () => NodeStatusSource | null): Fleet {
       if (node === null) {
         throw new NodesUnreachable(
           "this process does not know the nodes that serve the file: run the admin API and the node in one process " +
-            "(sluice start). A changed config starts the plugin with empty state on every node",
+            "(sluice start). To clear the state of the plugin on every node, change its config",
         );
       }
       return { answered: [{ node: hostAndPort(node.status()), response: await node.askPlugin(call) }], unanswered: [] };

@@ -116,7 +116,7 @@ export function createTestingCluster({ delay, before }: TestingClusterOptions): 
         write({ op: "remove", ...ref }, () => {
           const there = of(ref.kind).get(placeOf(ref));
           if (!there) return false;
-          if (uid !== undefined && there.metadata.uid !== uid) throw new Conflict("changed", "it is another one");
+          if (uid !== undefined && there.metadata.uid !== uid) throw new Conflict("changed", "the uid differs");
           of(ref.kind).delete(placeOf(ref));
           tell(ref.kind, { ...there, metadata: { ...there.metadata, resourceVersion: String(++version) } }, "removed");
           return true;
