@@ -40,7 +40,12 @@ const idle: Readonly<Record<string, readonly IneffectiveMember[]>> = {
       "the route also accepts requests without TLS, so it redirects none: set protocols to [https]",
       isPlain,
     ],
-    ["snis", "they match without a server name: set protocols to [https] or [grpcs]", isPlain, " on requests without TLS"],
+    [
+      "snis",
+      "they match without a server name: set protocols to [https] or [grpcs]",
+      isPlain,
+      " on requests without TLS",
+    ],
   ],
   Upstream: [
     ["useSrvName", "SRV records are not looked up", (spec) => spec.useSrvName === true],

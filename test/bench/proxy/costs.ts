@@ -161,7 +161,7 @@ const measured = ({ collector, lines, ldap, provider, folder }: Servers): readon
   },
 ];
 
-/** Resident megabytes of a node with http-log before and after requests whose records nobody accepts. */
+/** Resident megabytes of a node with http-log before and during requests, while the log server never answers. */
 async function memoryWithoutCollector({ stage, effort }: Field): Promise<string> {
   const silent = createServer((socket) => socket.on("error", () => {})).listen(0, "127.0.0.1");
   await once(silent, "listening");
