@@ -4,7 +4,7 @@
 #   tools/launch.sh PROGRAM [ARGUMENT ...]    for the scripts of package.json
 #   node_modules/.bin/sluice [ARGUMENT ...]   by a link to this file: the command of that name
 #
-# It is shell because an older Node ends with ERR_UNKNOWN_FILE_EXTENSION before it reads a line of TypeScript.
+# This is a shell script because an older Node ends with ERR_UNKNOWN_FILE_EXTENSION before it reads a line of TypeScript.
 root=$(dirname "$(readlink -f "$0")")/..
 case ${0##*/} in
   sluice) set -- "$root/gateway/src/main.ts" "$@" ;;
@@ -12,7 +12,7 @@ case ${0##*/} in
 esac
 
 if [ ! -d "$root/node_modules" ]; then
-  echo "Run 'npm ci' in $(cd "$root" && pwd) first: it installs the packages and the Node 26 that this needs." >&2
+  echo "Run 'npm ci' in $(cd "$root" && pwd) first: it installs the packages and the Node 26 that Sluice needs." >&2
   exit 1
 fi
 PATH=$root/node_modules/.bin:$PATH
@@ -22,11 +22,11 @@ if [ ! -x "$root/node_modules/.bin/node" ]; then
   found=$(node --version 2>&1 | head -n 1)
   major=${found#v}
   if [ "${major%%.*}" -lt 26 ] 2>/dev/null || [ "$major" = "$found" ]; then
-    echo "This needs Node 26 or newer, and 'npm ci' has installed none: put one first on the PATH (found: $found)." >&2
+    echo "Sluice needs Node 26 or newer, and 'npm ci' has installed no Node: put one first on the PATH (found: $found)." >&2
     exit 1
   fi
 fi
 
-# The first line of a command has the options that it is run with.
+# A program that is executable names Node and its options in its first line.
 [ -x "$1" ] && exec "$@"
 exec node "$@"

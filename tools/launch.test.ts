@@ -55,7 +55,7 @@ function cloneOf(context: TestContext, version: string, installed: boolean): Clo
 for (const file of ["tools/launch.sh", "gateway/bin/sluice"]) {
   test(`${file} reports in one line that npm ci must run first`, (context) => {
     const { path, run } = cloneOf(context, "v20.20.2", false);
-    const sentence = `Run 'npm ci' in ${path} first: it installs the packages and the Node 26 that this needs.\n`;
+    const sentence = `Run 'npm ci' in ${path} first: it installs the packages and the Node 26 that Sluice needs.\n`;
     assert.deepEqual(run(file, "version"), { status: 1, output: sentence });
   });
 
@@ -67,7 +67,7 @@ for (const file of ["tools/launch.sh", "gateway/bin/sluice"]) {
     test(`${file} reports in one line that it needs Node 26 if npm ci has installed none and the machine has ${what}`, (context) => {
       const { status, output } = cloneOf(context, `'${version}'`, true).run(file, "version");
       assert.equal(status, 1);
-      assert.match(output, /^This needs Node 26 or newer, .*: put one first on the PATH \(found: [^\n]*\)\.\n$/);
+      assert.match(output, /^Sluice needs Node 26 or newer, .*: put one first on the PATH \(found: [^\n]*\)\.\n$/);
     });
 }
 

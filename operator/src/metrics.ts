@@ -96,7 +96,7 @@ export function registerOperatorGauges(registry: Registry, gauges: OperatorGauge
     },
     {
       name: "sluice_operator_resources_with_problems",
-      help: "Resources with a condition that is False.",
+      help: "Resources with a problem, such as an invalid member or a missing reference.",
       read: gauges.problems,
     },
     {

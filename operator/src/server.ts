@@ -1,7 +1,7 @@
 /**
- * The operator's listener: health, metrics, the nodes with their revisions, and the admin API's requests: to wait for
- * the nodes, and to endpoints of plugins. Only the latter change anything, or show more than states, so only they need
- * a token.
+ * The operator's listener. It serves health, metrics and the nodes with their revisions, and two requests of the admin
+ * API: to wait for the nodes, and to call an endpoint of a plugin. Only calls of endpoints change anything or return
+ * more than states, so only they need a token.
  */
 import { createHash, timingSafeEqual } from "node:crypto";
 import { isPluginEndpointCall, type WaitRequest } from "@sluice/model";

@@ -6,8 +6,7 @@ export const operatorSettings = defineSettings({
     variable: "SLUICE_OPERATOR_LISTEN",
     kind: "address",
     default: "127.0.0.1:8080",
-    description:
-      "Address of the listener for health, metrics, the nodes' revisions and the wait requests of the admin API.",
+    description: "Address of the listener for health, metrics, the nodes' revisions and the requests of the admin API.",
   },
   token: {
     variable: "SLUICE_OPERATOR_TOKEN",

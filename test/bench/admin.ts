@@ -80,11 +80,11 @@ async function syncPart(admin: string, services: number): Promise<Part> {
           what: `decK sync of ${writes} entities into an empty store, whole run`,
           figure: `${rounded(synced / 1000)} s`,
         },
-        { what: "decK diff after it, whole run", figure: `${seconds} s` },
+        { what: "decK diff after the sync, whole run", figure: `${seconds} s` },
       ],
       verdicts: [
         judge("writes/s of decK's sync", { value: rate, unit: "", bound: 400, most: false }),
-        judge("decK's second diff", { value: seconds, unit: " s", bound: 3, most: true }),
+        judge("decK's diff after the sync", { value: seconds, unit: " s", bound: 3, most: true }),
       ],
     };
   } finally {
@@ -218,7 +218,7 @@ export async function benchAdmin({ services, rows, writes }: AdminBenchOptions):
     method:
       "decK syncs and diffs with the embedded database of one `sluice start`; the times include the start of decK. " +
       "Pages have 1,000 rows; first and last page are requested in turn. Waits are those of the header Server-Timing; " +
-      "writes are sent one after the other. The store database has the node of its own process, directory and " +
+      "writes are sent one after the other. The store database has the node of its own process; the stores directory and " +
       "cluster have two nodes and the operator. All processes run on one machine.",
     rows: parts.flatMap((part) => part.rows),
     verdicts: parts.flatMap((part) => part.verdicts),

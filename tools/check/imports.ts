@@ -54,13 +54,13 @@ export const rooms: readonly Room[] = [
     folder: "operator",
     internal: ["@sluice/model", "@sluice/crds"],
     not: [clusterClient, "ioredis", ...databases],
-    because: "operator and gateway share only the document format; only the resource client accesses Kubernetes",
+    because: "operator and gateway share only the model; only the resource client accesses Kubernetes",
   },
   {
     folder: "gateway",
     internal: ["@sluice/model", "@sluice/plugin-sdk", "@sluice/plugins"],
     not: [clusterClient],
-    because: "in the gateway only admin and stores may use the resource client",
+    because: "in the gateway only admin, stores and the config commands may use the resource client",
   },
   ...["gateway/src/admin", "gateway/src/stores", "gateway/src/commands/config"].map((folder) => ({
     folder,
@@ -84,7 +84,7 @@ export const rooms: readonly Room[] = [
     folder: "gateway/src/counters",
     internal: ["@sluice/model", "@sluice/plugin-sdk"],
     not: [clusterClient, ...network],
-    because: "rate-limit counters may connect only to Redis",
+    because: "counters connect only to Redis; gateway/src/database connects to databases",
   },
   {
     folder: "user-api",

@@ -43,7 +43,7 @@ export async function listens(port: number): Promise<true> {
 
 /**
  * Binds the UDP port of the same number: the TCP port stays free, and the system releases the UDP port even if this
- * process is killed. Resolves to whether the UDP port was unbound.
+ * process is killed. Resolves to whether the UDP port was free.
  */
 function reserve(port: number): Promise<boolean> {
   return new Promise((resolve) => {

@@ -12,7 +12,7 @@ export const coredns = fromGo({
 });
 
 /** The process that holds the namespaces of a pod, and of a one-node cluster. */
-export const pause = fromGo({ name: "pause", module: join(cluster, "pause"), what: "a program of 25 lines" });
+export const pause = fromGo({ name: "pause", module: join(cluster, "pause"), what: "a program of 24 lines" });
 
 /** Runs containers for the kubelet. Its package brings runc, the command `ctr` and the shim that starts containers. */
 export const containerd = fromApt({ commands: ["containerd"], package: "containerd", size: "about 40 MB" });

@@ -14,7 +14,7 @@ const paths = sourcePaths();
 const { names, folders, unknown } = chosen(process.argv.slice(2), paths);
 if (unknown.length > 0) {
   const all = ["check", ...suites.map(({ name }) => name)].join(", ");
-  console.error(`no stage is called ${unknown.join(", ")}; the stages are ${all}`);
+  console.error(`no stage or folder of a stage is called ${unknown.join(", ")}; the stages are ${all}`);
   process.exit(2);
 }
 

@@ -14,7 +14,7 @@ export interface TourOptions {
   readonly answer: string;
 }
 
-/** The first of `people`, `people-2`, … that is not the name of a route in the folder. */
+/** The first of `people`, `people-2`, … that is not the path of a route in the folder. */
 function freeName(folder: string): string {
   const routes = join(folder, "route");
   const files = existsSync(routes) ? readdirSync(routes) : [];

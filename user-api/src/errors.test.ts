@@ -143,7 +143,7 @@ describe("access", () => {
   });
 
   const refused = [
-    ["shows another secret", { "x-gateway-secret": "another" }, true],
+    ["sends another secret", { "x-gateway-secret": "another" }, true],
     ["comes without the gateway in production", {}, false],
     ["claims to be a consumer without the gateway in production", liar, false],
   ] as const;

@@ -1,7 +1,7 @@
 /**
  * The certificates between the operator and the nodes, as two Secrets. One is in the home namespace: nodes mount it,
- * and it holds their certificate and the authorities they trust. The other can be read only by the operator: it holds
- * the authority's keys and the operator's own certificate.
+ * and it holds their certificate and the authorities they trust. The other is for the operator alone and belongs in a
+ * private namespace: it holds the authority's keys and the operator's own certificate.
  */
 import type { Resource } from "@sluice/crds";
 import type { CertificatePair } from "./authority.ts";

@@ -125,7 +125,7 @@ export function createStateStore({ store, log }: { readonly store: StateBackend;
     },
     /** Whether the encryption key differs from the one that this process used: then everything has to be saved again. */
     isKeyReplaced: async () => key !== undefined && !key.equals(await store.key()),
-    /** The highest term that saved state; 0: none did. */
+    /** The highest term in which state was saved; 0: no state was saved. */
     term: async () => (await manifest())?.value.term ?? 0,
     /**
      * Saves the state. Rejects when an operator of a later term has saved, when there is unread state that would be lost,

@@ -90,7 +90,8 @@ export function createStatusStage(options: StatusStageOptions): StatusStage {
     recordEvent: events.record,
     clusterState,
     classes,
-    // Only one of several operators reports: of those that read all namespaces, the one with the first class.
+    // Of several operators, only one reports resources of unserved classes: of those that read all namespaces, the one
+    // with the first class.
     isReporter: () =>
       leadership.term() !== null &&
       readsAllNamespaces(settings) &&

@@ -5,7 +5,7 @@ type Spec = Readonly<Record<string, unknown>>;
 
 /**
  * A member, why it has no effect, when, and on which requests (default: all). For a member directly in the spec, `when`
- * is called only if it is set.
+ * is called only if the member is set.
  */
 type IneffectiveMember = readonly [member: string, why: string, when: (spec: Spec) => boolean, on?: string];
 
@@ -37,10 +37,15 @@ const idle: Readonly<Record<string, readonly IneffectiveMember[]>> = {
     ["regexPriority", "no path is a regular expression (~/)", (spec) => !hasRegex(spec)],
     [
       "httpsRedirectStatusCode",
-      "the route answers plain http, so that nothing is redirected: set protocols to [https]",
+      "the route also accepts requests without TLS, so it redirects none: set protocols to [https]",
       isPlain,
     ],
-    ["snis", "they match regardless of it: set protocols to [https] or [grpcs]", isPlain, " on plain requests"],
+    [
+      "snis",
+      "they match without a server name: set protocols to [https] or [grpcs]",
+      isPlain,
+      " on requests without TLS",
+    ],
   ],
   Upstream: [
     ["useSrvName", "SRV records are not looked up", (spec) => spec.useSrvName === true],

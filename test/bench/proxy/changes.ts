@@ -158,8 +158,8 @@ export async function changes(field: Field): Promise<BenchReport> {
     method:
       "One node with the four plugins, 10,000 routes and 1,000 consumers. Its push listener receives routes, services, " +
       "plugins, consumers and keys one at a time. 64 connections, once at full speed and once with pauses; the " +
-      "benchmark ends if a request fails. For comparison, the same changes are sent to another server, which ignores " +
-      "them, because sender, load generator, upstream and node share the machine.",
+      "benchmark ends if a request fails. Sender, load generator, upstream and node share the machine; for comparison, " +
+      "the same changes are therefore also sent to another server, which ignores them.",
     samples,
     ratios: [
       { name: "p99 at full speed, with changes / without", ...ratio("at full speed"), bound: 1.2 },

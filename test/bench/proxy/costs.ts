@@ -161,7 +161,7 @@ const measured = ({ collector, lines, ldap, provider, folder }: Servers): readon
   },
 ];
 
-/** Resident megabytes of a node with http-log before and after requests whose records nobody accepts. */
+/** Resident megabytes of a node with http-log before and during requests, while the log server never answers. */
 async function memoryWithoutCollector({ stage, effort }: Field): Promise<string> {
   const silent = createServer((socket) => socket.on("error", () => {})).listen(0, "127.0.0.1");
   await once(silent, "listening");
@@ -237,7 +237,7 @@ export async function costs(field: Field): Promise<BenchReport> {
     method:
       "GET of a 100-byte JSON response through one plugin at ten routes. Added is the median of the rounds' differences " +
       "from the node without a plugin. Log servers read everything; traces are recorded for one request in a hundred. " +
-      "Credentials, tokens and the entries of caches are those of earlier requests. forward-auth asks its server about " +
+      "All caches are warm, because every request is a repetition of the first. forward-auth asks its server about " +
       "every request. Redirects, terminated requests and hits of the cache do not reach the upstream. grpc-web and " +
       "mtls-auth are not measured: they need a gRPC upstream and TLS. The two plugins outside Sluice set one header of " +
       "the request and one of the response.",

@@ -1,4 +1,4 @@
-// Command coredns is CoreDNS with the few plugins that the one-node cluster names in its Corefile, see ../pods/dns.ts.
+// Command coredns is CoreDNS with a few plugins, among them those of the one-node cluster's Corefile (../pods/system.ts).
 //
 // It is a Go module of its own: in the module of the control plane, its dependencies (such as structured-merge-diff and
 // gRPC) would replace the versions with which this release of the API server is built.

@@ -69,7 +69,7 @@ const alive = (process: ProcessIdentity | undefined) =>
 
 const traces = () => join(tmpdir(), "sluice-clusters");
 
-/** Writes a trace file and returns a function that removes it. */
+/** Writes the trace into a file that later runs find, and returns a function that removes the file. */
 export function leaveTrace(name: string, trace: Trace): () => void {
   mkdirSync(traces(), { recursive: true });
   const place = join(traces(), `${name}.json`);

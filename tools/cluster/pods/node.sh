@@ -11,7 +11,7 @@ shift 3
 
 hostname node
 mount --make-rprivate /
-mount --make-rshared / # pods take over mounts that the kubelet makes
+mount --make-rshared / # mounts that the kubelet makes propagate into the pods
 mount -t proc proc /proc
 
 # The control groups, with this process's own group as their root.
@@ -26,18 +26,19 @@ for hierarchy in "$@"; do
   esac
 done
 
-# Folders outside of the components' own ones that they write to, and name resolution by the cluster's DNS.
+# Folders of the system that the components write to, and name resolution by the cluster's DNS.
 resolver=$(readlink -f /etc/resolv.conf)
 mount -t tmpfs -o mode=755 tmpfs /run
 mkdir -p /run/lock "$(dirname "$resolver")"
-[ -e "$resolver" ] || : > "$resolver" # it was below /run
+[ -e "$resolver" ] || : > "$resolver" # the file was below /run, which is empty now
 for folder in lib log; do
   mkdir -p "$state/var/$folder"
   mount --bind "$state/var/$folder" "/var/$folder"
 done
 mount --bind "$state/resolv.conf" "$resolver"
 
-# The kubelet would set these for the whole machine. It gets files instead, with the values that it expects.
+# The kubelet would set these kernel parameters for the whole machine. Files with the values that it expects are mounted
+# over them, so that it changes nothing.
 mkdir "$state/sysctl"
 stand_in() {
   echo "$2" > "$state/sysctl/${1##*/}"
@@ -60,11 +61,11 @@ ip link add node0 type veth peer name node1
 ip address add 10.99.0.1/24 dev node0
 ip link set node0 up
 ip link set node1 up
-ip route add 10.96.0.0/16 dev node0 # an address needs a route before the kernel looks at what rewrites it
+ip route add 10.96.0.0/16 dev node0 # the kernel rewrites the address of a Service only if it has a route
 echo 1 > /proc/sys/net/ipv4/ip_forward
 echo 0 > /proc/sys/net/ipv4/conf/all/rp_filter
 [ -e /proc/sys/net/bridge ] || modprobe br_netfilter
-echo 1 > /proc/sys/net/bridge/bridge-nf-call-iptables # a pod that reaches itself through its Service
+echo 1 > /proc/sys/net/bridge/bridge-nf-call-iptables # for a pod that calls itself through its Service
 
 echo "the node is set up"
 exec "$pause"
