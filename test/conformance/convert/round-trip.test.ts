@@ -66,7 +66,7 @@ function listsOf(items: readonly (readonly [Collection, object])[]): EntityLists
     kept.get(collection)?.push(entity);
   }
   const lists = Object.fromEntries(kept) as EntityLists;
-  // Nodes check rules that the tables do not know.
+  // Nodes check more rules than `write`, so lists that a node would refuse are skipped.
   fc.pre(checkDocument({ _format_version: "3.0", ...lists }).violations === undefined);
   return lists;
 }
