@@ -109,7 +109,7 @@ test("the admin API of a class lists the resources that its operator serves", as
   const before = process.env.KUBECONFIG;
   process.env.KUBECONFIG = plane.kubeconfig;
   const { store, close } = await openStore(settings, quiet);
-  // The client has read the variable.
+  // The Kubernetes client has read KUBECONFIG, which is therefore restored.
   if (before === undefined) delete process.env.KUBECONFIG;
   else process.env.KUBECONFIG = before;
   try {

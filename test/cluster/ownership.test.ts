@@ -351,7 +351,7 @@ describe("operators and admin listeners of different scopes", { concurrency: fal
     assert.ok(settings, JSON.stringify(violations));
     const quiet = { info() {}, warn() {}, error() {} };
     const opened = await openStore(settings, quiet);
-    // The client has read the variable.
+    // The Kubernetes client has read KUBECONFIG, which is therefore restored.
     if (kubeconfig === undefined) delete process.env.KUBECONFIG;
     else process.env.KUBECONFIG = kubeconfig;
     const admin = await startAdmin({ settings, opened, log: quiet, version: "1" });

@@ -67,7 +67,7 @@ export function clusterStateOf(resources: readonly Resource[]): ClusterState {
   return clusterState;
 }
 
-/** What an operator holds back after its start, once it has waited for incomplete batches. */
+/** The resources that an operator holds back after its start, once it has waited for incomplete batches. */
 function afterRestart(clusterState: ClusterState): HeldBack {
   let time = 0;
   const batches = createBatches({ class: "sluice", now: () => time });

@@ -164,7 +164,7 @@ export function startLogging<Name extends PluginName>(
   };
 }
 
-/** The datagrams that an instance tries to send for one request if the second attempt fails; the first three. */
+/** The first three datagrams that an instance tries to send for one request, if the second attempt fails. */
 export async function datagramsWithFailure<Name extends PluginName>(
   plugin: Name,
   config: object,

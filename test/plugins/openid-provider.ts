@@ -1,4 +1,4 @@
-/** A real OpenID provider (oidc-provider) on a free port, and a browser that logs in at it. */
+/** A real OpenID provider (oidc-provider) on a free port, and a browser that logs in there. */
 import { generateKeyPairSync } from "node:crypto";
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
@@ -77,7 +77,7 @@ const configuration: Configuration = {
 };
 
 export interface OpenidProviderOptions {
-  /** What identifies the session in logout tokens. Default: the provider sends none. */
+  /** The claim by which logout tokens name the session or its user. Default: the provider sends no logout tokens. */
   readonly logoutTokens?: "with sid" | "with sub";
   /** The URL in the application to which the provider reports logouts. */
   readonly logoutUri?: string;
@@ -100,7 +100,7 @@ export interface OpenidProvider {
   logOut(browser: Browser): Promise<void>;
 }
 
-/** The configuration with reports of logouts, which `send` sends. */
+/** The configuration with back-channel logout: the provider calls `send` for each request to the application. */
 function withLogouts(
   { logoutTokens, logoutUri }: OpenidProviderOptions,
   send: (url: string, init: RequestInit) => Promise<Response>,
@@ -120,7 +120,7 @@ function withLogouts(
   };
 }
 
-/** Whoever visits the login page is logged in as alice. */
+/** Starts the provider. Every visitor of its login page is logged in as alice. */
 export async function startOpenidProvider(
   test: Pick<TestContext, "after">,
   options: OpenidProviderOptions = {},

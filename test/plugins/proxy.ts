@@ -4,7 +4,7 @@ import { definePlugin, record } from "@sluice/plugin-sdk";
 import { startTestGateway } from "../../gateway/src/plugin-harness/index.ts";
 import type { TestGateway, TestGatewayOptions } from "../../gateway/src/plugin-harness/types.ts";
 
-/** The harness tests a plugin that does not come with Sluice; this one does nothing. */
+/** The harness requires a plugin that does not come with Sluice. This one does nothing. */
 const bystander = definePlugin({
   name: "bystander",
   version: "0.1.0",

@@ -1,10 +1,10 @@
-/** HTTP in bytes, for tests of what no HTTP library would send. */
+/** HTTP as raw bytes, for messages that no HTTP library would send. */
 import { get } from "node:http";
 import { type AddressInfo, createServer, type Socket } from "node:net";
 import type { TestContext } from "node:test";
 
 /**
- * A server that answers the data of its connections with any bytes. Returns its origin.
+ * A TCP server: `answer` writes any bytes in response to received data. Returns the origin of its URLs.
  *
  * @param answer Called for each arrival of data, with the number of arrivals so far
  */

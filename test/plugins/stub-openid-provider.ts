@@ -1,4 +1,4 @@
-/** A provider whose documents and tokens a test determines, for what a real provider never sends. */
+/** An OpenID provider whose documents and tokens a test sets, for responses that a real provider never sends. */
 import { createHmac, generateKeyPairSync, type KeyObject, sign } from "node:crypto";
 import { createServer, type RequestListener } from "node:http";
 import type { AddressInfo } from "node:net";
@@ -49,11 +49,11 @@ export interface StubProvider {
   readonly issuer: string;
   /** The number of requests for each path. */
   readonly requests: ReadonlyMap<string, number>;
-  /** A token with the members that are given, and right ones besides; a member that is undefined is left out. */
+  /** A token with the given members and otherwise valid ones. A member that is given as undefined is left out. */
   token(making?: Making): string;
   /** From now on, the provider has these keys. */
   setKeys(keys: readonly object[]): void;
-  /** From now on, this path is answered in this way. */
+  /** From now on, the listener answers requests for this path. */
   answer(path: string, listener: RequestListener): void;
 }
 

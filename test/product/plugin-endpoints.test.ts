@@ -15,7 +15,7 @@ after(folder.remove);
 
 const freeAddress = async () => `127.0.0.1:${await freePort()}`;
 
-/** Settings that lead nodes and admin listener to one configuration. */
+/** Settings with which the nodes and the admin listener share one configuration. */
 interface Backend {
   readonly node: (push: string) => Readonly<Record<string, string>>;
   readonly admin: Readonly<Record<string, string>>;
@@ -112,7 +112,7 @@ for (const [what, open] of [
       const text = await response.text();
       return { status: response.status, body: text === "" ? null : JSON.parse(text) };
     }
-    /** The cache's headers in a response; both nodes have one key for it, because its host is the same. */
+    /** The cache's headers in a response. The key is equal on both nodes, because the requests have the same host. */
     async function cacheOf({ proxy }: { readonly proxy: string }) {
       const { headers, body } = await request(`http://${proxy}/`, { headers: { host: "cached.test" } });
       await body.dump();

@@ -181,7 +181,9 @@ describe("the user API behind a node", () => {
     const nobody = follow(context, url, FORGED);
     const subscription = "subscription { userCreated { name } }";
     for (const each of [rita, tess, nobody]) each.run(subscription);
-    await waitFor(() => tess.errors.length > 0 && nobody.errors.length > 0, { what: "both to be refused" });
+    await waitFor(() => tess.errors.length > 0 && nobody.errors.length > 0, {
+      what: "both subscriptions to be refused",
+    });
     assert.deepEqual([tess.errors, nobody.errors], [["FORBIDDEN"], ["UNAUTHENTICATED"]]);
     // The protocol does not acknowledge a subscription: users are created until one is received.
     let number = 0;

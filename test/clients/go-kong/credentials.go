@@ -7,7 +7,7 @@ import (
 	"github.com/kong/go-kong/kong"
 )
 
-// credentialService is what the services of all kinds of credentials have in common.
+// credentialService has the methods that go-kong offers for every kind of credential.
 type credentialService[T any] interface {
 	Create(ctx context.Context, consumer *string, credential *T) (*T, error)
 	Get(ctx context.Context, consumer, keyOrID *string) (*T, error)

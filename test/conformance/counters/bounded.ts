@@ -14,7 +14,7 @@ const countersOf = (scope: string, count: number, members: Partial<Counter> = {}
     counter({ name: `${scope}:${at}`, scope, windowStart, expires: windowStart + DAY, ...members }),
   );
 
-/** The victims' windows end long before those of the flood, long after them, and at the same time. */
+/** Counters that a flood must not drop: their windows end before, at the same time as, or after those of the flood. */
 const victims: readonly (readonly [which: string, members: Partial<Counter>])[] = [
   ["of a minute", { period: "minute", expires: windowStart + 60 * SECOND }],
   ["of an hour", { period: "hour", expires: windowStart + 3600 * SECOND }],

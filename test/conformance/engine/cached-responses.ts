@@ -141,7 +141,7 @@ export function cachedResponseSuite(engine: Engine): void {
       assert.equal(text.match(/X-Cache-Status: Hit/g)?.length, 3);
     });
 
-    it("share a response among requests that differ only in what is not part of the key", async (test) => {
+    it("are shared by requests that differ only in parts that are not in the key", async (test) => {
       const { port } = await startCache(test, engine, {
         config: { vary_query_params: ["q"], ignore_uri_case: true },
       });
@@ -150,7 +150,7 @@ export function cachedResponseSuite(engine: Engine): void {
       assert.deepEqual([headers["x-cache-status"], body], ["Hit", "1 GET /A?q=1&x=1"]);
     });
 
-    it("share a response among requests with the same parameters in another order", async (test) => {
+    it("are shared by requests with the same parameters in another order", async (test) => {
       const { port } = await startCache(test, engine);
       await send(port, { path: "/?a=1&b=2" });
       assert.equal((await send(port, { path: "/?b=2&a=1" })).headers["x-cache-status"], "Hit");

@@ -1,4 +1,4 @@
-/** Certificates of clients: when a handshake requests one, and what mtls-auth makes of it. */
+/** Certificates of clients: when a handshake requests one, and which ones mtls-auth accepts. */
 import assert from "node:assert/strict";
 import { once } from "node:events";
 import type { RequestListener } from "node:http";
@@ -220,7 +220,7 @@ export function clientCertificateSuite(engine: Engine): void {
             session = last;
           });
           const { status } = await askOn(socket);
-          // Before the event with TLS 1.2.
+          // With TLS 1.2, the event may not have set `session`: the session is then read from the socket.
           const [isResumed, last = socket.getSession()] = [socket.isSessionReused(), session];
           return { status, isResumed, session: last && { session: last } };
         };

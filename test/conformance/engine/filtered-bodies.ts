@@ -114,7 +114,7 @@ const names = ["cors", "key-auth", "rate-limiting"];
 const stacked = (filters: readonly BodyFilter[]): Readonly<Record<string, PluginPhases>> =>
   Object.fromEntries(filters.map((filter, at) => [names[at] ?? "", filtering(filter)]));
 
-/** With the status of the response that replaces the filtered one; null: that response is aborted after its head. */
+/** `status`: of the response that replaces the filtered one; null: the filtered one is aborted after its head. */
 const failures: readonly (readonly [
   what: string,
   upstream: RequestListener,
@@ -197,7 +197,7 @@ export function filteredBodySuite(engine: Engine): void {
         assert.equal(calls, 1, "only for HEAD, to know whether Content-Length is right");
       });
 
-      it(`are replaced by 500 if the phase of a plugin throws, over ${version}`, async (test) => {
+      it(`are replaced by 500 if the phase responseBody of a plugin throws, over ${version}`, async (test) => {
         const throwing: PluginPhases = {
           responseBody() {
             throw new Error("broken phase");

@@ -47,7 +47,7 @@ export function filteredResponseSuite(engine: Engine): void {
       assert.deepEqual(shown, [["1"], ["1"], ["2"], []]);
     });
 
-    it("are replaced by the response of a plugin, for which the phase of the headers runs again", async (test) => {
+    it("are replaced by the response of a plugin, for which the phase responseHeaders runs again", async (test) => {
       const sources: string[] = [];
       const plugin: PluginPhases = {
         responseHeaders(exchange) {

@@ -160,7 +160,7 @@ export function grpcWebSuite(engine: Engine): void {
       assert.ok(body.subarray(5, 5 + large.length).equals(large));
     });
 
-    it("is answered with the HTTP status when the upstream fails", async (test) => {
+    it("is answered with the HTTP status 502 when the upstream cannot be reached", async (test) => {
       const { port } = await startWeb(test, engine, {
         upstream: await closedPort(test),
         service: { protocol: "grpc", retries: 0 },
@@ -179,7 +179,7 @@ export function grpcWebSuite(engine: Engine): void {
       assert.deepEqual(framesOf(body).messages, ["x"]);
     });
 
-    it("is the only reason why clients of HTTP/1.1 may call a gRPC service", async (test) => {
+    it("is answered 426 over HTTP/1.1 without the plugin grpc-web", async (test) => {
       const { port } = await startWeb(test, engine, { plugins: {} });
       assert.equal(
         (await send(port, { method: "POST", headers: { "Content-Type": "application/grpc-web" } })).status,

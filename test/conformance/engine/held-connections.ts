@@ -12,7 +12,10 @@ import { type Engine, startRig } from "./proxy-rig.ts";
 
 const request = "GET / HTTP/1.1\r\nHost: a\r\n\r\n";
 
-/** A plugin whose phase reads a body that does not end, or never ends itself, and what happens to it. */
+/**
+ * A plugin whose phase `response` reads a body that does not end, or never settles. The signals fire when the phase
+ * begins, when its read fails, and when the exchange is logged.
+ */
 function stuck(reads: boolean) {
   const entered = signal();
   const failed = signal<Error>();

@@ -149,7 +149,7 @@ export function heldResponseSuite(engine: Engine): void {
           else assert.deepEqual([seen.body, seen.length], [body, length]);
         });
 
-    it("are shown first to the plugin with the lowest priority, and to each as the one before left it", async (test) => {
+    it("are shown first to the plugin with the lowest priority, and to the others as the plugin before left them", async (test) => {
       const seen: unknown[] = [];
       const noting = (name: string, replace?: DirectResponse): PluginPhases =>
         afterTurn(async ({ responseHeaders }, response) => {
@@ -175,7 +175,7 @@ export function heldResponseSuite(engine: Engine): void {
       assert.deepEqual([status, body, headers["x-a"], headers["x-up"]], [202, "new", "kept, outer", undefined]);
     });
 
-    it("reach the other phases once, as they are sent; their edits of headers take precedence", async (test) => {
+    it("reach the other phases once, as they are sent; header edits of those phases take precedence", async (test) => {
       const ran: string[] = [];
       const other: PluginPhases = {
         access({ responseHeaders }) {
@@ -209,7 +209,7 @@ export function heldResponseSuite(engine: Engine): void {
       assert.deepEqual(ran, ["200", "201"]);
     });
 
-    it("lose the edits of the phase if a body filter fails", async (test) => {
+    it("lose the edits of the phase response if a body filter fails", async (test) => {
       const { port } = await startRig(test, engine, {
         upstream: sized,
         plugins: { [outer]: editsResponse, [inner]: filtering({ limit: 9, longer: "refused", whole: failing.piece }) },

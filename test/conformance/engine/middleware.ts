@@ -207,7 +207,7 @@ export function middlewareSuite(engine: Engine): void {
           else assert.match(seen.body, body);
         });
 
-    it("contains those of plugins with lower priorities", async (test) => {
+    it("wraps the middlewares of plugins with lower priorities", async (test) => {
       const adding =
         (name: string): Middleware =>
         async (request, next) => {
@@ -254,7 +254,7 @@ export function middlewareSuite(engine: Engine): void {
       await second;
     });
 
-    it("acts on responses from the cache, which has those of the upstream and none that a middleware replaced", async (test) => {
+    it("acts on responses from the cache, which stores responses of the upstream, but none that a middleware replaced", async (test) => {
       for (const [replaces, statuses, bodies] of [
         [false, ["Miss", "Hit"], ["1 GET /", "1 GET /"]],
         [true, ["Bypass", "Bypass"], ["<1 GET />", "<2 GET />"]],

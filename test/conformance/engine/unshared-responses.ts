@@ -50,7 +50,11 @@ const never = ["Bypass", "Bypass"] as const;
 const pairs: readonly Pair[] = [
   { what: "another host", first: { headers: { host: "evil.test" } }, second: { headers: { host: "good.test" } } },
   { what: "another query", first: { path: "/?a=1" }, second: { path: "/?a=2" } },
-  { what: "a query that only looks the same when joined", first: { path: "/?a=1:b=2" }, second: { path: "/?a=1&b=2" } },
+  {
+    what: "another query with the same text when joined by colons",
+    first: { path: "/?a=1:b=2" },
+    second: { path: "/?a=1&b=2" },
+  },
   { what: "another order of repeated parameters", first: { path: "/?a=1&a=2" }, second: { path: "/?a=2&a=1" } },
   { what: "another encoding of a parameter", first: { path: "/?%61=1" }, second: { path: "/?a=1" } },
   {
@@ -72,7 +76,7 @@ const pairs: readonly Pair[] = [
   ),
   { what: "a range", upstream: ranged, first: { headers: { range: "bytes=0-0" } }, second: {}, statuses: bypassed },
   {
-    what: "an unexpected part, even if 206 is configured",
+    what: "a partial response that was not requested, even if 206 is configured",
     config: { response_code: [200, 206] },
     upstream: partial,
     first: {},
@@ -219,7 +223,7 @@ const truncated: readonly (readonly [what: string, upstream: RequestListener])[]
 export function unsharedResponseSuite(engine: Engine): void {
   describe(`responses that the cache must not share (${engine.name})`, () => {
     for (const { what, config, upstream, plugins, first, second, statuses = ["Miss", "Miss"] } of pairs) {
-      it(`are not shared with a request after one with ${what}`, async (test) => {
+      it(`are not reused for the next request: ${what}`, async (test) => {
         const { port } = await startCache(test, engine, {
           ...(config && { config }),
           ...(upstream && { upstream }),

@@ -57,7 +57,7 @@ const table: readonly (readonly [does: string, server: typeof tls, options: RigO
   ],
   ["refuses an upstream with a certificate of another CA", tls, trusting([wrong.certificate]), 502],
   [
-    "refuses every upstream if its ids have no CA certificate",
+    "refuses every upstream if no CA certificate has one of the service's ids",
     tls,
     { ...trusting([right.certificate]), authorities: [] },
     502,
@@ -82,7 +82,7 @@ export function upstreamTrustSuite(engine: Engine): void {
         assert.equal((await send(rig.port)).status, status);
       });
 
-    it("applies a changed CA certificate to the next request, not to pooled connections of the old trust", async (test) => {
+    it("applies a changed CA certificate to the next request, which uses no pooled connection of the old trust", async (test) => {
       const rig = await startRig(test, engine, {
         upstream: await startSecure(test),
         ...trusting([right.certificate]),
@@ -94,7 +94,7 @@ export function upstreamTrustSuite(engine: Engine): void {
       assert.equal((await send(rig.port)).status, 200);
     });
 
-    it("lets plugins look up CA certificates by id, and shows them the present ones", async (test) => {
+    it("lets plugins look up the current CA certificates by id", async (test) => {
       const access: PluginPhases["access"] = ({ identities }) => ({
         status: 200,
         message: String(identities.caCertificate(idOf(right.certificate))?.cert === right.certificate),

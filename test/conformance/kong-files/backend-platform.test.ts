@@ -68,7 +68,7 @@ const rows: readonly Row[] = [
   { what: "a protected path without a key", path: "/rest/v1/items", status: 401 },
   { what: "a protected path with an unknown key", path: "/rest/v1/items", headers: { apikey: "none" }, status: 401 },
   {
-    what: "a public key, which becomes a token",
+    what: "a public key, which is also sent as the bearer token",
     path: "/rest/v1/items?select=*",
     headers: { apikey: "pk_public" },
     url: "/items?select=*",
@@ -80,7 +80,7 @@ const rows: readonly Row[] = [
     },
   },
   {
-    what: "a secret key as the bearer too, which is replaced by its token",
+    what: "a secret key that is also the bearer token, which is replaced",
     path: "/rest/v1/",
     headers: { apikey: "sk_service", authorization: "Bearer sk_service" },
     url: "/",
@@ -141,7 +141,7 @@ test("the configuration of a backend platform is served unchanged", async (conte
   });
 });
 
-test("a post-function in it is refused by name, and migrate closes its service and serves the others", async (context) => {
+test("a post-function in the configuration is refused by name, and migrate closes its service and serves the others", async (context) => {
   const lua = [
     "      - name: post-function",
     "        config:",

@@ -11,7 +11,7 @@ export interface EveryKind {
 export const certificateId = "b3f1e0c4-3a1d-4c55-9b1e-0a5f7d2f6a01";
 export const authorityId = "c4f1e0c4-3a1d-4c55-9b1e-0a5f7d2f6a02";
 const authority = await makeAuthority();
-/** decK's dumps contain it. */
+/** decK's dumps contain this digest. */
 const authorityDigest = hash("sha256", new X509Certificate(authority.certificate).raw);
 const pair = await authority.issue({ name: "example.test", sans: ["example.test"], usage: "server" });
 const later = await authority.issue({ name: "example.test", sans: ["example.test"], usage: "server" });

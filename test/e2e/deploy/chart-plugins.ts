@@ -52,7 +52,7 @@ export function pluginImages(scene: () => Scene): void {
   const rolledOut = (part: string) =>
     scene().kubectl("rollout", "status", `deployment/${release}-${part}`, "--timeout=2m");
 
-  test("a plugin from an image closes its route until the nodes have it, and its rollout fails no request of another route", {
+  test("a route with a plugin from an image answers 503 until the nodes have the plugin, and the rollout fails no request of another route", {
     timeout: 4 * minutes,
   }, async (t) => {
     const { callers, helm, kubectl, podsOf, secret, statusOf } = scene();
@@ -83,7 +83,9 @@ export function pluginImages(scene: () => Scene): void {
         timeout: 60_000,
         interval: 500,
       });
-      await waitFor(async () => (await reasonOf("Programmed")) === "Programmed", { what: "all nodes to have it" });
+      await waitFor(async () => (await reasonOf("Programmed")) === "Programmed", {
+        what: "all nodes to have the plugin",
+      });
     } finally {
       load = await endLoad();
     }

@@ -48,9 +48,9 @@ after(async () => {
 });
 
 /**
- * A Pulumi installation without the Node.js language host: programs that run inside the test process need none, and its
- * only version published as a Go module (3.60) does not start policy packs. The script written here starts them with the
- * command of later versions.
+ * A Pulumi installation without the Node.js language host: programs that run inside the test process need no host, and
+ * the last version of the host that was published as a Go module (3.60) does not start policy packs. The script written
+ * here starts policy packs with the command that later versions use.
  */
 async function installation(): Promise<string> {
   const root = join(folder.path, "pulumi");

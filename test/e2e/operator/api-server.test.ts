@@ -17,7 +17,7 @@ after(() => environment?.close());
 const ofRoutes = ({ path }: Asked) => /^\/apis\/sluice\.dev\/v1alpha1\/routes\?/.test(path);
 const isWatch = ({ path }: Asked) => path.includes("watch=true");
 const isList = (asked: Asked) => asked.method === "GET" && ofRoutes(asked) && !isWatch(asked);
-/** Milliseconds. Less than what is left of the 75 s after which a silent watch is reopened in any case. */
+/** Milliseconds for a silent watch to be reopened: less than the rest of the 75 s after which this happens anyway. */
 const SOON = 30_000;
 const unavailable = { status: 503, body: "unavailable" } as const;
 

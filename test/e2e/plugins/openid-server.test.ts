@@ -125,7 +125,7 @@ test("a signed token is verified with the published keys, and an opaque one by i
   );
 });
 
-test("after the provider has replaced its keys, tokens of the new one are accepted and those of the old one are not", async (context) => {
+test("after the provider has replaced its keys, tokens signed with the new keys are accepted, and tokens signed with the old keys are not", async (context) => {
   const server = await startServer(context);
   const { issuer } = server;
   const gateway = await startGateway(context, issuer, { auth_methods: ["bearer"], rediscovery_lifetime: 1 });

@@ -1,12 +1,12 @@
 /** Where request-validator differs from JSON Schema (docs/reference/kong-compatibility.md#request-validator). */
 
-/** Schemas that the plugin refuses, by the message. */
+/** Schemas that the plugin refuses, by a pattern for its message. */
 export const refusedSchemas: readonly { readonly message: RegExp; readonly reason: string }[] = [
   { message: /leads to no schema in it/, reason: "a reference must stay in the schema" },
   { message: /\$dynamicRef.* is not supported/, reason: "$dynamicRef is refused" },
 ];
 
-/** Values that the plugin judges differently, by draft, file, group and test, with the reason. */
+/** Values for which the plugin differs from the suite: the reason, by draft, file, group and test. */
 export const differences: Readonly<Record<string, string>> = {
   "draft202012 ref: order of evaluation: $id and $anchor and $ref: data is valid against first definition":
     "of two equal anchors in schemas with different ids, the reference leads to the wrong one",

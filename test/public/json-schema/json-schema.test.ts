@@ -1,6 +1,7 @@
 /**
  * The plugin request-validator with the required tests of the JSON Schema Test Suite: its schemas as `body_schema`, and
- * its values as bodies. Where the plugin differs, a table says so, and the test fails if the difference is gone.
+ * its values as bodies. `differences.ts` lists the tests in which the plugin differs; such a test fails once the
+ * plugin no longer differs.
  */
 import assert from "node:assert/strict";
 import { readdirSync, readFileSync } from "node:fs";
@@ -25,7 +26,7 @@ const suites: readonly (readonly [draft: Draft, folder: string])[] = [
   ["draft202012", join(await tool("json-schema-suite-2020-12"), "draft2020-12")],
 ];
 
-/** Differences that a test has found. */
+/** The keys of all tests that have run, to find entries of `differences` without a test. */
 const found = new Set<string>();
 
 for (const [draft, folder] of suites) {

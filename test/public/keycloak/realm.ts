@@ -42,7 +42,7 @@ export async function createRealm(
         secret: client.client_secret,
         redirectUris: [redirect_uri],
         serviceAccountsEnabled: true,
-        // Keycloak answers a client about tokens only if it is in their audience.
+        // Keycloak introspects a token only for clients that are in its audience.
         protocolMappers: [
           {
             name: "audience",
@@ -76,7 +76,7 @@ export async function createRealm(
       method: "POST",
       body: new URLSearchParams({ ...client, ...form }),
     });
-  // The realm signs with the key of the highest priority; that of its first key is 100.
+  // The realm signs with the key that has the highest priority. The priority of its first key is 100.
   let priority = 200;
   const signing = async () =>
     ((await keycloak.call("GET", `/realms/${name}/components?type=org.keycloak.keys.KeyProvider`)) as Component[])
@@ -124,7 +124,7 @@ interface Component {
   readonly providerId?: string;
 }
 
-/** Visits a page of the application, and logs in at the form of Keycloak to which it leads. */
+/** Visits a page of the application, and submits the login form of Keycloak to which the page redirects. */
 export async function logIn(browser: Browser, url: string): Promise<Response | null> {
   const page = await browser.visit(url);
   const [, action = ""] = /<form[^>]* action="([^"]+)"/.exec((await page?.text()) ?? "") ?? [];

@@ -11,17 +11,21 @@ const expired = await makeAuthority("expired", { notAfter: new Date(Date.now() -
 const { certificate: leaf } = await authority.issue({ name: "leaf", usage: "server" });
 
 const faults: readonly (readonly [does: string, json: object, message: string])[] = [
-  ["needs a certificate", {}, "cert: required field missing"],
-  ["is one certificate", { cert: first.cert + second.cert }, "please submit only one certificate at a time"],
-  ["is a CA", { cert: leaf }, 'certificate does not appear to be a CA because it is missing the "CA" basic constraint'],
-  ["has not expired", { cert: expired.certificate }, 'certificate expired, "Not After" time is in the past'],
+  ["without a certificate", {}, "cert: required field missing"],
+  ["of two certificates", { cert: first.cert + second.cert }, "please submit only one certificate at a time"],
+  [
+    "that is no CA",
+    { cert: leaf },
+    'certificate does not appear to be a CA because it is missing the "CA" basic constraint',
+  ],
+  ["that is expired", { cert: expired.certificate }, 'certificate expired, "Not After" time is in the past'],
 ];
 
 const refused = (ask: string): readonly Row[] =>
   faults
     .filter(([, json]) => !(ask.startsWith("PATCH") && Object.keys(json).length === 0))
     .map(([does, json, message]) => ({
-      does: `${does}, also in ${ask.split(" ")[0]}`,
+      does: `${does} is refused by ${ask.split(" ")[0]}`,
       ask,
       json,
       status: 400,
@@ -37,7 +41,7 @@ const referenced = (by: string, id: string) => ({
 export const caCertificates: Table = {
   of: "a CA certificate",
   rows: [
-    { does: "is not there at first", ask: "GET /ca_certificates", status: 200, body: { data: [], next: null } },
+    { does: "does not exist at first", ask: "GET /ca_certificates", status: 200, body: { data: [], next: null } },
     ...refused("POST /ca_certificates"),
     {
       does: "is created with its digest",
@@ -93,7 +97,7 @@ export const caCertificates: Table = {
       },
     },
     {
-      does: "is named by a service of protocol https",
+      does: "can be named by a service of protocol https",
       ask: `PATCH /services/${ids.service}`,
       json: { protocol: "https", ca_certificates: [one, two] },
       status: 200,
@@ -106,24 +110,24 @@ export const caCertificates: Table = {
       body: referenced("services", ids.service),
     },
     {
-      does: "is named by no service of protocol http",
+      does: "cannot be named by a service of protocol http",
       ask: `PATCH /services/${ids.service}`,
       json: { protocol: "http" },
       status: 400,
       has: { fields: { ca_certificates: "value must be null" } },
     },
     {
-      does: "keeps the service, which may name others",
+      does: "can be removed from the list of a service",
       ask: `PATCH /services/${ids.service}`,
       json: { ca_certificates: [two] },
       status: 200,
       has: { ca_certificates: [two] },
     },
     { does: "is removed when no service names it", ask: `DELETE /ca_certificates/${one}`, status: 204 },
-    { does: "is gone then", ask: `GET /ca_certificates/${one}`, status: 404 },
-    { does: "may be removed again", ask: `DELETE /ca_certificates/${one}`, status: 204 },
+    { does: "is not found after its removal", ask: `GET /ca_certificates/${one}`, status: 404 },
+    { does: "can be removed a second time without an error", ask: `DELETE /ca_certificates/${one}`, status: 204 },
     {
-      does: "is named no more by a service with an empty list",
+      does: "can be removed from a service by an empty list",
       ask: `PATCH /services/${ids.service}`,
       json: { ca_certificates: [] },
       status: 200,

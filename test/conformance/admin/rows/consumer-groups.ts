@@ -166,20 +166,20 @@ const plugins: readonly Row[] = [
     has: { consumer_group: gold, consumer: null },
   },
   {
-    does: "has one instance of a plugin",
+    does: "does not get the same plugin twice",
     ask: "POST /plugins",
     json: { name: "rate-limiting", config: limits, consumer_group: { name: "platinum" } },
     status: 409,
   },
   {
-    does: "has another instance for a service",
+    does: "gets the same plugin for a service",
     ask: "POST /services/base/plugins",
     json: { name: "rate-limiting", config: limits, consumer_group: { name: "platinum" } },
     status: 201,
     has: { consumer_group: gold, service: { id: ids.service } },
   },
   {
-    does: "does not get a plugin that refuses consumers",
+    does: "does not get a plugin that cannot be attached to consumers",
     ask: "POST /consumer_groups/platinum/plugins",
     json: { name: "key-auth" },
     status: 400,

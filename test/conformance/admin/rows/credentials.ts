@@ -153,7 +153,7 @@ export const credentials: Table = {
   ],
 };
 
-/** Credentials of each plugin, and groups: their paths, the members of two of them, and the name of the second. */
+/** For each kind of credential and for groups: the paths, the bodies of two entities, and the name of the second. */
 const kinds = [
   { top: "jwts", nested: "jwt", one: { key: "k1" }, two: { key: "k2" }, name: "k2" },
   {
@@ -178,7 +178,7 @@ const kinds = [
 const entryId = "44444444-4444-4444-8444-444444444444";
 
 export const consumerEntries: Table = {
-  of: "an entry of a consumer",
+  of: "a credential or group of a consumer",
   rows: kinds.flatMap(({ top, nested, one, two, name }): Row[] => [
     {
       does: `needs a consumer: POST /${top}`,

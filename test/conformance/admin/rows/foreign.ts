@@ -23,7 +23,7 @@ export const foreign: Table = {
       status: 404,
       body: { message: "Not found" },
     },
-    { does: "answers 404 for a missing holder of the reference", ask: "GET /routes/nobody/service", status: 404 },
+    { does: "answers 404 if the entity with the reference is missing", ask: "GET /routes/nobody/service", status: 404 },
     {
       does: "answers OPTIONS with its methods",
       ask: "OPTIONS /routes/base/service",
@@ -67,7 +67,7 @@ export const foreign: Table = {
       body: { message: "Not found" },
     },
     {
-      does: "is next tried on a route without a service, created with PUT",
+      does: "follows a PUT that creates a route without a service",
       ask: "PUT /routes/alone",
       json: { paths: ["/alone"] },
       status: 200,
@@ -95,7 +95,7 @@ export const foreign: Table = {
       has: { data: [{ name: "alone" }] },
     },
     {
-      does: "creates nothing for a missing holder of the reference",
+      does: "creates nothing if the entity with the reference is missing",
       ask: "PUT /routes/nobody/service",
       json: { host: "a" },
       status: 404,
@@ -116,7 +116,7 @@ export const foreign: Table = {
       status: 404,
     },
     {
-      does: "is next tried on a service to which a PATCH attaches a certificate",
+      does: "follows a PATCH that attaches a certificate to a service",
       ask: "PATCH /services/base",
       json: { protocol: "https", client_certificate: { id: ids.certificate } },
       status: 200,

@@ -12,13 +12,13 @@ export const mtlsAuthCredentials: Table = {
   of: "a subject name of mtls-auth",
   rows: [
     {
-      does: "is for a CA certificate, which is created",
+      does: "follows a POST that creates a CA certificate",
       ask: "POST /ca_certificates",
       json: { id: ca, cert },
       status: 201,
     },
     {
-      does: "is needed",
+      does: "is required",
       ask: "POST /consumers/base/mtls-auth",
       json: {},
       status: 400,
@@ -40,7 +40,7 @@ export const mtlsAuthCredentials: Table = {
       has: { id: ofAuthority, consumer, ca_certificate: { id: ca } },
     },
     ...[null, { id: ca }].map((ca_certificate) => ({
-      does: `is refused a second time ${ca_certificate ? "for a CA certificate" : "without one"}`,
+      does: `is refused a second time ${ca_certificate ? "for a CA certificate" : "without a CA certificate"}`,
       ask: "POST /consumers/base/mtls-auth",
       json: { subject_name: "a@base.example", ca_certificate },
       status: 409,
@@ -58,9 +58,13 @@ export const mtlsAuthCredentials: Table = {
       ask: `DELETE /ca_certificates/${ca}`,
       status: 204,
     },
-    { does: "is gone then", ask: `GET /mtls-auths/${ofAuthority}`, status: 404 },
     {
-      does: "remains without a CA certificate",
+      does: "is not found after the removal of its CA certificate",
+      ask: `GET /mtls-auths/${ofAuthority}`,
+      status: 404,
+    },
+    {
+      does: "for any CA certificate remains",
       ask: `GET /consumers/base/mtls-auth/${any}`,
       status: 200,
       has: { id: any },

@@ -82,7 +82,7 @@ export const vaults: Table = {
       message: /^schema violation \(name: vault 'hcv' is not installed: put the secret into an environment variable/,
     },
     {
-      does: "cannot have a prefix that is no host of a reference",
+      does: "cannot have a prefix that is invalid in a reference",
       ask: "POST /vaults",
       json: { prefix: "My_env", name: "env" },
       status: 400,
@@ -110,7 +110,7 @@ export const vaults: Table = {
       has: { code: 2, fields: { config: { base64_decode: "unknown field" } } },
     },
     {
-      does: "may be missing when a plugin refers to it",
+      does: "need not exist when a plugin refers to it",
       ask: "POST /plugins",
       json: { name: "loggly", config: { key: "{vault://no-env/key}" } },
       status: 201,
@@ -119,6 +119,6 @@ export const vaults: Table = {
     { does: "is removed by its prefix", ask: "DELETE /vaults/my-env", status: 204 },
     { does: "is removed without an error if it does not exist", ask: "DELETE /vaults/my-env", status: 204 },
     { does: "is no longer found", ask: `GET /vaults/${mine.id}`, status: 404 },
-    { does: "cannot be changed as a list", ask: "PATCH /vaults", json: {}, status: 405 },
+    { does: "cannot be changed by a PATCH of the list", ask: "PATCH /vaults", json: {}, status: 405 },
   ],
 };
