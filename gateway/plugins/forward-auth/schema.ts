@@ -32,7 +32,8 @@ const schema = record(
       maxLength: 4096,
     }),
     auth_request_headers: headerNames(
-      "Headers of the request that the server receives. Default: all, except those of the connection.",
+      "Headers of the request that the server receives. Default: all, except headers of the connection, headers that " +
+        "proxies set, conditions and ranges.",
     ),
     auth_response_headers: headerNames(
       "Headers of the server's response that are set in the request to the upstream. They are removed from the " +

@@ -21,7 +21,7 @@ export interface LdapRequest {
   readonly responseTag: number;
 }
 
-/** Maximum bytes of a message from the server. A result needs less than a hundred, and the server's explanation. */
+/** Maximum bytes of a message from the server. A result has fewer than a hundred without the server's explanation. */
 const MAX_MESSAGE = 16_384;
 
 const INTEGER = 0x02;

@@ -284,7 +284,7 @@ describe("mtls-auth", () => {
       assert.deepEqual(statuses, [200, 401, 200, 401]);
     });
 
-    it("does not look for a consumer's previous owner: a removed consumer is refused", async () => {
+    it("looks for the consumer at each request: a removed consumer is refused", async () => {
       const phases = instance();
       const connection = secure(leaf);
       assert.equal(await statusOf(phases, { connection }), 200);

@@ -74,7 +74,7 @@ export const { serverAuth, clientAuth } = x509.ExtendedKeyUsage as unknown as Re
 export const unknownExtension = (isCritical: boolean) =>
   new x509.Extension("1.3.6.1.4.1.99999.1", isCritical, new Uint8Array([5, 0]).buffer);
 
-/** Subject alternative names whose length is that of more bytes. */
+/** Subject alternative names that are shorter than their encoded length. */
 export const malformedNames = new x509.Extension("2.5.29.17", false, new Uint8Array([0x30, 9, 0x82, 1, 97]).buffer);
 
 /** Permits only DNS names below example.com. */

@@ -82,7 +82,7 @@ const accepted: readonly (readonly [what: string, of: Case, authorities?: readon
     { sent: [deepLeaf], trusted: [intermediate], partial: true },
   ],
   ["a certificate without key usages", { sent: [await leafOf(root, { keyUsage: null, extendedKeyUsage: [] })] }],
-  ["a key that agrees on keys", { sent: [await leafOf(root, { keyUsage: KeyUsageFlags.keyAgreement })] }],
+  ["a key usage of keyAgreement only", { sent: [await leafOf(root, { keyUsage: KeyUsageFlags.keyAgreement })] }],
   [
     "an unknown extension that is not critical",
     { sent: [await leafOf(root, { extensions: [unknownExtension(false)] })] },

@@ -37,7 +37,7 @@ export class Introspector {
     this.#now = now;
   }
 
-  /** The claims of an active token. Rejects with `ProviderUnavailable`. */
+  /** The claims of an active token. Throws, or rejects, with `ProviderUnavailable`. */
   ask(token: string): Promise<Claims | TokenFault> | Claims | TokenFault {
     if (token.length > MAX_LENGTH) return tooLong;
     const id = hash("sha256", token, "base64");

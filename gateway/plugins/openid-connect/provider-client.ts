@@ -157,7 +157,7 @@ export class ProviderClient {
     const [id = ""] = client_id ?? [];
     const authenticate = this.#clientAuth(library);
     const configuration = new library.Configuration(metadata, id, clientMetadata, (server, client, body, headers) => {
-      // It must be the same text as at the login (RFC 6749 section 4.1.3); the library leaves out its query.
+      // `redirect_uri` must be the same text as at the login (RFC 6749 section 4.1.3); the library removes its query.
       if (body.has("redirect_uri")) body.set("redirect_uri", this.#redirectUri);
       return authenticate(server, client, body, headers);
     });

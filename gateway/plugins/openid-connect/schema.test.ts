@@ -133,7 +133,7 @@ describe("the config of openid-connect", () => {
     [{ ...bearer, proof_of_possession_dpop: "strict" }, "proof_of_possession_dpop: not supported: remove it"],
     [
       { ...bearer, backchannel_logout: { path: "/logout", policy: "local" }, client_id: "gateway" },
-      "backchannel_logout: needs authorization_code or session in auth_methods: tokens are not ended",
+      "backchannel_logout: needs authorization_code or session in auth_methods: logouts end sessions",
     ],
     [
       { ...full, auth_methods: ["session"], client_id: null, client_secret: null, backchannel_logout: local },
@@ -156,11 +156,11 @@ describe("the config of openid-connect", () => {
     ],
     [
       { ...full, backchannel_logout: local, session_absolute_timeout: 0 },
-      "session_absolute_timeout: with backchannel_logout, expected a value between 1 and 2678400: so long are logouts kept",
+      "session_absolute_timeout: with backchannel_logout, expected a value between 1 and 2678400: logouts are kept for that long",
     ],
     [
       { ...full, backchannel_logout: local, session_absolute_timeout: 2_678_401 },
-      "session_absolute_timeout: with backchannel_logout, expected a value between 1 and 2678400: so long are logouts kept",
+      "session_absolute_timeout: with backchannel_logout, expected a value between 1 and 2678400: logouts are kept for that long",
     ],
     [{ ...bearer, constructor: 1 }, "constructor: unknown field"],
     [{ ...bearer, isuer: "x" }, "isuer: unknown field"],

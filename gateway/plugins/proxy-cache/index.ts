@@ -22,7 +22,7 @@ const noDirectives: Directives = new Map();
 /** Milliseconds. */
 const LOG_INTERVAL = 10_000;
 
-/** A request whose response is not in the cache and may be stored. */
+/** A request that the cache cannot answer, and whose response may be stored. */
 interface Pending {
   /** The key without the headers that Vary of the response names. */
   readonly key: string;

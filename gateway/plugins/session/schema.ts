@@ -106,12 +106,12 @@ const schema = record(
       maxItems: 3,
     }),
     logout_query_arg: text({
-      description: "The query parameter that logs out.",
+      description: "A request with this query parameter logs out.",
       default: "session_logout",
       maxLength: 256,
     }),
     logout_post_arg: text({
-      description: "The member of a body that logs out, if `read_body_for_logout` is true.",
+      description: "A request whose body has this member logs out, if `read_body_for_logout` is true.",
       default: "session_logout",
       maxLength: 256,
     }),

@@ -38,7 +38,10 @@ interface Span {
 const MAX_TAGS = 64;
 const MAX_VALUE = 1024;
 
-/** As in Kong, name and value are separated by the last `=` of the first word that text follows. */
+/**
+ * As in Kong, the last `=` in the first word that has text after it separates name and value; without one, an `=` after
+ * the first word does.
+ */
 function tagOf(text: string): readonly [name: string, value: string] | null {
   const part = text.slice(0, 2 * MAX_VALUE).trim();
   const word = part.split(/\s/, 1)[0] ?? "";

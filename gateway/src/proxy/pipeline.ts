@@ -346,7 +346,7 @@ export class Pipeline {
 const finalResponse = (response: DirectResponse): DirectResponse =>
   response.status >= FIRST_FINAL_STATUS && response.status <= LAST_STATUS
     ? response
-    : errorAnswer("unexpected", `a plugin answered with the status ${response.status}, which is not a final one`);
+    : errorAnswer("unexpected", `a plugin answered with the status ${response.status}, not one from 200 to 599`);
 
 /** From this step on the consumer's own plugins apply. */
 function applyConsumerPlugins(exchange: LiveExchange, { priority }: PluginStep): void {

@@ -44,7 +44,10 @@ export class DatagramQueue {
     this.#datagrams?.close();
   }
 
-  /** After a failure, the next attempt for the batch sends only what is left: a server would count metrics twice. */
+  /**
+   * After a failure, the next attempt for the batch sends only the datagrams that are left. Otherwise a server would
+   * count metrics twice.
+   */
   async #send(texts: readonly string[]): Promise<void> {
     this.#datagrams ??= this.#network.datagrams(this.#destination);
     const left = this.#left.getOrInsertComputed(texts, () => [...this.#datagramsOf(texts)]);

@@ -26,8 +26,8 @@ export interface MiddlewareOptions {
 }
 
 /**
- * The phases of a plugin whose handler is a middleware. For each request it creates a `Request` and a `Response`, which
- * costs more than the phases: see docs/how-to/write-middleware.md.
+ * The phases of a plugin whose handler is a middleware. For each request they create a `Request` and a `Response`, so
+ * they cost more than phases that a plugin implements itself: see docs/how-to/write-middleware.md.
  */
 export function middleware(handler: Middleware, { bodyLimit = 1024 * 1024 }: MiddlewareOptions = {}): PluginPhases {
   /** The calls of the handler that have forwarded their requests. */
@@ -87,7 +87,7 @@ class MiddlewareCall {
 
   /** Called at the end of the exchange: a handler that still waits for a response gets an error. */
   lose(): void {
-    // The handler need not wait for the response.
+    // Prevents an unhandled rejection if the handler does not wait for the response.
     this.#arrived.promise.catch(() => {});
     this.#arrived.reject(new Error("the exchange ended before a response"));
   }
@@ -100,7 +100,7 @@ class MiddlewareCall {
 
   readonly #next: Next = (changed = this.#request) => {
     const response = this.#forward(changed);
-    // The handler need not wait for the response.
+    // Prevents an unhandled rejection if the handler does not wait for the response.
     response.catch(() => {});
     return response;
   };

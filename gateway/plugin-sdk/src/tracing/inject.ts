@@ -8,7 +8,7 @@ export interface InjectedHeaders {
   readonly loggedId: { readonly name: string; readonly value: string };
 }
 
-/** A context with ids: formats that need them are left out for one without. */
+/** A context that has ids, which every format needs. */
 type Identified = TraceContext & { readonly traceId: string; readonly spanId: string };
 
 const SHORT_DIGITS = TRACE_DIGITS / 2;

@@ -19,8 +19,8 @@ const SKEW = 60 * SECOND;
 export const MAX_AGE = 600;
 
 /**
- * Windows begin a millisecond before a full second, unlike those of rate limits: some counters of a node drop all that
- * have the same period and start at once.
+ * Windows begin a millisecond before a full second, unlike those of rate limits: a node with one worker drops all
+ * counters that have the same period and start together.
  */
 const OFFSET = 1;
 
@@ -78,7 +78,7 @@ export class Logouts {
   }
 
   /**
-   * The marks of a session that begins. Rejects with `LogoutsUnavailable`.
+   * The `LogoutMarks` of a session that begins. Rejects with `LogoutsUnavailable`.
    *
    * @param claims Of the ID token
    * @param created Unix seconds
@@ -92,7 +92,7 @@ export class Logouts {
     const counters = this.#countersSince(created, names);
     const [generation = 0, ...counts] = await this.#add(counters, 0);
     if (generation > 0) return { names, counts: [generation, ...counts] };
-    // If two sessions come here at the same time, the first one ends, and begins again with a login.
+    // If two sessions set the generation at the same time, the first one ends, and its user has to log in again.
     const [begun = 0] = await this.#add(counters.slice(0, 1), randomInt(1, MAX_GENERATION));
     return { names, counts: [begun, ...counts] };
   }

@@ -57,7 +57,7 @@ export function backchannelViolations(config: RecordMembers): readonly Violation
     { path: ["backchannel_logout", ...(name === "" ? [] : [name])], message },
   ];
   return [
-    ...(usesSessions ? [] : problem("", "needs authorization_code or session in auth_methods: tokens are not ended")),
+    ...(usesSessions ? [] : problem("", "needs authorization_code or session in auth_methods: logouts end sessions")),
     ...(isEmptyValue(client_id)
       ? [{ path: ["client_id"], message: "required by backchannel_logout: logouts are addressed to the client" }]
       : []),
@@ -71,7 +71,9 @@ export function backchannelViolations(config: RecordMembers): readonly Violation
       ? [
           {
             path: ["session_absolute_timeout"],
-            message: `with backchannel_logout, expected a value between 1 and ${MAX_SESSION}: so long are logouts kept`,
+            message:
+              `with backchannel_logout, expected a value between 1 and ${MAX_SESSION}: ` +
+              "logouts are kept for that long",
           },
         ]
       : []),

@@ -104,8 +104,8 @@ export const loginMembers = {
     default: ["POST", "DELETE"],
     maxItems: 3,
   }),
-  logout_query_arg: nullable(text({ description: "A query parameter that logs out.", maxLength: 256 })),
-  logout_uri_suffix: nullable(text({ description: "The end of a path that logs out.", maxLength: 1024 })),
+  logout_query_arg: nullable(text({ description: "A request with this query parameter logs out.", maxLength: 256 })),
+  logout_uri_suffix: nullable(text({ description: "End of the path of a request that logs out.", maxLength: 1024 })),
   logout_redirect_uri: singleValue(
     "URL to which the provider, or without an end_session_endpoint the gateway, redirects after the logout.",
     { maxLength: MAX_URL },

@@ -1,4 +1,4 @@
-/** The kinds of members that the config of openid-connect repeats. */
+/** Schemas of members that occur several times in the config of openid-connect. */
 import { array, nullable, text } from "@sluice/plugin-sdk";
 
 export const MAX_URL = 2048;

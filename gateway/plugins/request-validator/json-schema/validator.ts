@@ -37,7 +37,7 @@ const libraryDrafts: Readonly<Record<Draft, SchemaDraft>> = {
   draft202012: "2020-12",
 };
 
-/** Longer strings have no format: some expressions of the library need quadratic time. */
+/** Longer strings are invalid for every format: some expressions of the library need quadratic time. */
 const MAX_FORMATTED = 2048;
 
 /** The format `url`. The expression of the library needs exponential time. */

@@ -53,7 +53,7 @@ export interface AttemptObserver {
 
 /** Sends the response of an exchange. */
 export interface ResponseSender {
-  /** Whether this client's requests can be sent to gRPC services, if their trailers need not be passed on. */
+  /** Whether the engine can send this client's requests to gRPC services if a plugin converts the trailers. */
   readonly reachesGrpc: boolean;
   /** Sends this response instead of the upstream's, or aborts a response whose head has been sent. */
   reject(answer: DirectResponse | GatewayErrorName): void;
@@ -99,7 +99,7 @@ export class LiveExchange implements Exchange {
   readonly #traffic: TrafficCounters;
   #upstreamEdits: HeaderEditList | null = null;
   #responseEdits: HeaderEditList | null = null;
-  /** Edits before the response phase, while the response may still be replaced. Undefined: not saved. */
+  /** Edits before the phases of a response that may still be replaced. Undefined: not saved. */
   #savedEdits: HeaderEditList | null | undefined;
   /** Head of the response; null while its headers cannot be read. */
   responseHead: ResponseHead | null = null;
@@ -319,7 +319,7 @@ export class LiveExchange implements Exchange {
     this.#responseEdits.applyList(saved);
   }
 
-  /** Called when another response replaces the current one: its edits do not apply. */
+  /** Called when another response replaces the current one: edits made for the current one are discarded. */
   restoreResponseEdits(): void {
     if (this.#savedEdits === undefined) return;
     this.#responseEdits = this.#savedEdits;

@@ -47,7 +47,7 @@ export function checkProtocol({ route, request }: LiveExchange): DirectResponse 
   return request.scheme === "https" || protocols.includes("grpc") ? null : needsGrpcs;
 }
 
-/** Whether the client can be served by a gRPC service: over HTTP/2, or by a plugin that converts the trailers. */
+/** Whether the client can call the service. A gRPC service needs HTTP/2, or a plugin that converts the trailers. */
 export const mayCall = (service: Service, { request, convertsGrpc, sender }: LiveExchange): boolean =>
   !isGrpcService(service) || request.head.httpVersion === "2" || (convertsGrpc && sender?.reachesGrpc === true);
 

@@ -27,13 +27,13 @@ const escapedValue = (value: string): string => (UNESCAPED.test(value) ? value :
 
 interface LoggedName {
   readonly lower: string;
-  /** The name as the key of a member, up to the start of its text. */
+  /** The start of a JSON member with this name: the name, a colon and the opening quotation mark of the value. */
   readonly key: string;
-  /** The same after the text of another member. */
+  /** The same, preceded by the previous value's closing quotation mark and a comma. */
   readonly nextKey: string;
 }
 
-/** By the names as they were sent: most messages have the same ones. */
+/** Keyed by the name as it was sent. Cached, because most messages have the same names. */
 const loggedNames = new LruCache<LoggedName>(512);
 
 /** Maximum characters of a name that is cached. */

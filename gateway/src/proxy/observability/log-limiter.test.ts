@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { LogLimiter } from "./log-limiter.ts";
 
-test("a subject is logged at most once in ten seconds, with the number of lines left out since the last one", () => {
+test("a subject is logged once per period of ten seconds, with the number of lines left out before", () => {
   let now = 0;
   const limit = new LogLimiter(() => now);
   assert.deepEqual([limit.allow("a"), limit.allow("a"), limit.allow("a"), limit.allow("b")], [0, null, null, 2]);
@@ -12,7 +12,7 @@ test("a subject is logged at most once in ten seconds, with the number of lines 
   assert.deepEqual([limit.allow("a"), limit.allow("a"), limit.allow("b")], [1, null, 1]);
 });
 
-test("many subjects cause at most 50 lines in ten seconds", () => {
+test("many subjects cause at most 50 lines per period of ten seconds", () => {
   let now = 0;
   const limit = new LogLimiter(() => now);
   const lines = () =>

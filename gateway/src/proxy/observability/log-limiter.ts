@@ -1,8 +1,8 @@
 /** Limits the log lines that requests can cause: a repeated subject is logged once per period. */
 
-/** Milliseconds within which a subject is logged once. */
+/** Length of a period in milliseconds. The first line after the end of a period begins the next one. */
 const PERIOD = 10_000;
-/** Maximum number of subjects logged within that time. */
+/** Maximum number of subjects logged in a period. */
 const MAX_SUBJECTS = 50;
 
 export class LogLimiter {
@@ -19,7 +19,7 @@ export class LogLimiter {
   /**
    * Whether a line about the subject may be logged now.
    *
-   * @returns Number of lines suppressed since the last allowed one; null: this one is suppressed too
+   * @returns Number of lines about any subject suppressed since the last allowed one; null: this one is suppressed
    */
   allow(subject: string): number | null {
     const now = this.#now();

@@ -1,4 +1,4 @@
-/** Faults that Node and undici accept in a head, and expose, but that the http1 engine refuses. */
+/** Faults in a head that Node and undici accept and leave visible, and that the http1 engine refuses. */
 import type { IncomingMessage } from "node:http";
 import type { GatewayErrorName } from "../../exchange/gateway-errors.ts";
 import { HOST } from "../exchange/request.ts";

@@ -31,7 +31,7 @@ const framing = ["content-length", "transfer-encoding"];
 type Controller = Dispatcher.DispatchController;
 
 export class UndiciCall extends UpstreamCall<UndiciCallListener> implements Dispatcher.DispatchHandler {
-  /** Replaces a timer of undici, which may be a second late; so does `stall`. */
+  /** This timer and `stall` replace undici's timers, which may be a second late. */
   readonly silence = new IdleTimer(() => this.silent());
   readonly stall = new IdleTimer(() => this.stalled());
   readonly #options: UndiciCallOptions;

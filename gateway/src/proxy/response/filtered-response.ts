@@ -17,7 +17,7 @@ export interface FilteredResponseTarget<Head, Trailers>
   extends Omit<UpstreamCallListener<Head, Trailers>, "head" | "interim"> {
   interim?(head: Head): void;
   upgraded?(head: Head, socket: Socket, first: Buffer): void;
-  /** Runs the response phase. Returns false if another response has been sent instead. */
+  /** Runs the phase `responseHeaders`. Returns false if another response has been sent instead. */
   respond(head: Head): boolean;
   /** A copy that stays valid after the call. */
   copyOf(head: Head): Head;

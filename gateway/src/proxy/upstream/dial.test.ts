@@ -40,7 +40,7 @@ function open(target: UpstreamTarget, sessions: TlsSessionCache): Promise<string
   });
 }
 
-/** The port of a server that shows this chain, of which the first certificate is its own. */
+/** The port of a server that sends this chain, whose first certificate is the server's own. */
 async function serve(context: TestContext, chain: (typeof chains)["two"] | (typeof chains)["none"]): Promise<number> {
   const [own] = chain;
   const server = createServer({

@@ -70,8 +70,8 @@ export function mayRetry({ error, connected, method, bodyBegun, hasOtherTarget }
 }
 
 /**
- * Errors of connection attempts that were not accepted. Refusals by the guard are excluded: a refused endpoint must not
- * be reached through the address of its core Service instead.
+ * Errors of connection attempts that show that the target could not be reached. Refusals by the guard are excluded: a
+ * refused endpoint must not be reached through the address of its core Service instead.
  */
 const UNREACHABLE: ReadonlySet<string> = new Set([
   "ECONNREFUSED",

@@ -17,7 +17,7 @@ export interface AccessLogPlan {
 
 export interface AccessLogOptions {
   readonly plan: AccessLogPlan;
-  /** Snapshot whose key-auth plugins determine which parameters are keys. */
+  /** Snapshot whose plugins determine which parameters hold keys or tokens. */
   readonly snapshot: () => Snapshot;
   /** Receives an error when lines are lost. */
   readonly log: ProxyLog;
