@@ -54,6 +54,12 @@ const raws: fc.Arbitrary<readonly (readonly [Collection, object])[]> = fc
   )
   .map((lists) => lists.flat());
 
+/** A custom resource may only name CA certificates that exist; in other forms a service may name any id, as in Kong. */
+function refersToAbsentAuthority(entity: Entity, kept: ReadonlyMap<Collection, readonly Entity[]>): boolean {
+  const ids = "ca_certificates" in entity ? (entity.ca_certificates ?? []) : [];
+  return ids.some((id) => !kept.get("ca_certificates")?.some((authority) => authority.id === id));
+}
+
 /** The entities of `items` that are valid together. */
 function listsOf(items: readonly (readonly [Collection, object])[]): EntityLists {
   let tables: Tables = createTables([]);
@@ -61,7 +67,7 @@ function listsOf(items: readonly (readonly [Collection, object])[]): EntityLists
   for (const [collection, raw] of items) {
     const { value: entity } = checkEntity(collection, raw);
     const written = entity && write(tables, [{ op: "create", collection, entity }]);
-    if (!entity || !written?.tables) continue;
+    if (!entity || !written?.tables || refersToAbsentAuthority(entity, kept)) continue;
     tables = written.tables;
     kept.get(collection)?.push(entity);
   }

@@ -41,7 +41,7 @@ export const pluginCredentials: Table = {
       does: "has no name in URLs, because several plugins may have the same key",
       ask: "GET /plugin-credentials/tok-1",
       status: 400,
-      message: "expected a valid UUID",
+      message: `invalid primary key: '{id="expected a valid UUID"}'`,
     },
     {
       does: "shows its consumer",
