@@ -96,7 +96,7 @@ test("an operator whose API server cannot be reached keeps trying, logs the outa
   });
   const ready = await get(`http://${chosen.operator}/readyz`);
   assert.equal(ready.status, 503);
-  assert.match(JSON.stringify(ready.body), /not yet read: Certificate, Upstream, Service, Route/);
+  assert.match(JSON.stringify(ready.body), /not yet read: Certificate, CACertificate, Upstream, Service, Route/);
   assert.equal((await get(`http://${chosen.operator}/healthz`)).status, 200);
   // The nodes keep their document.
   for (const node of nodes) assert.equal((await get(`${node}/echo`)).status, 200);

@@ -6,6 +6,7 @@ const ca = { cert: first.cert };
 export const caCertificate: readonly Row[] = [
   ...common(ca),
   ["a certificate", ca, null],
+  ["a certificate without a line break at its end", { cert: first.cert.trim() }, null],
   ["a certificate after other text", { cert: `subject=a\n${first.cert}` }, null],
   ["no certificate", { id: uuid }, /spec\.cert: Required value/],
   ["a text that is no certificate", { cert: "x" }, /must be a certificate in PEM/],

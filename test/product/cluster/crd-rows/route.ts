@@ -28,7 +28,7 @@ export const route: readonly Row[] = [
   ["two dots in a regex", { paths: ["~/a/..$"] }, null],
   ["a path of 1024 characters", { paths: [`/${"a".repeat(1023)}`] }, null],
   ["a path of 1025 characters", { paths: [`/${"a".repeat(1024)}`] }, /Too long/],
-  ...counts("paths", { to: 64 }, (count) => ({ paths: texts(count).map((text) => `/${text}`) })),
+  ...counts("paths", { to: 256 }, (count) => ({ paths: texts(count).map((text) => `/${text}`) })),
   ["a string instead of a list of paths", { paths: "/users" }, /spec\.paths.*must be of type array/],
 
   ["a host that ends in a star", { hosts: ["example.*"] }, null],
@@ -40,7 +40,7 @@ export const route: readonly Row[] = [
   ["a host with a space", { hosts: ["a b"] }, /must be a host name or an IP address/],
   ["a host with a path", { hosts: ["a/b"] }, /must be a host name or an IP address/],
   ...lengths("host", { from: 1, to: 260 }, (host) => ({ hosts: [host] })),
-  ...counts("hosts", { to: 64 }, (count) => ({ hosts: texts(count) })),
+  ...counts("hosts", { to: 256 }, (count) => ({ hosts: texts(count) })),
 
   ["a method in lower case", { methods: ["get"] }, /must be in upper case, such as GET/],
   ["a method with a digit", { methods: ["GET2"] }, /must be in upper case/],
@@ -55,12 +55,12 @@ export const route: readonly Row[] = [
   ["a header with an empty value", { headers: { "x-version": [""] } }, /spec\.headers/],
   ["a header with a string instead of a list", { headers: { "x-version": "1" } }, /must be of type array/],
   ...lengths("header value", { to: 1024 }, (value) => ({ headers: { a: [value] } })),
-  ...counts("header values", { from: 1, to: 16 }, (count) => ({ ...paths, headers: { a: texts(count) } })),
+  ...counts("header values", { from: 1, to: 64 }, (count) => ({ ...paths, headers: { a: texts(count) } })),
   ["16 headers", { headers: Object.fromEntries(texts(16).map((name) => [name, ["a"]])) }, null],
   ["17 headers", { headers: Object.fromEntries(texts(17).map((name) => [name, ["a"]])) }, /Too many: 17/],
 
   ...lengths("server name", { from: 1, to: 255 }, (sni) => ({ protocols: ["https"], snis: [sni] })),
-  ...counts("server names", { to: 64 }, (count) => ({ ...paths, snis: texts(count) })),
+  ...counts("server names", { to: 256 }, (count) => ({ ...paths, snis: texts(count) })),
   [
     "server names for plain http",
     { ...paths, protocols: ["http"], snis: ["a"] },
