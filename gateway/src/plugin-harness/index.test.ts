@@ -56,6 +56,41 @@ describe("startTestGateway", () => {
     assert.deepEqual(statuses, [200, 429, 200]);
   });
 
+  it("runs the timers of the plugin up to the time to which the test advances, in order", async () => {
+    const ran: string[] = [];
+    const timing = definePlugin({
+      name: "timing",
+      version: "1.0.0",
+      priority: 10,
+      protects: false,
+      schema: record({}, { description: "Starts timers." }),
+      phases(_config, { timers, now }) {
+        const started = now();
+        const at = (name: string) => () => void ran.push(`${name} after ${now() - started}`);
+        return {
+          start() {
+            timers.every(3_600_000, at("hourly"));
+            timers.after(5_400_000, async () => {
+              at("once")();
+              throw new Error("reported in the log");
+            });
+            timers.after(60_000, at("cancelled")).cancel();
+          },
+        };
+      },
+    });
+    await using gateway = await startTestGateway({ plugin: timing });
+    await gateway.advance(3_599_999);
+    assert.deepEqual(ran, []);
+    await gateway.advance(3_600_001);
+    assert.deepEqual(ran, ["hourly after 3600000", "once after 5400000", "hourly after 7200000"]);
+    assert.deepEqual(
+      gateway.log.map(({ message }) => message),
+      ["a timer of the plugin failed"],
+    );
+    await gateway.configure({});
+  });
+
   it("replaces the config of a running gateway, and refuses an invalid one", async () => {
     await using gateway = await startTestGateway({ plugin: quota, config });
     await assert.rejects(

@@ -19,6 +19,7 @@ import { defaultProxySettings } from "../proxy/settings.ts";
 import { gatewaySettings } from "../settings/gateway.ts";
 import { version } from "../settings/version.ts";
 import { PluginLifecycle } from "../workers/plugin-lifecycle.ts";
+import { TestClock } from "./test-clock.ts";
 import type { LogLine, TestGateway, TestGatewayOptions } from "./types.ts";
 
 export { leaksNothing } from "./leaks.ts";
@@ -37,8 +38,8 @@ export async function startTestGateway(options: TestGatewayOptions): Promise<Tes
   const write = (level: LogLine["level"]) => (details: object, message: string) =>
     void log.push({ level, message, details });
   const logger = { info: write("info"), warn: write("warn"), error: write("error") };
-  let time = options.now ?? Date.now();
-  const now = () => time;
+  const clock = new TestClock(options.now ?? Date.now());
+  const { now, startTimer } = clock;
   const settings = { ...defaultProxySettings, version, allowedUpstreams: ["127.0.0.0/8"] };
   const guard = createGuard(settings);
   const connect = connectBehind(guard);
@@ -51,7 +52,17 @@ export async function startTestGateway(options: TestGatewayOptions): Promise<Tes
   const vault = { allowed: [], variables: {} };
   const tools = {
     plugins: new Map([...builtInPlugins, plugin].map((one) => [one.name, one])),
-    services: { counters, caches, metrics, now, connect, datagrams: datagramsBehind(guard), vault, log: logger },
+    services: {
+      counters,
+      caches,
+      metrics,
+      now,
+      startTimer,
+      connect,
+      datagrams: datagramsBehind(guard),
+      vault,
+      log: logger,
+    },
   };
   const snapshotWith = (config: object | undefined) => {
     const { value, violations } = checkDocument(documentOf(options, config, port));
@@ -88,9 +99,7 @@ export async function startTestGateway(options: TestGatewayOptions): Promise<Tes
         runtime = compile(previous, snapshotWith(config), tools);
         instances.replaced(previous, runtime);
       },
-      advance(milliseconds) {
-        time += milliseconds;
-      },
+      advance: (milliseconds) => clock.advance(milliseconds),
       close,
       [Symbol.asyncDispose]: close,
     };

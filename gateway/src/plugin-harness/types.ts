@@ -43,8 +43,11 @@ export interface TestGateway {
   fetch(path: string, init?: RequestInit): Promise<Response>;
   /** Replaces the config. Rejects if the config is invalid; the previous config then stays active. */
   configure(config: object): Promise<void>;
-  /** Advances the clock that `now()` of the plugin's services shows. */
-  advance(milliseconds: number): void;
+  /**
+   * Advances the clock that `now()` of the plugin's services shows, and runs the timers of the plugin that are due.
+   * Resolves when their actions have ended. A timer also runs when its time has passed in reality.
+   */
+  advance(milliseconds: number): Promise<void>;
   close(): Promise<void>;
   [Symbol.asyncDispose](): Promise<void>;
 }

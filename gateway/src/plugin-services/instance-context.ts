@@ -23,7 +23,7 @@ import type { Connect } from "../outbound/connect.ts";
 import type { OpenDatagrams } from "../outbound/datagrams.ts";
 import { GuardedHttpClient } from "../outbound/http-client.ts";
 import type { InstanceCache, PluginCaches } from "../plugin-caches/create-caches.ts";
-import { InstanceTimers } from "./instance-timers.ts";
+import { InstanceTimers, type StartTimer } from "./instance-timers.ts";
 import type { VaultEnvironment } from "./vault-values.ts";
 
 /** The methods of a logger that plugins use; a logger of pino has them. */
@@ -41,6 +41,8 @@ export interface WorkerServices extends PluginServices {
   readonly caches: PluginCaches;
   readonly log: ServicesLog;
   readonly vault: VaultEnvironment;
+  /** Default: timers of Node. */
+  readonly startTimer?: StartTimer;
 }
 
 export class InstanceContext implements PluginContext {
@@ -76,7 +78,7 @@ export class InstanceContext implements PluginContext {
   }
 
   get timers(): InstanceTimers {
-    this.#timers ??= new InstanceTimers(this.log);
+    this.#timers ??= new InstanceTimers(this.log, this.#services.startTimer);
     return this.#timers;
   }
 

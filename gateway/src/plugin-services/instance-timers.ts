@@ -1,43 +1,56 @@
 import type { PluginLog, PluginTimer, PluginTimers } from "@sluice/plugin-sdk";
 
+/** Starts a timer, and returns the function that cancels it. */
+export type StartTimer = (
+  milliseconds: number,
+  options: { readonly repeats: boolean },
+  action: () => Promise<void>,
+) => () => void;
+
+/** The timer does not keep the process alive. */
+const startRealTimer: StartTimer = (milliseconds, { repeats }, action) => {
+  const timer = (repeats ? setInterval : setTimeout)(() => void action(), milliseconds).unref();
+  return () => clearTimeout(timer);
+};
+
 /** Timers that end with a plugin instance. */
 export class InstanceTimers implements PluginTimers {
   readonly #log: PluginLog;
-  readonly #running = new Set<NodeJS.Timeout>();
+  readonly #start: StartTimer;
+  readonly #running = new Set<() => void>();
   #hasEnded = false;
 
-  constructor(log: PluginLog) {
+  constructor(log: PluginLog, start: StartTimer = startRealTimer) {
     this.#log = log;
+    this.#start = start;
   }
 
   after(milliseconds: number, action: () => void | Promise<void>): PluginTimer {
-    const timer = setTimeout(() => {
-      this.#running.delete(timer);
-      void this.#run(action);
-    }, milliseconds);
-    return this.#keep(timer);
+    const cancel = this.#start(milliseconds, { repeats: false }, () => {
+      this.#running.delete(cancel);
+      return this.#run(action);
+    });
+    return this.#keep(cancel);
   }
 
   every(milliseconds: number, action: () => void | Promise<void>): PluginTimer {
-    return this.#keep(setInterval(() => void this.#run(action), milliseconds));
+    return this.#keep(this.#start(milliseconds, { repeats: true }, () => this.#run(action)));
   }
 
   /** Ends all timers; later ones do not run. */
   end(): void {
     this.#hasEnded = true;
-    for (const timer of this.#running) clearTimeout(timer);
+    for (const cancel of this.#running) cancel();
     this.#running.clear();
   }
 
-  /** The timer does not keep the process alive. */
-  #keep(timer: NodeJS.Timeout): PluginTimer {
-    timer.unref();
-    if (this.#hasEnded) clearTimeout(timer);
-    else this.#running.add(timer);
+  #keep(cancel: () => void): PluginTimer {
+    if (this.#hasEnded) cancel();
+    else this.#running.add(cancel);
     return {
       cancel: () => {
-        clearTimeout(timer);
-        this.#running.delete(timer);
+        cancel();
+        this.#running.delete(cancel);
       },
     };
   }
