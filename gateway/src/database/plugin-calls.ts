@@ -18,7 +18,7 @@ export const CALLS_CHANNEL = "sluice_plugin_calls";
 export const RESULTS_CHANNEL = "sluice_plugin_call_results";
 
 /** Seconds after which no node answers a call any more. */
-const LIFETIME = Math.ceil(NODE_ENDPOINT_TIMEOUT / 1000);
+export const CALL_LIFETIME = Math.ceil(NODE_ENDPOINT_TIMEOUT / 1000);
 
 /** Returns the id of the call. */
 export async function insertCall(connection: DatabaseConnection, call: PluginEndpointCall): Promise<string> {
@@ -36,7 +36,7 @@ export async function insertCall(connection: DatabaseConnection, call: PluginEnd
 /** Deletes a call with its results, and the calls that their callers have left behind. */
 export async function deleteCall(connection: DatabaseConnection, id: string): Promise<void> {
   await connection.query(
-    `delete from plugin_calls where id = $1 or asked_at < clock_timestamp() - interval '${2 * LIFETIME} s'`,
+    `delete from plugin_calls where id = $1 or asked_at < clock_timestamp() - interval '${2 * CALL_LIFETIME} s'`,
     [id],
   );
 }
@@ -47,13 +47,14 @@ export async function readCalls(
   node: string,
 ): Promise<ReadonlyMap<string, PluginEndpointCall>> {
   const rows = await connection.query(
-    `select id::text, content from plugin_calls where asked_at > clock_timestamp() - interval '${LIFETIME} s'
+    `select id::text, content from plugin_calls
+     where asked_at between clock_timestamp() - interval '${CALL_LIFETIME} s' and clock_timestamp()
        and not exists (select from plugin_call_results where call_id = plugin_calls.id and node = $1)`,
     [node],
   );
   return new Map(
     rows.flatMap(({ id, content }) => {
-      const call: unknown = JSON.parse(String(content));
+      const call = parsed(content);
       return isPluginEndpointCall(call) ? [[String(id), call] as const] : [];
     }),
   );
@@ -84,8 +85,17 @@ export async function readResults(
   const rows = await connection.query("select node::text, content from plugin_call_results where call_id = $1", [call]);
   return new Map(
     rows.flatMap(({ node, content }) => {
-      const result: unknown = JSON.parse(String(content));
+      const result = parsed(content);
       return isPluginEndpointResult(result) ? [[String(node), result] as const] : [];
     }),
   );
+}
+
+/** Undefined for a row that another program has written: it must not keep the others from being read. */
+function parsed(content: unknown): unknown {
+  try {
+    return JSON.parse(String(content));
+  } catch {
+    return undefined;
+  }
 }

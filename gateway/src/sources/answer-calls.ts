@@ -1,7 +1,7 @@
 /** Answers the requests to endpoints of plugins that the admin API has written to the database. */
 import { describeDatabaseError } from "../database/describe-error.ts";
 import type { Database } from "../database/driver.ts";
-import { CALLS_CHANNEL, insertResult, readCalls } from "../database/plugin-calls.ts";
+import { CALL_LIFETIME, CALLS_CHANNEL, insertResult, readCalls } from "../database/plugin-calls.ts";
 import type { NodeStatusSource, SourceLog } from "./source.ts";
 
 export interface AnswerCallsOptions {
@@ -15,10 +15,10 @@ export interface AnswerCallsOptions {
 /** Returns a function that stops answering, and resolves when no statement is under way. */
 export async function answerCalls({ database, log, node, askPlugin }: AnswerCallsOptions) {
   /**
-   * By id; a call is read again until its result is in the database. It runs once: if the result cannot be written, it
-   * stays here, and the caller waits in vain.
+   * By id. A call is read until its result is in the database, and a read that began before may still return it: it
+   * stays here until no node answers it any more, so that it runs once.
    */
-  const answering = new Map<string, Promise<void>>();
+  const answering = new Map<string, { readonly answered: Promise<void>; readonly until: number }>();
   let reading: Promise<void> = Promise.resolve();
 
   const warn = (error: unknown) =>
@@ -28,13 +28,14 @@ export async function answerCalls({ database, log, node, askPlugin }: AnswerCall
   function read(): void {
     reading = reading
       .then(async () => {
-        for (const [id, call] of await readCalls(database, node)) {
+        const calls = await readCalls(database, node);
+        for (const [id, { until }] of answering) if (until < performance.now()) answering.delete(id);
+        for (const [id, call] of calls) {
           if (answering.has(id)) continue;
           const answered = askPlugin(call)
             .then((response) => insertResult(database, { call: id, node, response }))
-            .then(() => void answering.delete(id))
             .catch(warn);
-          answering.set(id, answered);
+          answering.set(id, { answered, until: performance.now() + 2 * CALL_LIFETIME * 1000 });
         }
       })
       .catch(warn);
@@ -44,6 +45,6 @@ export async function answerCalls({ database, log, node, askPlugin }: AnswerCall
   return async () => {
     end();
     await reading;
-    await Promise.all(answering.values());
+    await Promise.all([...answering.values()].map(({ answered }) => answered));
   };
 }

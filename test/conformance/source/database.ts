@@ -170,6 +170,7 @@ export function describeDatabaseSource(name: string, keep: () => Promise<Databas
         for (const { served } of nodes) assert.equal(served.at(-1)?.services.size, 0);
       }));
 
+    const foreignCall = "12121212-1212-4121-8121-121212121212";
     const callOf = (method: "GET" | "DELETE"): PluginEndpointCall => ({
       plugin: "id",
       request: { method, path: ["caches"], query: { text: "\0\ud800" } },
@@ -186,7 +187,12 @@ export function describeDatabaseSource(name: string, keep: () => Promise<Databas
         ),
       );
       try {
+        // A row of another program does not keep calls from being answered.
+        await database.query("insert into plugin_calls (id, content, asked_at) values ($1, '{', clock_timestamp())", [
+          foreignCall,
+        ]);
         const { answered, unanswered } = await callNodes(database, callOf("DELETE"));
+        await database.query("delete from plugin_calls where id = $1", [foreignCall]);
         assert.deepEqual(
           answered.map(({ node, response }) => [node, response?.status]),
           [
