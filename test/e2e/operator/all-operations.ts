@@ -22,6 +22,7 @@ export interface Place {
 }
 
 const authority = await makeAuthority();
+const { certificate: authorityOfAdmin } = await makeAuthority();
 const pair = await authority.issue({ name: "one.test", sans: ["one.test"], usage: "server" });
 const label = { "sluice.dev/credential": "key-auth" };
 
@@ -43,6 +44,8 @@ function resources({ namespace }: Place): readonly object[] {
     secret("tls", "kubernetes.io/tls", { "tls.crt": pair.certificate, "tls.key": pair.key }),
     secret("key", "Opaque", { key: `key-of-${namespace}` }),
     one("Certificate", "good", { secretRef: { name: "tls" }, snis: [{ name: `${namespace}.test` }] }),
+    one("CACertificate", "good", { cert: authority.certificate }),
+    one("Vault", "good", { backend: "env", prefix: `${namespace}-good` }),
     one("Upstream", "good", { name: `${namespace}.internal`, targets: [{ target: "127.0.0.1:9001" }] }),
     one("Service", "good", { name: `${namespace}-good`, url: "http://127.0.0.1:9001" }),
     one("Route", "good", { serviceRef: { name: "good" }, paths: [`/${namespace}`] }),
@@ -65,6 +68,8 @@ function invalid({ namespace }: Place): readonly object[] {
   });
   return [
     one("Certificate", { secretRef: { name: "absent" }, snis: [{ name: `invalid.${namespace}.test` }] }),
+    one("CACertificate", { cert: authority.certificate }),
+    one("Vault", { backend: "env", prefix: `${namespace}-good` }),
     one("Upstream", { name: `${namespace}.internal`, targets: [{ target: "127.0.0.1:9001" }] }),
     one("Service", { name: `${namespace}-good`, url: "http://127.0.0.1:9001" }),
     one("Route", { serviceRef: { name: "absent" }, paths: ["/invalid"] }),
@@ -168,6 +173,7 @@ const made: readonly (readonly [path: string, body: object])[] = [
   ["/vaults", { prefix: "by-admin", name: "env" }],
   ["/consumers", { username: "by-admin" }],
   ["/consumers/by-admin/key-auth", { key: "key-by-admin" }],
+  ["/ca_certificates", { cert: authorityOfAdmin }],
   ["/upstreams", { name: "by-admin.internal" }],
   ["/certificates", { cert: pair.certificate, key: pair.key, snis: ["by-admin.test"] }],
 ];
