@@ -64,8 +64,6 @@ export * from "./plugins/vault-references.ts";
 export * from "./protocols/plugin-endpoint.ts";
 export type * from "./protocols/push.ts";
 export type * from "./protocols/wait.ts";
-export type { CACertificateSpec } from "./resources/ca-certificate.ts";
-export * from "./resources/certificate.ts";
 export {
   CLASS_LABEL,
   type ConfigFrom,
@@ -82,6 +80,8 @@ export * from "./resources/plugin.ts";
 export type * from "./resources/route.ts";
 export type * from "./resources/service.ts";
 export * from "./resources/spelling.ts";
+export type { CACertificateSpec } from "./resources/tls/ca-certificate.ts";
+export * from "./resources/tls/certificate.ts";
 export type * from "./resources/upstream.ts";
 export type { VaultSpec } from "./resources/vault.ts";
 export { withoutDefaults } from "./schema/without-defaults.ts";

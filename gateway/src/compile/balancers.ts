@@ -11,7 +11,7 @@ import {
 } from "@sluice/model/serving";
 import { Balancer, type HealthTransition, type HealthUpdate } from "../balance/balancer.ts";
 import { authoritiesOf, isSameAuthorities } from "./authorities.ts";
-import { GroupIndex } from "./group-index.ts";
+import { GroupIndex } from "./identities/group-index.ts";
 
 export interface BalancerTools {
   /** Called when a target becomes healthy or unhealthy. */

@@ -11,7 +11,7 @@ import {
   type SnapshotRoute,
 } from "@sluice/model/serving";
 import type { PluginDefinition } from "@sluice/plugin-sdk";
-import { GroupIndex } from "./group-index.ts";
+import { GroupIndex } from "./identities/group-index.ts";
 
 /** Stays the same object until its content changes, because TLS contexts are cached by this object. */
 export interface CertificateRequest {

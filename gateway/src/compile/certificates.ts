@@ -1,6 +1,6 @@
 /** Selects the certificate for a client by the server name in its handshake (SNI, RFC 6066 section 3). */
 import { type Certificate, differences, emptySnapshot, type Snapshot, type Sni } from "@sluice/model/serving";
-import { GroupIndex } from "./group-index.ts";
+import { GroupIndex } from "./identities/group-index.ts";
 
 /**
  * An SNI name that matches every server name, and clients without SNI. The model rejects it, so only tests use it:

@@ -4,8 +4,8 @@ import { type Consumer, type ConsumerGroup, differences, type Plugin } from "@sl
 import type { PluginContext, PluginPhases, PluginScope } from "@sluice/plugin-sdk";
 import { pluginsWithPhases } from "../../../test/plugins/fake-exchange.ts";
 import type { WorkerServices } from "../plugin-services/instance-context.ts";
-import { ConsumerGroups } from "./consumer-groups.ts";
-import { CompiledIdentities } from "./identities.ts";
+import { ConsumerGroups } from "./identities/consumer-groups.ts";
+import { CompiledIdentities } from "./identities/identities.ts";
 import { type PluginChanges, PluginTable, RoutePlugins } from "./plugin-chains.ts";
 import type { PluginChain } from "./runtime.ts";
 import {

@@ -23,8 +23,8 @@ import { errorAnswer } from "../exchange/gateway-errors.ts";
 import type { WorkerServices } from "../plugin-services/instance-context.ts";
 import { type InstanceChanges, PluginInstance } from "../plugin-services/plugin-instance.ts";
 import { withVaultValues } from "../plugin-services/vault-values.ts";
-import type { ConsumerGroups } from "./consumer-groups.ts";
-import { GroupIndex } from "./group-index.ts";
+import type { ConsumerGroups } from "./identities/consumer-groups.ts";
+import { GroupIndex } from "./identities/group-index.ts";
 import type { PluginChain, PluginStep, RouteChains, Scheme } from "./runtime.ts";
 import { VaultIndex } from "./vault-index.ts";
 

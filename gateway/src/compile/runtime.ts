@@ -15,7 +15,7 @@ import type { TargetAttempts } from "../balance/target-attempts.ts";
 import type { InstanceChanges } from "../plugin-services/plugin-instance.ts";
 import type { CertificateRequests } from "./certificate-requests.ts";
 import type { Certificates } from "./certificates.ts";
-import type { CompiledIdentities } from "./identities.ts";
+import type { CompiledIdentities } from "./identities/identities.ts";
 
 export type Scheme = "http" | "https";
 

@@ -1,6 +1,6 @@
 /** The vaults by prefix, and the plugins whose configs refer to them. */
 import type { Difference, Vault } from "@sluice/model/serving";
-import { GroupIndex } from "./group-index.ts";
+import { GroupIndex } from "./identities/group-index.ts";
 
 interface VaultUser {
   readonly id: string;

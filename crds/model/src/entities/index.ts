@@ -1,8 +1,6 @@
 /** The table of entities and the references between them. Everything else is derived from it. */
 import { hash } from "node:crypto";
 import type { RecordSchema, Static } from "@sluice/plugin-sdk";
-import { type CaCertificate, caCertificateSchema } from "./ca-certificate.ts";
-import { type Certificate, certificateSchema } from "./certificate.ts";
 import { type Consumer, consumerSchema } from "./consumer.ts";
 import { type ConsumerGroup, consumerGroupSchema } from "./consumer-group.ts";
 import { type Acl, aclSchema } from "./credentials/acl.ts";
@@ -16,8 +14,10 @@ import { type PluginCredential, pluginCredentialSchema } from "./credentials/plu
 import { type Plugin, pluginEntitySchema } from "./plugin.ts";
 import { type Route, routeSchema } from "./route.ts";
 import { type Service, serviceSchema, type UpstreamHeader } from "./service.ts";
-import { type Sni, sniSchema } from "./sni.ts";
 import { type Target, targetSchema } from "./target.ts";
+import { type CaCertificate, caCertificateSchema } from "./tls/ca-certificate.ts";
+import { type Certificate, certificateSchema } from "./tls/certificate.ts";
+import { type Sni, sniSchema } from "./tls/sni.ts";
 import { type Upstream, upstreamSchema } from "./upstream.ts";
 import { type Vault, vaultSchema } from "./vault.ts";
 

@@ -1,12 +1,13 @@
 /** The table of kinds: the one place that lists the custom resources. CRDs, translation and pages derive from it. */
-import { type CACertificateSpec, caCertificateKind } from "./ca-certificate.ts";
-import { type CertificateSpec, certificateKind } from "./certificate.ts";
+
 import { type ConsumerSpec, consumerKind } from "./consumer.ts";
 import { type ConsumerGroupSpec, consumerGroupKind } from "./consumer-group.ts";
 import type { KindFacts } from "./kind.ts";
 import { type PluginSpec, pluginKind } from "./plugin.ts";
 import { type RouteSpec, routeKind } from "./route.ts";
 import { type ServiceSpec, serviceKind } from "./service.ts";
+import { type CACertificateSpec, caCertificateKind } from "./tls/ca-certificate.ts";
+import { type CertificateSpec, certificateKind } from "./tls/certificate.ts";
 import { type UpstreamSpec, upstreamKind } from "./upstream.ts";
 import { type VaultSpec, vaultKind } from "./vault.ts";
 

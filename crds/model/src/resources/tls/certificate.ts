@@ -1,7 +1,7 @@
 /** The custom resource Certificate. Its PEM texts are in a Secret of the type that cert-manager writes. */
-import type { Certificate, Sni } from "../entities/index.ts";
-import { type CommonSpec, common, entityId, type NameRef, nameRef, stateColumns } from "./common-spec.ts";
-import { type Derived, type KindFacts, type SpecNode, specOf } from "./kind.ts";
+import type { Certificate, Sni } from "../../entities/index.ts";
+import { type CommonSpec, common, entityId, type NameRef, nameRef, stateColumns } from "../common-spec.ts";
+import { type Derived, type KindFacts, type SpecNode, specOf } from "../kind.ts";
 
 /** The type of the Secrets that hold certificates (core v1: kubernetes.io/tls). */
 export const TLS_SECRET_TYPE = "kubernetes.io/tls";

@@ -1,7 +1,7 @@
 /** The custom resource CACertificate. The certificate is public, so it is in the spec and in no Secret. */
-import type { CaCertificate } from "../entities/index.ts";
-import { type CommonSpec, common, stateColumns } from "./common-spec.ts";
-import { type Derived, type KindFacts, specOf } from "./kind.ts";
+import type { CaCertificate } from "../../entities/index.ts";
+import { type CommonSpec, common, stateColumns } from "../common-spec.ts";
+import { type Derived, type KindFacts, specOf } from "../kind.ts";
 
 export type CACertificateSpec = CommonSpec & Derived<CaCertificate, "cert_digest">;
 

@@ -1,6 +1,6 @@
 /** A certificate with its private key, for TLS with clients and with upstreams. */
 import { nullable, record, type Static, text } from "@sluice/plugin-sdk";
-import { created_at, idFrom, tags, updated_at } from "./common-members.ts";
+import { created_at, idFrom, tags, updated_at } from "../common-members.ts";
 
 /** Characters; enough for a chain of a dozen certificates. */
 export const MAX_PEM = 65_536;

@@ -1,6 +1,6 @@
 /** A persistent index of items by a common key. Versions share every group that a change does not affect. */
 import { BucketMap, byHash, type Difference } from "@sluice/model/serving";
-import { insertSorted } from "./router/radix.ts";
+import { insertSorted } from "../router/radix.ts";
 
 interface Member {
   readonly id: string;

@@ -1,7 +1,7 @@
 /** The certificate of a certificate authority, by which upstreams or clients are verified. */
 import { nullable, record, type Static, text } from "@sluice/plugin-sdk";
+import { created_at, idFrom, tags, updated_at } from "../common-members.ts";
 import { MAX_PEM } from "./certificate.ts";
-import { created_at, idFrom, tags, updated_at } from "./common-members.ts";
 
 export const caCertificateSchema = record(
   {

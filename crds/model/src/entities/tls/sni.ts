@@ -1,6 +1,6 @@
 /** An SNI: the certificate to present to clients that request a server name. */
 import { owner, record, type Static, text } from "@sluice/plugin-sdk";
-import { created_at, idFrom, tags, updated_at } from "./common-members.ts";
+import { created_at, idFrom, tags, updated_at } from "../common-members.ts";
 
 export const sniSchema = record(
   {
