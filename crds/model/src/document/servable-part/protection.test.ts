@@ -21,6 +21,8 @@ interface Expected {
   readonly route?: Members | null;
   readonly left?: Readonly<Record<string, number>>;
   readonly outcomes?: readonly string[];
+  /** Those of the closed plugins. */
+  readonly protocols?: readonly unknown[];
 }
 
 const closedRoute = ["unavailable-route of route"];
@@ -61,6 +63,32 @@ const table: readonly (readonly [what: string, more: Members, expected: Expected
       ],
     },
     { closed: [], route: null, outcomes: ["left out routes.1.paths.0 +2"] },
+  ],
+  [
+    "a route without a service is kept closed: Kong answers 503",
+    { routes: [open, { name: "r", paths: ["~/admin/(?!health)"] }] },
+    { closed: closedRoute, route: { paths: ["~/admin/"] }, outcomes: ["closed routes.1.paths.0"] },
+  ],
+  [
+    "a route for https only is kept closed: Kong answers http with 426",
+    { routes: [open, { ...lookAround, protocols: ["https"] }] },
+    { closed: closedRoute, route: { paths: ["~/admin/"], protocols: ["https"] } },
+  ],
+  [
+    "a route for grpcs only is kept closed: Kong answers grpc with 426",
+    { routes: [open, { ...lookAround, protocols: ["grpcs"] }] },
+    { closed: closedRoute, route: { protocols: ["grpcs"] } },
+  ],
+  [
+    "a route for https only is kept closed without a service if its service cannot be served",
+    {
+      services: [
+        { name: "s", url: "https://s.example" },
+        { name: "t", url: "https://t.example", of_the_future: 1 },
+      ],
+      routes: [open, { name: "r", paths: ["/t"], protocols: ["https"], service: "t" }],
+    },
+    { closed: closedRoute, route: { service: null, protocols: ["https"] } },
   ],
   [
     "a route of a disabled service is left out, because Kong does not have it",
@@ -247,6 +275,16 @@ const table: readonly (readonly [what: string, more: Members, expected: Expected
     { closed: [], left: { consumers: 0, plugins: 1 } },
   ],
   [
+    "plugins that lose their scope are closed for all protocols, so that one closes the requests of both",
+    {
+      consumer_groups: [
+        { name: "g1", of_the_future: 1, plugins: [{ name: "request-termination", protocols: ["https"] }] },
+        { name: "g2", of_the_future: 1, plugins: [{ name: "request-termination", protocols: ["http"] }] },
+      ],
+    },
+    { closed: ["unavailable-request-termination"], left: { plugins: 1 }, protocols: [undefined] },
+  ],
+  [
     "a plugin whose name is not one of Sluice's form is closed under another name",
     { plugins: [{ name: "My_Plugin" }, { name: "" }, { config: {} }] },
     { closed: ["unavailable-my-plugin", "unavailable"] },
@@ -278,18 +316,23 @@ const table: readonly (readonly [what: string, more: Members, expected: Expected
   ],
 ];
 
-for (const [what, more, { closed, route, left = {}, outcomes }] of table) {
+for (const [what, more, { closed, route, left = {}, outcomes, protocols }] of table) {
   test(what, () => {
     const base = { _format_version: "3.0", services: [{ name: "s", url: "https://s.example" }], routes: [open] };
     const { document, unserved } = servablePart({ ...base, ...more });
     assert.deepEqual(checkDocument(document).violations ?? [], []);
     const lists = document as unknown as Readonly<Record<string, readonly Members[] | undefined>>;
-    const scopes = (lists.plugins ?? []).flatMap((plugin) => {
-      if (Object(plugin._sluice).unavailable === undefined) return [];
+    const closedPlugins = (lists.plugins ?? []).filter(({ _sluice }) => Object(_sluice).unavailable !== undefined);
+    const scopes = closedPlugins.map((plugin) => {
       const scope = ["service", "route", "consumer", "consumer_group"].filter((name) => Object(plugin[name]).id);
-      return [[plugin.name, ...scope].join(" of ")];
+      return [plugin.name, ...scope].join(" of ");
     });
     assert.deepEqual(scopes.toSorted(), closed.toSorted());
+    if (protocols !== undefined)
+      assert.deepEqual(
+        closedPlugins.map((plugin) => plugin.protocols),
+        protocols,
+      );
     const kept = lists.routes?.find(({ name }) => name === "r" || name === undefined) ?? null;
     if (route === null) assert.equal(kept, null);
     else if (route !== undefined)

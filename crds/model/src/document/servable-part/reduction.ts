@@ -189,14 +189,20 @@ export class Reduction {
     this.#report("left out", faults.slice(1));
   }
 
-  /** A plugin that lost a part of its scope is renamed, because the wider scope may have a plugin of the same name. */
+  /**
+   * A plugin that lost a part of its scope is renamed, because the wider scope may have a plugin of the same name. Only
+   * one of the renamed plugins of a scope is kept, so it is for the protocols of all.
+   */
   #closePlugin(item: DocumentItem, faults: readonly Violation[]): void {
     const isOfScope = ({ path }: Violation) => !withoutScope.has(path[item.origin.length]);
-    const members = readableMembers(item, faults);
-    const isRenamed = faults.some(isOfScope) && (!item.closed || pluginNamed(members.name) !== undefined);
-    const isName = typeof members.name === "string" && PLUGIN_NAME.test(members.name);
-    const name = isName && !isRenamed ? members.name : unavailableName(members.name);
-    item.members = unavailablePlugin({ ...members, name }, faults);
+    const readable = readableMembers(item, faults);
+    const { name: given } = readable;
+    const isRenamed = faults.some(isOfScope) && (!item.closed || pluginNamed(given) !== undefined);
+    const keepsName = typeof given === "string" && PLUGIN_NAME.test(given) && !isRenamed;
+    item.members = unavailablePlugin(
+      keepsName ? readable : { ...omitMembers(readable, new Set(["protocols"])), name: unavailableName(given) },
+      faults,
+    );
     item.closed = true;
     this.#report("closed", faults);
   }
