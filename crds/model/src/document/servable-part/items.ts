@@ -51,6 +51,19 @@ export const isProtecting = (item: DocumentItem): boolean =>
   mayProtect(item.members.name) &&
   (item.closed || isForHttp(item));
 
+/** Members of configs by which a plugin admits a request whose consumer it does not find. */
+const admitting = ["anonymous", "default_consumer", "consumer_optional"];
+
+/**
+ * Whether a plugin may admit the requests of a consumer that is left out. The other plugins that authenticate need the
+ * consumer or a credential of it.
+ */
+export function mayAdmitUnknown(item: DocumentItem): boolean {
+  const { name, config } = item.members;
+  if (!isProtecting(item) || item.closed) return false;
+  return name === "openid-connect" || (isRecord(config) && admitting.some((member) => Boolean(config[member])));
+}
+
 /**
  * Whether Kong may refuse requests that match the route: because of a plugin, with 503 because the route has no service,
  * or with 426 because it requires TLS. A plugin of a consumer does not count, because the route then has a plugin that

@@ -20,6 +20,7 @@ import {
   isProtecting,
   isReference,
   labelOf,
+  mayAdmitUnknown,
   mayBeProtected,
   omitMembers,
   readableMembers,
@@ -254,21 +255,30 @@ export class Reduction {
         this.#remove(one, faults, removal);
       }
     }
+    this.#closeMtlsAuth(item, faults);
   }
 
   /**
    * Whether requests of a consumer, or of a group's consumers, can still be authenticated without the entity, so that
-   * plugins attached to it may protect them. The other plugins that authenticate need a credential of the consumer.
+   * plugins attached to it may protect them.
    */
   #mayIdentify({ collection }: DocumentItem): boolean {
     if (collection === "consumer_groups") return true;
-    return (
-      collection === "consumers" &&
-      this.items.some((one) => one.members.name === "openid-connect" && isProtecting(one) && !one.closed)
-    );
+    return collection === "consumers" && this.items.some(mayAdmitUnknown);
   }
 
-  /** Without its group a consumer is not refused by `deny` of acl, and has no plugins of the group. */
+  /** A certificate whose consumer is not found is admitted as the default or anonymous consumer. */
+  #closeMtlsAuth(item: DocumentItem, faults: readonly Violation[]): void {
+    if (item.collection !== "consumers" && item.collection !== "mtls_auth_credentials") return;
+    for (const one of this.items) {
+      if (one.members.name === "mtls-auth" && mayAdmitUnknown(one)) this.#closeWith(one, "config", item, faults);
+    }
+  }
+
+  /**
+   * Without its group a consumer is not refused by `deny` of acl, and has no plugins of the group. The same applies to
+   * a consumer that is left out, if its requests may be admitted.
+   */
   #closeWhatOpens(item: DocumentItem, faults: readonly Violation[]): void {
     const { collection, members } = item;
     const consumer = referencedBy(item, "consumer");
@@ -279,7 +289,8 @@ export class Reduction {
     const groupIn = (one: DocumentItem) => (collection === "acls" ? one.members.group : referencedBy(one, member));
     const isTwin = (one: DocumentItem) =>
       one.collection === collection && referencedBy(one, "consumer") === consumer && groupIn(one) === groupIn(item);
-    if (!has("consumers", consumer) || this.items.some(isTwin)) return;
+    if (this.items.some(isTwin)) return;
+    if (!has("consumers", consumer) && !this.items.some(mayAdmitUnknown)) return;
     // Plugins of a group that is left out are among the entities that refer to it.
     if (collection !== "acls" && !has("consumer_groups", groupIn(item))) return;
     for (const one of this.items) {
@@ -295,7 +306,8 @@ export class Reduction {
   #closeWith(plugin: DocumentItem, member: string, { collection }: DocumentItem, faults: readonly Violation[]): void {
     const { singular } = entities[collection];
     const because = faults.slice(0, 1).map(describeViolation).join("");
-    const message = `applies to a ${singular} that is left out: ${because}`;
+    const relation = member === "config" ? "depends on" : "applies to";
+    const message = `${relation} a ${singular} that is left out: ${because}`;
     this.#closePlugin(plugin, [{ path: [...plugin.origin, member], message }]);
   }
 }
