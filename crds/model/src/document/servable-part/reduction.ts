@@ -43,7 +43,7 @@ export interface Unserved {
   readonly dependents: number;
   /** The HTTP routes that are left out: this one, or those among the dependents. */
   readonly leftOutRoutes: readonly Readonly<Record<string, unknown>>[];
-  /** The names or ids of routes that refer to this entity, and are closed because a plugin may protect them. */
+  /** The names or ids of routes that refer to this entity, and are closed because Kong may refuse their requests. */
   readonly closedRoutes: readonly string[];
 }
 
