@@ -1,12 +1,6 @@
 /** Leaving out an entity or a member must not let through a request that Kong refuses: one row for each such case. */
-import assert from "node:assert/strict";
-import { test } from "node:test";
-import { checkDocument } from "../load.ts";
-import { servablePart } from "./servable-part.ts";
+import { open, type ProtectionTable, testProtection } from "./testing-protection.ts";
 
-type Members = Readonly<Record<string, unknown>>;
-
-const open = { name: "open", paths: ["/"], service: "s" };
 const keyAuth = { name: "key-auth" };
 /** RE2 has no look-around. */
 const lookAround = { name: "r", paths: ["~/admin/(?!health)"], service: "s" };
@@ -14,49 +8,9 @@ const denyBanned = { name: "acl", config: { deny: ["banned"] } };
 /** Longer than the limit of groups. */
 const tooLong = "g".repeat(1025);
 
-interface Expected {
-  /** The closed plugins as `name`, `name of <singular>`. */
-  readonly closed: readonly string[];
-  /** Members of the route `r` in the result; null: it is left out. */
-  readonly route?: Members | null;
-  readonly left?: Readonly<Record<string, number>>;
-  readonly outcomes?: readonly string[];
-  /** Those of the closed plugins. */
-  readonly protocols?: readonly unknown[];
-}
-
-const caCertificate = `-----BEGIN CERTIFICATE-----
-MIIBjjCCATOgAwIBAgIUHS+ewl+MXg8TsMLl8BQrs0mfH0cwCgYIKoZIzj0EAwIw
-GzEZMBcGA1UEAwwQZ29sZGVuIGF1dGhvcml0eTAgFw0yNjExMjgwMjA4NDVaGA8y
-MTI2MTEwNDAyMDg0NVowGzEZMBcGA1UEAwwQZ29sZGVuIGF1dGhvcml0eTBZMBMG
-ByqGSM49AgEGCCqGSM49AwEHA0IABE5+UKDliRjFxEIwz3YU1licjD9Q3b26MNuo
-BNMPmj7EsiVpBt9chAITrHTD4+N4OikVIjaWvM1UyQmSUZRqNaqjUzBRMB0GA1Ud
-DgQWBBThA2p806nDMdox2Ug3Yhbbo/A8ATAfBgNVHSMEGDAWgBThA2p806nDMdox
-2Ug3Yhbbo/A8ATAPBgNVHRMBAf8EBTADAQH/MAoGCCqGSM49BAMCA0kAMEYCIQDf
-CwSRgTlojcAVc2wFfIQoGMqQGajTepogajezfaVE6QIhAIKVnGgf345LAwbQUhRO
-lkfv2AdIJUQcAL45GqKYcDf5
------END CERTIFICATE-----
-`;
-const authority = "0d3a1f0e-7c62-4d39-8b42-62a2a0a90001";
-const caCertificates = [{ id: authority, cert: caCertificate }];
-const mtlsAuth = (config: Members) => ({ name: "mtls-auth", config: { ca_certificates: [authority], ...config } });
-const guestByDefault = mtlsAuth({ default_consumer: "guest" });
-const openidConnect = {
-  name: "openid-connect",
-  config: {
-    issuer: "https://i.example",
-    auth_methods: ["bearer"],
-    consumer_claim: ["sub"],
-    consumer_optional: true,
-    authenticated_groups_claim: ["groups"],
-  },
-};
-const mallory = { username: "mallory", of_the_future: 1 };
-const banned = { ...mallory, acls: [{ group: "banned" }] };
-
 const closedRoute = ["unavailable-route of route"];
 
-const table: readonly (readonly [what: string, more: Members, expected: Expected])[] = [
+const table: ProtectionTable = [
   [
     "a route with a plugin of its own is kept with the literal prefix of its regular expression",
     { routes: [open, { ...lookAround, methods: ["GET"], hosts: ["a.example"], plugins: [keyAuth] }] },
@@ -314,75 +268,6 @@ const table: readonly (readonly [what: string, more: Members, expected: Expected
     { closed: ["unavailable-request-termination"], left: { plugins: 1 }, protocols: [undefined] },
   ],
   [
-    "mtls-auth with default_consumer closes if a consumer is left out, whose certificates it would admit as the default",
-    { ca_certificates: caCertificates, plugins: [guestByDefault], consumers: [{ username: "guest" }, mallory] },
-    {
-      closed: ["mtls-auth"],
-      left: { consumers: 1 },
-      outcomes: ["left out consumers.1.of_the_future", "closed plugins.0.config"],
-    },
-  ],
-  [
-    "mtls-auth with anonymous closes if a credential for a subject name is left out",
-    {
-      ca_certificates: caCertificates,
-      plugins: [mtlsAuth({ anonymous: "guest" })],
-      consumers: [
-        { username: "guest" },
-        { username: "mallory", mtls_auth_credentials: [{ subject_name: "m", of_the_future: 1 }] },
-      ],
-    },
-    { closed: ["mtls-auth"], left: { consumers: 2, mtls_auth_credentials: 0 } },
-  ],
-  [
-    "mtls-auth that admits only known consumers stays if a consumer is left out",
-    { ca_certificates: caCertificates, plugins: [mtlsAuth({})], consumers: [mallory] },
-    { closed: [], left: { consumers: 0, plugins: 1 } },
-  ],
-  [
-    "plugins of a consumer that is left out are closed if mtls-auth could admit its certificate",
-    {
-      ca_certificates: caCertificates,
-      plugins: [
-        { ...guestByDefault, route: "open" },
-        { name: "request-termination", consumer: "mallory" },
-      ],
-      consumers: [{ username: "guest" }, mallory],
-    },
-    { closed: ["mtls-auth of route", "unavailable-request-termination"] },
-  ],
-  [
-    "deny of acl closes if the consumer is left out and openid-connect could admit its tokens",
-    { plugins: [openidConnect, { ...denyBanned, service: "s" }], consumers: [banned] },
-    { closed: ["acl of service"], left: { acls: 0, consumers: 0, plugins: 2 } },
-  ],
-  [
-    "deny of acl closes if the consumer is left out and a plugin could admit it as anonymous",
-    {
-      plugins: [{ ...keyAuth, config: { anonymous: "guest" } }, denyBanned],
-      consumers: [{ username: "guest" }, { ...banned, keyauth_credentials: [{ key: "k" }] }],
-    },
-    { closed: ["acl"], left: { consumers: 1, plugins: 2 } },
-  ],
-  [
-    "requests are closed if the consumer that acl denies is left out and mtls-auth could admit it as another one",
-    {
-      ca_certificates: caCertificates,
-      plugins: [guestByDefault, denyBanned],
-      consumers: [{ username: "guest" }, banned],
-    },
-    { closed: ["acl", "mtls-auth"], left: { consumers: 1 } },
-  ],
-  [
-    "plugins of a group close if its consumer is left out and a plugin could admit it as anonymous",
-    {
-      plugins: [{ ...keyAuth, config: { anonymous: "guest" } }],
-      consumer_groups: [{ name: "free", plugins: [{ name: "request-termination" }] }],
-      consumers: [{ username: "guest" }, { ...mallory, groups: [{ name: "free" }] }],
-    },
-    { closed: ["unavailable-request-termination"], left: { consumer_groups: 1, consumers: 1 } },
-  ],
-  [
     "a plugin whose name is not one of Sluice's form is closed under another name",
     { plugins: [{ name: "My_Plugin" }, { name: "" }, { config: {} }] },
     { closed: ["unavailable-my-plugin", "unavailable"] },
@@ -414,34 +299,4 @@ const table: readonly (readonly [what: string, more: Members, expected: Expected
   ],
 ];
 
-for (const [what, more, { closed, route, left = {}, outcomes, protocols }] of table) {
-  test(what, () => {
-    const base = { _format_version: "3.0", services: [{ name: "s", url: "https://s.example" }], routes: [open] };
-    const { document, unserved } = servablePart({ ...base, ...more });
-    assert.deepEqual(checkDocument(document).violations ?? [], []);
-    const lists = document as unknown as Readonly<Record<string, readonly Members[] | undefined>>;
-    const closedPlugins = (lists.plugins ?? []).filter(({ _sluice }) => Object(_sluice).unavailable !== undefined);
-    const scopes = closedPlugins.map((plugin) => {
-      const scope = ["service", "route", "consumer", "consumer_group"].filter((name) => Object(plugin[name]).id);
-      return [plugin.name, ...scope].join(" of ");
-    });
-    assert.deepEqual(scopes.toSorted(), closed.toSorted());
-    if (protocols !== undefined)
-      assert.deepEqual(
-        closedPlugins.map((plugin) => plugin.protocols),
-        protocols,
-      );
-    const kept = lists.routes?.find(({ name }) => name === "r" || name === undefined) ?? null;
-    if (route === null) assert.equal(kept, null);
-    else if (route !== undefined)
-      assert.deepEqual(Object.fromEntries(Object.keys(route).map((name) => [name, kept?.[name]])), route);
-    for (const [collection, count] of Object.entries(left))
-      assert.equal((lists[collection] ?? []).length, count, collection);
-    const told = unserved.map(
-      ({ outcome, violation: { path }, dependents, closedRoutes }) =>
-        `${outcome} ${path.filter((step) => step !== "@entity").join(".")}${dependents ? ` +${dependents}` : ""}` +
-        (closedRoutes.length > 0 ? `, closed ${closedRoutes}` : ""),
-    );
-    if (outcomes !== undefined) assert.deepEqual(told.toSorted(), outcomes.toSorted());
-  });
-}
+testProtection(table);
