@@ -99,10 +99,10 @@ const unavailableIn = ({ document: { plugins = [] } }: Reported): ReadonlyMap<st
 function withUnknownNames(part: Reported): EntityLists {
   const lists = entitiesOf(part.document);
   const closed = unavailableIn(part);
-  const plugins = lists.plugins?.map((plugin) =>
-    closed.has(plugin.id) && pluginNamed(plugin.name)
-      ? { ...plugin, name: `unavailable-${plugin.name}`, config: {} }
-      : plugin,
-  );
+  const plugins = lists.plugins?.map((plugin) => {
+    if (!closed.has(plugin.id) || !pluginNamed(plugin.name)) return plugin;
+    const { protocols: _, ...rest } = plugin;
+    return { ...rest, name: `unavailable-${plugin.name}`, config: {} };
+  });
   return { ...lists, ...(plugins && { plugins }) } satisfies Readonly<Record<string, readonly Entity[]>>;
 }

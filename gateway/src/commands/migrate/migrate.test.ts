@@ -122,7 +122,7 @@ test("migrate names the routes that get the requests of omitted routes, and the 
     'services:\n- {name: t, url: "tcp://t:1", routes: [{name: a, paths: [/a]}, {name: closed, paths: [/d], plugins: [{name: jwt}]}]}\n' +
     `- {name: v, url: "https://v", client_certificate: ${id}, routes: [{name: c, hosts: ["*.example"], paths: [/c]}]}\n` +
     '- {name: w, url: "https://w", routes: [{name: open, paths: [/b]}]}\n' +
-    'routes:\n- {name: b, methods: [PUT], paths: ["~/b(?!c)", "~/b/(?!c)"]}\n- {name: look, paths: ["~/a(?!c)"], plugins: [{name: jwt}]}\n' +
+    'routes:\n- {name: b, service: w, methods: [PUT], paths: ["~/b(?!c)", "~/b/(?!c)"]}\n- {name: look, paths: ["~/a(?!c)"], plugins: [{name: jwt}]}\n' +
     `certificates:\n- {id: ${id}, cert: "{vault://env/c}", key: "{vault://env/k}"}\n`;
   const { path, migrate } = desk(context, { "kong.yml": `_format_version: "3.0"\n${routes}` });
   const [, output] = await migrate(path("kong.yml"));
@@ -175,6 +175,20 @@ test("migrate writes custom resources in which an absent protecting plugin has a
     return /^ {2}plugin: (.*)$/m.exec(text)?.[1];
   });
   assert.deepEqual(plugins.toSorted(), ["cors", "key-auth", "oauth2", "unavailable-jwt"]);
+});
+
+test("migrate writes a plugin that gets another name for all protocols, because its scope may have that name already", async (context) => {
+  const https = `${served}    groups: [{name: g}]
+consumer_groups: [{name: g, of_the_future: 1, plugins: [{name: jwt, protocols: [http]}]}]
+`.replace("  - name: cors\n", "  - name: jwt\n    protocols: [https]\n    config: {nope: 1}\n");
+  const { path, migrate } = desk(context, { "kong.yml": https });
+  assert.equal((await migrate(path("kong.yml"), "--write", path("resources")))[0], 3);
+  const texts = readdirSync(path("resources/plugin")).map((file) =>
+    readFileSync(path(`resources/plugin/${file}`), "utf8"),
+  );
+  const closed = texts.filter((text) => /^ {2}plugin: unavailable-jwt$/m.test(text));
+  assert.notEqual(closed.length, 0);
+  for (const text of closed) assert.doesNotMatch(text, /protocols/);
 });
 
 test("migrate reads the entities of an admin API, without changing them", async (context) => {

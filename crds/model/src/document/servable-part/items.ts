@@ -41,15 +41,33 @@ export function isForHttp({ members: { protocols } }: DocumentItem): boolean {
 
 const streams: ReadonlySet<unknown> = new Set(["tcp", "tls", "tls_passthrough", "udp"]);
 
+/** By default, a route has http and https. */
+const requiresTls = ({ members: { protocols } }: DocumentItem): boolean =>
+  Array.isArray(protocols) && protocols.length > 0 && !protocols.some((one) => one === "http" || one === "grpc");
+
 export const isProtecting = (item: DocumentItem): boolean =>
   item.collection === "plugins" &&
   item.members.enabled !== false &&
   mayProtect(item.members.name) &&
   (item.closed || isForHttp(item));
 
+/** Members of configs by which a plugin admits a request whose consumer it does not find. */
+const admitting = ["anonymous", "default_consumer", "consumer_optional"];
+
 /**
- * Whether a plugin may protect requests that match the route. A plugin of a consumer does not count, because the route
- * then has a plugin that authenticates too.
+ * Whether a plugin may admit the requests of a consumer that is left out. The other plugins that authenticate need the
+ * consumer or a credential of it.
+ */
+export function mayAdmitUnknown(item: DocumentItem): boolean {
+  const { name, config } = item.members;
+  if (!isProtecting(item) || item.closed) return false;
+  return name === "openid-connect" || (isRecord(config) && admitting.some((member) => Boolean(config[member])));
+}
+
+/**
+ * Whether Kong may refuse requests that match the route: because of a plugin, with 503 because the route has no service,
+ * or with 426 because it requires TLS. A plugin of a consumer does not count, because the route then has a plugin that
+ * authenticates too.
  */
 export function mayBeProtected(route: DocumentItem, items: readonly DocumentItem[]): boolean {
   if (!isForHttp(route)) return false;
@@ -57,6 +75,7 @@ export function mayBeProtected(route: DocumentItem, items: readonly DocumentItem
   const isOfService = ({ collection, members }: DocumentItem) => collection === "services" && members.id === service;
   // Kong has no routes of a disabled service.
   if (items.find(isOfService)?.members.enabled === false) return false;
+  if (service === undefined || requiresTls(route)) return true;
   const isScope = (id: unknown, own: unknown) => id === undefined || id === own;
   return items.some(
     (item) =>

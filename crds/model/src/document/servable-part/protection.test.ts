@@ -1,12 +1,6 @@
 /** Leaving out an entity or a member must not let through a request that Kong refuses: one row for each such case. */
-import assert from "node:assert/strict";
-import { test } from "node:test";
-import { checkDocument } from "../load.ts";
-import { servablePart } from "./servable-part.ts";
+import { open, type ProtectionTable, testProtection } from "./testing-protection.ts";
 
-type Members = Readonly<Record<string, unknown>>;
-
-const open = { name: "open", paths: ["/"], service: "s" };
 const keyAuth = { name: "key-auth" };
 /** RE2 has no look-around. */
 const lookAround = { name: "r", paths: ["~/admin/(?!health)"], service: "s" };
@@ -14,18 +8,9 @@ const denyBanned = { name: "acl", config: { deny: ["banned"] } };
 /** Longer than the limit of groups. */
 const tooLong = "g".repeat(1025);
 
-interface Expected {
-  /** The closed plugins as `name`, `name of <singular>`. */
-  readonly closed: readonly string[];
-  /** Members of the route `r` in the result; null: it is left out. */
-  readonly route?: Members | null;
-  readonly left?: Readonly<Record<string, number>>;
-  readonly outcomes?: readonly string[];
-}
-
 const closedRoute = ["unavailable-route of route"];
 
-const table: readonly (readonly [what: string, more: Members, expected: Expected])[] = [
+const table: ProtectionTable = [
   [
     "a route with a plugin of its own is kept with the literal prefix of its regular expression",
     { routes: [open, { ...lookAround, methods: ["GET"], hosts: ["a.example"], plugins: [keyAuth] }] },
@@ -61,6 +46,32 @@ const table: readonly (readonly [what: string, more: Members, expected: Expected
       ],
     },
     { closed: [], route: null, outcomes: ["left out routes.1.paths.0 +2"] },
+  ],
+  [
+    "a route without a service is kept closed: Kong answers 503",
+    { routes: [open, { name: "r", paths: ["~/admin/(?!health)"] }] },
+    { closed: closedRoute, route: { paths: ["~/admin/"] }, outcomes: ["closed routes.1.paths.0"] },
+  ],
+  [
+    "a route for https only is kept closed: Kong answers http with 426",
+    { routes: [open, { ...lookAround, protocols: ["https"] }] },
+    { closed: closedRoute, route: { paths: ["~/admin/"], protocols: ["https"] } },
+  ],
+  [
+    "a route for grpcs only is kept closed: Kong answers grpc with 426",
+    { routes: [open, { ...lookAround, protocols: ["grpcs"] }] },
+    { closed: closedRoute, route: { protocols: ["grpcs"] } },
+  ],
+  [
+    "a route for https only is kept closed without a service if its service cannot be served",
+    {
+      services: [
+        { name: "s", url: "https://s.example" },
+        { name: "t", url: "https://t.example", of_the_future: 1 },
+      ],
+      routes: [open, { name: "r", paths: ["/t"], protocols: ["https"], service: "t" }],
+    },
+    { closed: closedRoute, route: { service: null, protocols: ["https"] } },
   ],
   [
     "a route of a disabled service is left out, because Kong does not have it",
@@ -247,6 +258,16 @@ const table: readonly (readonly [what: string, more: Members, expected: Expected
     { closed: [], left: { consumers: 0, plugins: 1 } },
   ],
   [
+    "plugins that lose their scope are closed for all protocols, so that one closes the requests of both",
+    {
+      consumer_groups: [
+        { name: "g1", of_the_future: 1, plugins: [{ name: "request-termination", protocols: ["https"] }] },
+        { name: "g2", of_the_future: 1, plugins: [{ name: "request-termination", protocols: ["http"] }] },
+      ],
+    },
+    { closed: ["unavailable-request-termination"], left: { plugins: 1 }, protocols: [undefined] },
+  ],
+  [
     "a plugin whose name is not one of Sluice's form is closed under another name",
     { plugins: [{ name: "My_Plugin" }, { name: "" }, { config: {} }] },
     { closed: ["unavailable-my-plugin", "unavailable"] },
@@ -278,29 +299,4 @@ const table: readonly (readonly [what: string, more: Members, expected: Expected
   ],
 ];
 
-for (const [what, more, { closed, route, left = {}, outcomes }] of table) {
-  test(what, () => {
-    const base = { _format_version: "3.0", services: [{ name: "s", url: "https://s.example" }], routes: [open] };
-    const { document, unserved } = servablePart({ ...base, ...more });
-    assert.deepEqual(checkDocument(document).violations ?? [], []);
-    const lists = document as unknown as Readonly<Record<string, readonly Members[] | undefined>>;
-    const scopes = (lists.plugins ?? []).flatMap((plugin) => {
-      if (Object(plugin._sluice).unavailable === undefined) return [];
-      const scope = ["service", "route", "consumer", "consumer_group"].filter((name) => Object(plugin[name]).id);
-      return [[plugin.name, ...scope].join(" of ")];
-    });
-    assert.deepEqual(scopes.toSorted(), closed.toSorted());
-    const kept = lists.routes?.find(({ name }) => name === "r" || name === undefined) ?? null;
-    if (route === null) assert.equal(kept, null);
-    else if (route !== undefined)
-      assert.deepEqual(Object.fromEntries(Object.keys(route).map((name) => [name, kept?.[name]])), route);
-    for (const [collection, count] of Object.entries(left))
-      assert.equal((lists[collection] ?? []).length, count, collection);
-    const told = unserved.map(
-      ({ outcome, violation: { path }, dependents, closedRoutes }) =>
-        `${outcome} ${path.filter((step) => step !== "@entity").join(".")}${dependents ? ` +${dependents}` : ""}` +
-        (closedRoutes.length > 0 ? `, closed ${closedRoutes}` : ""),
-    );
-    if (outcomes !== undefined) assert.deepEqual(told.toSorted(), outcomes.toSorted());
-  });
-}
+testProtection(table);

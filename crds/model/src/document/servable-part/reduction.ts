@@ -20,6 +20,7 @@ import {
   isProtecting,
   isReference,
   labelOf,
+  mayAdmitUnknown,
   mayBeProtected,
   omitMembers,
   readableMembers,
@@ -42,7 +43,7 @@ export interface Unserved {
   readonly dependents: number;
   /** The HTTP routes that are left out: this one, or those among the dependents. */
   readonly leftOutRoutes: readonly Readonly<Record<string, unknown>>[];
-  /** The names or ids of routes that refer to this entity, and are closed because a plugin may protect them. */
+  /** The names or ids of routes that refer to this entity, and are closed because Kong may refuse their requests. */
   readonly closedRoutes: readonly string[];
 }
 
@@ -189,14 +190,20 @@ export class Reduction {
     this.#report("left out", faults.slice(1));
   }
 
-  /** A plugin that lost a part of its scope is renamed, because the wider scope may have a plugin of the same name. */
+  /**
+   * A plugin that lost a part of its scope is renamed, because the wider scope may have a plugin of the same name. Only
+   * one of the renamed plugins of a scope is kept, so it is for the protocols of all.
+   */
   #closePlugin(item: DocumentItem, faults: readonly Violation[]): void {
     const isOfScope = ({ path }: Violation) => !withoutScope.has(path[item.origin.length]);
-    const members = readableMembers(item, faults);
-    const isRenamed = faults.some(isOfScope) && (!item.closed || pluginNamed(members.name) !== undefined);
-    const isName = typeof members.name === "string" && PLUGIN_NAME.test(members.name);
-    const name = isName && !isRenamed ? members.name : unavailableName(members.name);
-    item.members = unavailablePlugin({ ...members, name }, faults);
+    const readable = readableMembers(item, faults);
+    const { name: given } = readable;
+    const isRenamed = faults.some(isOfScope) && (!item.closed || pluginNamed(given) !== undefined);
+    const keepsName = typeof given === "string" && PLUGIN_NAME.test(given) && !isRenamed;
+    item.members = unavailablePlugin(
+      keepsName ? readable : { ...omitMembers(readable, new Set(["protocols"])), name: unavailableName(given) },
+      faults,
+    );
     item.closed = true;
     this.#report("closed", faults);
   }
@@ -248,21 +255,30 @@ export class Reduction {
         this.#remove(one, faults, removal);
       }
     }
+    this.#closeMtlsAuth(item, faults);
   }
 
   /**
    * Whether requests of a consumer, or of a group's consumers, can still be authenticated without the entity, so that
-   * plugins attached to it may protect them. The other plugins that authenticate need a credential of the consumer.
+   * plugins attached to it may protect them.
    */
   #mayIdentify({ collection }: DocumentItem): boolean {
     if (collection === "consumer_groups") return true;
-    return (
-      collection === "consumers" &&
-      this.items.some((one) => one.members.name === "openid-connect" && isProtecting(one) && !one.closed)
-    );
+    return collection === "consumers" && this.items.some(mayAdmitUnknown);
   }
 
-  /** Without its group a consumer is not refused by `deny` of acl, and has no plugins of the group. */
+  /** A certificate whose consumer is not found is admitted as the default or anonymous consumer. */
+  #closeMtlsAuth(item: DocumentItem, faults: readonly Violation[]): void {
+    if (item.collection !== "consumers" && item.collection !== "mtls_auth_credentials") return;
+    for (const one of this.items) {
+      if (one.members.name === "mtls-auth" && mayAdmitUnknown(one)) this.#closeWith(one, "config", item, faults);
+    }
+  }
+
+  /**
+   * Without its group a consumer is not refused by `deny` of acl, and has no plugins of the group. The same applies to
+   * a consumer that is left out, if its requests may be admitted.
+   */
   #closeWhatOpens(item: DocumentItem, faults: readonly Violation[]): void {
     const { collection, members } = item;
     const consumer = referencedBy(item, "consumer");
@@ -273,7 +289,8 @@ export class Reduction {
     const groupIn = (one: DocumentItem) => (collection === "acls" ? one.members.group : referencedBy(one, member));
     const isTwin = (one: DocumentItem) =>
       one.collection === collection && referencedBy(one, "consumer") === consumer && groupIn(one) === groupIn(item);
-    if (!has("consumers", consumer) || this.items.some(isTwin)) return;
+    if (this.items.some(isTwin)) return;
+    if (!has("consumers", consumer) && !this.items.some(mayAdmitUnknown)) return;
     // Plugins of a group that is left out are among the entities that refer to it.
     if (collection !== "acls" && !has("consumer_groups", groupIn(item))) return;
     for (const one of this.items) {
@@ -289,7 +306,8 @@ export class Reduction {
   #closeWith(plugin: DocumentItem, member: string, { collection }: DocumentItem, faults: readonly Violation[]): void {
     const { singular } = entities[collection];
     const because = faults.slice(0, 1).map(describeViolation).join("");
-    const message = `applies to a ${singular} that is left out: ${because}`;
+    const relation = member === "config" ? "depends on" : "applies to";
+    const message = `${relation} a ${singular} that is left out: ${because}`;
     this.#closePlugin(plugin, [{ path: [...plugin.origin, member], message }]);
   }
 }

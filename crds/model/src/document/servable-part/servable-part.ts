@@ -1,8 +1,8 @@
 /**
  * The part of a document of Kong that Sluice can serve. Entities and members that Sluice lacks are left out, and are
  * reported. Leaving out protection would open routes, so a plugin that may protect is kept as one that answers 503
- * (`_sluice.unavailable`). A route that a plugin may protect is not left out either, because its requests would go to
- * other routes: it is kept with such a plugin.
+ * (`_sluice.unavailable`). A route whose requests Kong may refuse is not left out either, because they would go to other
+ * routes: it is kept with such a plugin.
  */
 import { type Checked, isRecord, type Violation } from "@sluice/plugin-sdk";
 import type { Document } from "../../document.ts";
