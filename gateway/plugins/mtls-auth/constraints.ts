@@ -1,6 +1,15 @@
 /** What a certificate may be used for (RFC 5280 section 4.2.1), apart from its signature. */
-import type { X509Certificate } from "node:crypto";
-import { derContent, derMembers, type Extension, extensionIds, extensionsOf, INTEGER } from "./der.ts";
+import type { KeyObject, X509Certificate } from "node:crypto";
+import {
+  derContent,
+  derElements,
+  derMembers,
+  type Extension,
+  extensionIds,
+  extensionsOf,
+  INTEGER,
+  signatureAlgorithmOf,
+} from "./der.ts";
 
 const CLIENT_AUTH = "1.3.6.1.5.5.7.3.2";
 /** Bits of the extension keyUsage, in its first byte. */
@@ -19,8 +28,29 @@ const supported: ReadonlySet<string> = new Set([
   extensionIds.extKeyUsage,
 ]);
 
-/** Signatures with these digests can be forged. The trust anchor's own signature is not verified. */
-const BROKEN_DIGEST = /md[245]|sha-?1(?!\d)/i;
+/**
+ * OIDs of accepted signature algorithms, encoded and in hex. Signatures with other digests, such as SHA-1, can be
+ * forged. The trust anchor's own signature is not subject to this.
+ */
+const acceptedAlgorithms: ReadonlySet<string> = new Set([
+  // RSASSA-PKCS1-v1_5 with SHA-256, SHA-384 and SHA-512 (RFC 8017).
+  ...["2a864886f70d01010b", "2a864886f70d01010c", "2a864886f70d01010d"],
+  // ECDSA with SHA-256, SHA-384 and SHA-512 (RFC 5758).
+  ...["2a8648ce3d040302", "2a8648ce3d040303", "2a8648ce3d040304"],
+  // Ed25519 and Ed448 (RFC 8410).
+  ...["2b6570", "2b6571"],
+]);
+const RSASSA_PSS = "2a864886f70d01010a";
+/** OIDs of SHA-256, SHA-384 and SHA-512. */
+const acceptedDigests: ReadonlySet<string> = new Set(["01", "02", "03"].map((last) => `6086480165030402${last}`));
+/** Tag of hashAlgorithm in the parameters of RSASSA-PSS (RFC 4055 section 3.1); without it the digest is SHA-1. */
+const HASH_ALGORITHM = 0xa0;
+
+/** Verifying with larger keys takes long. */
+const MAX_RSA_BITS = 8192;
+const MAX_RSA_EXPONENT = 2n ** 32n;
+/** In OpenSSL's names. Verifying with other curves can take milliseconds. */
+const acceptedCurves: ReadonlySet<string> = new Set(["prime256v1", "secp384r1", "secp521r1"]);
 
 export interface CertificateFacts {
   readonly validFrom: number;
@@ -31,8 +61,8 @@ export interface CertificateFacts {
   readonly issuerFault: string | null;
   /** Maximum number of intermediate certificates below; Infinity: any. */
   readonly maxPathLength: number;
-  /** Whether the digest of the certificate's signature is broken. */
-  readonly isForgeable: boolean;
+  /** Whether the certificate's signature has an accepted algorithm and digest. */
+  readonly isSignatureAccepted: boolean;
 }
 
 /** Certificates of authorities, and those of a connection, are used repeatedly. */
@@ -43,7 +73,6 @@ export const factsOf = (certificate: X509Certificate): CertificateFacts =>
 
 function readFacts(certificate: X509Certificate): CertificateFacts {
   const times = { validFrom: certificate.validFromDate.getTime(), validTo: certificate.validToDate.getTime() };
-  const isForgeable = BROKEN_DIGEST.test(certificate.signatureAlgorithm ?? "");
   try {
     const extensions = extensionsOf(certificate);
     const common = commonFault(certificate, extensions);
@@ -53,7 +82,7 @@ function readFacts(certificate: X509Certificate): CertificateFacts {
     if (names !== undefined) derMembers(names.value);
     return {
       ...times,
-      isForgeable,
+      isSignatureAccepted: hasAcceptedSignature(certificate),
       clientFault: common ?? ((usage & (DIGITAL_SIGNATURE | KEY_AGREEMENT)) === 0 ? "its key must not sign" : null),
       issuerFault: common ?? issuerFault(certificate, usage, extensions),
       maxPathLength: maxPathLengthOf(extensions),
@@ -61,7 +90,7 @@ function readFacts(certificate: X509Certificate): CertificateFacts {
   } catch (error) {
     if (!(error instanceof RangeError)) throw error;
     const fault = "it is malformed";
-    return { ...times, isForgeable, clientFault: fault, issuerFault: fault, maxPathLength: 0 };
+    return { ...times, isSignatureAccepted: false, clientFault: fault, issuerFault: fault, maxPathLength: 0 };
   }
 }
 
@@ -78,12 +107,41 @@ function commonFault({ keyUsage }: X509Certificate, extensions: Extensions): str
   return null;
 }
 
-function issuerFault({ ca }: X509Certificate, usage: number, extensions: Extensions): string | null {
-  if (!ca) return "it is not that of a CA";
+function issuerFault(certificate: X509Certificate, usage: number, extensions: Extensions): string | null {
+  if (!certificate.ca) return "it is not that of a CA";
   if ((usage & KEY_CERT_SIGN) === 0) return "its key must not sign certificates";
   // Ignoring them would admit names that the CA must not certify.
   if (extensions.has(extensionIds.nameConstraints)) return "it has name constraints, which Sluice does not support";
-  return null;
+  return isAcceptedKey(certificate) ? null : "its key has a type, curve or size that Sluice does not support";
+}
+
+/** Whether signatures may be verified with the certificate's key. */
+export function isAcceptedKey(certificate: Pick<X509Certificate, "publicKey">): boolean {
+  let key: KeyObject;
+  try {
+    key = certificate.publicKey;
+  } catch {
+    // OpenSSL does not know the algorithm, or cannot read the key.
+    return false;
+  }
+  const { modulusLength, publicExponent, namedCurve } = key.asymmetricKeyDetails ?? {};
+  switch (key.asymmetricKeyType) {
+    case "rsa":
+    case "rsa-pss":
+      return (modulusLength ?? Infinity) <= MAX_RSA_BITS && (publicExponent ?? MAX_RSA_EXPONENT) < MAX_RSA_EXPONENT;
+    case "ec":
+      return acceptedCurves.has(namedCurve ?? "");
+    default:
+      return key.asymmetricKeyType === "ed25519" || key.asymmetricKeyType === "ed448";
+  }
+}
+
+function hasAcceptedSignature(certificate: X509Certificate): boolean {
+  const { oid, parameters } = signatureAlgorithmOf(certificate);
+  if (oid !== RSASSA_PSS) return acceptedAlgorithms.has(oid);
+  const digest = parameters.flatMap(({ content }) => derElements(content)).find(({ tag }) => tag === HASH_ALGORITHM);
+  const [id] = digest === undefined ? [] : derMembers(digest.content);
+  return acceptedDigests.has(id?.content.toString("hex") ?? "");
 }
 
 /** Without the extension every use is allowed. */

@@ -1,4 +1,4 @@
-/** Reads the extensions of certificates from their DER (X.690), because node:crypto shows only some of them. */
+/** Reads extensions and signature algorithms of certificates from their DER (X.690), because node:crypto shows only some of them. */
 import type { X509Certificate } from "node:crypto";
 
 /** Tags of ASN.1 types; 0xa0 and above are context-specific. */
@@ -88,4 +88,21 @@ export function extensionsOf({ raw }: X509Certificate): ReadonlyMap<string, Exte
     extensions.set(oid, { isCritical, value: value.content });
   }
   return extensions;
+}
+
+/**
+ * The algorithm of a certificate's signature (AlgorithmIdentifier, RFC 5280 section 4.1.1.2). OpenSSL verifies no
+ * signature unless the signed part of the certificate has the same.
+ *
+ * @throws RangeError if the certificate is malformed
+ */
+export function signatureAlgorithmOf({ raw }: X509Certificate): {
+  /** Encoded and in hex. */
+  readonly oid: string;
+  readonly parameters: readonly DerElement[];
+} {
+  const [, algorithm] = derMembers(raw);
+  const [id, ...parameters] = derElements(algorithm?.content ?? Buffer.alloc(0));
+  if (id === undefined) throw new RangeError("the signature has no algorithm");
+  return { oid: id.content.toString("hex"), parameters };
 }

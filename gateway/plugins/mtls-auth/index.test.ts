@@ -224,6 +224,18 @@ describe("mtls-auth", () => {
       },
       ["CN=ann"],
     ],
+    [
+      { skip_consumer_lookup: true, authenticated_group_by: "DN" },
+      { subject: "", names: [{ type: "url", value: "spiffe://a/b" }] },
+      { "x-client-cert-san": "spiffe://a/b" },
+      [],
+    ],
+    [
+      { skip_consumer_lookup: true },
+      { subject: "", names: [{ type: "dns", value: "a" }] },
+      { "x-client-cert-san": "a" },
+      [],
+    ],
     [{ skip_consumer_lookup: true }, { subject: "O=Kong" }, { "x-client-cert-dn": "O=Kong" }, []],
     [
       { default_consumer: "guest" },

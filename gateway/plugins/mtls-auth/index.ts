@@ -79,7 +79,7 @@ export const mtlsAuth = definePlugin({
         sendSubject(exchange, subject);
         const { distinguishedName, commonName } = subject;
         const group = authenticated_group_by === "DN" ? distinguishedName : commonName;
-        exchange.authenticatedGroups = group === null ? [] : [group];
+        exchange.authenticatedGroups = group === null || group === "" ? [] : [group];
         return { identity: certificateIdentity(null, subject.distinguishedName) };
       }
       const identity = findConsumer(exchange, subject.names, { chain, consumerBy: config.consumer_by });
@@ -100,7 +100,7 @@ export const mtlsAuth = definePlugin({
 
 /** The proxy removes these headers from the client's request. A comma in a name is escaped, since it separates names. */
 function sendSubject({ upstreamHeaders }: Exchange, { distinguishedName, names }: Subject): void {
-  upstreamHeaders.set("X-Client-Cert-Dn", headerValue(distinguishedName));
+  if (distinguishedName !== "") upstreamHeaders.set("X-Client-Cert-Dn", headerValue(distinguishedName));
   const list = names.map((name) => name.replaceAll(",", "%2C")).join(", ");
   if (list !== "") upstreamHeaders.set("X-Client-Cert-San", headerValue(list));
 }

@@ -10,7 +10,7 @@ const URI = 0x86;
 const IP_ADDRESS = 0x87;
 
 export interface Subject {
-  /** In the form of RFC 4514: the most specific part first. */
+  /** In the form of RFC 4514: the most specific part first. Empty: the certificate has alternative names only. */
   readonly distinguishedName: string;
   /** The most specific common name; null: the subject has none. */
   readonly commonName: string | null;
@@ -24,7 +24,7 @@ const known = new WeakMap<X509Certificate, Subject>();
 export const subjectOf = (certificate: X509Certificate): Subject => known.getOrInsertComputed(certificate, readSubject);
 
 function readSubject(certificate: X509Certificate): Subject {
-  const commonName = [certificate.toLegacyObject().subject.CN ?? []].flat().at(-1) ?? null;
+  const commonName = [certificate.toLegacyObject().subject?.CN ?? []].flat().at(-1) ?? null;
   const extension = extensionsOf(certificate).get(extensionIds.subjectAltName);
   const fallback = commonName === null ? [] : [commonName];
   return {
@@ -34,9 +34,12 @@ function readSubject(certificate: X509Certificate): Subject {
   };
 }
 
-/** Node has one line for each part, with special characters of values escaped. A part may join values by " + ". */
-const distinguishedNameOf = ({ subject }: X509Certificate): string =>
-  subject
+/**
+ * Node has one line for each part, with special characters of values escaped. A part may join values by " + ". An empty
+ * subject is undefined, which Node's types do not say.
+ */
+const distinguishedNameOf = ({ subject }: { readonly subject: string | undefined }): string =>
+  (subject ?? "")
     .split("\n")
     .reverse()
     .map((part) => part.replaceAll(/ \+ (?=[\w.]+=)/g, "+"))

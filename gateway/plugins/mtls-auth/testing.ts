@@ -24,6 +24,10 @@ export interface CertificateOptions {
   readonly validTo?: number;
   readonly extensions?: readonly x509.Extension[];
   readonly digest?: "SHA-1" | "SHA-256";
+  /** Of the key and of the signature: the issuer's key must have the same. Default: ECDSA. */
+  readonly scheme?: "ECDSA" | "RSA-PSS";
+  /** Default: a new one. */
+  readonly keyPair?: webcrypto.CryptoKeyPair;
 }
 
 export interface IssuedCertificate {
@@ -37,8 +41,11 @@ export interface IssuedCertificate {
 
 export async function issue(options: CertificateOptions): Promise<IssuedCertificate> {
   const { subject, issuer, isAuthority = false, names, extendedKeyUsage, digest = "SHA-256" } = options;
-  const algorithm = { name: "ECDSA", namedCurve: "P-256", hash: digest };
-  const keys = (await webcrypto.subtle.generateKey(algorithm, true, ["sign", "verify"])) as webcrypto.CryptoKeyPair;
+  const { scheme = "ECDSA" } = options;
+  const rsa = { modulusLength: 2048, publicExponent: new Uint8Array([1, 0, 1]), saltLength: 20 };
+  const algorithm = { name: scheme, hash: digest, ...(scheme === "ECDSA" ? { namedCurve: "P-256" } : rsa) };
+  const generated = () => webcrypto.subtle.generateKey(algorithm, true, ["sign", "verify"]);
+  const keys = options.keyPair ?? ((await generated()) as webcrypto.CryptoKeyPair);
   const signs = isAuthority ? x509.KeyUsageFlags.keyCertSign : x509.KeyUsageFlags.digitalSignature;
   const keyUsage = options.keyUsage === undefined ? signs : options.keyUsage;
   const purposes = extendedKeyUsage ?? (isAuthority ? [] : [x509.ExtendedKeyUsage.clientAuth]);

@@ -1,5 +1,7 @@
 import assert from "node:assert/strict";
+import { createPublicKey, generateKeyPairSync, type KeyObject, X509Certificate } from "node:crypto";
 import { describe, it } from "node:test";
+import { isAcceptedKey } from "./constraints.ts";
 import {
   authority,
   type CertificateOptions,
@@ -62,9 +64,37 @@ async function chainOf(length: number): Promise<readonly IssuedCertificate[]> {
   return [await leafOf(issuer), ...chain];
 }
 
-/** Certificates with equal names, none of which has signed the others. */
-const namesakes = await Promise.all(Array.from({ length: 19 }, () => authority("CN=namesake", { issuer: root })));
-const bySameName = await leafOf(await authority("CN=namesake", { issuer: root }));
+/** Trusted certificates with equal names, none of which has signed the client's. */
+const namesakes = await Promise.all(Array.from({ length: 17 }, () => authority("CN=namesake")));
+const bySameName = await leafOf(await authority("CN=namesake"));
+
+/** Certificates with one name and one key, each of which may have issued all of them. */
+const mutual = await authority("CN=mutual");
+const oneAnother = await Promise.all(
+  Array.from({ length: 19 }, () => authority("CN=mutual", { issuer: mutual, keyPair: mutual.keys })),
+);
+const byOneAnother = await leafOf(mutual);
+/** One of them is below the name of the trusted root, which has not signed it. */
+const belowNameOfRoot = await authority("CN=mutual", { issuer: forgedRoot, keyPair: mutual.keys });
+
+const pss = { scheme: "RSA-PSS" } as const;
+const pssRoot = await authority("CN=pss", pss);
+const weakPss = { scheme: "RSA-PSS", digest: "SHA-1" } as const;
+const weakPssRoot = await authority("CN=weak pss", weakPss);
+/** A public key with any odd modulus of this size, because it takes seconds to generate one. */
+function rsaKey(bits: number, exponent: readonly number[] = [1, 0, 1]): KeyObject {
+  const [n, e] = [Buffer.alloc(bits / 8, 0xff), Buffer.from(exponent)].map((each) => each.toString("base64url"));
+  return createPublicKey({ key: { kty: "RSA", n, e }, format: "jwk" });
+}
+
+/** An authority with a public exponent that makes verifications slow. */
+const unusual = await authority("CN=unusual", {
+  ...pss,
+  keyPair: {
+    publicKey: rsaKey(2048, [1, 0, 0, 0, 1]).toCryptoKey({ name: "RSA-PSS", hash: "SHA-256" }, true, ["verify"]),
+    privateKey: pssRoot.keys.privateKey,
+  },
+});
 
 const accepted: readonly (readonly [what: string, of: Case, authorities?: readonly string[]])[] = [
   ["a certificate of the root", { sent: [leaf] }],
@@ -88,13 +118,14 @@ const accepted: readonly (readonly [what: string, of: Case, authorities?: readon
     { sent: [await leafOf(root, { extensions: [unknownExtension(false)] })] },
   ],
   ["an authority with the path length 0 above a client", { sent: [await leafOf(limited)], trusted: [limited] }],
+  ["a signature of RSASSA-PSS with SHA-256", { sent: [await leafOf(pssRoot, pss)], trusted: [pssRoot] }],
   ["a chain of ten certificates", { sent: await chainOf(8) }],
 ];
 
 const badIssuer = "a CA certificate cannot be used: ";
 const badClient = "the client's certificate cannot be used: ";
 const noIssuer = "no certificate of `ca_certificates` is its issuer";
-const broken = "a signature of the chain uses a broken digest";
+const broken = "a signature of the chain uses an algorithm or digest that is not accepted";
 
 const refused: readonly (readonly [what: string, of: Case, fault: string])[] = [
   ["no certificate", { sent: [] }, "the client sent no certificate"],
@@ -175,11 +206,26 @@ const refused: readonly (readonly [what: string, of: Case, fault: string])[] = [
     `${badClient}it is malformed`,
   ],
   ["a signature with SHA-1", { sent: [await leafOf(root, { digest: "SHA-1" })] }, broken],
+  [
+    "a signature of RSASSA-PSS with SHA-1",
+    { sent: [await leafOf(weakPssRoot, weakPss)], trusted: [weakPssRoot] },
+    broken,
+  ],
+  [
+    "an authority with an unusual key",
+    { sent: [await leafOf(unusual, pss)], trusted: [unusual], partial: true },
+    `${badIssuer}its key has a type, curve or size that Sluice does not support`,
+  ],
   ["a chain of eleven certificates", { sent: await chainOf(9) }, noIssuer],
   [
     "more signatures than are verified",
-    { sent: [bySameName, ...namesakes], trusted: [...namesakes, ...namesakes, ...namesakes] },
-    "more than 64 signatures would have to be verified",
+    { sent: [bySameName], trusted: namesakes },
+    "more than 16 signatures would have to be verified",
+  ],
+  [
+    "certificates that form more chains than are searched",
+    { sent: [byOneAnother, ...oneAnother] },
+    "the certificates form too many chains",
   ],
 ];
 
@@ -199,5 +245,54 @@ describe("a chain of certificates", () => {
     const short = await below({ validTo: NOW + HOUR });
     const result = verify({ sent: [await leafOf(short), short] });
     assert.equal(result.fault === undefined && result.validTo, NOW + HOUR);
+  });
+
+  const unverified: readonly (readonly [what: string, sent: readonly IssuedCertificate[]])[] = [
+    ["that lead to no authority", [byOneAnother, ...oneAnother]],
+    ["below the name of an authority", [byOneAnother, belowNameOfRoot, ...oneAnother]],
+  ];
+  for (const [what, sent] of unverified) {
+    it(`is refused without a use of the client's keys, with certificates ${what}`, ({ mock }) => {
+      // Whether the root has signed itself is verified once for all clients.
+      verify({ sent: [leaf] });
+      const used = mock.method(X509Certificate.prototype, "verify");
+      assert.ok(verify({ sent }).fault);
+      const ofRoot = used.mock.calls.map(({ arguments: [key] }) => key.equals(root.certificate.publicKey));
+      assert.deepEqual(ofRoot, what.startsWith("below") ? [true] : []);
+    });
+  }
+});
+
+describe("a key of an issuer", () => {
+  const keys: readonly (readonly [what: string, isAccepted: boolean, make: () => KeyObject])[] = [
+    ["RSA with 2048 bits", true, () => generateKeyPairSync("rsa", { modulusLength: 2048 }).publicKey],
+    ["RSA-PSS", true, () => generateKeyPairSync("rsa-pss", { modulusLength: 2048 }).publicKey],
+    ["RSA with 8192 bits", true, () => rsaKey(8192)],
+    ["RSA with more than 8192 bits", false, () => rsaKey(8200)],
+    ["RSA with an exponent of 4 bytes", true, () => rsaKey(2048, [255, 255, 255, 255])],
+    ["RSA with an exponent of 5 bytes", false, () => rsaKey(2048, [1, 0, 0, 0, 1])],
+    ["P-256", true, () => generateKeyPairSync("ec", { namedCurve: "P-256" }).publicKey],
+    ["P-384", true, () => generateKeyPairSync("ec", { namedCurve: "P-384" }).publicKey],
+    ["P-521", true, () => generateKeyPairSync("ec", { namedCurve: "P-521" }).publicKey],
+    ["secp256k1", false, () => generateKeyPairSync("ec", { namedCurve: "secp256k1" }).publicKey],
+    ["sect571r1", false, () => generateKeyPairSync("ec", { namedCurve: "sect571r1" }).publicKey],
+    ["Ed25519", true, () => generateKeyPairSync("ed25519").publicKey],
+    ["Ed448", true, () => generateKeyPairSync("ed448").publicKey],
+    ["X25519", false, () => generateKeyPairSync("x25519").publicKey],
+    ["DSA", false, () => generateKeyPairSync("dsa", { modulusLength: 1024, divisorLength: 160 }).publicKey],
+  ];
+  for (const [what, isAccepted, make] of keys) {
+    it(`${isAccepted ? "may" : "must not"} be ${what}`, () => {
+      assert.equal(isAcceptedKey({ publicKey: make() }), isAccepted);
+    });
+  }
+
+  it("must be readable", () => {
+    const certificate = {
+      get publicKey(): KeyObject {
+        throw new Error("unsupported");
+      },
+    };
+    assert.equal(isAcceptedKey(certificate), false);
   });
 });

@@ -31,8 +31,10 @@ export interface RefusedChain {
 
 /** Maximum certificates of a chain. */
 const MAX_LENGTH = 10;
-/** Maximum verifications of signatures: certificates with equal names could require any number of them. */
-const MAX_SIGNATURES = 64;
+/** Maximum steps of the search for chains: certificates of the client with equal names form any number of them. */
+const MAX_STEPS = 256;
+/** Maximum verifications of signatures of one client. */
+const MAX_SIGNATURES = 16;
 
 interface Candidate {
   readonly certificate: X509Certificate;
@@ -51,9 +53,19 @@ export function verifyChain(
   return new ChainSearch(others, options).verify(leaf);
 }
 
+/**
+ * Builds chains by names and key identifiers only. The signatures of a chain that reaches a trusted authority are
+ * verified from this authority down, so that no key is used before a trusted one has signed it: the client chooses the
+ * keys of the certificates it sends, and with them how long a verification takes.
+ */
 class ChainSearch {
   readonly #candidates: readonly Candidate[];
   readonly #options: ChainOptions;
+  /** Possible issuers of a certificate. */
+  readonly #issuers = new Map<X509Certificate, readonly Candidate[]>();
+  /** Results of verifying signatures, by the issuer and then by the certificate it may have signed. */
+  readonly #verified = new Map<X509Certificate, Map<X509Certificate, boolean>>();
+  #steps = 0;
   #signatures = 0;
   /** The first reason why an issuer was rejected. */
   #fault: string | null = null;
@@ -81,32 +93,43 @@ class ChainSearch {
   #search(chain: readonly Candidate[]): readonly Candidate[] | null {
     const child = chain.at(-1)?.certificate;
     if (child === undefined || chain.length >= MAX_LENGTH) return null;
-    for (const candidate of this.#candidates) {
+    for (const candidate of this.#issuersOf(child)) {
       const { certificate, authorityId } = candidate;
       if (chain.some((other) => isSame(other.certificate, certificate))) continue;
-      if (!child.checkIssued(certificate)) continue;
-      const fault = this.#issuerFault(chain, certificate);
-      if (fault !== null) {
-        this.#fault ??= `a CA certificate cannot be used: ${fault}`;
+      if (this.#verified.get(certificate)?.get(child) === false) continue;
+      if (++this.#steps > MAX_STEPS) {
+        this.#fault ??= "the certificates form too many chains";
+        return null;
+      }
+      if (exceedsPathLength(chain, certificate)) {
+        this.#fault ??= `${UNUSABLE}there are more certificates below it than its path length allows`;
         continue;
       }
-      if (!this.#isSigned(child, certificate)) continue;
       const longer = [...chain, candidate];
-      if (authorityId !== null && (this.#options.allowPartialChain || this.#isSelfSigned(certificate))) return longer;
-      const complete = this.#search(longer);
+      const isTrusted = authorityId !== null && (this.#options.allowPartialChain || isSelfSigned(certificate));
+      const complete = isTrusted ? this.#signed(longer) : this.#search(longer);
       if (complete !== null) return complete;
     }
     return null;
   }
 
-  #issuerFault(chain: readonly Candidate[], certificate: X509Certificate): string | null {
-    const { issuerFault, maxPathLength } = factsOf(certificate);
-    if (issuerFault !== null) return issuerFault;
-    const time = this.#timeFault(certificate);
-    if (time !== null) return `it ${time}`;
-    // Self-issued certificates do not count (RFC 5280 section 4.2.1.9).
-    const below = chain.slice(1).filter((each) => each.certificate.subject !== each.certificate.issuer).length;
-    return below > maxPathLength ? "there are more certificates below it than its path length allows" : null;
+  #issuersOf(child: X509Certificate): readonly Candidate[] {
+    return this.#issuers.getOrInsertComputed(child, () =>
+      this.#candidates.filter(
+        ({ certificate }) => child.checkIssued(certificate) && this.#isUsable(child, certificate),
+      ),
+    );
+  }
+
+  #isUsable(child: X509Certificate, issuer: X509Certificate): boolean {
+    const { issuerFault } = factsOf(issuer);
+    const time = this.#timeFault(issuer);
+    const fault = issuerFault ?? (time === null ? null : `it ${time}`);
+    if (fault !== null) this.#fault ??= `${UNUSABLE}${fault}`;
+    else if (!factsOf(child).isSignatureAccepted)
+      this.#fault ??= "a signature of the chain uses an algorithm or digest that is not accepted";
+    else return true;
+    return false;
   }
 
   #timeFault(certificate: X509Certificate): string | null {
@@ -115,30 +138,50 @@ class ChainSearch {
     return validTo < this.#options.now ? "has expired" : null;
   }
 
-  #isSelfSigned(certificate: X509Certificate): boolean {
-    return certificate.checkIssued(certificate) && this.#hasSigned(certificate, certificate);
+  /** The chain if its signatures are valid; null: one is not. Begins at the authority. */
+  #signed(chain: readonly Candidate[]): readonly Candidate[] | null {
+    for (let at = chain.length - 1; at > 0; at--) {
+      const [child, issuer] = [chain[at - 1], chain[at]];
+      if (child === undefined || issuer === undefined || !this.#isSigned(child.certificate, issuer.certificate))
+        return null;
+    }
+    return chain;
   }
 
   #isSigned(child: X509Certificate, issuer: X509Certificate): boolean {
-    if (factsOf(child).isForgeable) {
-      this.#fault ??= "a signature of the chain uses a broken digest";
-      return false;
-    }
-    return this.#hasSigned(child, issuer);
-  }
-
-  #hasSigned(child: X509Certificate, issuer: X509Certificate): boolean {
-    if (++this.#signatures > MAX_SIGNATURES) {
-      this.#fault ??= `more than ${MAX_SIGNATURES} signatures would have to be verified`;
-      return false;
-    }
-    try {
-      return child.verify(issuer.publicKey);
-    } catch {
-      // The key has an unsupported type, or one that differs from the signature's.
-      return false;
-    }
+    return this.#verified
+      .getOrInsertComputed(issuer, () => new Map())
+      .getOrInsertComputed(child, () => {
+        if (++this.#signatures <= MAX_SIGNATURES) return hasSigned(child, issuer);
+        this.#fault ??= `more than ${MAX_SIGNATURES} signatures would have to be verified`;
+        return false;
+      });
   }
 }
 
+const UNUSABLE = "a CA certificate cannot be used: ";
+
 const isSame = (one: X509Certificate, other: X509Certificate): boolean => one === other || one.raw.equals(other.raw);
+
+/** Self-issued certificates do not count (RFC 5280 section 4.2.1.9). */
+function exceedsPathLength(chain: readonly Candidate[], issuer: X509Certificate): boolean {
+  const below = chain.slice(1).filter((each) => each.certificate.subject !== each.certificate.issuer).length;
+  return below > factsOf(issuer).maxPathLength;
+}
+
+const selfSigned = new WeakMap<X509Certificate, boolean>();
+
+/** Whether an authority has signed itself; for configured certificates only. */
+const isSelfSigned = (certificate: X509Certificate): boolean =>
+  selfSigned.getOrInsertComputed(certificate, () => {
+    return certificate.checkIssued(certificate) && hasSigned(certificate, certificate);
+  });
+
+function hasSigned(child: X509Certificate, issuer: X509Certificate): boolean {
+  try {
+    return child.verify(issuer.publicKey);
+  } catch {
+    // The key has another type than the signature.
+    return false;
+  }
+}

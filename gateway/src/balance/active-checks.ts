@@ -14,8 +14,10 @@ export interface ProbeRequest {
   /** The upstream's `host_header`. */
   readonly hostHeader: string | null;
   readonly certificate: Certificate | null;
-  /** The only CAs by which a target is verified; null: those that the machine trusts. */
+  /** The CAs by which a target is verified; null: those that the machine trusts. */
   readonly authorities: readonly CaCertificate[] | null;
+  /** Whether the CAs that the machine trusts verify it too. */
+  readonly trustsMachine: boolean;
 }
 
 /** The response status; `connected` for TCP checks; otherwise how the check failed, or why the address was refused. */
@@ -150,10 +152,11 @@ class CheckLoop {
     const { signal } = this.#stopped;
     if (member.checking || signal.aborted) return;
     member.checking = true;
-    const { upstream, certificate, authorities } = this.balancer;
+    const { upstream, certificate, authorities, trustsMachine } = this.balancer;
     const { host, port } = member;
     const checks = upstream.healthchecks.active;
-    const request = { host, port, checks, hostHeader: upstream.host_header, certificate, authorities };
+    const trust = { certificate, authorities, trustsMachine };
+    const request = { host, port, checks, hostHeader: upstream.host_header, ...trust };
     const result = await this.#options.probe(request, signal);
     member.checking = false;
     if (signal.aborted) return;

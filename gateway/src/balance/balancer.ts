@@ -22,8 +22,10 @@ export interface BalancerOptions {
   /** The upstream's targets, in any order. */
   readonly targets: readonly Target[];
   readonly certificate: Certificate | null;
-  /** The only CAs by which active checks verify targets; null: those that the machine trusts. */
+  /** The CAs by which active checks verify targets; null: those that the machine trusts. */
   readonly authorities: readonly CaCertificate[] | null;
+  /** Whether the CAs that the machine trusts verify targets too. */
+  readonly trustsMachine: boolean;
   /** The balancer that this one replaces: targets that stay keep their health and load. */
   readonly previous: Balancer | null;
   /** Milliseconds by a monotonic clock. */
@@ -58,6 +60,7 @@ export class Balancer {
   readonly targets: readonly Target[];
   readonly certificate: Certificate | null;
   readonly authorities: readonly CaCertificate[] | null;
+  readonly trustsMachine: boolean;
   /** One per target, sorted by address, including those of weight 0. */
   readonly entries: readonly WeightedTarget[];
   /** Whether any health check is enabled. If not, every target with a weight above 0 is eligible. */
@@ -71,12 +74,13 @@ export class Balancer {
   readonly #onHealthUpdate: BalancerOptions["onHealthUpdate"];
 
   constructor(options: BalancerOptions) {
-    const { upstream, targets, certificate, authorities, previous, now } = options;
+    const { upstream, targets, certificate, authorities, trustsMachine, previous, now } = options;
     const { healthchecks } = upstream;
     this.upstream = upstream;
     this.targets = targets;
     this.certificate = certificate;
     this.authorities = authorities;
+    this.trustsMachine = trustsMachine;
     this.checksHealth = hasHealthChecks(healthchecks);
     this.active = healthRulesOf(healthchecks.active);
     this.passive = healthRulesOf(healthchecks.passive);

@@ -33,6 +33,7 @@ export function balancerOf({ upstream: members, targets, ...options }: TestBalan
     targets: Object.entries(targets).map(([address, weight]) => targetOf(upstream, address, { weight })),
     certificate: null,
     authorities: null,
+    trustsMachine: true,
     previous: null,
     now: () => 0,
     ...options,

@@ -132,7 +132,7 @@ test("active checks trust the CA certificates of the services that use the upstr
       .get(pool.id)
       ?.authorities?.map(({ cert }) => cert)
       .sort();
-  const services = [secure("s", [one.id]), secure("t", [one.id, two.id]), secure("u", null)];
+  const services = [secure("s", [one.id]), secure("t", [one.id, two.id])];
   const first = runtimeOf({ services, caCertificates: [one, two] });
   assert.deepEqual(trustOf(first), ["one", "two"]);
   const renewed = { ...two, cert: "renewed" };
@@ -144,6 +144,29 @@ test("active checks trust the CA certificates of the services that use the upstr
   const moved = runtimeOf({ services: [secure("s", [one.id], "other")], caCertificates: [one] }, third);
   assert.equal(trustOf(moved), undefined);
   assert.equal(moved.balancers.get(other.id)?.authorities?.[0], one);
+});
+
+test("active checks trust the machine's CAs too while a service that uses the upstream names no CA certificates", () => {
+  const one = caCertificateOf("one");
+  const [naming, plain] = [
+    serviceNamed("s", { protocol: "https", host: "pool", ca_certificates: [one.id] }),
+    serviceNamed("u", { protocol: "https", host: "pool" }),
+  ];
+  const trustOf = (runtime: Runtime) => {
+    const { authorities, trustsMachine } = runtime.balancers.get(pool.id) ?? {};
+    return [authorities?.map(({ cert }) => cert), trustsMachine];
+  };
+  const caCertificates = [one];
+  const first = runtimeOf({ services: [plain], caCertificates });
+  assert.deepEqual(trustOf(first), [undefined, true]);
+  const second = runtimeOf({ services: [naming, plain], caCertificates }, first);
+  assert.deepEqual(trustOf(second), [["one"], true]);
+  const third = runtimeOf({ services: [naming], caCertificates }, second);
+  assert.deepEqual(trustOf(third), [["one"], false]);
+  const fourth = runtimeOf({ services: [naming, { ...plain, ca_certificates: [] }], caCertificates }, third);
+  assert.deepEqual(trustOf(fourth), [["one"], true]);
+  const fifth = runtimeOf({ services: [naming, { ...plain, host: "other" }], caCertificates }, fourth);
+  assert.deepEqual(trustOf(fifth), [["one"], false]);
 });
 
 const names: readonly (readonly [

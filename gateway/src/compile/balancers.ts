@@ -31,8 +31,8 @@ interface BalancerIndexes {
   readonly targets: GroupIndex<Target>;
   /** Upstreams with a client certificate, by the certificate's id. */
   readonly showing: GroupIndex<Upstream>;
-  /** Services that name CA certificates, by their host. */
-  readonly verifying: GroupIndex<Service>;
+  /** Services by their host. */
+  readonly services: GroupIndex<Service>;
 }
 
 export class Balancers {
@@ -48,7 +48,7 @@ export class Balancers {
     upstreams: new GroupIndex(({ name }) => name),
     targets: new GroupIndex(({ upstream }) => upstream?.id),
     showing: new GroupIndex(({ client_certificate }) => client_certificate?.id),
-    verifying: new GroupIndex(({ host, ca_certificates }) => (ca_certificates?.length ? host : undefined)),
+    services: new GroupIndex(({ host }) => host),
   });
 
   /** By upstream id. */
@@ -70,14 +70,13 @@ export class Balancers {
       certificates: differences(sections.certificates, certificates),
     };
     const changedServices = differences(sections.services, services);
-    const verifying = before.verifying.with(changedServices);
-    const isTrustSame = verifying === before.verifying && sections.ca_certificates === ca_certificates;
+    const isTrustSame = changedServices.length === 0 && sections.ca_certificates === ca_certificates;
     if (isTrustSame && Object.values(changed).every(({ length }) => length === 0)) return this;
     const groups = {
       upstreams: before.upstreams.with(changed.upstreams),
       targets: before.targets.with(changed.targets),
       showing: before.showing.with(changed.upstreams),
-      verifying,
+      services: before.services.with(changedServices),
     };
     const touched = new Set([
       ...changed.upstreams.map(({ key }) => key),
@@ -86,7 +85,7 @@ export class Balancers {
         .flat(),
       ...changed.certificates.flatMap(({ key }) => groups.showing.of(key).map(({ id }) => id)),
     ]);
-    const authorities = (upstream: Upstream | undefined) => trustOf(verifying.of(upstream?.name ?? ""), now);
+    const trust = (upstream: Upstream | undefined) => trustOf(groups.services.of(upstream?.name ?? ""), now);
     // CA certificates change rarely, so all services are looked through.
     const hosts = new Set([
       ...changedServices.flatMap(({ before: left, after: entered }) => [left?.host ?? [], entered?.host ?? []].flat()),
@@ -95,13 +94,13 @@ export class Balancers {
     for (const host of isTrustSame ? [] : hosts) {
       const [upstream] = groups.upstreams.of(host);
       const known = upstream && before.byId.get(upstream.id);
-      if (known && !isSameAuthorities(known.authorities, authorities(upstream))) touched.add(upstream.id);
+      if (known && !isSameTrust(known, trust(upstream))) touched.add(upstream.id);
     }
     const remade = [...touched].map((id): readonly [string, Balancer | undefined] => {
       const upstream = upstreams.get(id);
       const certificate = certificates.get(upstream?.client_certificate?.id ?? "") ?? null;
       const previous = before.byId.get(id) ?? null;
-      const parts = { targets: groups.targets.of(id), certificate, authorities: authorities(upstream) };
+      const parts = { targets: groups.targets.of(id), certificate, ...trust(upstream) };
       const common = { previous, now: monotonic, onHealthTransition, onHealthUpdate };
       return [id, upstream && new Balancer({ upstream, ...parts, ...common })];
     });
@@ -113,15 +112,19 @@ export class Balancers {
   }
 }
 
+type Trust = Pick<Balancer, "authorities" | "trustsMachine">;
+
 /**
- * The CA certificates of all services that name any and use the upstream: its health checks serve all of them. Null:
- * no service names any.
+ * The health checks of an upstream serve all services that use it, so they trust the CA certificates that any of these
+ * names, and the machine's CAs if one of them names none: a service must not make the targets of another unhealthy.
  */
-function trustOf(services: readonly Service[], snapshot: Pick<Snapshot, "ca_certificates">) {
-  return authoritiesOf(
-    services.flatMap(({ ca_certificates }) => ca_certificates ?? []),
-    snapshot,
-  );
+function trustOf(services: readonly Service[], snapshot: Pick<Snapshot, "ca_certificates">): Trust {
+  const named = services.map(({ ca_certificates }) => ca_certificates ?? []);
+  const authorities = authoritiesOf(named.flat(), snapshot);
+  return { authorities, trustsMachine: authorities === null || named.some(({ length }) => length === 0) };
 }
+
+const isSameTrust = (one: Trust, other: Trust): boolean =>
+  one.trustsMachine === other.trustsMachine && isSameAuthorities(one.authorities, other.authorities);
 
 const monotonic = (): number => performance.now();

@@ -62,11 +62,12 @@ function summaryOf(runtime: Runtime) {
     }),
     parts: [...snapshot.routes.keys()].map((id) => runtime.compiledRoute(id)).map((part) => part && toldPart(part)),
     upstreams: names.services.map((name) => upstreams.get(idOf(`service ${name}`))?.targets.map(toldTarget)),
-    balancers: [...balancers].map(([id, { upstream, certificate, authorities, entries }]) => [
+    balancers: [...balancers].map(([id, { upstream, certificate, authorities, trustsMachine, entries }]) => [
       id,
       upstream,
       certificate,
       authorities,
+      trustsMachine,
       entries.map(({ member, weight }) => [member.id, member.address, weight]),
     ]),
     credentials: names.keys.flatMap((key) =>

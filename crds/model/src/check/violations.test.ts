@@ -9,6 +9,7 @@ const leaf = await (await makeAuthority()).issue({ name: "leaf", usage: "server"
 const UUID = "fd02801f-0957-4a15-a55a-c8d9606f30b5";
 const MISSING = "required field missing";
 const NULL = "value must be null";
+const ONE_BLOCK = "expected one block that begins with -----BEGIN CERTIFICATE-----, and no others";
 const given = (name: string) => `failed conditional validation given value of field '${name}'`;
 const limits = (config: object) => ({ name: "rate-limiting", config });
 
@@ -257,6 +258,14 @@ const cases: readonly (readonly [collection: Collection, raw: unknown, ...faults
   ["ca_certificates", {}, `cert: ${MISSING}`],
   ["ca_certificates", { cert: "x" }, "cert: invalid certificate: expected certificates in PEM"],
   ["ca_certificates", { cert: first.cert + second.cert }, "@entity: please submit only one certificate at a time"],
+  ...["X509 CERTIFICATE", "TRUSTED CERTIFICATE", "PRIVATE KEY"].flatMap((label) =>
+    [
+      second.cert.replaceAll(" CERTIFICATE-----", ` ${label}-----`) + first.cert,
+      first.cert + second.cert.replaceAll(" CERTIFICATE-----", ` ${label}-----`),
+    ].map((cert): readonly [Collection, unknown, string] => ["ca_certificates", { cert }, `@entity: ${ONE_BLOCK}`]),
+  ),
+  ["ca_certificates", { cert: `${first.cert}-----BEGIN CERTIFICATE-----\nMII` }, `@entity: ${ONE_BLOCK}`],
+  ["ca_certificates", { cert: `# our root\n${first.cert}` }],
   [
     "ca_certificates",
     { cert: leaf.certificate },

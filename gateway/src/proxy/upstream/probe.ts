@@ -1,6 +1,8 @@
 /** One active health check over the network, subject to the guard like every upstream connection. */
 import { request as requestHttps } from "node:https";
 import { isIP, type Socket } from "node:net";
+import { createSecureContext, getCACertificates, type SecureContext } from "node:tls";
+import type { CaCertificate } from "@sluice/model/serving";
 import type { HealthProbe, ProbeRequest, ProbeResult } from "../../balance/active-checks.ts";
 import { hostHeader } from "../../balance/host-header.ts";
 import type { Connect } from "../../outbound/connect.ts";
@@ -64,7 +66,8 @@ function openRequest(opening: Opening, done: (result: ProbeResult) => void): Att
   return request;
 }
 
-function connectionOf({ host, port, checks, certificate, authorities, connect }: Opening): Socket {
+function connectionOf(opening: Opening): Socket {
+  const { host, port, checks, certificate, authorities, connect } = opening;
   if (checks.type !== "https") return connect({ host, port });
   const serverName = checks.https_sni ?? (isIP(host) === 0 ? host : null);
   return connect({
@@ -73,9 +76,22 @@ function connectionOf({ host, port, checks, certificate, authorities, connect }:
     tls: {
       rejectUnauthorized: checks.https_verify_certificate,
       ...(serverName !== null && { servername: serverName }),
-      ...(authorities !== null && { ca: authorities.map(({ cert }) => cert) }),
-      ...(certificate !== null && { cert: certificate.cert, key: certificate.key }),
+      ...(authorities !== null
+        ? { secureContext: contextOf(opening, authorities) }
+        : certificate !== null && { cert: certificate.cert, key: certificate.key }),
     },
+  });
+}
+
+/** By the list of a balancer, whose other members do not change either. */
+const contexts = new WeakMap<object, SecureContext>();
+
+/** Created once for a balancer, because reading the machine's CAs takes milliseconds. */
+function contextOf({ certificate, trustsMachine }: Opening, authorities: readonly CaCertificate[]): SecureContext {
+  return contexts.getOrInsertComputed(authorities, () => {
+    const ca = authorities.map(({ cert }) => cert);
+    const pair = certificate !== null && { cert: certificate.cert, key: certificate.key };
+    return createSecureContext({ ca: trustsMachine ? [...getCACertificates("default"), ...ca] : ca, ...pair });
   });
 }
 

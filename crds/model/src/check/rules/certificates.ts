@@ -57,6 +57,9 @@ export const certificateRule: RecordRule = (members) => {
 export const caCertificateRule: RecordRule = ({ cert }) => {
   if (typeof cert !== "string") return [];
   if (blocksOf(cert).length > 1) return [ofWhole("please submit only one certificate at a time")];
+  // OpenSSL also reads certificates of blocks such as X509 CERTIFICATE: it could trust another one than is checked here.
+  if (cert.split("-----BEGIN").length > 2)
+    return [ofWhole("expected one block that begins with -----BEGIN CERTIFICATE-----, and no others")];
   return leafOf(cert)?.ca === false
     ? [ofWhole('certificate does not appear to be a CA because it is missing the "CA" basic constraint')]
     : [];
