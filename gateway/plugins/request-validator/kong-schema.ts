@@ -19,7 +19,7 @@ const types: Readonly<Record<string, string>> = {
   set: "array",
 };
 
-/** The keyword for a length, by the JSON type that it limits. */
+/** The suffix of the keywords for a length (minLength, maxItems), by JSON type. */
 const lengths: Readonly<Record<string, string>> = { string: "Length", array: "Items", object: "Properties" };
 
 const luaPatterns = ["match", "not_match", "match_all", "match_none", "match_any"];

@@ -23,7 +23,7 @@ export interface PluginWords {
 /** Milliseconds between two ticks. */
 export const TICK = 25;
 
-/** The words for the plugin that a worker runs, and for the ticks by which the worker measures blocks. */
+/** Cells for the plugin that a worker runs, and for the ticks by which it measures how long its event loop was blocked. */
 export function pluginWordsOf({ beats }: HeartbeatOptions, owner: number): PluginWords {
   const half = beats.byteLength / 2;
   return {

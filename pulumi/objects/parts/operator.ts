@@ -127,7 +127,7 @@ function webhookObjects(release: Release): readonly KubernetesObject[] {
   ];
 }
 
-/** Leases that tell other Sluices in the cluster the class of resources without spec.class. */
+/** Leases that tell other installations in the cluster which resources without spec.class belong to this one. */
 function classLeases(release: Release): readonly KubernetesObject[] {
   const { classlessNamespaces, class: className } = release.values;
   const labels = { ...labelsOf(release, component), [CLASS_LABEL]: className };

@@ -21,7 +21,7 @@ const upstreams = new Map<string, Upstream>();
 for (const name of ["one", "two"]) upstreams.set(name, await startUpstream(name, host));
 after(() => Promise.all([...upstreams.values()].map((upstream) => upstream.close())));
 
-/** A slice of the Service `shop` with one upstream. Each upstream has its own slice, because a slice has one port. */
+/** A slice of the Service `shop` with one upstream. Each upstream has its own slice, because all endpoints of a slice share its ports. */
 function slice(name: string, ready = true): object {
   return {
     apiVersion: "discovery.k8s.io/v1",

@@ -83,7 +83,7 @@ describe("a sealed cookie", () => {
   for (const [what, other] of [
     ["another secret", { ...options, secret: "b secret" }],
     ["another purpose", { ...options, purpose: ["session", "two"] }],
-    ["a purpose with other limits between its parts", { ...options, purpose: ["session,one"] }],
+    ["a purpose with the same text split into other parts", { ...options, purpose: ["session,one"] }],
     ["another name", { ...options, cookie: { ...cookie, name: "other" } }],
   ] as const) {
     it(`is not accepted with ${what}`, () => {

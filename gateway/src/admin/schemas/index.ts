@@ -94,7 +94,7 @@ function deprecatedFields({ name: plugin, schema }: PluginFacts): { readonly sho
 /** The schema of one member. Clients fill in `default`s and look into `fields`, `elements` and `values`. */
 export type KongField = Readonly<Record<string, unknown>>;
 
-/** One-member records in the order of the members. */
+/** Kong's `fields`: one `{ name: schema }` record for each member, in the order of the schema. */
 export type KongFields = readonly Readonly<Record<string, KongField>>[];
 
 function fieldOf(node: SchemaNode): KongField {

@@ -117,7 +117,7 @@ export class Http1Connection implements Http1ClientSide, TrafficCounters {
     return this.#parsed.keepAlive && !this.#awaitsContinue && this.#requests < this.#context.maxRequests;
   }
 
-  /** Closes as soon as no request is under way. A tunnel stays open until `destroy`: its protocol is opaque here. */
+  /** Closes after the response in progress; an idle connection closes at once, unless `keepIdle`. A tunnel stays open until `destroy`: its protocol is opaque here. */
   drain(keepIdle: boolean): void {
     // After an early response only a body that is discarded remains.
     const isAnswered = this.#state === BODY && this.#delivery === null;

@@ -1,4 +1,5 @@
-/** Whether a changed file loses a protecting plugin, or a Route or a membership that a plugin may protect. Pure. */
+/** Whether a changed file loses a protecting plugin, a Route that a plugin may protect, or a membership in a consumer
+ * group through which plugins apply. Pure. */
 import { isDeepStrictEqual } from "node:util";
 import { mayProtect } from "@sluice/model";
 import { refKey } from "../../keys.ts";

@@ -283,7 +283,7 @@ const table: ProtectionTable = [
     { closed: [], outcomes: ["left out plugins.0.protocols"] },
   ],
   [
-    "a protecting plugin with a faulty `enabled` is closed",
+    "a protecting plugin with a faulty `enabled` answers with 503",
     { plugins: [{ ...keyAuth, enabled: "false" }] },
     { closed: ["key-auth"] },
   ],
