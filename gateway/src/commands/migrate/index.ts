@@ -92,6 +92,9 @@ const unavailableIn = ({ document: { plugins = [] } }: Reported): ReadonlyMap<st
     }),
   );
 
+/** Those on which a plugin acts by default: other closed plugins of its scope may have had some of them. */
+const HTTP_PROTOCOLS = ["grpc", "grpcs", "http", "https"] as const;
+
 /**
  * The entities for custom resources, which cannot mark a plugin as closed. A closed plugin gets an unknown name
  * instead: requests in its scope are then answered 503, and the webhook accepts the resource.
@@ -101,8 +104,7 @@ function withUnknownNames(part: Reported): EntityLists {
   const closed = unavailableIn(part);
   const plugins = lists.plugins?.map((plugin) => {
     if (!closed.has(plugin.id) || !pluginNamed(plugin.name)) return plugin;
-    const { protocols: _, ...rest } = plugin;
-    return { ...rest, name: `unavailable-${plugin.name}`, config: {} };
+    return { ...plugin, name: `unavailable-${plugin.name}`, config: {}, protocols: [...HTTP_PROTOCOLS] };
   });
   return { ...lists, ...(plugins && { plugins }) } satisfies Readonly<Record<string, readonly Entity[]>>;
 }
