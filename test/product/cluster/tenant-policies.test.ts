@@ -142,7 +142,7 @@ describe("a tenant's namespace", () => {
     assert.match(messageOf(named.body), /may not use the host names shop\.example\.com; .* allows none/);
     // Both policies refuse the Route, and the API server reports either of them.
     const { body } = await create(ann, "Route", shop, "bare");
-    assert.match(messageOf(body), /may not answer (for shop\.example\.com|\/shop\/a); .* allows none/);
+    assert.match(messageOf(body), /may not use the (host names shop\.example\.com|paths \/shop\/a); .* allows none/);
   });
 
   test("refuses every plugin if none is granted, except from the administrator", async () => {
