@@ -253,6 +253,7 @@ export const nestedLists = perCollection((parent): readonly NestedList[] =>
   ),
 );
 
+export { servedProtocols } from "./plugin.ts";
 export { vaultKinds } from "./vault.ts";
 export type {
   Acl,

@@ -1,6 +1,13 @@
 /** `sluice migrate`: reports which part of a Kong configuration Sluice serves, and writes it as resources or as a file. */
 import { readFile } from "node:fs/promises";
-import { describeViolation, type Entity, pluginNamed, servablePart, servablePartOfText } from "@sluice/model";
+import {
+  describeViolation,
+  type Entity,
+  pluginNamed,
+  servablePart,
+  servablePartOfText,
+  servedProtocols,
+} from "@sluice/model";
 import { migrateSettings } from "../../settings/config.ts";
 import { registerConfiguredPlugins } from "../../settings/plugins.ts";
 import { declarativeText } from "../../stores/file/export.ts";
@@ -92,9 +99,6 @@ const unavailableIn = ({ document: { plugins = [] } }: Reported): ReadonlyMap<st
     }),
   );
 
-/** Those on which a plugin acts by default: other closed plugins of its scope may have had some of them. */
-const HTTP_PROTOCOLS = ["grpc", "grpcs", "http", "https"] as const;
-
 /**
  * The entities for custom resources, which cannot mark a plugin as closed. A closed plugin gets an unknown name
  * instead: requests in its scope are then answered 503, and the webhook accepts the resource.
@@ -104,7 +108,8 @@ function withUnknownNames(part: Reported): EntityLists {
   const closed = unavailableIn(part);
   const plugins = lists.plugins?.map((plugin) => {
     if (!closed.has(plugin.id) || !pluginNamed(plugin.name)) return plugin;
-    return { ...plugin, name: `unavailable-${plugin.name}`, config: {}, protocols: [...HTTP_PROTOCOLS] };
+    // All of them: another closed plugin of the scope may have had other protocols.
+    return { ...plugin, name: `unavailable-${plugin.name}`, config: {}, protocols: [...servedProtocols] };
   });
   return { ...lists, ...(plugins && { plugins }) } satisfies Readonly<Record<string, readonly Entity[]>>;
 }
