@@ -43,13 +43,13 @@ export interface ProxyListener {
   readonly address: ListenAddress;
   /** Null without a TLS listener. */
   readonly tlsAddress: ListenAddress | null;
-  /** Counts over both listeners. */
+  /** Sums of the counts of both listeners, with and without TLS. */
   readonly connections: () => Connections;
   /** Bytes held on behalf of clients, as `ClientMemory` counts them. */
   readonly memory: () => number;
   /**
-   * Accepts no more connections. Those that clients have opened are accepted first, because the system resets
-   * connections that wait in the queue of a socket that is closed. Open connections are served as before.
+   * Stops accepting connections. Connections that already wait in the system's queue are accepted first, because the
+   * system would reset them when the listening socket closes. Open connections are still served.
    */
   stopAccepting(): Promise<void>;
   /**
@@ -69,5 +69,5 @@ export interface CloseOptions {
   readonly keepIdle?: boolean;
 }
 
-/** Rejects when listening fails; `code` is Node's, such as EADDRINUSE. */
+/** Rejects when listening fails; the error has Node's `code`, such as EADDRINUSE. */
 export type CreateProxy = (options: ProxyOptions) => Promise<ProxyListener>;

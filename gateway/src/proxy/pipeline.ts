@@ -119,7 +119,7 @@ export class Pipeline {
 
   /**
    * Runs the phase `response` of the plugins, once for each exchange. Never rejects. Returns the response that replaces
-   * the held one; null: none does, or the exchange has ended or has been answered otherwise.
+   * the held one; null: no plugin replaced it, or the exchange has ended or been answered during the phase.
    */
   async hold(exchange: LiveExchange, held: HeldMessage): Promise<GatewayResponse | null> {
     const steps = exchange.chain.holdingSteps ?? [];
@@ -134,7 +134,7 @@ export class Pipeline {
       } catch (error) {
         if (exchange.status === 0) answer = this.#answerTo(exchange, error);
       }
-      // Set when the client has disconnected, or its body was rejected.
+      // A nonzero status means that the client has disconnected, or that its body was rejected.
       if (exchange.status !== 0) return null;
       if (answer === undefined) continue;
       own = this.createAnswer(exchange, answer);
@@ -172,13 +172,16 @@ export class Pipeline {
     this.#respond(exchange, head);
   }
 
-  /** Returns the response that replaces one whose body filter failed, or that of a plugin. The filters do not run for it. */
+  /**
+   * Returns the response to send instead of one that a plugin's body filter failed on or replaced. Body filters do not
+   * run for the returned response.
+   */
   filterFailed(exchange: LiveExchange, error: unknown): DirectResponse | GatewayErrorName {
     exchange.chain = { ...exchange.chain, bodySteps: null };
     return error instanceof ReplacedResponseError ? error.response : this.#answerTo(exchange, error);
   }
 
-  /** The response that replaces one in whose phases or filters a plugin failed. */
+  /** The response to send instead of one in whose phases or filters a plugin failed. */
   #answerTo(exchange: LiveExchange, error: unknown): DirectResponse | GatewayErrorName {
     if (error instanceof BodyTooLongError) return errorAnswer("badUpstream", error.message);
     if (error instanceof ResponseBrokenError) return errorAnswer(error.fault, error.message);
@@ -340,8 +343,8 @@ export class Pipeline {
 }
 
 /**
- * Replaces an interim status (1xx, RFC 9110 section 15.2), after which the client would wait for the final response, and
- * one above 599, which is invalid (section 15) and cannot be sent over HTTP/2.
+ * Replaces an interim status (1xx, RFC 9110 section 15.2), after which the client would wait for the final response,
+ * and one above 599, which is invalid (section 15) and cannot be sent over HTTP/2.
  */
 const finalResponse = (response: DirectResponse): DirectResponse =>
   response.status >= FIRST_FINAL_STATUS && response.status <= LAST_STATUS

@@ -10,7 +10,7 @@ export interface ListenAddress {
   readonly port: number;
 }
 
-/** Settings of a node that are also those of its proxy listener. */
+/** Settings of a node that apply to its proxy listener unchanged. */
 const ofNode = [
   "trustedIps",
   "realIpHeader",

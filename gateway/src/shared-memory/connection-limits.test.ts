@@ -25,7 +25,7 @@ test("workers share the connection slots, and the slots of a dead worker are fre
   );
 });
 
-test("workers share the slots of an address too, and a refused connection takes no global slot", () => {
+test("workers share the slots of an address too, and a refused connection occupies no global slot", () => {
   const { memory, one, two } = twoWorkers({ maxConnections: 5, maxConnectionsPerAddress: 2 });
   assert.deepEqual(
     [one.acquire("a"), two.acquire("a"), one.acquire("a"), two.acquire("a")],

@@ -6,8 +6,8 @@
  * A slot has eight words: a head, three words of the name's hash (the head holds the fourth except for its three lowest
  * bits), the window, its period and group, its expiry, and the count. Its state is FREE, TAKEN (its owner is about to
  * write it), READY, DOOMED (claimed in vain, and its owner may still write it) or VOID (reusable). A key is in one of
- * PROBES slots from its home, before the first FREE one. No slot becomes FREE again, so a search may end at a FREE
- * slot.
+ * the PROBES slots that begin at its home slot, and before the first FREE slot. No slot becomes FREE again, so a search
+ * may end at a FREE slot.
  *
  * After the slots come the sizes of groups: the number of READY slots in each. A group is the counters of one plugin
  * instance in one window. When no possible slot of a new key is FREE, VOID or expired, it replaces the counter whose
@@ -17,7 +17,7 @@
  * worker that dies leaks at most the slot that it had claimed.
  *
  * Two workers may miss the same key at the same time and claim one slot each. So a worker searches the other slots
- * again before it makes its slot READY: of two that see each other, one gives way.
+ * again before it makes its slot READY: of two that see each other, one makes its slot VOID.
  */
 
 const WORDS = 8;
@@ -46,7 +46,7 @@ const VOID = 3;
 const DOOMED = 4;
 const STATE = 7;
 
-/** Rounds to wait until a slot that is TAKEN for the same key becomes READY; after that its owner counts as dead. */
+/** Rounds for which a slot that is TAKEN for the same key is awaited; after them its owner counts as dead. */
 const PATIENCE = 200;
 
 const MOST = 0xffffffff;
@@ -178,7 +178,7 @@ export class CounterTable {
     return mixed(hash[0] ?? 0, window, period) & this.#mask;
   }
 
-  /** One round: the slot, or -1 when another worker interfered. */
+  /** One round of a search. Returns the slot, or -1 when another worker interfered. */
   #searchSlot(key: CounterKey, { home, ready, round }: Search): number {
     const words = this.#words;
     const now = this.#now();

@@ -5,8 +5,8 @@
  */
 
 /**
- * A word of ticks of the control thread and a word of beats for each worker, then an unused word and a word for each
- * worker with the number of the plugin that it runs.
+ * Layout: a word for the ticks of the control thread, a word per worker for its beats, an unused word, and a word per
+ * worker for the number of the plugin that it runs.
  *
  * @param count Workers, numbered from 1
  */
@@ -23,7 +23,7 @@ export interface PluginWords {
 /** Milliseconds between two ticks. */
 export const TICK = 25;
 
-/** Cells for the plugin that a worker runs, and for the ticks by which it measures how long its event loop was blocked. */
+/** Cells for the plugin that a worker runs, and for the ticks that show how long its event loop was blocked. */
 export function pluginWordsOf({ beats }: HeartbeatOptions, owner: number): PluginWords {
   const half = beats.byteLength / 2;
   return {
@@ -42,7 +42,7 @@ const CHECKS_PER_TIMEOUT = 10;
 /** Maximum milliseconds between two beats. */
 const MAX_INTERVAL = 1000;
 
-/** Beats from now on until the thread ends. */
+/** Starts to increment the worker's word, until the thread ends. */
 export function startHeartbeat({ beats, timeout }: HeartbeatOptions, owner: number): void {
   const words = new Int32Array(beats);
   setInterval(() => Atomics.add(words, owner, 1), Math.min(timeout / CHECKS_PER_TIMEOUT / 2, MAX_INTERVAL)).unref();

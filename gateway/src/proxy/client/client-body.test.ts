@@ -16,7 +16,7 @@ function sink(): BodySink & { readonly got: string[] } {
   };
 }
 
-test("a client body keeps the data and the end that arrive between two attempts for the second attempt", () => {
+test("data and the end of a client body that arrive between two attempts are forwarded by the second attempt", () => {
   const body = new ClientBody(null, () => {});
   const [first, second] = [sink(), sink()];
   body.forwardTo(first);
@@ -72,7 +72,7 @@ test("a client body that exceeded a plugin's limit is forwarded as a whole", asy
   assert.deepEqual(upstream.got, ["abc", "de", "end"]);
 });
 
-test("a client body that ended after it exceeded a lower limit is returned for a higher limit", async () => {
+test("a complete client body that exceeded a plugin's limit is returned to a plugin with a higher limit", async () => {
   const body = new ClientBody(null, () => {});
   const first = body.read(2);
   body.take(ByteView.of(Buffer.from("abc")));

@@ -1,11 +1,11 @@
 /**
  * The body of one request while the client sends it. Nothing is read from the client before a plugin or the upstream
- * asks for it, and no faster than it is consumed: the connection checks `wanted` and is notified when it may have
- * become true.
+ * asks for the body, and the body is read no faster than it is consumed: the connection reads only while `wanted` is
+ * true, and is notified when `wanted` may have become true.
  */
 import { ByteView } from "../sockets/byte-view.ts";
 
-/** The rest of the body will not arrive, because the connection or stream of its client was closed. */
+/** The rest of the body will not arrive, because the client's connection or stream was closed. */
 export class BodyLostError extends Error {
   override readonly name = "BodyLostError";
 
@@ -25,7 +25,7 @@ export interface BodySink {
   finish(trailers: string): void;
 }
 
-/** Not requested at the moment, read for a plugin, sent to the upstream, discarded. */
+/** The states of a body: not requested at the moment, read for a plugin, sent to the upstream, discarded. */
 type Use = "held" | "gathered" | "forwarded" | "dropped";
 
 export class ClientBody {
@@ -50,7 +50,7 @@ export class ClientBody {
   #maximum = Number.MAX_SAFE_INTEGER;
   #onTooLong: (() => void) | null = null;
 
-  /** @param declared Bytes by Content-Length; null without that header. */
+  /** @param declared The value of Content-Length; null without this header */
   constructor(declared: number | null, onWanted: () => void) {
     this.#declared = declared;
     this.#onWanted = onWanted;
@@ -96,7 +96,7 @@ export class ClientBody {
 
   /**
    * Sets the maximum length of the client's body. Returns false if the body is already known to be longer. Otherwise
-   * `onTooLong` is called when more bytes than that arrive; from then on nothing is forwarded.
+   * `onTooLong` is called when more than `maximum` bytes arrive, and nothing is forwarded from then on.
    */
   limit(maximum: number, onTooLong: () => void): boolean {
     if ((this.#declared ?? this.#received) > maximum) return false;

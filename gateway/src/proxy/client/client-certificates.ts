@@ -6,13 +6,13 @@ import type { TLSSocket } from "node:tls";
 /** A chain of a public hierarchy has three or four certificates. OpenSSL limits their total size to 100 kB. */
 const MAX_CERTIFICATES = 20;
 
-/** Connections whose handshake requests a certificate, with the certificates once they were read. */
+/** Connections whose handshake requests a certificate, with the certificates; undefined: not parsed yet. */
 const requesting = new WeakMap<Socket, readonly X509Certificate[] | undefined>();
 
 /** Called before the handshake. */
 export const markRequesting = (socket: TLSSocket): void => void requesting.set(socket, undefined);
 
-/** See `ClientConnection.clientCertificates`. They are parsed by the first call, because most requests never need them. */
+/** See `ClientConnection.clientCertificates`. Parsed on the first call, because most requests need no certificates. */
 export function sentCertificates(socket: TLSSocket): readonly X509Certificate[] | null {
   if (!requesting.has(socket)) return null;
   const known = requesting.get(socket);

@@ -100,8 +100,9 @@ export abstract class EngineExchange<Context extends EngineExchangeContext, Upst
   }
 
   /**
-   * Runs the phase `response` of the plugins for a response that has not begun. `onEnd` gets the response that replaces
-   * it; null: none does. It is not called if the exchange has ended, or has been answered otherwise, by then.
+   * Runs the phase `response` of the plugins for a response that has not begun. `onEnd` receives the response that
+   * replaces it; null: no plugin replaced it. `onEnd` is not called if the exchange has ended or been answered during
+   * the phase.
    */
   hold(message: HeldMessage, onEnd: (own: GatewayResponse | null) => void): void {
     const held = this.context.pipeline.hold(this.exchange, message);
@@ -112,7 +113,7 @@ export abstract class EngineExchange<Context extends EngineExchangeContext, Upst
       .catch((error: Error) => this.reportBug(error));
   }
 
-  /** Sends this response instead of the upstream's. */
+  /** Cancels the call to the upstream, and sends this response instead of the upstream's. */
   replaceBy(response: GatewayResponse): void {
     this.call?.abort();
     this.#send(response);
@@ -157,7 +158,7 @@ export abstract class EngineExchange<Context extends EngineExchangeContext, Upst
     this.#isOver = true;
   }
 
-  /** Handles an error that clients and upstreams cannot cause. */
+  /** Logs an error that only a bug in the gateway can cause, and breaks off the response. */
   protected reportBug(error: Error): void {
     this.context.log.error({ err: error, requestId: this.exchange.id }, "the proxy failed");
     this.breakOff("the proxy failed");

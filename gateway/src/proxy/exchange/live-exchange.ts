@@ -99,7 +99,7 @@ export class LiveExchange implements Exchange {
   readonly #traffic: TrafficCounters;
   #upstreamEdits: HeaderEditList | null = null;
   #responseEdits: HeaderEditList | null = null;
-  /** Edits before the phases of a response that may still be replaced. Undefined: not saved. */
+  /** The response edits from before the response phases, restored if the response is replaced. Undefined: not saved. */
   #savedEdits: HeaderEditList | null | undefined;
   /** Head of the response; null while its headers cannot be read. */
   responseHead: ResponseHead | null = null;
@@ -111,9 +111,9 @@ export class LiveExchange implements Exchange {
   /** Cached text; null until a plugin asks for it, and after a change of a field. */
   #logRecord: string | null = null;
   upstreamPath: string | null = null;
-  /** Null: the client's. */
+  /** The method set by a plugin; null: the client's method is forwarded. */
   #upstreamMethod: string | null = null;
-  /** Null: the client's. */
+  /** The query set by a plugin; null: the client's query is forwarded. */
   #upstreamQuery: string | null = null;
 
   constructor(options: {
@@ -258,7 +258,7 @@ export class LiveExchange implements Exchange {
     this.#upstreamMethod = method;
   }
 
-  /** Whether the upstream sends no body, although the client expects one. */
+  /** Whether the upstream sends no body although the client expects one: a plugin has changed the method to HEAD. */
   get lacksBody(): boolean {
     return this.#upstreamMethod === "HEAD" && this.request.method !== "HEAD";
   }
@@ -300,18 +300,18 @@ export class LiveExchange implements Exchange {
     this.body.replace(body);
   }
 
-  /** Called before the phases of a response that may be replaced by another one. Later calls have no effect. */
+  /** Called before the phases of a response that another response may replace. Later calls have no effect. */
   saveResponseEdits(): void {
     if (this.#savedEdits === undefined) this.#savedEdits = this.#responseEdits?.copy() ?? null;
   }
 
-  /** Begins the phase `response`: its edits form a list of their own, and the edits so far are saved. */
+  /** Begins the phase `response`: saves the edits so far, and starts an empty list for the edits of the phase. */
   beginHeldEdits(): void {
     this.#savedEdits = this.#responseEdits;
     this.#responseEdits = null;
   }
 
-  /** Ends the phase `response`: the saved edits follow those of the phase, so that they take precedence. */
+  /** Ends the phase `response`: appends the saved edits to those of the phase, so the saved edits take precedence. */
   endHeldEdits(): void {
     const saved = this.#savedEdits;
     if (saved == null) return;
@@ -326,12 +326,12 @@ export class LiveExchange implements Exchange {
     this.#savedEdits = undefined;
   }
 
-  /** Null without edits by plugins. */
+  /** Null if no plugin has made an edit. */
   get upstreamEdits(): HeaderEditList | null {
     return this.#upstreamEdits;
   }
 
-  /** Null without edits by plugins. */
+  /** Null if no plugin has made an edit. */
   get responseEdits(): HeaderEditList | null {
     return this.#responseEdits;
   }
@@ -340,7 +340,7 @@ export class LiveExchange implements Exchange {
     return this.#upstreamEdits === null ? headers : this.#upstreamEdits.applyTo(headers);
   }
 
-  /** Returns those of the client's trailers (lines in wire format) that are forwarded to the upstream. */
+  /** Returns the client's trailers that are forwarded to the upstream. Both are lines in wire format. */
   forwardedTrailers(lines: string): string {
     return this.#upstreamEdits === null || lines === "" ? lines : this.#upstreamEdits.passedLines(lines);
   }

@@ -76,7 +76,7 @@ test("the path as sent is returned in ASCII, because it is used in headers", () 
   assert.equal(read("/caf\u00c3\u00a9?\u00ff").sentPath, "/caf%C3%A9");
 });
 
-test("the host of an absolute target is used", () => {
+test("an absolute target is split into authority and path, and its path is / if it has none", () => {
   const target = read("http://Example.com:81/a?b");
   assert.equal(target.authority, "Example.com:81");
   assert.equal(target.path, "/a");

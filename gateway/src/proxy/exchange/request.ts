@@ -48,7 +48,7 @@ export class IncomingRequest implements ExchangeRequest, RoutableRequest {
   /** Whether the client accepts trailers. */
   readonly takesTrailers: boolean;
 
-  /** Returns an error for a head that the parser accepted, although the request must be refused. */
+  /** Returns an error if the request must be refused, although the engine's parser accepted its head. */
   static of(head: RequestHead, trust: TrustedProxies): IncomingRequest | GatewayErrorName {
     const target = parseRequestTarget(head.target);
     if (typeof target === "string") return head.fault ?? target;
@@ -111,7 +111,9 @@ export class IncomingRequest implements ExchangeRequest, RoutableRequest {
 export const HOST =
   /^(?:(?:\[[\da-f:.]+\]|(?:[\w\-.~!$&'()*+,;=]|%[\da-f]{2})+)(?::0*(?:\d{1,4}|[1-5]\d{4}|6[0-4]\d{3}|65[0-4]\d\d|655[0-2]\d|6553[0-5])?)?)?$/i;
 
-/** Whether an absolute-form target names a host, and the Host header does not name another (RFC 9112 section 3.2.2). */
+/**
+ * False if an absolute-form target has no valid host, or if the Host header names another one (RFC 9112 section 3.2.2).
+ */
 function isOnlyHost(head: RequestHead, authority: string): boolean {
   if (!HOST.test(authority)) return false;
   const host = head.header("host");

@@ -9,7 +9,7 @@ export interface ClientBackpressureOptions {
   readonly out: { readonly written: number };
   readonly limits: MinRateLimits;
   readonly memory: ClientMemory;
-  /** Closes the connection. */
+  /** Called when the client reads too slowly; closes the connection. */
   readonly onLate: () => void;
 }
 

@@ -117,7 +117,10 @@ export class Http1Connection implements Http1ClientSide, TrafficCounters {
     return this.#parsed.keepAlive && !this.#awaitsContinue && this.#requests < this.#context.maxRequests;
   }
 
-  /** Closes after the response in progress; an idle connection closes at once, unless `keepIdle`. A tunnel stays open until `destroy`: its protocol is opaque here. */
+  /**
+   * Closes after the response in progress; an idle connection closes at once, unless `keepIdle`. A tunnel stays open
+   * until `destroy`, because its protocol is unknown.
+   */
   drain(keepIdle: boolean): void {
     // After an early response only a body that is discarded remains.
     const isAnswered = this.#state === BODY && this.#delivery === null;
@@ -180,7 +183,7 @@ export class Http1Connection implements Http1ClientSide, TrafficCounters {
   };
 
   #goOn(now?: number): void {
-    // No further responses for a client that does not read them.
+    // The next request waits, because the client does not read its responses.
     if (this.#socket.writableNeedDrain) {
       this.full();
       return;
@@ -193,10 +196,11 @@ export class Http1Connection implements Http1ClientSide, TrafficCounters {
   #advance(): void {
     while (this.#input.length > 0) {
       if (this.#state === HEAD) {
-        // When a request ends synchronously, the call that began it continues: recursion could overflow the stack.
+        // Not recursive, which could overflow the stack: the call that is handling a head reads the next one in its
+        // loop.
         if (this.#isBeginning || !this.#readHead()) break;
       } else if (this.#state === BODY && this.#body?.wanted) {
-        // A fault ends the reading of chunks.
+        // `#readChunks` returns false after a fault.
         if (this.#left >= 0) this.#readLength(this.#body);
         else if (!this.#readChunks(this.#body)) break;
       } else break;

@@ -58,8 +58,8 @@ export class HeadText implements HeaderSink {
   }
 
   /**
-   * Appends the forwarded lines and then those that plugins set, because the later of two cookies with one name wins.
-   * Appended lines include their line ends.
+   * Appends the forwarded lines and then those that plugins set, because clients use the later of two cookies with the
+   * same name. Appended lines include their line ends.
    */
   end(passed: string): string {
     const text = `${this.#text}\r\n${passed}`;

@@ -1,4 +1,4 @@
-/** The response of an HTTP/2 upstream as one of HTTP/1.1, for a client of HTTP/1.1. */
+/** Translates the response of an HTTP/2 upstream for an HTTP/1.1 client. */
 import type { StreamCallOptions, UpstreamHead } from "../http2/upstream/stream-call.ts";
 import type { ByteView } from "../sockets/byte-view.ts";
 import { unreadable } from "../upstream/failure.ts";
@@ -15,7 +15,7 @@ function linesOf(fields: readonly string[]): string {
   return `${lines}\r\n`;
 }
 
-/** Null: the head has too many fields, or is not one of HTTP/1.1. */
+/** Null: the head has too many fields, or cannot be written as an HTTP/1.1 head. */
 function headOf({ status, headers }: UpstreamHead): ResponseHeadParser | null {
   const bytes = Buffer.from(`HTTP/1.1 ${status} \r\n${linesOf(headers)}`, "latin1");
   const head = new ResponseHeadParser();
@@ -51,7 +51,7 @@ export class TranslatedResponse implements StreamListener {
     const head = headOf(received);
     if (head !== null) {
       this.#listener.head(head);
-      // A stream may send its first message much later.
+      // Flushed at once, because the first message of a stream may come much later.
       this.#listener.flush();
     } else {
       this.#abort();

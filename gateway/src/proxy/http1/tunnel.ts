@@ -1,7 +1,7 @@
 /**
  * After an upgrade bytes flow both ways, each side no faster than the other reads, until one side closes or both are
  * silent for `silence`, as in Kong. Without this limit, a half-closed tunnel would count as a connection of its target
- * forever. If neither side has data for longer, one of them must send pings.
+ * forever. Peers that can be silent for longer must send pings.
  */
 import type { Socket } from "node:net";
 import type { MemoryAccount } from "../listener/client-memory.ts";

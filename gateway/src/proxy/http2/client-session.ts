@@ -34,7 +34,7 @@ export class ClientSession {
   /** Whether the client was sent a lower limit of concurrent streams. */
   #isNarrow = false;
 
-  /** @param socket Nothing was read from it, or all bytes were unshifted back */
+  /** @param socket A socket from which nothing was read, or whose bytes were all unshifted back */
   constructor(context: ClientSessionContext, socket: Socket, peer: ConnectionPeer) {
     this.#context = context;
     this.#socket = socket;

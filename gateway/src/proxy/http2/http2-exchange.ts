@@ -48,7 +48,9 @@ export class Http2Exchange
     this.#isGrpc = isGrpc(exchange.request);
   }
 
-  /** False for gRPC: its clients may be silent during a call, so only silence of both sides counts. */
+  /**
+   * Whether the client's silence while it sends a body is limited. False for gRPC, where only both sides' silence is.
+   */
   get limitsSilence(): boolean {
     return !this.#isGrpc;
   }

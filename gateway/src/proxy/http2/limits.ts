@@ -1,6 +1,6 @@
 /**
- * Resource limits of one HTTP/2 connection. Node's defaults are not relied on: each limit is the answer to a known
- * attack.
+ * Resource limits of one HTTP/2 connection, set explicitly instead of relying on Node's defaults: each limit answers a
+ * known attack.
  */
 import type { ClientSessionOptions, ServerSessionOptions } from "node:http2";
 import type { HeadLimits } from "../http1/parse/head-parser.ts";
@@ -18,7 +18,7 @@ export const CONNECTION_BYTES = 16_384;
 /** Bytes of memory of an open stream without its head (measured, rounded up). */
 export const STREAM_BYTES = 8192;
 
-/** Heads up to this multiple of the limit are answered 431; a longer one resets its stream. */
+/** A head above the limit is answered 431; a head above this multiple of the limit resets its stream. */
 const HARD = 4;
 
 export const clientSessionOptions = ({ fields, count }: HeadLimits): ServerSessionOptions => ({
@@ -26,10 +26,10 @@ export const clientSessionOptions = ({ fields, count }: HeadLimits): ServerSessi
   maxHeaderListPairs: count * HARD,
   /** Megabytes of one connection above which it may open no more streams. */
   maxSessionMemory: 16,
-  // Rapid reset (CVE-2023-44487): streams that the client opens and resets at once, as a burst and per second.
+  // Rapid reset (CVE-2023-44487): allowed resets of streams by the client, as a burst and per second.
   streamResetBurst: 500,
   streamResetRate: 50,
-  // Protocol violations in frames and streams before the connection closes.
+  // Protocol violations that are tolerated before the connection closes.
   maxSessionInvalidFrames: 100,
   maxSessionRejectedStreams: 100,
   // Settings flood and ping flood (CVE-2019-9515, CVE-2019-9512).

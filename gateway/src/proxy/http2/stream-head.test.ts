@@ -49,12 +49,12 @@ test("repeated headers are joined, except those of which Node keeps a single val
   assert.equal(head.header("none"), undefined);
 });
 
-test("the host is that of Host if there is no authority; both may be sent if they agree", () => {
+test("the host is the Host header's without :authority; a request may have both if they agree", () => {
   assert.equal(headOf(["host", "b.example"], { ":authority": "gone" }).header("host"), "b.example");
   assert.equal(headOf(["host", "A.example"]).fault, null);
 });
 
-test("a request has a body if its stream is open; the length of the body is the declared one", () => {
+test("a request has a body if its stream is still open, and the body's length is the one in Content-Length", () => {
   assert.equal(headOf(["content-length", "0"]).body, null);
   assert.equal(headOf(["content-length", "7"], {}, true).body?.length, 7);
   assert.equal(headOf([], {}, true).body?.length, null);

@@ -23,7 +23,7 @@ export interface StreamMemory {
 const MOST_WAITING = 256;
 const NO_TRAILERS: OutgoingHttpHeaders = {};
 const OK = 200;
-/** Counts `HTTP/1.1 200 ` for every head, so that sizes are comparable with those of HTTP/1.1. */
+/** Bytes of `HTTP/1.1 200 `, counted for every head, so that sizes are comparable with those of HTTP/1.1. */
 const STATUS_LINE = 13;
 
 export class StreamWriter {

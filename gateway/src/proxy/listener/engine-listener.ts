@@ -32,7 +32,7 @@ export interface EngineParts extends Pick<PipelineOptions, "settings" | "log" | 
 
 export interface ClientEngine {
   /**
-   * Not listening yet. Connections that were not admitted are destroyed before the server's other listeners see them.
+   * Must not be listening yet. Connections that are not admitted are destroyed before other "connection" listeners run.
    */
   readonly server: Server;
   readonly protocols: TlsListenerOptions["protocols"];
@@ -170,12 +170,12 @@ const portOf = (server: Server): number => (server.address() as AddressInfo).por
 const closeServer = (server: Server): Promise<void> =>
   new Promise((resolve) => Server.prototype.close.call(server, () => resolve()));
 
-/** Turns of the event loop after which new connections are no longer awaited: they may arrive in every turn. */
+/** Maximum turns of the event loop to wait, because new connections may arrive in every turn. */
 const MAX_TURNS = 1000;
 
 /** Resolves after a turn of the event loop in which no connection was accepted: then none was waiting. */
 async function untilNoneArrives(accepted: () => number): Promise<void> {
-  // The rest of the present turn accepts none.
+  // No connection is accepted in the rest of the present turn.
   await nextTurn();
   for (let turn = 0; turn < MAX_TURNS; turn++) {
     const before = accepted();

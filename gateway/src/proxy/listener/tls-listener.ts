@@ -1,13 +1,14 @@
 /**
  * TLS in front of an HTTP engine: it performs handshakes and passes connections on.
  *
- * The certificate is selected for every handshake, so a changed one applies to new connections and drops none. It is
- * selected from the ClientHello before OpenSSL sees it: a resumed session requests no certificate (SNICallback is not
- * called), and is decrypted with the ticket keys of the connection's initial context. Each certificate has a context
- * with keys of its own, so its sessions end with it; within one context the server name separates sessions.
+ * The certificate is selected for every handshake, so a changed certificate applies to new connections, and existing
+ * connections stay open. It is selected from the ClientHello before OpenSSL reads it: for a resumed session OpenSSL
+ * does not call SNICallback, and decrypts the ticket with the keys of the connection's initial context. Each
+ * certificate has its own context with its own ticket keys, so no session outlives its certificate. Within one context,
+ * sessions are separated by server name.
  *
- * A handshake that requests a certificate of the client uses a context without tickets, so it is never resumed: a ticket
- * contains the client's own certificate, but not the intermediate certificates that verify it.
+ * A handshake that requests a certificate of the client uses a context without tickets, so it is never resumed: a
+ * ticket contains the client's own certificate, but not the intermediate certificates that verify it.
  */
 import { constants, hash } from "node:crypto";
 import { type AddressInfo, createServer, type ServerOpts, type Socket } from "node:net";
@@ -59,7 +60,7 @@ interface CertificateContexts {
   readonly requesting: WeakMap<CertificateRequest, SecureContext>;
 }
 
-/** Kept as long as the entity. */
+/** An entry exists as long as the certificate's entity. */
 const contexts = new WeakMap<Certificate, CertificateContexts>();
 
 function contextOf(certificate: Certificate, request: CertificateRequest | null): SecureContext {
@@ -113,7 +114,7 @@ export async function startTlsListener(options: TlsListenerOptions): Promise<Tls
       socket.once("secure", () => {
         end();
         socket.off("error", ignore);
-        // tls.Server does the same: otherwise HTTP/2 would wait for a handshake that is already complete.
+        // As tls.Server does; otherwise Node's HTTP/2 would wait for a handshake that is already complete.
         Object.assign(socket, { secureConnecting: false });
         onConnection(socket);
       });

@@ -11,8 +11,8 @@ const UNENCODED = /^[\w.-]*$/;
 const known = new WeakMap<Snapshot, ReadonlySet<string>>();
 
 /**
- * The names, in lower case, of query parameters, headers and cookies from which any plugin of the snapshot reads keys or
- * tokens. Routes without such a plugin are not excepted, because clients send their keys to wrong routes.
+ * The names, in lower case, of query parameters, headers and cookies from which any plugin of the snapshot reads keys
+ * or tokens. The names apply to routes without such a plugin too, because clients also send keys to routes by mistake.
  */
 export function keyNamesOf(snapshot: Snapshot): ReadonlySet<string> {
   let names = known.get(snapshot);
@@ -41,7 +41,7 @@ export const withoutKeys = (query: string, names: ReadonlySet<string>, hidden: s
     ? query
     : `?${query.slice(1).replace(PAIR, (pair) => (isKey(pair, names) ? `${nameOf(pair)}=${hidden}` : pair))}`;
 
-/** The same for a target or a URL with a query. */
+/** Replaces the values of keys in the query of a target or a URL. */
 export function withoutKeysOfTarget(target: string, names: ReadonlySet<string>, hidden: string): string {
   const at = target.indexOf("?");
   return at < 0 ? target : target.slice(0, at) + withoutKeys(target.slice(at), names, hidden);

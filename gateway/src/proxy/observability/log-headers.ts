@@ -1,6 +1,6 @@
 /**
- * The headers of a log record, written as JSON text. To create an object whose members are named by clients, and to
- * stringify it, costs V8 twice as much.
+ * The headers of a log record, written as JSON text. Building an object with members named by clients and stringifying
+ * it takes V8 twice as long.
  */
 import { LruCache } from "@sluice/plugin-sdk";
 import type { IncomingRequest } from "../exchange/request.ts";
@@ -11,7 +11,7 @@ export const REDACTED = "REDACTED";
 
 /** Printable ASCII without quotation marks and backslashes, which JSON does not escape (RFC 8259 section 7). */
 const UNESCAPED = /^[ !#-[\]-~]*$/;
-/** The same for a head: several lines of such text. */
+/** Like UNESCAPED, and line ends: the lines of a head. */
 const UNESCAPED_LINES = /^[ !#-[\]-~\r\n]*$/;
 
 /** A text as JSON; faster than `JSON.stringify` for most texts of a record. */
@@ -29,7 +29,7 @@ interface LoggedName {
   readonly lower: string;
   /** The start of a JSON member with this name: the name, a colon and the opening quotation mark of the value. */
   readonly key: string;
-  /** The same, preceded by the previous value's closing quotation mark and a comma. */
+  /** `key`, preceded by the previous value's closing quotation mark and a comma. */
   readonly nextKey: string;
 }
 

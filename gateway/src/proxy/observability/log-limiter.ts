@@ -19,7 +19,8 @@ export class LogLimiter {
   /**
    * Whether a line about the subject may be logged now.
    *
-   * @returns Number of lines about any subject suppressed since the last allowed one; null: this one is suppressed
+   * @returns Null: the line is suppressed. Otherwise the number of lines, about any subject, that were suppressed since
+   * the last allowed line
    */
   allow(subject: string): number | null {
     const now = this.#now();

@@ -1,6 +1,7 @@
 /**
- * The record of an exchange for log plugins, as JSON in the format of Kong's `kong.log.serialize`. Authorization headers
- * and API keys are redacted. Headers that the gateway adds for the upstream are left out, because they may be secret.
+ * The record of an exchange for log plugins, as JSON in the format of Kong's `kong.log.serialize`. Authorization
+ * headers and API keys are redacted. Headers that the gateway adds for the upstream are left out, because they may be
+ * secret.
  */
 import type { Consumer, Service, Snapshot, SnapshotRoute } from "@sluice/model";
 import {
@@ -47,7 +48,7 @@ export function logRecordOf(exchange: LoggedExchange): string {
   const upstreamUri = forwardedTarget === null ? "" : withoutKeysOfTarget(forwardedTarget, names, REDACTED);
   const isForwarded = source === "service";
   const { request: total, kong, proxy, receive } = latenciesOf(timings);
-  // From the present time: the time of the process's start plus a monotonic time would miss corrections of the clock.
+  // Computed from the current time: the process's start time plus a monotonic time would miss corrections of the clock.
   const epoch = Date.now() - (timings.ended ?? timings.started);
   const text =
     `{"request":{"id":"${exchange.id}","uri":${uri},"url":${url.slice(0, -1)}${uri.slice(1)},` +

@@ -11,7 +11,7 @@ import { gatewayErrorInHead } from "./malformed-head.ts";
 /** Fastify keeps the request target in `originalUrl` when `rewriteUrl` returns a different target. */
 type Rewritten = IncomingMessage & { readonly originalUrl?: string };
 
-/** One object for each connection, because plugins rely on that, and Node has none with the facts of a connection. */
+/** Plugins rely on one object per connection, and Node's socket does not have these members. */
 const peers = new WeakMap<Socket, ConnectionPeer>();
 
 function cachedPeerOf(socket: Socket): ConnectionPeer {

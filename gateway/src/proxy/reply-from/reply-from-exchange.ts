@@ -172,7 +172,7 @@ export class ReplyFromExchange
     if (trailers !== null && this.exchange.request.takesTrailers) this.#raw.addTrailers(pairs(trailers));
     this.#raw.end();
     this.exchange.body?.drop();
-    // A smaller rest fits into the kernel's buffer, unless the client already reads slowly.
+    // Less unsent data fits into the kernel's buffer, unless the client already reads slowly.
     if (this.#taking !== null || this.#incoming.socket.writableLength > SMALL) this.#wait();
   }
 

@@ -70,12 +70,12 @@ export class BodyFilters {
     return stages.length === 0 && observers.length === 0 ? null : new BodyFilters(stages, observers);
   }
 
-  /** False: all of them only observe the body. */
+  /** Whether a filter may change the body; false: all filters only observe it. */
   get changesBody(): boolean {
     return this.#stages.length > 0;
   }
 
-  /** Whether a filter still buffers the body, so that the head may change. While true, `filter` returns no bytes. */
+  /** Whether a filter still buffers the body, so that the head may change. While true, `take` returns no bytes. */
   get isHolding(): boolean {
     return this.#stages.some(({ isHolding }) => isHolding);
   }
@@ -129,13 +129,13 @@ export function filteredBody(exchange: LiveExchange, response: GatewayResponse):
 const NO_CONTENT = 204;
 const NOT_MODIFIED = 304;
 
-/** Whether plugins may see the body of the response. A response to HEAD is not an exception here. */
+/** Whether plugins may see the body of the response. Also true for a response to HEAD. */
 export const mayHaveBody = (exchange: LiveExchange, status: number): boolean =>
   status !== NO_CONTENT && status !== NOT_MODIFIED && !exchange.lacksBody && !isGrpc(exchange.request);
 
 /**
- * Whether the filter leaves a body of this length unchanged, because the body is longer than its limit. Throws BodyTooLongError
- * if the filter refuses such a body instead.
+ * Whether the filter leaves a body of this length unchanged, because the body is longer than the filter's limit. Throws
+ * BodyTooLongError if the filter refuses such a body instead.
  */
 function passesUnchanged(filter: Exclude<BodyFilter, BodyObserver>, length: number): boolean {
   if (!("whole" in filter) || length <= filter.limit) return false;

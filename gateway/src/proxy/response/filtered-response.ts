@@ -1,6 +1,7 @@
 /**
- * The response of an upstream on a route with body filters. It stands between the call and the exchange of the engine,
- * so that filters cost no time on other routes. The head is held while a filter buffers the body.
+ * The response of an upstream on a route with body filters. Only on such a route is it placed between the call and the
+ * exchange of the engine, so that filters cost no time on other routes. The head is held while a filter buffers the
+ * body.
  */
 import type { Socket } from "node:net";
 import type { GatewayErrorName } from "../../exchange/gateway-errors.ts";
@@ -23,7 +24,7 @@ export interface FilteredResponseTarget<Head, Trailers>
   copyOf(head: Head): Head;
   /** The forwarded trailers as a flat list. */
   fieldsOf(trailers: Trailers): readonly string[];
-  /** @param framing How a filtered body is delimited; without it, as the upstream's */
+  /** @param framing How a filtered body is delimited; absent: as the upstream delimited it */
   sendHead(head: Head, framing?: BodyFraming): void;
   /** Called when a plugin failed, or a body is too long. */
   filterFailed(error: unknown): void;

@@ -1,6 +1,6 @@
 /**
- * The response of an upstream on a route with a plugin that has the phase `response`. It stands between the call and the
- * filters of the body, and passes nothing on before the phase has ended. Meanwhile nothing more is read from the
+ * The response of an upstream on a route with a plugin that has the phase `response`. It is placed between the call and
+ * the filters of the body, and passes nothing on before the phase has ended. Until then nothing more is read from the
  * upstream, unless a plugin reads the body.
  */
 import type { Socket } from "node:net";
@@ -18,7 +18,7 @@ import { type HeldMessage, ResponseBrokenError } from "./response-phase.ts";
 export interface SuspendedResponseTarget<Head, Trailers> extends FilteredResponseTarget<Head, Trailers> {
   /** A copy that stays valid after the call. */
   copyOfTrailers(trailers: Trailers): Trailers;
-  /** Runs the phase. `onEnd` is called unless the exchange has ended, or has been answered otherwise, by then. */
+  /** Runs the phase. `onEnd` is called at its end, unless the exchange has ended or been answered during the phase. */
   hold(message: HeldMessage, onEnd: (own: GatewayResponse | null) => void): void;
   /** Cancels the call, and sends this response. */
   replaceBy(own: GatewayResponse): void;
@@ -151,14 +151,14 @@ export class SuspendedResponse<Head extends ResponseHead, Trailers> implements U
     }
   }
 
-  /** @param own The response that replaces the upstream's; null: none does */
+  /** @param own The response that replaces the upstream's; null: no plugin replaced it */
   #end(head: Head, own: GatewayResponse | null): void {
     if (own !== null) this.#target.replaceBy(own);
     else if (this.#broken !== null) this.#target.failed(gatewayErrorFor(this.#broken), this.#broken);
     else this.#release(head);
   }
 
-  /** Passes on what has arrived. */
+  /** Passes on the head and the parts of the body that have arrived, and continues the response. */
   #release(head: Head): void {
     const next = this.#next;
     this.#held = null;

@@ -104,7 +104,7 @@ class Connection {
     this.#peer.accept();
   }
 
-  /** The peer goes away with bytes unwritten; the next exchange has a new one. */
+  /** The peer disconnects before all bytes are written to it; the next exchange has a new peer. */
   abort(): void {
     this.#peer.destroy();
     this.#held = [];

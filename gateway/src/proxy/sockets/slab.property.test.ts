@@ -89,7 +89,7 @@ test("a socket releases each slab once, also when it is destroyed in the middle 
       // Events that follow "close" have fired after this.
       await new Promise(setImmediate);
       await new Promise(setImmediate);
-      for (const slab of slabs) assert.throws(slab.release, /after its last release/, "it is still held");
+      for (const slab of slabs) assert.throws(slab.release, /after its last release/, "the slab is still held");
     }),
     { numRuns: 150 },
   );

@@ -9,7 +9,7 @@ function block(milliseconds: number): void {
 
 const turn = (milliseconds = 0) => new Promise((resolve) => setTimeout(resolve, milliseconds));
 
-test("a watchdog fires once after the delay of its last `start`, and not after `stop`", async () => {
+test("an idle timer fires once after the delay of its last `start`, and not after `stop`", async () => {
   const alarms: number[] = [];
   const began = performance.now();
   const watchdog = new IdleTimer(() => alarms.push(performance.now() - began));
@@ -25,7 +25,7 @@ test("a watchdog fires once after the delay of its last `start`, and not after `
   watchdog.close();
 });
 
-test("a watchdog that is late because the process was busy waits once until pending data is read", async () => {
+test("an idle timer that is late because the event loop was blocked waits once until pending data is read", async () => {
   let alarms = 0;
   const watchdog = new IdleTimer(() => alarms++);
   // Until the next immediate the event loop runs timers once and then polls for I/O once.
@@ -33,7 +33,7 @@ test("a watchdog that is late because the process was busy waits once until pend
   watchdog.start(10);
   block(600);
   await new Promise(setImmediate);
-  assert.equal(alarms, 0, "no data was read since");
+  assert.equal(alarms, 0, "pending data has not been read yet");
   block(600);
   await new Promise(setImmediate);
   assert.equal(alarms, 1, "pending data could have been read");

@@ -32,7 +32,7 @@ export class MinRateTimer {
   }
 
   /**
-   * Restarts, paused.
+   * Restarts the limits, paused until `resume`.
    *
    * @param bytes Byte count so far
    */
@@ -47,7 +47,7 @@ export class MinRateTimer {
    * Starts to count time, because data is due.
    *
    * @param bytes Byte count so far
-   * @param most Milliseconds of silence still allowed, when some have been spent
+   * @param most Milliseconds of silence still allowed, if some have already passed
    * @returns remaining milliseconds
    */
   resume(bytes: number, most = this.#limits.silence): number {

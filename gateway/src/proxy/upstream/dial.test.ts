@@ -84,7 +84,7 @@ const trust: readonly (readonly [
 ])[] = [
   ["its CA", chains.none, [root.certificate], {}, /^connected$/],
   ["several CAs", chains.none, [other.certificate, root.certificate], {}, /^connected$/],
-  ["another CA than the server, whose CA the machine trusts", chains.none, [other.certificate], {}, /unable to verify/],
+  ["a CA other than the server's, which the machine trusts", chains.none, [other.certificate], {}, /unable to verify/],
   ["no CA certificate for its ids", chains.none, [], {}, /unable to verify/],
   ["an expired CA", [await expired.issue(leaf)], [expired.certificate], {}, /certificate has expired/],
   [
@@ -95,7 +95,7 @@ const trust: readonly (readonly [
     /too long|longer/,
   ],
   ["its root CA and a sufficient depth", chains.two, [root.certificate], { tls_verify_depth: 2 }, /^connected$/],
-  ["another CA without verification", chains.none, [other.certificate], { tls_verify: false }, /^connected$/],
+  ["another CA and no verification", chains.none, [other.certificate], { tls_verify: false }, /^connected$/],
 ];
 
 for (const [name, chain, authorities, members, outcome] of trust) {

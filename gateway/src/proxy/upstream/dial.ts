@@ -69,8 +69,8 @@ export function dialTarget(target: UpstreamTarget, dialListener: DialListener, o
 
 /**
  * Whether the chain has more intermediate CAs than the target allows: neither the server's certificate nor the trusted
- * root counts, as in OpenSSL's SSL_set_verify_depth. Node has no option for it. A resumed session has no chain; it was
- * saved by a connection to the same target, whose chain was checked.
+ * root counts, as in OpenSSL's SSL_set_verify_depth. Node has no option for this limit. A resumed session has no chain;
+ * it was saved by a connection to the same target, whose chain was checked.
  */
 function exceedsDepth(socket: TLSSocket, { scheme, verify, verifyDepth }: UpstreamTarget): boolean {
   if (scheme !== "https" || !verify || verifyDepth === null || socket.isSessionReused()) return false;

@@ -21,7 +21,7 @@ const tries: readonly (readonly [when: string, Partial<FailedTry>, boolean])[] =
   ],
   ["a byte of the body may have been sent", { bodyBegun: true }, false],
   ["the connection broke during an idempotent request", { error: broken, connected: true }, true],
-  ["the connection broke during another request", { error: broken, connected: true, method: "POST" }, false],
+  ["the connection broke during a POST request", { error: broken, connected: true, method: "POST" }, false],
   ["the response did not begin in time", { error: errorWith("SLUICE_READ_TIMEOUT"), connected: true }, false],
   ["the response was malformed", { error: errorWith("HPE_INVALID_CONSTANT"), connected: true }, false],
 ];

@@ -23,8 +23,9 @@ export const unaskedProtocol = () => unreadable("it switches to a protocol that 
 export const tooManyInterims = () => unreadable("too many interim responses precede it");
 export const chainTooLong = () =>
   new UpstreamError("CERT_CHAIN_TOO_LONG", "the upstream's certificate chain is longer than tls_verify_depth");
-/** @param reason What is wrong with the response */
-export const unreadable = (reason: string) => new UpstreamError("HPE_INVALID", `the upstream's response: ${reason}`);
+/** @param reason The defect, with the response as `it` */
+export const unreadable = (reason: string) =>
+  new UpstreamError("HPE_INVALID", `the upstream's response is unusable: ${reason}`);
 
 export const errorCodeOf = (error: Error): string =>
   "code" in error && typeof error.code === "string" ? error.code : "";
@@ -44,7 +45,7 @@ const meanings: Readonly<Record<string, GatewayErrorName>> = {
 
 export const gatewayErrorFor = (error: Error): GatewayErrorName => meanings[errorCodeOf(error)] ?? "badUpstream";
 
-/** Errors before a connection existed that a retry at the same target would meet again. */
+/** Errors of connection attempts that would recur in a retry at the same target. */
 const FINAL: ReadonlySet<GatewayErrorName> = new Set<GatewayErrorName>(["nameResolution", "upstreamDown"]);
 
 /** Codes of broken connections, such as an idle connection that the upstream closed just as it was reused. */
@@ -93,8 +94,8 @@ export interface BrokenTry {
 }
 
 /**
- * The effect of a failed attempt on its target's health. Null: none, because the client may have caused it, or the
- * target may have closed an idle connection, which is always allowed.
+ * The effect of a failed attempt on its target's health. Null: no effect, because the client may have caused the
+ * failure, or because the target may have closed an idle connection, which is always allowed.
  */
 export function failureSignalOf({ error, connected, fresh }: BrokenTry): FailureSignal | null {
   if (gatewayErrorFor(error) === "upstreamTimeout") return "timeouts";

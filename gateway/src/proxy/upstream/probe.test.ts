@@ -20,12 +20,12 @@ type Authority = typeof machine;
 type Trust = Pick<ProbeRequest, "trustsMachine"> & { readonly authorities: readonly Authority[] | null };
 
 const table: readonly (readonly [what: string, issuer: Authority, trust: Trust, result: ProbeResult])[] = [
-  ["of the machine's CA without CA certificates", machine, { authorities: null, trustsMachine: true }, 200],
-  ["of the machine's CA beside CA certificates", machine, { authorities: [named], trustsMachine: true }, 200],
-  ["of a CA certificate beside the machine's CAs", named, { authorities: [named], trustsMachine: true }, 200],
-  ["of neither", other, { authorities: [named], trustsMachine: true }, "failed"],
-  ["of the machine's CA with CA certificates only", machine, { authorities: [named], trustsMachine: false }, "failed"],
-  ["of the machine's CA with removed CA certificates", machine, { authorities: [], trustsMachine: false }, "failed"],
+  ["of the machine's CA without configured CAs", machine, { authorities: null, trustsMachine: true }, 200],
+  ["of the machine's CA in addition to configured CAs", machine, { authorities: [named], trustsMachine: true }, 200],
+  ["of a configured CA in addition to the machine's", named, { authorities: [named], trustsMachine: true }, 200],
+  ["of neither a configured nor the machine's CA", other, { authorities: [named], trustsMachine: true }, "failed"],
+  ["of the machine's CA with only configured CAs", machine, { authorities: [named], trustsMachine: false }, "failed"],
+  ["of the machine's CA with only removed CAs", machine, { authorities: [], trustsMachine: false }, "failed"],
 ];
 
 for (const [what, issuer, { authorities, trustsMachine }, expected] of table) {

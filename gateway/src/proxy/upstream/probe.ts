@@ -83,7 +83,7 @@ function connectionOf(opening: Opening): Socket {
   });
 }
 
-/** By the list of a balancer, whose other members do not change either. */
+/** Keyed by the balancer's list of CA certificates. The balancer is immutable, so the other options do not change. */
 const contexts = new WeakMap<object, SecureContext>();
 
 /** Created once for a balancer, because reading the machine's CAs takes milliseconds. */

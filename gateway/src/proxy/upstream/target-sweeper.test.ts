@@ -19,7 +19,7 @@ function keeping(...keys: readonly string[]) {
 async function becomes(holds: () => boolean): Promise<void> {
   const deadline = performance.now() + 10_000;
   while (!holds()) {
-    assert.ok(performance.now() < deadline, `it does not become true that ${holds}`);
+    assert.ok(performance.now() < deadline, `timed out waiting until ${holds}`);
     await new Promise(setImmediate);
   }
 }

@@ -21,7 +21,7 @@ export interface UpstreamCallListener<Head, Trailers> {
   end(trailers: Trailers | null): void;
   /** Called after all events of one read. Returns false when no more data may follow before `resume`. */
   flush(): boolean;
-  /** Called when no response will come. */
+  /** Called when no response will arrive, because no attempt succeeded. */
   failed(fault: GatewayErrorName, error: Error | null): void;
   /** Called when the response broke off after its head. */
   broken(error: Error): void;

@@ -28,7 +28,7 @@ export const CHUNK_DATA = 1;
 /** Result of `next`: the body has ended. */
 export const CHUNK_END = 2;
 
-/** 13 hexadecimal digits stay below 2^53; leading zeros count. */
+/** With 13 hexadecimal digits, a size stays below 2^53. Leading zeros count as digits. */
 const MOST_DIGITS = 13;
 
 const SIZE = 0;

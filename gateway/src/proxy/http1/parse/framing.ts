@@ -119,7 +119,7 @@ function codingFault(bytes: Buffer, start: number, end: number): number {
   }
 }
 
-/** Reads a Connection value and marks the fields that it names. Returns the number of other options. */
+/** Reads a Connection value and marks the fields that it names. Returns the number of unknown options. */
 function readOptions(section: FieldSection, start: number, end: number): number {
   const { bytes } = section;
   let others = 0;

@@ -105,7 +105,7 @@ const kept = ({ fields }: RequestHeadParser): readonly string[] =>
     .filter((index) => ((fields.kinds[index] ?? 0) & DROP) === 0)
     .map((index) => valueAt(fields, index));
 
-test("hop-by-hop headers, also spelled with underscores, and headers that Connection names are marked", () => {
+test("hop-by-hop headers, also spelled with underscores, and headers that Connection names are marked with DROP", () => {
   const lines = [
     ...["Host: host", "Connection: close, X-Hop , x-other,Upgrade", "Keep-Alive: 1", "TE: 2", "Trailer: 3", "X-HOP: 4"],
     ...["Proxy-Connection: 5", "Upgrade: 6", "HTTP2-Settings: 7", "x-other: 8", "Transfer_Encoding: 9", "X-Hops: kept"],
@@ -115,7 +115,7 @@ test("hop-by-hop headers, also spelled with underscores, and headers that Connec
   assert.deepEqual(kept(head), ["host", "kept", "100-continue", "underscore"]);
 });
 
-test("a header line is plain if it is written in the form that the gateway writes", () => {
+test("a header line is marked PLAIN if it is in the form in which the gateway writes lines", () => {
   const head = parsed("GET / HTTP/1.1\r\nHost: a\r\nA:b\r\nB:  c\r\nC: d \r\nD:\te\r\nE: f g\r\nF: \r\nG:\r\n\r\n");
   const plain = Array.from(head.fields.kinds.subarray(0, head.fields.count), (kind) => (kind & PLAIN) !== 0);
   assert.deepEqual(plain, [true, false, false, false, false, true, true, false]);
@@ -130,7 +130,7 @@ test("a scan continues at the position at which it stopped, even if the bytes ha
     assert.equal(head.parse(bytes, offset, bytes.length), 0);
     const at = Math.max(head.position, head.fields.position);
     const known = length > text.indexOf("HTTP/") && length < text.indexOf("Host:") ? "HTTP/1.1\r\n".length : 2;
-    assert.ok(at >= bytes.length - known, `byte ${length} of the head, but the scan stands at ${at - offset}`);
+    assert.ok(at >= bytes.length - known, `${length} bytes have arrived, but the scan is at ${at - offset}`);
   }
   const bytes = Buffer.from(`${"-".repeat(20)}${text}GET`, "latin1");
   assert.equal(head.parse(bytes, 20, bytes.length), 20 + text.length);
@@ -152,7 +152,7 @@ test("a head parser can be reused for many requests, also after an error and an 
   assert.deepEqual([head.bodyKind, head.contentLength, head.expectUnknown, head.fields.count], [NO_BODY, -1, false, 1]);
 });
 
-test("the parser applies the given limits", () => {
+test("the parser applies the limits of line length, size of all headers, and number of headers", () => {
   const results = [
     "GET /123456 HTTP/1.1\r\n",
     "GET / HTTP/1.1\r\nHost: 12345678901\r\n\r\n",

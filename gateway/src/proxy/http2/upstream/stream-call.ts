@@ -41,7 +41,7 @@ export class StreamCall extends UpstreamCall<StreamCallOptions["listener"]> impl
   readonly silence = new IdleTimer(() => this.silent());
   readonly stall = new IdleTimer(() => this.stalled());
   readonly #options: StreamCallOptions;
-  /** In a gRPC call either side may be silent while the other sends: only silence of both sides counts. */
+  /** True for gRPC. In such a call either side may be silent while the other sends: only silence of both is limited. */
   readonly #isConversation: boolean;
   #upstream: UpstreamSession | null = null;
   #stream: ClientHttp2Stream | null = null;

@@ -51,7 +51,7 @@ export class UpstreamSession {
     return !closed && !destroyed && !this.#isRetired && this.requests < MOST_REQUESTS;
   }
 
-  /** Whether at most one request was sent so far. If so, its failure is not that of a stale connection. */
+  /** Whether at most one request was sent so far. If so, its failure does not mean that the connection was stale. */
   get isFresh(): boolean {
     return this.requests <= 1;
   }

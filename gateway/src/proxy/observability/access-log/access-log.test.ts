@@ -122,7 +122,7 @@ test("queries are logged if configured, and keys are never logged", async (conte
   );
 });
 
-test("the length of the values that clients send is limited in a line", async (context) => {
+test("in a line of the access log, the length of values that clients send is limited", async (context) => {
   const { node } = await startNode(context);
   await node.send({ path: `/open/${"x".repeat(5000)}`, headers: { "User-Agent": `"\\\u00e9${"y".repeat(5000)}` } });
   const [line = {}] = await linesOf(node);

@@ -10,10 +10,11 @@ import type { RejectedRequest } from "../observer.ts";
 export type PathFormatter = (request: { readonly path: string; readonly query: string }) => string;
 
 /**
- * Characters. A line must fit into one atomic write to a pipe (4096 bytes), else lines of several threads could mix.
+ * Maximum characters of a path. A line must fit into one atomic write to a pipe (4096 bytes), else lines of several
+ * threads could mix.
  */
 const LONGEST_PATH = 1024;
-/** Characters, for the same reason. */
+/** Maximum characters of a User-Agent, limited because a line must fit into one write. */
 const LONGEST_AGENT = 256;
 
 /** Latencies are in milliseconds, to the microsecond; `gateway` and `upstream` are `kong` and `proxy` in Kong. */

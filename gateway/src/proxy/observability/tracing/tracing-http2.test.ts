@@ -104,7 +104,7 @@ test("a gRPC call has a span for the request and a span for the attempt, and its
   assert.equal(request.attributes["rpc.grpc.status_code"], 0);
 });
 
-test("a gRPC call that fails with HTTP status 200 is an error of both spans", async (context) => {
+test("a failed gRPC call with HTTP status 200 is recorded as an error in both spans", async (context) => {
   const { answer, request, call } = await traced(context, { headers: grpcHeaders, body: message("a long one") });
   assert.deepEqual([answer.status, answer.trailers?.["grpc-status"]], [200, "13"]);
   assert.deepEqual([request.failed, call.failed], [true, true]);
