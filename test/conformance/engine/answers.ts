@@ -164,7 +164,7 @@ export function answerSuite(engine: Engine): void {
       assert.equal((await send(port, { headers: { "X-Forwarded-Proto": "https" } })).body, "ok");
     });
 
-    it("describes the error to a client of a gRPC route", async (test) => {
+    it("answers 415 to a request that is not gRPC on a gRPC route, and 426 to a gRPC call over HTTP/1.1", async (test) => {
       const { port } = await startRig(test, engine, { route: { protocols: ["grpc"] } });
       const plain = await send(port);
       assert.equal(plain.status, 415);
@@ -189,7 +189,7 @@ export function answerSuite(engine: Engine): void {
         "Bad request",
       ],
       [
-        "a length and chunks",
+        "both a length and chunks",
         "POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 3\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n",
         400,
         "Bad request",

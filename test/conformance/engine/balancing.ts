@@ -1,4 +1,4 @@
-/** Services whose host is the name of an upstream: the selected target, and the Host header that it gets. */
+/** Services whose host is the name of an upstream: the selected target, and the Host header that it receives. */
 import assert from "node:assert/strict";
 import { once } from "node:events";
 import { createServer as createTlsServer } from "node:https";
@@ -51,7 +51,7 @@ export function balancingSuite(engine: Engine): void {
       }
     });
 
-    it("sends a target its own name, the upstream's host_header or the client's Host as Host", async (test) => {
+    it("sends as Host the target's name, the upstream's host_header or the client's Host", async (test) => {
       const serve: Serve = () => (request, response) => response.end(request.headers.host);
       const { rig, servers } = await startBalanced(test, { count: 1, serve });
       const [address = "", port = ""] = [servers[0]?.address, String(servers[0]?.port)];

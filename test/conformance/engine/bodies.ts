@@ -115,7 +115,7 @@ export function bodySuite(engine: Engine): void {
     }
 
     for (const status of [204, 304]) {
-      it(`does not expect a body for the length that an upstream sends with ${status}`, async (test) => {
+      it(`expects no body after an upstream's ${status} with a Content-Length`, async (test) => {
         const { port } = await startRig(test, engine, {
           upstream: (request) => {
             request.socket.write(`HTTP/1.1 ${status} X\r\nContent-Length: 5\r\nETag: "a"\r\n\r\n`);
@@ -141,7 +141,7 @@ export function bodySuite(engine: Engine): void {
       const { trailers, headers } = await send(port, { headers: { TE: "trailers" } });
       assert.equal(headers.trailer, "X-Sum");
       assert.equal(trailers["x-sum"], "42");
-      assert.deepEqual((await send(port)).trailers, {}, "not forwarded to a client that does not accept trailers");
+      assert.deepEqual((await send(port)).trailers, {}, "trailers require a client that accepts them");
     });
 
     it("answers Expect: 100-continue and forwards the body", async (test) => {

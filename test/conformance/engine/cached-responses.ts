@@ -106,7 +106,7 @@ export function cachedResponseSuite(engine: Engine): void {
       }
     });
 
-    it("are framed by their bodies, whatever the kept headers say", async (test) => {
+    it("are framed by the lengths of their bodies, whatever the stored headers say", async (test) => {
       const kept = ["Content-Length", "2", "content-length", "50", "Transfer-Encoding", "chunked", "X-A", "1"];
       const restoring: PluginPhases = { access: () => ({ status: 200, keptHeaders: kept, body: "hello" }) };
       const { port } = await startRig(test, engine, { plugins: { "proxy-cache": restoring } });

@@ -199,7 +199,7 @@ export function changedRequestSuite(engine: Engine): void {
         return [status, body.toString(), seenIn(headers).method];
       };
 
-      it("are answered without a body over HTTP/2 too if the method becomes or was HEAD", async (test) => {
+      it("are answered without a body over HTTP/2 too if a plugin changes the method to or from HEAD", async (test) => {
         assert.deepEqual(await over2(test, toHead, "GET"), [200, "", "HEAD"]);
         assert.deepEqual(await over2(test, toGet, "HEAD"), [200, "", "GET"]);
       });

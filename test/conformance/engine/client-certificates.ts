@@ -170,8 +170,8 @@ export function clientCertificateSuite(engine: Engine): void {
 
     const routeId = { id: "11111111-1111-4111-8111-111111111111" };
     const requests: readonly (readonly [what: string, RigOptions, ofRoute: boolean, ofOthers: boolean])[] = [
-      ["no plugin needs it", { plugins: {} }, false, false],
-      ["a global plugin needs it", {}, true, true],
+      ["no plugin needs one", { plugins: {} }, false, false],
+      ["a global plugin needs one", {}, true, true],
       ["the plugin is disabled", { pluginMembers: { enabled: false } }, false, false],
       [
         "the plugin's route has snis",
@@ -182,7 +182,7 @@ export function clientCertificateSuite(engine: Engine): void {
       ["the plugin's route has no snis", { pluginMembers: { route: routeId } }, true, true],
     ];
     for (const [what, more, ofRoute, ofOthers] of requests) {
-      it(`requests a certificate under ${ofRoute ? (ofOthers ? "every name" : "the name of the route") : "no name"} if ${what}`, async (test) => {
+      it(`requests a certificate for ${ofRoute ? (ofOthers ? "every name" : "the name of the route") : "no name"} if ${what}`, async (test) => {
         const base = withPlugin([authority]);
         const members = { ...base.pluginMembers, ...more.pluginMembers };
         const { tlsPort } = await startRig(test, engine, {

@@ -6,7 +6,7 @@ import type { TestContext } from "node:test";
 export interface Sent {
   readonly method?: string;
   readonly path?: string;
-  /** Flat list, or by name. */
+  /** A flat list of names and values, or values by name. */
   readonly headers?: readonly string[] | Readonly<Record<string, string | readonly string[]>>;
   readonly body?: string | Buffer;
 }
@@ -67,14 +67,14 @@ export function receiveUntil(socket: Socket, text: string): Promise<string> {
   return new Promise((resolve, reject) => {
     let all = "";
     // A closed socket does not emit `close` again.
-    if (socket.closed) reject(new Error("closed before"));
+    if (socket.closed) reject(new Error("the socket was closed before any data was read"));
     const onData = (chunk: Buffer) => {
       all += chunk.toString("latin1");
       if (!all.includes(text)) return;
       socket.off("data", onData);
       resolve(all);
     };
-    socket.on("data", onData).once("close", () => reject(new Error(`closed after ${JSON.stringify(all)}`)));
+    socket.on("data", onData).once("close", () => reject(new Error(`the socket closed after ${JSON.stringify(all)}`)));
   });
 }
 

@@ -27,7 +27,7 @@ type Asks = (asked: Asked) => Promise<ReceivedValues>;
 interface Row {
   readonly says: string;
   rig(test: TestContext): RigOptions | Promise<RigOptions>;
-  /** The value that is compared with `expected`. */
+  /** Sends requests; returns the value that is compared with `expected`. */
   seen(ask: Asks): Promise<unknown>;
   readonly expected: unknown;
 }
@@ -61,7 +61,7 @@ const guarded = (members: Partial<PluginConfigs["key-auth"]>): RigOptions => ({
   plugins: { "key-auth": pluginInstance("key-auth", { ...filledKeyAuth, ...members }) },
 });
 
-/** There are no valid keys: the response shows only whether a key was found. */
+/** No key is valid: the message of the response shows only whether the plugin found a key. */
 const found = async (ask: Asks, asked: readonly Asked[]) => {
   const messages: unknown[] = [];
   for (const { headers, ...each } of asked) {

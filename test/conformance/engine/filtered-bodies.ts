@@ -96,11 +96,11 @@ const rows: readonly Row[] = [
   ["replaced as a whole although they are empty", empty, [buffering(5)], "<>", "2"],
   ["filtered by several plugins in order of priority", chunked, [appending, buffering(6), upperCase], "<HELLO!>", "8"],
   ["filtered twice as a whole", sized, [buffering(5), buffering(7)], "<<hello>>", "9"],
-  ["left unchanged with their Content-Length if they are too long", sized, [buffering(4)], "hello", "5"],
-  ["left unchanged in chunks if they are too long", chunked, [buffering(4)], "hello", undefined],
-  ["left to the next filter if they are too long in chunks", chunked, [buffering(4), upperCase], "HELLO", undefined],
+  ["unchanged, with their Content-Length, if they exceed the limit", sized, [buffering(4)], "hello", "5"],
+  ["unchanged, in chunks, if they exceed the limit", chunked, [buffering(4)], "hello", undefined],
+  ["passed to the next filter if chunks exceed the limit", chunked, [buffering(4), upperCase], "HELLO", undefined],
   [
-    "left to the next filter if they are too long by Content-Length",
+    "passed to the next filter if Content-Length exceeds the limit",
     sized,
     [buffering(4), buffering(5)],
     "<hello>",
@@ -114,18 +114,20 @@ const names = ["cors", "key-auth", "rate-limiting"];
 const stacked = (filters: readonly BodyFilter[]): Readonly<Record<string, PluginPhases>> =>
   Object.fromEntries(filters.map((filter, at) => [names[at] ?? "", filtering(filter)]));
 
-/** `status`: of the response that replaces the filtered one; null: the filtered one is aborted after its head. */
+/**
+ * `status`: status of the response that replaces the filtered one; null: the filtered one is aborted after its head.
+ */
 const failures: readonly (readonly [
   what: string,
   upstream: RequestListener,
   filter: BodyFilter,
   status: number | null,
 ])[] = [
-  ["a body whose length is beyond the limit of a plugin that refuses it", sized, buffering(4, "refused"), 502],
-  ["a body in chunks beyond the limit of a plugin that refuses it", chunked, buffering(4, "refused"), 502],
-  ["a filter that throws before the head is sent", sized, { ...buffering(9), whole: failing.piece }, 500],
-  ["a filter that throws after the head is sent", sized, failing, null],
-  ["a filter that throws at the end of the body", chunked, failingAtEnd, null],
+  ["their Content-Length exceeds the limit of a plugin that refuses them", sized, buffering(4, "refused"), 502],
+  ["their chunks exceed the limit of a plugin that refuses them", chunked, buffering(4, "refused"), 502],
+  ["a filter throws before the head is sent", sized, { ...buffering(9), whole: failing.piece }, 500],
+  ["a filter throws after the head is sent", sized, failing, null],
+  ["a filter throws at the end of the body", chunked, failingAtEnd, null],
 ];
 
 const ownRows: readonly (readonly [filter: BodyFilter, status: number, body: string])[] = [
@@ -154,7 +156,7 @@ export function filteredBodySuite(engine: Engine): void {
       }
 
       for (const [what, upstream, filter, status] of failures) {
-        it(`are ${status === null ? "aborted" : `replaced by ${status}`} for ${what}, over ${version}`, async (test) => {
+        it(`are ${status === null ? "aborted" : `replaced by ${status}`} if ${what}, over ${version}`, async (test) => {
           const edits: PluginPhases = { responseHeaders: ({ responseHeaders }) => responseHeaders.append("X-A", "1") };
           const seen = await sendOver(test, { upstream, plugins: { cors: filtering(filter), prometheus: edits } });
           assert.equal(seen.complete, status !== null);
@@ -194,7 +196,7 @@ export function filteredBodySuite(engine: Engine): void {
           const seen = await sendOver(test, { upstream, plugins: { cors: counting } }, method);
           assert.deepEqual(seen, { status, body: "", length, edits: undefined, complete: true });
         }
-        assert.equal(calls, 1, "only for HEAD, to know whether Content-Length is right");
+        assert.equal(calls, 1, "the phase runs only for HEAD, to determine Content-Length");
       });
 
       it(`are replaced by 500 if the phase responseBody of a plugin throws, over ${version}`, async (test) => {
@@ -208,7 +210,7 @@ export function filteredBodySuite(engine: Engine): void {
         assert.match(seen.body, /An unexpected error occurred/);
       });
 
-      it(`stay as they are for a plugin that sets no filter, over ${version}`, async (test) => {
+      it(`are unchanged if the plugin sets no filter, over ${version}`, async (test) => {
         const seen = await sendOver(test, { upstream: sized, plugins: { cors: filtering(null) } });
         assert.deepEqual(seen, { status: 200, body: "hello", length: "5", edits: undefined, complete: true });
       });

@@ -55,7 +55,7 @@ function framesOf(body: Buffer): { readonly messages: readonly string[]; readonl
     messages.push(content);
     at = end;
   }
-  throw new Error("there is no frame of trailers");
+  throw new Error("the body has no frame with trailers");
 }
 
 const decoded = (text: Buffer): Buffer =>
@@ -119,7 +119,7 @@ export function grpcWebSuite(engine: Engine): void {
       assert.deepEqual(trailers, ["grpc-status:5", "grpc-message:Stra%C3%9Fe%20nicht%20gefunden"]);
     });
 
-    it("shows the status of a response that is only a head in its headers and in a frame", async (test) => {
+    it("shows the status of a response that has only a head, both in the headers and in a frame", async (test) => {
       const { port } = await startWeb(test, engine);
       const { headers, body } = await call(port, "application/grpc-web", message("x"), "/test.Echo/Unknown");
       assert.equal(headers["grpc-status"], "12");
@@ -169,7 +169,7 @@ export function grpcWebSuite(engine: Engine): void {
       assert.deepEqual([status, headers["access-control-allow-origin"]], [502, "*"]);
     });
 
-    it("sends the path of the request, or with pass_stripped_path that without the route's", async (test) => {
+    it("calls the whole path of the request, or with pass_stripped_path the path without the route's prefix", async (test) => {
       const route = { paths: ["/prefix"], strip_path: true };
       const path = `/prefix${echoService.One.path}`;
       const whole = await startWeb(test, engine, { route });

@@ -177,7 +177,7 @@ export function grpcSuite(engine: Engine): void {
       assert.equal((await ask(session, { headers: web, body: message("x") })).headers["grpc-status"], "14");
     });
 
-    it("refuses requests that are not gRPC, not secure enough, or sent over HTTP/1.1", async (test) => {
+    it("refuses requests that are not gRPC, that lack required TLS, or that use HTTP/1.1", async (test) => {
       const { rig, session } = await startGrpc(test, engine, unary, { route: { ...route, protocols: ["grpcs"] } });
       const plain = await ask(session, { headers: { ":method": "POST" }, body: "x" });
       assert.deepEqual(

@@ -139,7 +139,7 @@ export function headerSuite(engine: Engine): void {
       ["that is empty", ["6.6.6.6", ""], "127.0.0.1"],
     ] as const) {
       const settings = { trustedIps: ["127.0.0.0/8"], realIpHeader: "x-forwarded-for" } as const;
-      it(`takes the client's address from what trusted proxies add to X-Forwarded-For: an address ${says}`, async (test) => {
+      it(`reads the client's address from the entries that trusted proxies append to X-Forwarded-For: an address ${says}`, async (test) => {
         const { port } = await startRig(test, engine, { upstream: echo, settings });
         const both = forwarded.join(", ");
         // Each value in a header line of its own: some proxies add a line.
@@ -316,7 +316,7 @@ export function headerSuite(engine: Engine): void {
       const { headers } = await send(port);
       assert.equal(headers["x-hop"], undefined);
       assert.equal(headers["keep-alive"], undefined);
-      assert.equal(headers.connection, "close", "the client asked for it");
+      assert.equal(headers.connection, "close", "the client asked to close the connection");
     });
 
     it("sends Server and Response-Latency with its own responses", async (test) => {

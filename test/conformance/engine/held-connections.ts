@@ -1,4 +1,4 @@
-/** Connections of responses that a plugin holds: back-pressure, time limits, and what ends early. */
+/** Connections of responses that a plugin holds: back-pressure, time limits, and aborted requests and responses. */
 import assert from "node:assert/strict";
 import { once } from "node:events";
 import type { RequestListener } from "node:http";
@@ -201,7 +201,7 @@ export function heldConnectionSuite(engine: Engine): void {
         assert.ok(!rig.log.some(({ message: text }) => text === "a plugin failed"));
       });
 
-    it("are replaced if the body of the request is rejected meanwhile", async (test) => {
+    it("are replaced if the body of the request is rejected while they are held", async (test) => {
       const { plugin, entered } = stuck(false);
       const { port } = await startRig(test, engine, {
         upstream: (_request, response) => void response.write("early"),

@@ -13,7 +13,7 @@ import { closedPort, type Engine, listen, portOf, startRig } from "./proxy-rig.t
 
 type ResponsePhase = (exchange: Exchange, response: HeldResponse) => Promise<DirectResponse | undefined>;
 
-/** A plugin that acts after an event-loop turn, by when a small body has arrived. */
+/** A plugin that acts after a turn of the event loop, when a small body has already arrived. */
 export const afterTurn = (run: ResponsePhase): PluginPhases => ({
   async response(exchange, response) {
     await turn();
@@ -77,8 +77,8 @@ const rows: readonly Row[] = [
   ["replaced by what the plugin read", sized, quotesBody(5), { body: "<hello>", length: "7" }],
   ["replaced by what the plugin read in chunks", chunked, quotesBody(5), { body: "<hello>", length: "7" }],
   ["replaced after the plugin has read an empty body", empty, quotesBody(0), { body: "<>", length: "2" }],
-  ["too long for the plugin by their Content-Length", sized, quotesBody(4), { body: "<null>", length: "6" }],
-  ["too long for the plugin in chunks", chunked, quotesBody(4), { body: "<null>", length: "6" }],
+  ["read as null if Content-Length exceeds the limit", sized, quotesBody(4), { body: "<null>", length: "6" }],
+  ["read as null if chunks exceed the limit", chunked, quotesBody(4), { body: "<null>", length: "6" }],
   [
     "sent unchanged after the plugin has read them twice",
     chunked,
@@ -149,7 +149,7 @@ export function heldResponseSuite(engine: Engine): void {
           else assert.deepEqual([seen.body, seen.length], [body, length]);
         });
 
-    it("are shown first to the plugin with the lowest priority, and to the others as the plugin before left them", async (test) => {
+    it("are shown first to the plugin with the lowest priority, and to each later plugin as the previous one left them", async (test) => {
       const seen: unknown[] = [];
       const noting = (name: string, replace?: DirectResponse): PluginPhases =>
         afterTurn(async ({ responseHeaders }, response) => {
@@ -260,7 +260,7 @@ export function heldResponseSuite(engine: Engine): void {
       assert.match(text, /^HTTP\/1\.1 103 [\s\S]*HTTP\/1\.1 200 /);
     });
 
-    it("do not include those of an upgrade", async (test) => {
+    it("do not include responses to upgrades", async (test) => {
       let calls = 0;
       const upstream = createServer((socket) => {
         socket
@@ -288,7 +288,7 @@ export function heldResponseSuite(engine: Engine): void {
 }
 
 function gRpcTest(engine: Engine): void {
-  it("may be those of gRPC calls, whose bodies cannot be read", async (test: TestContext) => {
+  it("may be responses to gRPC calls, whose bodies cannot be read", async (test: TestContext) => {
     const upstream = await startHttp2Upstream(test, (stream) => {
       stream.respond({ ":status": 200, "content-type": "application/grpc" }, { waitForTrailers: true });
       stream.once("wantTrailers", () => stream.sendTrailers({ "grpc-status": "0" }));

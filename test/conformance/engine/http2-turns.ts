@@ -141,7 +141,7 @@ export function http2TurnSuite(engine: Engine): void {
     });
 
     for (const path of ["/", "/none"]) {
-      it(`lets a client continue to send after an early response, at ${path}`, async (test) => {
+      it(`lets a client continue to send its body after an early response to ${path}`, async (test) => {
         const { rig } = await startHttp2(test, engine, {
           upstream: (_incoming, response) => response.end("early"),
           route: { paths: ["/only", "/$"] },

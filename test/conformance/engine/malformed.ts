@@ -56,7 +56,7 @@ const requestDifferences: Readonly<Record<string, Differences>> = {
     }),
     ...same(["the version HTTP/1.2", "the version HTTP/1.9", "the version HTTP/3.0", "the preface of HTTP/2"], {
       status: 400,
-      why: `${REFUSED}: the parser does not give the reason`,
+      why: `${REFUSED}: the parser does not report the reason`,
     }),
     "a line feed after the target": { status: 505, why: `${REFUSED}: the parser reads HTTP/0.9` },
     "a request of another protocol": { status: 404, why: `${REFUSED}: Fastify does not know the method` },

@@ -146,7 +146,7 @@ const rows: readonly Row[] = [
     { status: 403, body: "403 refused", length: "11" },
   ],
   [
-    "throws after the response has arrived",
+    "causes a 500 if it throws after the response has arrived",
     sized,
     async (_request, next) => {
       const response = await next();
@@ -156,7 +156,7 @@ const rows: readonly Row[] = [
     { status: 500, body: /An unexpected error occurred/ },
   ],
   [
-    "returns a response whose body it has read",
+    "causes a 500 if it returns a response whose body it has read",
     sized,
     async (_request, next) => {
       const response = await next();
@@ -166,7 +166,7 @@ const rows: readonly Row[] = [
     { status: 500, body: /An unexpected error occurred/ },
   ],
   [
-    "reads a body beyond its limit",
+    "causes a 502 if it reads a body beyond its limit",
     longBody,
     async (_request, next) => {
       const response = await next();
@@ -174,9 +174,9 @@ const rows: readonly Row[] = [
     },
     { status: 502, body: /An invalid response was received/ },
   ],
-  ["does not read a body beyond its limit", longBody, async (_request, next) => next(), { body: "a".repeat(11) }],
+  ["may pass on a body beyond its limit", longBody, async (_request, next) => next(), { body: "a".repeat(11) }],
   [
-    "reads the body of the request after it was forwarded",
+    "causes a 500 if it reads the body of the request after the request was forwarded",
     sized,
     async (request, next) => {
       await next();

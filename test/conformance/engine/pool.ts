@@ -82,7 +82,7 @@ export async function sendUntil(port: number, wanted: (received: Received) => bo
 export async function becomes(holds: () => boolean): Promise<void> {
   const deadline = performance.now() + PATIENCE;
   while (!holds()) {
-    assert.ok(performance.now() < deadline, `it does not become true that ${holds}`);
+    assert.ok(performance.now() < deadline, `timed out waiting until ${holds}`);
     await new Promise(setImmediate);
   }
 }

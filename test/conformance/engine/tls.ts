@@ -43,7 +43,7 @@ export function tlsSuite(engine: Engine): void {
       authority = await makeAuthority();
     });
 
-    it("presents the certificate of the closest name", async (test) => {
+    it("presents the certificate with the most specific matching name", async (test) => {
       const names = ["a.example", "*.example", "a.*", "*"];
       const certificates = Object.fromEntries(
         await Promise.all(names.map(async (name) => [name, await issue(name.replaceAll("*", "any"))])),

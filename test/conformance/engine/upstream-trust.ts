@@ -62,7 +62,7 @@ const table: readonly (readonly [does: string, server: typeof tls, options: RigO
     { ...trusting([right.certificate]), authorities: [] },
     502,
   ],
-  ["verifies the name too", tls, trusting([right.certificate], { host: "127.0.0.1" }), 502],
+  ["refuses a certificate with another name", tls, trusting([right.certificate], { host: "127.0.0.1" }), 502],
   [
     "refuses a certificate of an expired CA",
     { cert: old.certificate, key: old.key },
@@ -82,7 +82,7 @@ export function upstreamTrustSuite(engine: Engine): void {
         assert.equal((await send(rig.port)).status, status);
       });
 
-    it("applies a changed CA certificate to the next request, which uses no pooled connection of the old trust", async (test) => {
+    it("applies a changed CA certificate to the next request, which uses no connection that was verified with the old one", async (test) => {
       const rig = await startRig(test, engine, {
         upstream: await startSecure(test),
         ...trusting([right.certificate]),
@@ -106,7 +106,7 @@ export function upstreamTrustSuite(engine: Engine): void {
       assert.match((await send(rig.port)).body, /false/);
     });
 
-    it("verifies upstreams of WebSockets", async (test) => {
+    it("verifies upstreams of WebSockets with the CA certificates", async (test) => {
       const upstream = await startSecure(test);
       const rig = await startRig(test, engine, { upstream, ...trusting([right.certificate]) });
       const handshake =
@@ -121,7 +121,7 @@ export function upstreamTrustSuite(engine: Engine): void {
       assert.match(await receiveUntil(refused, "\r\n\r\n"), /^HTTP\/1\.1 502 /);
     });
 
-    it("applies to active health checks of the upstream that the service uses", async (test) => {
+    it("applies the CA certificates to active health checks of the upstream that the service uses", async (test) => {
       const targets = { [`127.0.0.1:${await startSecure(test)}`]: 1 };
       const often = { interval: 0.02 };
       const active = {
@@ -142,7 +142,7 @@ export function upstreamTrustSuite(engine: Engine): void {
 
   if (engine.name !== "http1") return;
   describe(`CA certificates of a service for gRPC: the ${engine.name} engine`, () => {
-    it("verifies upstreams of gRPC calls", async (test) => {
+    it("verifies upstreams of gRPC calls with the CA certificates", async (test) => {
       const server = createSecureServer(tls);
       server.on("stream", async (stream: ServerHttp2Stream) => {
         const body = await bodyOf(stream);
