@@ -40,7 +40,7 @@ const judge = (
     (most ? value <= bound : value >= bound) ? "met" : "MISSED"
   })`;
 
-/** Runs with the admin address of an empty store. */
+/** Calls `run` with the admin address of an empty store. */
 async function within<Result>(store: string, run: (admin: string) => Promise<Result>): Promise<Result> {
   const found = writableStores.find(({ name }) => name === store);
   if (!found) throw new Error(`no store '${store}' among ${writableStores.map(({ name }) => name).join(", ")}`);

@@ -1,4 +1,4 @@
-/** The files of test/bench/results: tables, and the same as data. */
+/** The files of test/bench/results: results as tables (Markdown) and as data (JSON). */
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { type BenchReport, machine, renderReport } from "./report.ts";

@@ -1,7 +1,7 @@
 /**
  * The cost of a change of one entity in a node's event loop, from the pushed change to the runtime that serves it
- * (check, apply, compile). Also measures the additional cost of the first request after it. In one process, without
- * sockets.
+ * (check, apply, compile). Also measures the additional cost of the first request after a change. Runs in one
+ * process, without sockets.
  */
 import { applyChange, type Change, deriveId, emptySnapshot, type Snapshot } from "@sluice/model";
 import { builtInPlugins } from "@sluice/plugins";
@@ -87,7 +87,7 @@ function contentOf(routes: number): Change {
   };
 }
 
-/** By kind: makes the change with the number `turn`. */
+/** Keyed by the kind of change; each function makes the change with the number `turn`. */
 const kinds: Readonly<Record<string, (turn: number, services: number) => Change>> = {
   "a route changes": (turn, services) => put("routes", route(1, services, { paths: [`/path/1/${turn}`] })),
   "a route is added": (turn, services) =>
@@ -124,7 +124,7 @@ function applied(previous: Snapshot, change: Change): Snapshot {
   return value;
 }
 
-/** A request's use of the runtime before its first plugin and its upstream call. */
+/** Uses the runtime as a request does before its first plugin runs and its upstream is called. */
 function serve(runtime: Runtime, at: number): unknown {
   const match = runtime.match(requestTo(at));
   return match?.compiledRoute.upstream?.targets.length ?? match?.compiledRoute.chains.http.base;

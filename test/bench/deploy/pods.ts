@@ -79,6 +79,6 @@ const peaks = `
       const pod = /:memory:.*\\/pod([0-9a-f-]+)/.exec(readFileSync("/proc/" + pid + "/cgroup", "utf8"))?.[1];
       const most = Number(/^VmHWM:\\s+(\\d+)/m.exec(readFileSync("/proc/" + pid + "/status", "utf8"))?.[1]);
       if (pod) found[pod] = Math.max(found[pod] ?? 0, most);
-    } catch {} // It has ended.
+    } catch {} // The process has ended.
   }
   console.log(JSON.stringify(found));`;

@@ -70,7 +70,7 @@ export async function createDeployStage(): Promise<DeployStage> {
   }
 }
 
-/** The stacks of the repository, except for a limit that the load would exceed. */
+/** Selects the repository's stacks, and raises a rate limit that the load would exceed. */
 async function prepare(project: Project): Promise<void> {
   await selectStack(project, "crds");
   await selectStack(project, "dev");

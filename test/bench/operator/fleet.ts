@@ -44,7 +44,7 @@ async function startSimulated(stage: OperatorStage, nodes: number): Promise<read
 const portsOf = (simulated: Process): readonly number[] =>
   JSON.parse(/^ports (.*)\n/m.exec(simulated.output())?.[1] ?? "[]");
 
-/** Waits until all nodes have the same hash, other than `but`. Resolves to it and the time when the last node had it. */
+/** Waits until all nodes have the same hash, other than `but`. Resolves to that hash and the time of the last node. */
 async function untilAll(
   simulated: readonly Process[],
   { but, timeout }: { but: string | null; timeout: number },

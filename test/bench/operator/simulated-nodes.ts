@@ -26,7 +26,7 @@ const tls = {
 };
 const count = Number(process.argv[2]);
 
-/** Snapshots by the push that made them. Nodes are at most a few documents apart. */
+/** Snapshots, keyed by the push that made them. Nodes are at most a few documents apart. */
 const made = new Map<string, Checked<Snapshot>>();
 const REMEMBERED = 32;
 

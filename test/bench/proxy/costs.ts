@@ -28,7 +28,7 @@ interface Measured {
   readonly headers?: Readonly<Record<string, string>>;
   readonly body?: WrkOptions["body"];
   readonly env?: Readonly<Record<string, string>>;
-  /** The request has the cookie that the response to a request without it sets. */
+  /** The requests carry the cookie of a session that an earlier request has started. */
   readonly withCookie?: true;
 }
 

@@ -10,7 +10,7 @@ import { startSluice } from "./sluice.ts";
 const CONNECTIONS = 10_000;
 /** Connections opened at a time: fewer than the backlog of a listener. */
 const AT_A_TIME = 100;
-/** Source addresses of this machine, so that ephemeral ports suffice. */
+/** Number of source addresses of this machine, so that ephemeral ports suffice. */
 const ADDRESSES = 8;
 /** Milliseconds for a node to become idle. */
 const REST = 3000;
@@ -70,7 +70,7 @@ function openOne(port: number, localAddress: string): Promise<Socket> {
     socket.on("data", (piece: string) => {
       head += piece;
       if (!head.includes("\r\n\r\n")) return;
-      if (!head.startsWith("HTTP/1.1 200")) reject(new Error(`not answered: ${head.slice(0, 100)}`));
+      if (!head.startsWith("HTTP/1.1 200")) reject(new Error(`not status 200: ${head.slice(0, 100)}`));
       socket.removeAllListeners("data");
       // Discards the rest of the response.
       socket.resume();

@@ -22,7 +22,8 @@ interface Case extends Effort {
 }
 
 /**
- * All cases take about twenty-five minutes. Many short rounds, because disturbances on a machine last about half a minute.
+ * All cases take about twenty-five minutes. They have many short rounds, because disturbances on a machine last about
+ * half a minute.
  */
 const cases = {
   plain: { run: plain, rounds: 11, seconds: 2 },

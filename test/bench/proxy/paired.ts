@@ -1,6 +1,6 @@
 /**
- * Compares two builds of Sluice: the cost of a change on the hot path. Every round restarts both, in alternating
- * order, because the cost of the code that V8's compilers make differs by a few percent from process to process.
+ * Compares two builds of Sluice: the cost of a change on the hot path. Every round restarts both builds, in
+ * alternating order, because V8's compilers produce code whose cost differs by a few percent from process to process.
  */
 import { existsSync } from "node:fs";
 import { join } from "node:path";
@@ -67,7 +67,7 @@ const NOT_MEASURED = "not measured";
 const shown = (instructions: number | null): number | typeof NOT_MEASURED =>
   instructions === null ? NOT_MEASURED : Math.round(instructions);
 
-/** The median; null: there is no value, or one was not measured. */
+/** The median; null: the list is empty, or a value was not measured. */
 function medianOf(values: readonly (number | null)[]): number | null {
   const measured = values.filter((value) => value !== null);
   return measured.length === 0 || measured.length < values.length ? null : median(measured);
@@ -78,7 +78,7 @@ interface ComparedCosts {
   readonly now: readonly Cost[];
 }
 
-/** The growth of both costs in one case, and whether that of the instructions is within the bound. */
+/** The growth of instructions and CPU time in one case, and whether the growth of instructions is within the bound. */
 export function pairedVerdicts(what: string, { old, now }: ComparedCosts): readonly string[] {
   const growth = (figure: keyof Cost): number | null => {
     const before = medianOf(old.map((cost) => cost[figure]));

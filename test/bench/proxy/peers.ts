@@ -21,7 +21,7 @@ async function start(
 /** Streams bodies like Sluice; nginx would otherwise buffer request bodies, possibly on disk. */
 const streaming = "proxy_request_buffering off; proxy_max_temp_file_size 0;";
 
-/** Keeps responses with status 200 for an hour; `$upstream_cache_status` is that of the cache. */
+/** Keeps responses with status 200 for an hour; `$upstream_cache_status` is HIT for a response of the cache. */
 const cache = "proxy_cache kept; proxy_cache_valid 200 1h; add_header X-Cache-Status $upstream_cache_status;";
 
 const nginxBehind =

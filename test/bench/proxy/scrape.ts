@@ -35,7 +35,7 @@ async function scrape(port: number): Promise<Scrape> {
   });
 }
 
-/** Scrapes until `until` settles: every second, or right after a scrape that took longer than that. */
+/** Scrapes until `until` settles: every second, or right after a scrape that took longer than a second. */
 async function keepScraping(port: number, until: Promise<unknown>): Promise<readonly Scrape[]> {
   const scrapes: Scrape[] = [];
   let over = false;

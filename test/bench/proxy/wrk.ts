@@ -22,7 +22,7 @@ export interface WrkOptions {
    */
   readonly spread?: number;
   readonly headers?: Readonly<Record<string, string>>;
-  /** Bearer tokens, of which each request sends the next one. Default: none. */
+  /** Bearer tokens; each request sends the next token. Default: none. */
   readonly tokens?: readonly string[];
 }
 

@@ -53,7 +53,7 @@ function compareEnds({ ours, node, agreed }: Readings, text: string): Omit<Compa
     const next = ours.messages[agreed] ?? ours.open;
     if (next === null) return same;
     const looser = isUnknown(next.line[0]) || (node.fault === "HPE_INVALID_URL" && isRaw(next.line[1]));
-    return looser ? same : difference(`we accept what Node refuses (${node.fault})`);
+    return looser ? same : difference(`we accept a message that Node refuses (${node.fault})`);
   }
   if (ours.ending === "refused" && ours.messages.length === agreed) {
     const stricter = ours.fault ?? "";
@@ -63,7 +63,7 @@ function compareEnds({ ours, node, agreed }: Readings, text: string): Omit<Compa
     const accepted = { head: node.messages[agreed] ?? node.open, text: text.slice(ours.rest) };
     return rule?.broken(accepted) === true
       ? { difference: null, stricter }
-      : difference(`we refuse (${stricter}) what Node accepts`);
+      : difference(`we refuse (${stricter}) a message that Node accepts`);
   }
   if (ours.messages.length !== node.messages.length) {
     return difference(`we have ${ours.messages.length} messages, Node ${node.messages.length}`);

@@ -10,12 +10,12 @@ const CASES = 5_000;
 const directions: readonly Direction[] = ["requests", "responses"];
 
 for (const direction of directions) {
-  test(`${CASES} random connections of ${direction} are read as Node reads them, or refused by a documented rule`, () => {
+  test(`the ${direction} of ${CASES} random connections are read as Node reads them, or refused by a documented rule`, () => {
     const { agreed } = readsAsNodeDoes({ direction, cases: CASES, seed: SEED });
-    assert.ok(agreed > CASES / 2, `both accepted only ${agreed} messages: most of the generated ones are invalid`);
+    assert.ok(agreed > CASES / 2, `both accepted only ${agreed} messages: most of the generated messages are invalid`);
   });
 
-  test(`random ${direction} are read the same, however they are split into pieces`, () => {
+  test(`random ${direction} give the same result, however they are split into pieces`, () => {
     readsPiecesAsTheWhole({ direction, cases: CASES / 5, seed: SEED });
   });
 }

@@ -1,6 +1,6 @@
 /**
  * A long run of the differential test: `node test/conformance/http1/fuzz.ts --cases 100000 --seed 7`. Without --seed
- * each run uses a new one. The seed is printed. A third as many texts are also parsed in pieces.
+ * each run uses a new seed, which is printed. A third as many texts are also parsed in pieces.
  */
 import { parseArgs } from "node:util";
 import { readsAsNodeDoes, readsPiecesAsTheWhole } from "./differential.ts";
@@ -12,7 +12,7 @@ const { values } = parseArgs({
 const cases = Number(values.cases);
 const seed = values.seed === undefined ? Math.floor(Math.random() * 2 ** 31) : Number(values.seed);
 if (!Number.isSafeInteger(cases) || cases < 1 || !Number.isSafeInteger(seed)) {
-  console.error("--cases takes a number of texts, --seed a whole number");
+  console.error("--cases must be a positive whole number, and --seed a whole number");
   process.exit(2);
 }
 const used = new Set<string>();

@@ -1,4 +1,4 @@
-/** The rules by which our parser is stricter than Node's. To refuse anything else that Node accepts is a bug. */
+/** The rules by which our parser is stricter than Node's. Refusing any other message that Node accepts is a bug. */
 import type { Reading } from "./reading.ts";
 
 /** Node's result for the message that we reject, and its bytes. */
