@@ -1,4 +1,4 @@
-/** CPU time of one request in a middleware, and in phases with the same effect. Without sockets. */
+/** CPU time of one request in a middleware, and in phases with the same effect, measured without sockets. */
 import { type HeldResponse, middleware, type PluginPhases } from "@sluice/plugin-sdk";
 import { fakeExchange } from "../plugins/fake-exchange.ts";
 

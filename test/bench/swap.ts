@@ -130,7 +130,7 @@ function serve(runtime: Runtime, at: number): unknown {
   return match?.compiledRoute.upstream?.targets.length ?? match?.compiledRoute.chains.http.base;
 }
 
-/** Microseconds. */
+/** Microseconds that `run` takes. */
 const lasted = (run: () => void): number => {
   const from = performance.now();
   run();

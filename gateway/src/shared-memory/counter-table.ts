@@ -17,7 +17,7 @@
  * worker that dies leaks at most the slot that it had claimed.
  *
  * Two workers may miss the same key at the same time and claim one slot each. So a worker searches the other slots
- * again before it makes its slot READY: of two that see each other, one makes its slot VOID.
+ * again before it makes its slot READY: of two workers that see each other's slots, one makes its slot VOID.
  */
 
 const WORDS = 8;
@@ -30,8 +30,8 @@ const EXPIRES = 6;
 const COUNT = 7;
 
 /**
- * The number of a group is a keyed hash. Two groups with the same number count as one until the window of one ends; the
- * counts of requests stay exact.
+ * The number of a group is a keyed hash. Two groups with the same number count as one group until the window of one of
+ * them ends; the counts of requests stay exact.
  */
 const GROUPS = 2 ** 16;
 
@@ -260,7 +260,7 @@ export class CounterTable {
     return -1;
   }
 
-  /** Whether no other worker has, or may get, a slot for the same key. A later TAKEN slot for it is made DOOMED. */
+  /** Whether no other worker has, or may get, a slot for the same key. Makes a later TAKEN slot for the key DOOMED. */
   #isAlone(key: CounterKey, { at: own, home, ready }: Omit<Claim, "head">): boolean {
     const words = this.#words;
     let isBefore = true;

@@ -78,7 +78,7 @@ export function cachedResponseSuite(engine: Engine): void {
       assert.equal(second.headers["x-cache-status"], "Hit");
     });
 
-    it("are filtered once for each request, because the cache holds what the upstream sent", async (test) => {
+    it("are filtered once for each request, because the cache stores the unfiltered response", async (test) => {
       const filtering: PluginPhases = {
         responseBody: () => ({ limit: 100, longer: "refused", whole: (body) => Buffer.from(`<${body}>`) }),
       };

@@ -1,4 +1,4 @@
-/** Certificates of clients: when a handshake requests one, and which ones mtls-auth accepts. */
+/** Certificates of clients: when a handshake requests a certificate, and which certificates mtls-auth accepts. */
 import assert from "node:assert/strict";
 import { once } from "node:events";
 import type { RequestListener } from "node:http";

@@ -273,7 +273,7 @@ export function failureSuite(engine: Engine): void {
       });
     }
 
-    it("does not resume a session of another name, of another client certificate, or one that was not verified", async (test) => {
+    it("does not resume a session for another name or client certificate, nor a session whose server was not verified", async (test) => {
       const { upstream, issue } = await startResumable(test, { requestCert: true, rejectUnauthorized: false });
       const certificates = { one: await issue("one"), two: await issue("two") };
       const showing = (name: "one" | "two") => ({

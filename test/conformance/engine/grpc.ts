@@ -254,7 +254,7 @@ export function grpcSuite(engine: Engine): void {
       assert.equal(tries, 1);
     });
 
-    it("cancels the upstream's call when the client aborts its own", async (test) => {
+    it("cancels the upstream's call when the client aborts its call", async (test) => {
       const codes: number[] = [];
       const [reached, both] = [signal(), signal()];
       const { session } = await startGrpc(test, engine, (stream) => {

@@ -1,4 +1,6 @@
-/** Responses that a plugin holds in its phase `response`: what the client receives, and what the upstream notices. */
+/**
+ * Responses that a plugin holds in its phase `response`: what the client receives, and how the upstream is affected.
+ */
 import assert from "node:assert/strict";
 import type { RequestListener } from "node:http";
 import { createServer } from "node:net";
@@ -74,8 +76,8 @@ const rows: readonly Row[] = [
     { response: () => ({ status: 404, body: "" }) },
     { status: 404, body: "", length: "0" },
   ],
-  ["replaced by what the plugin read", sized, quotesBody(5), { body: "<hello>", length: "7" }],
-  ["replaced by what the plugin read in chunks", chunked, quotesBody(5), { body: "<hello>", length: "7" }],
+  ["replaced by the body that the plugin read", sized, quotesBody(5), { body: "<hello>", length: "7" }],
+  ["replaced by the chunked body that the plugin read", chunked, quotesBody(5), { body: "<hello>", length: "7" }],
   ["replaced after the plugin has read an empty body", empty, quotesBody(0), { body: "<>", length: "2" }],
   ["read as null if Content-Length exceeds the limit", sized, quotesBody(4), { body: "<null>", length: "6" }],
   ["read as null if chunks exceed the limit", chunked, quotesBody(4), { body: "<null>", length: "6" }],

@@ -15,7 +15,7 @@ import { dial, receiveUntil, sendRaw } from "./client.ts";
 import { type Engine, listen, portOf, startRig } from "./proxy-rig.ts";
 
 interface Difference {
-  /** The status that the client gets; 0: its connection is closed without a response. */
+  /** The status that the client receives; 0: its connection is closed without a response. */
   readonly status: number;
   /** The reason why the difference cannot be exploited for smuggling, splitting or hiding. */
   readonly why: string;

@@ -281,7 +281,7 @@ export function middlewareSuite(engine: Engine): void {
       }
     });
 
-    it("gets an error from next if the client disconnects before the response", async (test) => {
+    it("receives an error from next if the client disconnects before the response", async (test) => {
       const entered = signal();
       const failed = signal<Error>();
       const rig = await startRig(test, engine, {

@@ -50,7 +50,7 @@ export interface RigOptions {
   readonly pool?: Pool;
   /** Certificates by server name; with them the rig also listens with TLS. */
   readonly certificates?: Readonly<Record<string, KeyPair>>;
-  /** CA certificates in PEM; `caCertificateOf` gives their ids. */
+  /** CA certificates in PEM; `caCertificateOf` computes their ids. */
   readonly authorities?: readonly string[];
   readonly settings?: Partial<ProxySettings>;
   /** Consumers and their credentials. */

@@ -1,4 +1,6 @@
-/** Attacks on the cache of proxy-cache: requests that must not share a response, and responses that must not be stored. */
+/**
+ * Attacks on the cache of proxy-cache: requests that must not share a response, and responses that must not be stored.
+ */
 import assert from "node:assert/strict";
 import type { RequestListener } from "node:http";
 import { describe, it } from "node:test";

@@ -33,7 +33,8 @@ export const isServerFault = (status: number): boolean => SERVER_FAULTS.has(stat
 
 /**
  * Checks that a request uses a protocol that its route serves. Returns null when it does, else the response. If the
- * route requires gRPC, the client must use HTTP/2: an HTTP/1.1 client would not receive the trailers of a gRPC upstream.
+ * route requires gRPC, the client must use HTTP/2: an HTTP/1.1 client would not receive the trailers of a gRPC
+ * upstream.
  */
 export function checkProtocol({ route, request }: LiveExchange): DirectResponse | GatewayErrorName | null {
   const { protocols } = route;

@@ -74,8 +74,8 @@ function parseOrigin(target: string, authority: string | null): RequestTarget | 
 }
 
 /**
- * HTTP parsers return bytes above ASCII as Latin-1. Percent-encoded, they are read as UTF-8, which is what clients
- * send.
+ * Bytes above ASCII, which HTTP parsers return as Latin-1. They are percent-encoded one by one, so that upstreams read
+ * them as UTF-8, in which clients send them.
  */
 const RAW_BYTES = /[\x80-\xff]/g;
 const encodeRaw = (text: string): string => (text === "" ? text : text.replace(RAW_BYTES, encodeByte));

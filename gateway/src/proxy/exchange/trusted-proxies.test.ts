@@ -36,7 +36,7 @@ const cases: readonly (readonly [
   ["an IPv6 address without its port", "x-forwarded-for", "10.0.0.1", "6.6.6.6, [2001:DB8::1]:443", "2001:db8::1"],
   ["an address in brackets without a port", "x-forwarded-for", "10.0.0.1", "6.6.6.6,[2001:db8:0:0::1] ", "2001:db8::1"],
   [
-    "the address before that of a trusted proxy with a port",
+    "the address before the address and port of a trusted proxy",
     "x-forwarded-for",
     "10.0.0.1",
     "1.1.1.1,10.0.0.2:80\t",

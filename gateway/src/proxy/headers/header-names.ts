@@ -40,7 +40,7 @@ function gatewayHeaderNames(naming: ProxySettings["naming"]): GatewayHeaderNames
   return { ...names, all: new Set(Object.values(names).map(({ lower }) => lower)) };
 }
 
-/** Whether a folded name is that of a header that identifies the consumer, or the client, to the upstream. */
+/** Whether a header with this folded name identifies the consumer or the client to the upstream. */
 export const isIdentityName = (folded: string): boolean =>
   folded.startsWith("x-consumer-") ||
   folded.startsWith("x-credential-") ||

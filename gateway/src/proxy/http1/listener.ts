@@ -72,7 +72,7 @@ function createEngine(parts: EngineParts): ClientEngine {
     if (socket.destroyed) return;
     const connection = isHttp2 ? new ClientSession(context, socket, peer) : new Http1Connection(context, socket, peer);
     connections.add(connection);
-    // The handshake or the first bytes came after the listener began to drain.
+    // The listener began to drain before the handshake was complete or the first bytes arrived.
     if (parts.draining()) connection.drain(!parts.closesIdle());
   }
 

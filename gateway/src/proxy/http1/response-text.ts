@@ -51,8 +51,8 @@ export function createResponseHeads(style: HeaderStyle) {
   }
 
   /**
-   * Head of an interim response (RFC 9110 section 15.2), without hop-by-hop fields, Content-Length, Via and the gateway's
-   * own headers.
+   * Head of an interim response (RFC 9110 section 15.2), without hop-by-hop fields, Content-Length, Via and the
+   * gateway's own headers.
    */
   const interim = ({ fields, status, reasonStart, reasonEnd }: ResponseHeadParser): string =>
     `${statusLine(status, fields.bytes.toString("latin1", reasonStart, reasonEnd))}\r\n${passedLines(fields, droppedWithLength, null)}\r\n`;

@@ -38,7 +38,7 @@ export class SessionCheck {
   #content = 0;
   /** All bytes received up to the last check that saw new bytes. */
   #read = 0;
-  /** Time by `performance.now()` of the last check that saw new bytes, or no request under way. */
+  /** Time by `performance.now()` of the last check that saw new bytes or saw no request under way. */
   #cameAt = performance.now();
   #isAsked = false;
 

@@ -21,7 +21,7 @@ async function greeting(context: TestContext, servername: string): Promise<Buffe
   return bytes;
 }
 
-/** The message of these bytes, split into records of this size. */
+/** The handshake message in `bytes`, split into records of `size` bytes. */
 function inRecords(bytes: Buffer, size: number): Buffer {
   const message = bytes.subarray(5);
   const pieces: Buffer[] = [];
@@ -55,7 +55,7 @@ for (const [says, bytes] of [
   ["a truncated ClientHello", record(1, 0, 0, 2, 3, 3)],
   ["an alert", Buffer.from([21, 3, 1, 0, 2, 2, 40])],
 ] as const) {
-  test(`${says} gives no server name`, () => assert.deepEqual(readHello(bytes), { serverName: null }));
+  test(`${says} has no server name`, () => assert.deepEqual(readHello(bytes), { serverName: null }));
 }
 
 test("a ClientHello can arrive byte by byte", async (context) => {

@@ -20,7 +20,7 @@ test("new streams may use three quarters of the limit, and are refused beyond th
   assert.equal(lines.length, 1, "the log reports it at most once per interval");
 });
 
-test("above half of the limit, a connection with more unread bytes than its share gets no more streams", () => {
+test("above half of the limit, a connection with more unread bytes than its share may open no more streams", () => {
   const { account } = startMemory();
   const idle = account("idle");
   const greedy = account("greedy");
@@ -71,7 +71,7 @@ for (const [says, taken, closes] of [
   });
 }
 
-test("the limit includes unread bytes: the connection with the most of them is closed, even if it is the one that adds more", () => {
+test("the limit includes unread bytes: the connection with the most unread bytes is closed, even if it is the connection that adds bytes", () => {
   const { memory, account, closed } = startMemory();
   const [small, large] = [account("small"), account("large")];
   small.wait(300);

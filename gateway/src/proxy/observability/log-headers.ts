@@ -130,7 +130,7 @@ export function responseHeadersText(head: string | readonly string[] | null, key
     return members.text;
   }
   const isUnescaped = UNESCAPED_LINES.test(head);
-  // Without the first line and anything after the empty line. Heads have one space after each colon.
+  // The first line, the empty line and any text after it are skipped. Heads have one space after each colon.
   let start = head.indexOf("\r\n") + 2;
   for (let end = head.indexOf("\r\n", start); end > start; end = head.indexOf("\r\n", start)) {
     const colon = head.indexOf(":", start);

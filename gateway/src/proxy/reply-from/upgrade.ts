@@ -1,4 +1,4 @@
-/** WebSocket upgrades: Node hands over the socket, and the rest is an exchange of the http1 engine. */
+/** WebSocket upgrades: Node hands over the socket, and an exchange of the http1 engine handles the request. */
 import type { IncomingMessage } from "node:http";
 import type { Duplex } from "node:stream";
 import { Http1Exchange, type Http1ExchangeContext } from "../http1/http1-exchange.ts";

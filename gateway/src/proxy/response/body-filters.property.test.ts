@@ -1,4 +1,4 @@
-/** Filters that do not depend on the boundaries of pieces give the same body for every division into pieces. */
+/** However a body is divided into pieces, filters that ignore the boundaries of pieces return the same body. */
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { BodyFilter } from "@sluice/plugin-sdk";

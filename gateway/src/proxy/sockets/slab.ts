@@ -1,7 +1,7 @@
 /**
- * Reference-counted memory into which sockets read. Without it, Node allocates up to 64 kB for each read. With
- * such memory, V8's garbage collector marked the whole heap ten times a second, which took a third of the CPU time of
- * forwarding bodies (measured). The last holder to release a slab returns it to the pool.
+ * Reference-counted memory into which sockets read. Without slabs, Node allocates up to 64 kB for each read.
+ * To free such allocations, V8's garbage collector marked the whole heap ten times a second, which took a third of the
+ * CPU time of forwarding bodies (measured). The last holder to release a slab returns it to the pool.
  *
  * Only the files of this folder hold and release slabs; other files see a `ByteView`.
  */

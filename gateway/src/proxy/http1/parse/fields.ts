@@ -6,7 +6,9 @@ import { COLON, CR, HTAB, LF, LOWER, SP, TOKEN, VALUE } from "./bytes.ts";
 import { fault } from "./faults.ts";
 import { headerIdOf, knownId, LOOKALIKE } from "./field-names.ts";
 
-/** Bits of `kinds` with the id of a known name (see field-names.ts); 0: unknown. LOOKALIKE (0x100) is a separate bit. */
+/**
+ * Bits of `kinds` with the id of a known name (see field-names.ts); 0: unknown. LOOKALIKE (0x100) is a separate bit.
+ */
 export const ID = 0xff;
 /** In `kinds`: the line is `Name: value` with one space and no trailing whitespace, so its bytes can be copied. */
 export const PLAIN = 0x200;

@@ -20,7 +20,7 @@ export const defaultHeadLimits: HeadLimits = { line: 8_192, fields: 32_768, coun
 
 /**
  * Reused for every head of a connection, or of a process: it holds only the state of one head. All offsets are absolute
- * in `fields.bytes`. Members other than those of the scan are valid once `parse` returned more than 0.
+ * in `fields.bytes`. Except `position` and `fields`, members are valid only after `parse` has returned more than 0.
  */
 export abstract class HeadParser {
   readonly fields: FieldSection;

@@ -125,7 +125,7 @@ export class UpstreamPool implements ConnectionOwner {
 
   /**
    * The idle connections to the target; null when no more requests go to it. Existing entries are not checked here: the
-   * sweep after a runtime swap removes those of removed targets.
+   * sweep after a runtime swap removes the entries of removed targets.
    */
   #shelfFor(target: UpstreamTarget): IdleConnections | null {
     const known = this.#idle.get(target.key);
