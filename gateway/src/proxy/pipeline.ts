@@ -173,8 +173,8 @@ export class Pipeline {
   }
 
   /**
-   * Returns the response to send instead of one that a plugin's body filter failed on or replaced. Body filters do not
-   * run for the returned response.
+   * Returns the response to send after a body filter failed, or after a plugin replaced the response in the phase
+   * `responseBody`. Body filters do not run for the returned response.
    */
   filterFailed(exchange: LiveExchange, error: unknown): DirectResponse | GatewayErrorName {
     exchange.chain = { ...exchange.chain, bodySteps: null };

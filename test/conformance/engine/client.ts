@@ -67,7 +67,7 @@ export function receiveUntil(socket: Socket, text: string): Promise<string> {
   return new Promise((resolve, reject) => {
     let all = "";
     // A closed socket does not emit `close` again.
-    if (socket.closed) reject(new Error("the socket was closed before any data was read"));
+    if (socket.closed) reject(new Error("the socket is already closed"));
     const onData = (chunk: Buffer) => {
       all += chunk.toString("latin1");
       if (!all.includes(text)) return;

@@ -200,7 +200,6 @@ export class Http1Connection implements Http1ClientSide, TrafficCounters {
         // loop.
         if (this.#isBeginning || !this.#readHead()) break;
       } else if (this.#state === BODY && this.#body?.wanted) {
-        // `#readChunks` returns false after a fault.
         if (this.#left >= 0) this.#readLength(this.#body);
         else if (!this.#readChunks(this.#body)) break;
       } else break;

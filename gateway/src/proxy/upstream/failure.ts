@@ -23,7 +23,7 @@ export const unaskedProtocol = () => unreadable("it switches to a protocol that 
 export const tooManyInterims = () => unreadable("too many interim responses precede it");
 export const chainTooLong = () =>
   new UpstreamError("CERT_CHAIN_TOO_LONG", "the upstream's certificate chain is longer than tls_verify_depth");
-/** @param reason The defect, with the response as `it` */
+/** @param reason A clause about the response, such as `it is not HTTP/2` */
 export const unreadable = (reason: string) =>
   new UpstreamError("HPE_INVALID", `the upstream's response is unusable: ${reason}`);
 

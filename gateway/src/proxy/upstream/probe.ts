@@ -83,7 +83,7 @@ function connectionOf(opening: Opening): Socket {
   });
 }
 
-/** Keyed by the balancer's list of CA certificates. The balancer is immutable, so the other options do not change. */
+/** Keyed by a balancer's list of CA certificates; its client certificate and `trustsMachine` do not change either. */
 const contexts = new WeakMap<object, SecureContext>();
 
 /** Created once for a balancer, because reading the machine's CAs takes milliseconds. */
