@@ -81,7 +81,8 @@ function declarative(config: object = {}): string {
   });
 }
 
-async function start(context: TestContext, command: string, env: Readonly<Record<string, string>> = {}) {
+/** Starts a node. The caller stops its process. */
+async function start(command: string, env: Readonly<Record<string, string>> = {}) {
   const [proxy, status, admin] = [await freePort(), await freePort(), await freePort()];
   const process: Process = await startProcess(join(root, "gateway/src/main.ts"), [command], {
     name: "sluice",
@@ -99,7 +100,6 @@ async function start(context: TestContext, command: string, env: Readonly<Record
       ...env,
     },
   });
-  context.after(() => process.stop());
   const url = `http://127.0.0.1:${proxy}`;
   return {
     process,
@@ -181,7 +181,8 @@ describe("SIGHUP makes a node load its plugins again, without a failed request",
     test(what, async (context) => {
       writePlugin();
       write("sluice.json", declarative());
-      const { process, proxy } = await start(context, "gateway", { SLUICE_DRAIN_TIMEOUT: "3s", ...env });
+      const { process, proxy } = await start("gateway", { SLUICE_DRAIN_TIMEOUT: "3s", ...env });
+      context.after(() => process.stop());
       const failures: unknown[] = [];
       const seen = new Set<string>();
       let requests = 0;
@@ -235,26 +236,35 @@ const refused: readonly (readonly [what: string, plugin: PluginText | string, me
   ],
 ];
 
-for (const [what, plugin, message] of refused)
-  test(`after ${what}, the earlier code stays active, and the log names the file`, async (context) => {
+describe("a reload that fails leaves the earlier code active, and the log names the file", () => {
+  let node: Awaited<ReturnType<typeof start>>;
+  before(async () => {
     writePlugin();
     write("sluice.json", declarative());
-    const { process, body } = await start(context, "gateway");
-    if (typeof plugin === "string") write("words/schema.ts", plugin);
-    else writePlugin({ version: "1", ...plugin });
-    process.signal("SIGHUP");
-    await process.waitForOutput(message);
-    assert.equal(await body(), "0 hello");
-    writePlugin({ version: "2" });
-    process.signal("SIGHUP");
-    await process.waitForOutput(/the plugins were loaded again/);
-    assert.equal(await body(), "2 hello");
+    node = await start("gateway");
   });
+  after(() => node.process.stop());
+
+  for (const [what, plugin, message] of refused)
+    test(`after ${what}`, async () => {
+      const { process, body } = node;
+      const earlier = await body();
+      if (typeof plugin === "string") write("words/schema.ts", plugin);
+      else writePlugin({ version: "broken", ...plugin });
+      process.signal("SIGHUP");
+      await process.waitForOutput(message);
+      assert.equal(await body(), earlier);
+      writePlugin({ version: `after ${what}` });
+      process.signal("SIGHUP");
+      await waitFor(async () => (await body()) === `after ${what} hello`, { what: "the repaired code to be active" });
+    });
+});
 
 test("a worker that ends while the files of a plugin are broken is replaced once they are repaired; log and status show this", async (context) => {
   writePlugin();
   write("sluice.json", declarative());
-  const { process, proxy, workers, body } = await start(context, "gateway", { SLUICE_WORKERS: "2" });
+  const { process, proxy, workers, body } = await start("gateway", { SLUICE_WORKERS: "2" });
+  context.after(() => process.stop());
   assert.deepEqual(await workers(), { configured: 2, running: 2 });
   write("words/schema.ts", "export default {;");
   process.signal("SIGHUP");
@@ -274,7 +284,8 @@ test("a worker that ends while the files of a plugin are broken is replaced once
 test("the admin API validates with the new schema, and shows it", async (context) => {
   writePlugin();
   write("sluice.json", declarative());
-  const { process, admin, body } = await start(context, "start", { SLUICE_FILE_WRITABLE: "true" });
+  const { process, admin, body } = await start("start", { SLUICE_FILE_WRITABLE: "true" });
+  context.after(() => process.stop());
   writePlugin({ word: "new", members: "more: text({ description: 'More.', default: 'much' })" });
   process.signal("SIGHUP");
   await process.waitForOutput(/the plugins were loaded again/);

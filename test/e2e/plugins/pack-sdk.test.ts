@@ -6,9 +6,9 @@ import { dirname, join } from "node:path";
 import { after, before, test } from "node:test";
 import { promisify } from "node:util";
 import { loadPlugins } from "@sluice/model";
-import { root } from "../check/source-files.ts";
-import { temporaryFolder } from "../process/index.ts";
-import { packSdk } from "./pack-sdk.ts";
+import { root } from "../../../tools/check/source-files.ts";
+import { temporaryFolder } from "../../../tools/process/index.ts";
+import { packSdk } from "../../../tools/pack/pack-sdk.ts";
 
 const folder = temporaryFolder("pack");
 after(folder.remove);
