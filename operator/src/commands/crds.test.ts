@@ -45,7 +45,7 @@ async function run(args: readonly string[], { status = established, refusal }: S
 
 describe("sluice-operator crds", () => {
   test("prints the result for each CRD", async () => {
-    assert.deepEqual(await run(["apply"]), { code: 0, lines: ["things.sluice.dev created", "all are served"] });
+    assert.deepEqual(await run(["apply"]), { code: 0, lines: ["things.sluice.dev created", "all CRDs are served"] });
   });
 
   for (const args of [[], ["remove"], ["apply", "now"], ["print", "all"]])

@@ -103,7 +103,7 @@ async function apply(objects: ClusterObjects, options: CrdsOptions): Promise<Exi
   }
   const until = Date.now() + timeout;
   for (const { name } of planned) await waitUntilServed(objects, name, until);
-  print("all are served");
+  print("all CRDs are served");
   return 0;
 }
 

@@ -94,7 +94,7 @@ export function* buildSnapshotSliced(previous: SnapshotBuild, translation: Conte
   }
 }
 
-/** The change between two translations. Shared structure costs nothing; identical objects count as unchanged. */
+/** The change between two translations. Parts that both share are skipped; identical objects count as unchanged. */
 function difference(previous: Content, next: Content): Change {
   const put: Partial<Record<Collection, unknown[]>> = {};
   const remove: Partial<Record<Collection, string[]>> = {};

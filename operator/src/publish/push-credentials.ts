@@ -39,7 +39,7 @@ export async function loadPushCredentials(settings: OperatorSettings): Promise<P
   }
   if (pushToken) return { credentials: { token: pushToken } };
   throw new SettingsError(
-    `the nodes require authentication: set ${names.pushToken.variable}, ${names.pushSecret.variable}, or ${names.pushCert.variable} and the settings that belong to it`,
+    `the nodes require authentication: set ${names.pushToken.variable}, ${names.pushSecret.variable}, or ${names.pushCert.variable} with its key and authority`,
   );
 }
 

@@ -90,7 +90,7 @@ test("a route that was valid only under another leader, and is invalid now, is s
     answer.resolve();
     await waitFor(async () => (await keptBy(store)).term === 2, { what: "the second operator to save its state" });
     assert.deepEqual(paths(), ["/valid"]);
-    assert.equal(node.pushes.length, pushes + 1, "no document without the route was pushed before");
+    assert.equal(node.pushes.length, pushes + 1, "a document without the route was pushed");
     assert.ok((await createStateStore({ store, log }).read())?.has("Route/default/route"));
   } finally {
     await second.close();

@@ -26,7 +26,7 @@ function hashOf(text: string): number {
   return hash >>> 0;
 }
 
-/** The number of parts for so many resources: a power of 2, so that it rarely changes. */
+/** The number of parts for this many resources: a power of 2, so that it rarely changes. */
 export function partCount(resources: number): number {
   let count = MIN_PARTS;
   while (count * RESOURCES_PER_PART < resources) count *= 2;

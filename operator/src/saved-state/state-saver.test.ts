@@ -29,7 +29,7 @@ function scene({ store = testStore(), wraps = (stateStore) => stateStore, refusa
   const state = { term: null as number | null };
   const valid = createLastValidVersions();
   const warnings: string[] = [];
-  /** The number of resources of each read. */
+  /** The number of resources that each read returned. */
   const reads: number[] = [];
   const log = { info() {}, warn: (_details: object, message?: string) => void warnings.push(message ?? "") };
   let writes = 0;

@@ -107,7 +107,7 @@ export function createStatusSync(options: StatusSyncOptions) {
     retryAll() {
       for (const key of unsettled) enqueue(key);
     },
-    /** Queues those of these resources that are unsettled. */
+    /** Queues these resources, except settled ones. */
     retry(keys: readonly string[]) {
       for (const key of keys) if (unsettled.has(key)) enqueue(key);
     },

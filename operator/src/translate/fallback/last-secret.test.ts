@@ -46,7 +46,7 @@ function start() {
   };
 }
 
-const kept = /; the last valid certificate is served until there is another$/;
+const kept = /; the last valid certificate is served until a valid one replaces it$/;
 
 for (const how of ["full translation", "incremental translation"]) {
   const of = (...changed: readonly string[]) => (how === "full translation" ? [] : changed);
