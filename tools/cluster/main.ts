@@ -22,7 +22,8 @@ const root = resolve(import.meta.dirname, "../..");
 
 async function main(args: readonly string[]): Promise<number> {
   const unknown = args.filter((arg) => arg !== "--pods");
-  if (unknown.length > 0) throw new StartError(`npm run cluster does not know ${unknown.join(" ")}: it takes --pods`);
+  if (unknown.length > 0)
+    throw new StartError(`npm run cluster does not know ${unknown.join(" ")}: its only option is --pods`);
   const work = join(resolve(process.env.SLUICE_WORK || join(root, ".sluice")), "cluster");
   if (args.includes("--pods")) return runPods(join(work, "bin"));
   const chosen = chosenAddresses(process.env);

@@ -356,7 +356,7 @@ async function keepsOrRefuses(ask: Ask, { path, body, place }: Making): Promise<
   ok(await ask("DELETE", `${path}/${id}`));
 }
 
-/** Merges two bodies and their `config`, the only record that both may have. */
+/** Merges two bodies and their `config`, the only member that is a record in both. */
 function merged(body: object, added: unknown): object {
   const both = { ...body, ...Object(added) };
   if ("config" in body && "config" in Object(added)) both.config = { ...Object(body.config), ...Object(added).config };

@@ -83,7 +83,7 @@ async function shell(script: string): Promise<string> {
   return command.output();
 }
 
-/** The gateway's own file has no entity afterwards. */
+/** Removes all entities from the gateway's file. */
 async function removeAll(): Promise<void> {
   const body = new URLSearchParams({ config: deckFile({ ...example, config: {} }) });
   const response = await fetch(`${running.admin}/config`, { method: "POST", body });
@@ -95,7 +95,7 @@ async function configured(): Promise<unknown> {
   return comparable(parse(config));
 }
 
-/** Without generated members, which differ between the three forms; references are names. */
+/** Entities without generated members, which differ between the three forms, and with names as references. */
 function comparable(lists: unknown): unknown {
   const all = Object.values(Object(lists)).flat().map(Object);
   const names = new Map(all.map(({ id, name, username }) => [id, name ?? username]));

@@ -99,7 +99,7 @@ spec: { plugin: cors, config: { orgins: ["*"] }, targetRefs: [{ kind: Service, n
       await upgrade(...values);
       assert.deepEqual(await look(), before, values.join(" "));
     }
-    // The replicas that an autoscaler has set since then are kept, too.
+    // Upgrades also keep the number of replicas that an autoscaler sets later.
     await upgrade(...on);
     for (const count of [3, 2]) await kubectl("scale", `deployment/${release}-gateway`, `--replicas=${count}`);
     await upgrade(...on);

@@ -109,5 +109,5 @@ test("`npm run cluster` refuses a user other than root and an unknown option, an
     name: "typo",
   });
   assert.equal((await unknown.ended()).code, 1);
-  assert.equal(unknown.output(), "npm run cluster does not know --pod: it takes --pods\n");
+  assert.equal(unknown.output(), "npm run cluster does not know --pod: its only option is --pods\n");
 });
