@@ -12,7 +12,7 @@ import { entitiesOf } from "../../gateway/src/stores/read-all.ts";
 /** One example of gateway/plugins/<name>/examples.yaml. */
 export interface PluginExample {
   readonly title: string;
-  /** What the example does, and when one would want it. Markdown. */
+  /** What the example does, and when to use it. Markdown. */
   readonly text: string;
   /** Members of a declarative file; `http://<name>.example` is an upstream, https://identity.example an OpenID provider,
    * ldap.example with port 389 an LDAP server. */

@@ -60,7 +60,7 @@ export function ownHierarchies(): readonly Hierarchy[] | string {
 export function makeGroup({ options, own }: Hierarchy, name: string): void {
   mkdirSync(join(own, name));
   if (!options.split(",").includes("cpuset")) return;
-  // A new group has no CPUs and no memory nodes, and no process can enter it.
+  // A new group has no CPUs and no memory nodes, and until it has some, no process can enter it.
   for (const file of ["cpuset.cpus", "cpuset.mems"]) {
     writeFileSync(join(own, name, file), readFileSync(join(own, file)));
   }

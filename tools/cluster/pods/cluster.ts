@@ -89,7 +89,7 @@ const timeout = 90_000;
  */
 export async function startCluster(options: ClusterOptions = {}): Promise<Cluster> {
   const { images = [], audit = false } = options;
-  await usableHierarchies(); // Checked first, so that nothing is built in vain.
+  await usableHierarchies(); // Checked first, so that nothing is built on a machine that cannot run a cluster.
   const programs = await fetchPrograms();
   await removeLeftovers();
   let credentials: ClusterCredentials | undefined;
@@ -149,7 +149,7 @@ function assemble({ node, credentials, options }: Parts): Cluster {
   const kubectl = (args: readonly string[], input?: string) => answerOf("kubectl", args, { input, timeout: 600_000 });
   const ready: Partial<Record<ComponentName, () => unknown>> = {
     containerd: () => answerOf("ctr", ["version"]),
-    // Without the namespace no apply succeeds.
+    // `kubectl apply` fails until the API server has created this namespace.
     "api-server": async () => (await kubectl(["get", "--raw=/readyz"])) && kubectl(["get", "namespace", "kube-system"]),
   };
   const opened = async (host: string, port: number) => {
