@@ -35,7 +35,7 @@ export interface Process {
    * exit.
    */
   stop(deadline?: number): Promise<Exit>;
-  /** KILL to the process and its children. */
+  /** Sends KILL to the process and its children. */
   kill9(): Promise<Exit>;
 }
 

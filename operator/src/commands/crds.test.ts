@@ -62,7 +62,7 @@ describe("sluice-operator crds", () => {
       { refusal: new Conflict("changed", "has been modified") },
       /^! has been/,
     ],
-    ["has names that another CRD has", { status: taken }, /its names are taken: "things" is already in use/],
+    ["has names that another CRD has", { status: taken }, /its names are in use: "things" is already in use/],
     ["has no conditions yet", { status: { conditions: null } }, /does not serve it yet/],
     ["is not served in time", { status: {} }, /does not serve it yet/],
   ] as const)

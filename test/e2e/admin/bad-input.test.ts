@@ -101,7 +101,7 @@ for (const store of writableStores) {
     after(() => running?.stop());
 
     const nodeId = async () => Object(ok(await ask("GET", "/"))).node_id;
-    /** The process that was started still runs and has the same entities. */
+    /** Asserts that the started process still runs and has the same entities. */
     const isAsBefore = async () => {
       assert.equal(await nodeId(), node);
       assert.deepEqual(await listing(ask), held);

@@ -63,7 +63,7 @@ async function pulumi(...args: readonly string[]): Promise<string> {
   return output;
 }
 
-/** Without a preview: the engine computes the changes again anyway. */
+/** Runs `pulumi up` without a preview, because `up` itself computes the changes. */
 const up = (stack: string) => pulumi("up", "--yes", "--skip-preview", "--stack", stack);
 
 type Texts = Readonly<Record<string, string>>;

@@ -29,7 +29,7 @@ import { canary, systemManifests } from "./system.ts";
  * image registry: a pod uses an image from `importImage`, with an imagePullPolicy other than Always.
  */
 export interface Cluster {
-  /** The state folder; the same path inside and outside. */
+  /** The state folder. Its path is the same inside the cluster and outside. */
   readonly folder: string;
   /** Path of the administrator's kubeconfig. Its server is reachable from inside only. */
   readonly kubeconfig: string;

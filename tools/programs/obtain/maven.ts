@@ -12,7 +12,7 @@ export interface MavenTool {
   readonly name: string;
   /** `group:artifact:version`. */
   readonly artifact: string;
-  /** Of the archive, in hexadecimal. */
+  /** SHA-256 of the archive, in hexadecimal. */
   readonly sha256: string;
   /** Path of the executable below the top folder. */
   readonly executable: string;
