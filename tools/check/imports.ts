@@ -6,7 +6,7 @@ export interface Room {
   readonly internal: readonly string[];
   /** Packages and `node:` modules that the folder's files must not import, although their workspace depends on them. */
   readonly not: readonly string[];
-  /** The reason, for the message. */
+  /** The reason for the rule, which the message contains. */
   readonly because: string;
 }
 

@@ -59,7 +59,7 @@ export async function openProject(options: ProjectOptions): Promise<Project> {
     PULUMI_SKIP_UPDATE_CHECK: "true",
     PULUMI_DISABLE_AUTOMATIC_PLUGIN_ACQUISITION: "true",
     KUBECONFIG: kubeconfig,
-    // For Pulumi's plugins and for a Node that strips types.
+    // The folders of Pulumi's plugins and of a Node that strips types come first.
     PATH: [dirname(pulumi), dirname(process.execPath), process.env.PATH ?? ""].join(delimiter),
   };
   return {

@@ -19,7 +19,7 @@ export interface PluginExample {
   readonly config: Readonly<Record<string, unknown>>;
   /** The response of every upstream. Default: status 200 and no headers or body of interest. */
   readonly upstream?: { readonly status?: number; readonly headers?: Headers; readonly body?: string };
-  /** In order. */
+  /** In the order in which the page shows them. */
   readonly requests: readonly ExampleRequest[];
 }
 

@@ -143,7 +143,7 @@ export function toolsOf({ tools = [], folderTools = {} }: Suites, files: readonl
 
 /** The selection by the arguments. */
 export interface Chosen {
-  /** The stages, in their own order. */
+  /** The names of the stages to run, in the order in which they run. */
   readonly names: readonly string[];
   /** The only folders whose test files run. Absent: all folders of the stages. */
   readonly folders?: readonly string[];

@@ -127,7 +127,7 @@ function unavailableItem(collection: Collection, { owner, entity }: Item, messag
 }
 
 /**
- * Returns the invalid items and why, and the Services (ids) whose addresses are invalid and why.
+ * Returns the invalid items with the reasons, and the ids of Services with invalid addresses, with the reasons.
  *
  * @param violations With paths as `applyChange` reports them.
  */

@@ -103,7 +103,7 @@ export function createTranslateStage(options: TranslateStageOptions): TranslateS
     for (const { kind, key, isMeaningful } of resources) {
       const name = `${kind}/${key}`;
       lastValid.refresh(name, clusterState[kind].get(key));
-      // Otherwise the next change would translate every resource whose status was just written.
+      // A status write does not count: otherwise the next change would translate each resource with a new status.
       if (isMeaningful) changed.add(name);
     }
     for (const { kind, before, resource } of versions) batches.observe(kind, before, resource);

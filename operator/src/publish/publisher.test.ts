@@ -46,7 +46,7 @@ function fakeNode(hashes: readonly string[]) {
     },
     down: false,
     refuses: false,
-    /** The hash that it reports after every full push, like a node of another version. */
+    /** The hash that the node reports after every full push, like a node of another version. */
     misreads: null as string | null,
     /** Simulates a new process without a document. */
     restart: () => {

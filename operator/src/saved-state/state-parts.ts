@@ -45,7 +45,7 @@ export function splitIntoParts(
 
 /**
  * Leaves out status and managed fields, from which no document is made. Parts are encrypted because they may contain
- * Secrets. Secrets have no generation: their resourceVersion shows which of two is later.
+ * Secrets. Secrets have no generation: their resourceVersion shows which of two versions is later.
  */
 function lineOf(key: string, { apiVersion, kind, metadata, spec, data, type }: Resource): string {
   const { name, namespace, uid, generation, creationTimestamp, labels, annotations } = metadata;

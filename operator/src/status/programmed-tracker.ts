@@ -19,8 +19,8 @@ interface Entry {
 export interface PublishedAt {
   readonly revision: number;
   /**
-   * Whether this is the first document that this process publishes. If so, Programmed in the resources' statuses
-   * counts.
+   * Whether this is the first document that this process publishes. If so, `Programmed` in the resources' statuses is
+   * trusted.
    */
   readonly isFirst: boolean;
 }

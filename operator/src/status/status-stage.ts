@@ -45,7 +45,7 @@ export interface StatusStage {
 const RESYNC_INTERVAL = 10_000;
 /** Milliseconds until the next sync when it is too early to report resources as waiting. */
 const PENDING_RECHECK_INTERVAL = 1000;
-/** When a full translation has more resources than this, their statuses give way to those of later changes. */
+/** If a full translation has more resources than this, their statuses are written after those of later changes. */
 const BULK_THRESHOLD = 500;
 
 type Content = Pick<Translation, "owners" | "problems">;

@@ -107,7 +107,7 @@ test("conditions that are reverted during a write are written back, although the
   await writes[1]?.end();
   want("a", "New", saying("New"));
   want("a", "Old", saying("New"));
-  assert.equal(reasons().length, 3, "the last write is remembered for some time");
+  assert.equal(reasons().length, 3, "the conditions of the last write are compared, not those of the read copy");
 });
 
 test("a resource is read again before a write only if it was written a moment ago", async (t) => {

@@ -74,7 +74,7 @@ async function begin(environment: FaultEnvironment): Promise<void> {
         served[path]?.every((status) => status === 200),
       );
       if (!isServed || !names.every((name) => conditions[name]?.includes("Programmed True Programmed"))) return false;
-      // A restarted operator takes the last valid version of the Route that becomes invalid from the saved document.
+      // If the operator restarts, it reads the last valid version of the invalid Route from the saved document.
       return (await environment.operator.status()).hash === (await environment.kept());
     },
     { what: "the initial resources to be served", timeout: 60_000, interval: 50 },
