@@ -165,7 +165,7 @@ export function createTranslateStage(options: TranslateStageOptions): TranslateS
     const missing = unsynced();
     const names = missing.join(", ");
     if (missing.length > 0 && names !== loggedUnsynced)
-      log.info({ kinds: missing }, "waiting until these have been read");
+      log.info({ kinds: missing }, "waiting until these kinds have been read");
     loggedUnsynced = names;
     return missing.length === 0;
   }

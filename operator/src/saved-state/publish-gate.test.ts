@@ -148,7 +148,7 @@ function gate() {
 }
 
 const races: Readonly<Record<string, readonly Step[]>> = {
-  "a translation that was in progress when state was restored does not count": [
+  "a translation that was in progress when state was restored does not open the gate": [
     { does: ({ publishGate }) => publishGate.translationStarted(), publishes: false },
     { does: ({ unread, lead }) => [unread(), lead(1)], publishes: false },
     { does: ({ read }) => read(true), publishes: false },

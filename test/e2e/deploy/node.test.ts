@@ -68,7 +68,7 @@ test("a node kills a command that runs too long, and the error contains the comm
   assert.doesNotMatch(stdout, /^sleep 1000/m);
 });
 
-test("everything that a killed run has left is removed, and a running node is not affected", async () => {
+test("everything that a killed run left behind is removed, and a running node is not affected", async () => {
   const script = `
     import { startNode } from "${join(root, "tools/cluster/pods/node.ts")}";
     import { writeFileSync } from "node:fs";
