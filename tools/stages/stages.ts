@@ -157,7 +157,7 @@ export interface StagePart {
   readonly files: readonly string[];
 }
 
-/** The test files of a stage as parts that run by themselves: one, or one for each folder of a subject that has any. */
+/** The parts of a stage that run separately: the whole stage, or each folder of a subject that has test files. */
 export function stagePartsOf({ name, subjects }: Suites, files: readonly string[]): readonly StagePart[] {
   if (subjects === undefined) return [{ name, files }];
   return Object.keys(subjects)

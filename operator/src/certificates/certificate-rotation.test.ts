@@ -123,7 +123,7 @@ test("a rotation that resumes ten days late still advances one step at a time", 
   assert.ok(trusts(woken, announced) && trusts(announced, woken));
 });
 
-test("an authority is replaced on demand, in the same steps", async () => {
+test("an authority is replaced on demand in the same steps as at the end of its lifetime", async () => {
   const first = await at(null, begin);
   const next = await renewCertificates(first, plan, { now: after(1), replace: true });
   assert.equal(authoritiesOf(next).length, 2);

@@ -120,7 +120,7 @@ export function createTranslateStage(options: TranslateStageOptions): TranslateS
     schedule();
   });
 
-  /** Schedules a translation, at once when idle. Calls until it starts are merged. */
+  /** Schedules a translation, at once when idle. Further calls before it starts are merged. */
   function schedule(): void {
     changeCount++;
     changedAt = performance.now();

@@ -49,7 +49,7 @@ before(async () => {
     request.resume().once("end", () => response.writeHead(status, headers).end(body));
   });
   await new Promise<void>((resolve) => upstream.listen(0, "127.0.0.1", resolve));
-  // An error status of the admin API is an error of the command.
+  // The command fails if the admin API answers with an error status.
   writeFileSync(join(folder.path, ".curlrc"), "silent\nfail-with-body\n");
 });
 after(async () => {

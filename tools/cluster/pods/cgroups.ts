@@ -77,7 +77,7 @@ export async function removeGroups(folders: readonly string[]): Promise<void> {
   }
 }
 
-/** Removes a folder of groups, leaves first. The kernel's files in it go with it. */
+/** Removes a folder of groups, leaves first. The kernel removes its own files with the folder. */
 function removeTree(folder: string): true {
   const entries = ignoringAbsence(() => readdirSync(folder, { withFileTypes: true })) ?? [];
   for (const entry of entries) if (entry.isDirectory()) removeTree(join(folder, entry.name));
