@@ -73,7 +73,7 @@ describe("operators and admin listeners of different scopes", { concurrency: fal
   const namespace = (name: string, labels: Spec = {}) =>
     apply({ apiVersion: "v1", kind: "Namespace", metadata: { name, labels } });
 
-  /** An operator with the chart's rights and a node of its own. */
+  /** An operator with the chart's rights and its own node. */
   async function operator(env: Readonly<Record<string, string>> = {}): Promise<Running> {
     const node = await startTestNode(TOKEN);
     const { value: settings, violations } = readSettings(operatorSettings, {

@@ -1,4 +1,4 @@
-/** The Pulumi program of this repository, with its stacks' config and state in a folder of its own. */
+/** The Pulumi program of this repository, with its stacks' config and state in a separate folder. */
 import { cpSync, existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { delimiter, dirname, join, relative, resolve } from "node:path";
 import { startProcess } from "../process/index.ts";

@@ -22,7 +22,7 @@ import { type CommandResult, type Node, type RunOptions, startNode } from "./nod
 import { canary, systemManifests } from "./system.ts";
 
 /**
- * A real Kubernetes cluster of one node with real pods, in namespaces and control groups of its own.
+ * A real Kubernetes cluster of one node with real pods, in its own namespaces and control groups.
  *
  * Its network is isolated, except for `forward`. A command inside the cluster sees the machine's files at the same
  * paths, but can write only to the folder for temporary files (os.tmpdir()), so all output must go there. There is no
