@@ -54,7 +54,7 @@ export function createStatusSync(options: StatusSyncOptions) {
   let bulkSince = 0;
   /** Unsettled resources that the next sync handles. */
   const due = { single: new Set<string>(), many: new Set<string>() };
-  /** Unsettled resources whose conditions change when the nodes acknowledge more. */
+  /** Unsettled resources whose conditions change when the nodes acknowledge a later revision. */
   const waitingForNodes = new Set<string>();
   /** Waiting resources whose conditions were not written yet. */
   const withheld = new Set<string>();
