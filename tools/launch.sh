@@ -18,7 +18,7 @@ fi
 PATH=$root/node_modules/.bin:$PATH
 export PATH
 if [ ! -x "$root/node_modules/.bin/node" ]; then
-  # On a platform for which no package brings Node.
+  # No npm package provides Node for this platform.
   found=$(node --version 2>&1 | head -n 1)
   major=${found#v}
   if [ "${major%%.*}" -lt 26 ] 2>/dev/null || [ "$major" = "$found" ]; then

@@ -82,7 +82,7 @@ test("the launcher runs programs and commands with the machine's Node if it is n
 });
 
 for (const [name, file] of commands) {
-  test(`${name} runs with the project's own Node, whatever the PATH has`, (context) => {
+  test(`${name} runs with the project's own Node, whatever Node is on the PATH`, (context) => {
     const { path } = cloneOf(context, "v20.20.2", true);
     const old = join(dirname(path), "machine");
     const version = execFileSync(join(root, file), ["--version"], {
@@ -93,7 +93,7 @@ for (const [name, file] of commands) {
   });
 }
 
-test("the three programs have a command each", () => {
+test("npm links one command for each of the three programs", () => {
   assert.deepEqual(commands.map(([name]) => name).toSorted(), ["sluice", "sluice-operator", "sluice-user-api"]);
 });
 

@@ -56,7 +56,7 @@ async function run(settings: OperatorSettings): Promise<void> {
   });
   const stop = async (signal: string) => {
     log.info({ signal }, "stopping");
-    // In parallel, because other replicas wait for the operator to give up leadership.
+    // Closed in parallel, because other replicas wait for the operator to give up leadership.
     await Promise.all([webhook?.close(), operator.close()]);
     await client.close();
   };

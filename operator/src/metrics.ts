@@ -61,9 +61,9 @@ export type OperatorMetrics = ReturnType<typeof createOperatorMetrics>;
 interface ScrapedGauge {
   readonly name: string;
   readonly help: string;
-  /** Absent: there is a single value. */
+  /** Names of the labels. Absent: the gauge has a single value. */
   readonly labels?: readonly string[];
-  /** Called on each scrape. Returns one value, or several by key; the key is the value of every label. */
+  /** Called on each scrape. Returns one value, or a value per key; each label then has the key as its value. */
   readonly read: () => number | Readonly<Record<string, number>>;
 }
 

@@ -177,7 +177,7 @@ describe("the operator on a directory with two nodes", { concurrency: false }, (
 
   for (const [value, message] of [
     ["nodes", /SLUICE_NODE_SERVICE: expected namespace\/name, not 'nodes'/],
-    ["sluice/nodes", /SLUICE_NODE_SERVICE: SLUICE_NAMESPACES does not name sluice/],
+    ["sluice/nodes", /SLUICE_NODE_SERVICE: SLUICE_NAMESPACES must name sluice/],
   ] as const)
     test(`refuses to start with SLUICE_NODE_SERVICE=${value} and SLUICE_NAMESPACES=default`, async () => {
       const { directory } = folder();
@@ -240,7 +240,7 @@ describe("the operator on a directory with two nodes", { concurrency: false }, (
       }[];
       return views.find(({ address }) => address === nodes[1].address)?.trouble;
     };
-    await waitFor(async () => (await trouble()) === "503: as the test wants it", {
+    await waitFor(async () => (await trouble()) === "503: refused by the test", {
       what: "the node's error to be reported",
     });
     nodes[1].answerWith(null);
@@ -395,6 +395,6 @@ describe("the operator on a directory with two nodes", { concurrency: false }, (
     nodes[0].freeze();
     const before = performance.now();
     await Promise.all([operator.close(), operator.close()]);
-    assert.ok(performance.now() - before < 1500, "it waited for the node");
+    assert.ok(performance.now() - before < 1500, "closing waited for the node");
   });
 });

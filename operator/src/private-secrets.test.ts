@@ -57,7 +57,7 @@ test("Secrets of version 0.1 are moved out of the home namespace, except those t
   const own = privateSecretsOf(apart);
   assert.deepEqual([own.namespace, own.isMoved()], ["apart", false]);
   const before = await own.reading(client as never).get({ kind: "Secret", namespace: "apart", name: "push-authority" });
-  assert.equal(before?.metadata.namespace, "home", "until then it is read from the home namespace");
+  assert.equal(before?.metadata.namespace, "home", "before the move, the Secret is read from the home namespace");
   const store = {
     async key() {
       secrets.set("apart/sluice-operator-document", made("home/sluice-operator-document"));

@@ -44,7 +44,7 @@ export async function startTestNode(token: string): Promise<TestNode> {
   }
 
   function answer(method: string | undefined, body: string): readonly [number, unknown] {
-    if (status !== null) return [status, { message: "as the test wants it" }];
+    if (status !== null) return [status, { message: "refused by the test" }];
     if (method === "GET") return [200, state];
     const push = JSON.parse(body) as PushDocument | PushChange;
     if ("base" in push && push.base !== state.hash) return [409, state];

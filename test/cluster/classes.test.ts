@@ -71,13 +71,13 @@ function says(at: string, type: string, words: RegExp): Promise<unknown> {
   const [namespace = "", name = ""] = at.split("/");
   const path = `jsonpath={range .status.conditions[?(@.type=="${type}")]}{.status} {.reason} {.message}{end}`;
   const read = () => plane.kubectl(["get", "gwroute", "-n", namespace, name, "-o", path]);
-  return waitFor(async () => words.test(await read()), { what: `${at} to say ${words}`, timeout: 30_000 });
+  return waitFor(async () => words.test(await read()), { what: `${at} to report ${words}`, timeout: 30_000 });
 }
 
 let dev: TestNode;
 let other: TestNode;
 
-test("an operator with its own class serves resources without a class in its home namespace and in one that a Lease assigns to it", async () => {
+test("an operator with its own class serves resources without a class in its home namespace and in a namespace that a Lease assigns to it", async () => {
   dev = await operator({ SLUICE_CLASS: "dev", SLUICE_HOME_NAMESPACE: "dev-home" });
   await serves(dev, ["given.web", "web"]);
   await says("dev-home/web", "Programmed", /^True/);

@@ -73,7 +73,7 @@ describe("operators and admin listeners of different scopes", { concurrency: fal
   const namespace = (name: string, labels: Spec = {}) =>
     apply({ apiVersion: "v1", kind: "Namespace", metadata: { name, labels } });
 
-  /** An operator with the chart's rights and a node of its own. */
+  /** An operator with the chart's rights and its own node. */
   async function operator(env: Readonly<Record<string, string>> = {}): Promise<Running> {
     const node = await startTestNode(TOKEN);
     const { value: settings, violations } = readSettings(operatorSettings, {
@@ -132,7 +132,7 @@ describe("operators and admin listeners of different scopes", { concurrency: fal
     return plane.kubectl(["get", "gwroute", "-n", within, name, "-o", `jsonpath=${path}`]);
   };
   const says = (at: string, type: string, words: RegExp, timeout = 10_000) =>
-    waitFor(async () => words.test(await condition(at, type)), { what: `${at} to say ${words}`, timeout });
+    waitFor(async () => words.test(await condition(at, type)), { what: `${at} to report ${words}`, timeout });
 
   test("two installations with different classes never write each other's resources, and a resource may move from one installation to the other", async () => {
     await namespace("classes");
@@ -227,7 +227,7 @@ describe("operators and admin listeners of different scopes", { concurrency: fal
     await remove("gwroute", "default/home");
   });
 
-  test("a reference to another namespace works only while a ReferenceGrant allows it, and never without the CRD of ReferenceGrants", async () => {
+  test("a reference to another namespace is accepted only while a ReferenceGrant allows it, and never without the CRD of ReferenceGrants", async () => {
     for (const name of ["team", "shop"]) await namespace(name);
     await apply(
       service("shop/up"),

@@ -15,7 +15,7 @@ interface PageStep {
 }
 
 /**
- * Runs a page as it stands, except for the numbers of its ports, 8000 and 8007. Returns its steps.
+ * Runs the commands of a page unchanged, except for the port numbers 8000 and 8007. Returns the steps of the page.
  *
  * @param page The page's path in the repository
  */

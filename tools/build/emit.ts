@@ -13,7 +13,7 @@ import manifest from "../../package.json" with { type: "json" };
 
 const root = join(import.meta.dirname, "../..");
 
-/** The workspaces that are imported or started at run time; Pulumi uses its program in place. */
+/** The workspaces that are imported or started at run time; Pulumi runs its program from the sources. */
 const workspaces = manifest.workspaces.filter((workspace) => workspace !== "pulumi");
 
 /** Emits every workspace. Unchanged files are not rewritten; files without a source are removed. */

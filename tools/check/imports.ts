@@ -6,7 +6,7 @@ export interface Room {
   readonly internal: readonly string[];
   /** Packages and `node:` modules that the folder's files must not import, although their workspace depends on them. */
   readonly not: readonly string[];
-  /** The reason, for the message. */
+  /** The reason for the rule, which the message contains. */
   readonly because: string;
 }
 
@@ -117,11 +117,11 @@ export const rooms: readonly Room[] = [
       "@sluice/pulumi",
     ],
     not: [],
-    because: "suites and development tools may import everything",
+    because: "this repository has no such package",
   })),
 ];
 
-/** Whether the file belongs to no package: a suite or a development tool. */
+/** Whether the file is a suite or a development tool, and so belongs to no package. */
 export const isDevelopment = (path: string): boolean => /^(test|tools)\//.test(path);
 
 /**

@@ -19,7 +19,7 @@ import { root, sourceFiles, sourcePaths } from "./source-files.ts";
 /** Returns the errors as lines; none if the check passes. */
 type Check = () => Promise<readonly string[]> | readonly string[];
 
-/** Files that are unchanged since the last check are not checked again. */
+/** Options of `tsc`, which caches the result: it does not check files again that are unchanged since the last run. */
 const typeOptions = [
   ...["--pretty", "false"],
   ...["--incremental", "--tsBuildInfoFile", join(root, "node_modules/.cache/typescript.tsbuildinfo")],
@@ -68,7 +68,7 @@ export async function runChecks(): Promise<{ readonly passed: number; readonly f
   return { passed, failed };
 }
 
-/** The output of a command that failed; nothing if it succeeded. */
+/** The lines that a failed command has printed; empty if the command succeeded. */
 async function command(path: string, args: readonly string[]): Promise<readonly string[]> {
   const child = spawn(path, args, { cwd: root, stdio: ["ignore", "pipe", "pipe"] });
   let output = "";

@@ -52,7 +52,7 @@ export function commandLines(folder: string, ports: Ports) {
       `--token-auth-file=${file("tokens")}`,
       "--authorization-mode=RBAC",
       "--anonymous-auth=false",
-      // By default one worker deletes the objects of a collection one after another, which takes long for many.
+      // By default one worker deletes the objects of a collection one after another, which is slow for thousands.
       "--delete-collection-workers=8",
       `--service-account-key-file=${file("accountKey")}`,
       `--service-account-signing-key-file=${file("accountKey")}`,

@@ -37,7 +37,7 @@ test("the API server lets a user do what RBAC grants, and refuses all other requ
   await assert.rejects(asUser("get", "configmaps"), /Forbidden.*cannot list resource "configmaps"/);
   await cluster.kubectl(["create", "role", "reader", "--verb=list", "--resource=configmaps"]);
   await cluster.kubectl(["create", "rolebinding", "reader", "--role=reader", "--serviceaccount=default:reader"]);
-  await waitFor(() => asUser("get", "configmaps"), { what: "the new role binding to work", interval: 100 });
+  await waitFor(() => asUser("get", "configmaps"), { what: "the new role binding to take effect", interval: 100 });
   await assert.rejects(asUser("get", "secrets"), /Forbidden/);
 });
 

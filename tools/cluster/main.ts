@@ -22,7 +22,8 @@ const root = resolve(import.meta.dirname, "../..");
 
 async function main(args: readonly string[]): Promise<number> {
   const unknown = args.filter((arg) => arg !== "--pods");
-  if (unknown.length > 0) throw new StartError(`npm run cluster does not know ${unknown.join(" ")}: it takes --pods`);
+  if (unknown.length > 0)
+    throw new StartError(`npm run cluster does not know ${unknown.join(" ")}: its only option is --pods`);
   const work = join(resolve(process.env.SLUICE_WORK || join(root, ".sluice")), "cluster");
   if (args.includes("--pods")) return runPods(join(work, "bin"));
   const chosen = chosenAddresses(process.env);
@@ -35,7 +36,7 @@ async function main(args: readonly string[]): Promise<number> {
   console.log("Starting a Kubernetes control plane and Sluice on it.");
   await seedUsers(usersIn(work));
   const product = await startClusterProduct({ chosen, work, show: (line) => console.error(line) });
-  // The samples under their path in the repository, unless an address was changed.
+  // The tour shows the samples' path in the repository, unless the user API has another address.
   const moved = chosen.userApi !== chosenAddresses({}).userApi;
   const { server, kubeconfig } = product.plane;
   return untilStopped(product, {

@@ -1,4 +1,4 @@
-/** The tour of `npm run cluster`: the same steps as on a folder, with kubectl. */
+/** The tour of `npm run cluster`: the steps of the tour of `npm start`, with kubectl. */
 import { askThrough, type Step } from "../start/greeting.ts";
 import type { ChosenAddresses } from "../start/processes.ts";
 import { seededAnswer } from "../start/users.ts";

@@ -132,7 +132,7 @@ async function bringCrds(project: Project, { action, kubeconfig }: Omit<Deployme
     );
     return;
   }
-  if ((await act(project, "crds", action)) !== 0) throw new StartError("the stack crds failed");
+  if ((await act(project, "crds", action)) !== 0) throw new StartError("pulumi failed for the stack crds, see above");
 }
 
 async function act(project: Project, stack: string, action: Action): Promise<number> {

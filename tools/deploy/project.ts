@@ -1,4 +1,4 @@
-/** The Pulumi program of this repository, with its stacks' config and state in a folder of its own. */
+/** The Pulumi program of this repository, with its stacks' config and state in a separate folder. */
 import { cpSync, existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { delimiter, dirname, join, relative, resolve } from "node:path";
 import { startProcess } from "../process/index.ts";
@@ -59,7 +59,7 @@ export async function openProject(options: ProjectOptions): Promise<Project> {
     PULUMI_SKIP_UPDATE_CHECK: "true",
     PULUMI_DISABLE_AUTOMATIC_PLUGIN_ACQUISITION: "true",
     KUBECONFIG: kubeconfig,
-    // For Pulumi's plugins and for a Node that strips types.
+    // The folders of Pulumi's plugins and of a Node that strips types come first.
     PATH: [dirname(pulumi), dirname(process.execPath), process.env.PATH ?? ""].join(delimiter),
   };
   return {

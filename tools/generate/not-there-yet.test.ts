@@ -63,9 +63,9 @@ const refused: readonly (readonly [subject: string, name: string, entity: Entity
 
 for (const [subject, name, [collection, entity]] of refused) {
   test(`${collection} with ${name} are refused, as the list says`, () => {
-    assert.ok(namesIn(subject).includes(name), `the row '${subject}' does not name it`);
+    assert.ok(namesIn(subject).includes(name), `the row '${subject}' does not name ${name}`);
     const { violations } = checkEntity(collection, entity);
-    assert.ok(violations && violations.length > 0, "it is accepted");
+    assert.ok(violations && violations.length > 0, "the entity is accepted");
   });
 }
 

@@ -12,14 +12,14 @@ import { entitiesOf } from "../../gateway/src/stores/read-all.ts";
 /** One example of gateway/plugins/<name>/examples.yaml. */
 export interface PluginExample {
   readonly title: string;
-  /** What the example does, and when one would want it. Markdown. */
+  /** What the example does, and when to use it. Markdown. */
   readonly text: string;
   /** Members of a declarative file; `http://<name>.example` is an upstream, https://identity.example an OpenID provider,
    * ldap.example with port 389 an LDAP server. */
   readonly config: Readonly<Record<string, unknown>>;
   /** The response of every upstream. Default: status 200 and no headers or body of interest. */
   readonly upstream?: { readonly status?: number; readonly headers?: Headers; readonly body?: string };
-  /** In order. */
+  /** In the order in which the page shows them. */
   readonly requests: readonly ExampleRequest[];
 }
 

@@ -71,7 +71,7 @@ function packagesOf(lock: Lockfile, workspace: string): readonly string[] {
   return [...seen].filter((path) => path.includes("node_modules/"));
 }
 
-/** The nearest package of that name, from a folder upwards; a workspace at its own path. */
+/** The path of the nearest package with this name, searched from a folder upwards; a workspace has its own path. */
 function resolve(lock: Lockfile, from: string, name: string): string | undefined {
   const parts = from.split("/");
   for (let length = parts.length; length >= 0; length--) {

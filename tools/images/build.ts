@@ -53,7 +53,7 @@ function once<Given, Key, Made>(keyOf: (given: Given) => Key, make: (given: Give
   };
 }
 
-/** The part that every image with Node has. */
+/** The part of the root file system that all images with Node share. */
 export const nodePart = ({ base }: Kit): Part => ({ what: "node and its libraries", entries: base.entries });
 
 /** The root file system of a workload. */

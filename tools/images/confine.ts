@@ -18,7 +18,7 @@ export interface Container extends Pick<StartOptions, "name" | "ready"> {
   readonly volumes?: Readonly<Record<string, string | null>>;
 }
 
-/** Mounts the layers as a read-only overlay and executes the command in it, in a mount namespace of its own. */
+/** Mounts the layers as a read-only overlay and executes the command in it, in a separate mount namespace. */
 const script = `
 root="$1" layers="$2" volumes="$3"; shift 3
 mount --make-rprivate /

@@ -25,7 +25,7 @@ export type ImageName = WorkloadName | "test-postgres" | "test-redis";
 
 /** Images in a file for `ctr -n k8s.io images import`. */
 export interface Images {
-  /** The archive, an OCI image layout. Shared layers are stored once. */
+  /** Path of the archive, an OCI image layout. Shared layers are stored once. */
   readonly tar: string;
   readonly images: Readonly<Record<ImageName, Built>>;
 }

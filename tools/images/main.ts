@@ -34,7 +34,7 @@ async function main(): Promise<void> {
 }
 
 function writeRoot(folder: string, [workload, ...more]: readonly ImageWorkload[]): void {
-  if (workload === undefined || more.length > 0) throw new Error("--root takes one workload");
+  if (workload === undefined || more.length > 0) throw new Error("--root needs exactly one workload");
   for (const { entries } of rootOf(workload).layers) writeTree(folder, entries);
 }
 

@@ -4,8 +4,8 @@ import { once } from "node:events";
 import { connect, createServer } from "node:net";
 
 /**
- * Below Linux's range for outgoing connections (32768-60999). A port in that range could be taken by any connection
- * between this check and the listener's start, or while a server restarts.
+ * Ports below Linux's range for outgoing connections (32768-60999). A port in that range could be taken by any
+ * connection between this check and the listener's start, or while a server restarts.
  */
 const range = { from: 20_000, to: 32_000 };
 

@@ -55,7 +55,7 @@ test("a process that is not ready in time is stopped", async () => {
   assert.equal(await runs(pid), false);
 });
 
-test("a missing command is named", async () => {
+test("the error for a missing command names the command", async () => {
   await assert.rejects(startProcess("no-such-command", [], { name: "thing" }), /thing cannot start: .*no-such-command/);
 });
 

@@ -35,7 +35,7 @@ export interface Process {
    * exit.
    */
   stop(deadline?: number): Promise<Exit>;
-  /** KILL to the process and its children. */
+  /** Sends KILL to the process and its children. */
   kill9(): Promise<Exit>;
 }
 
@@ -64,7 +64,7 @@ export interface StartOptions {
 const outputLimit = 1024 * 1024;
 
 /**
- * Starts a command in a process group of its own and waits until it is ready.
+ * Starts a command in its own process group and waits until it is ready.
  *
  * @throws Error with the tail of its output, when it cannot start, ends early, or is not ready in time. It is stopped
  * in that case.

@@ -38,7 +38,7 @@ async function greet(client: KeyPair | undefined, trusted: Authority, servername
   return JSON.parse(text);
 }
 
-test("a mutual handshake works, and the server reads the client's names", async () => {
+test("a mutual TLS handshake succeeds, and the server reads the client's names", async () => {
   const sans = ["spiffe://test/operator", "operator.test", "127.0.0.2"];
   const client = await authority.issue({ name: "operator", organizations: ["testers"], sans, usage: "client" });
   const seen = await greet(client, authority);
@@ -46,7 +46,7 @@ test("a mutual handshake works, and the server reads the client's names", async 
   assert.equal(seen.subjectaltname, "URI:spiffe://test/operator, DNS:operator.test, IP Address:127.0.0.2");
 });
 
-test("a handshake fails when a side has the wrong certificate", async () => {
+test("a handshake fails when client or server has a certificate that the other side does not accept", async () => {
   const otherAuthority = await makeAuthority("other");
   const good = await authority.issue({ name: "operator", usage: "client" });
   const past = { notBefore: new Date("2020-01-01"), notAfter: new Date("2020-01-02") };

@@ -1,4 +1,4 @@
-/** What only `npm run test:public` needs. */
+/** Programs and data that only `npm run test:public` needs. */
 import { join } from "node:path";
 import { fromMaven } from "./obtain/maven.ts";
 import { fromModule } from "./obtain/module-file.ts";
@@ -13,7 +13,7 @@ export const keycloak = fromMaven({
   artifact: `org.keycloak:keycloak-quarkus-dist:${KEYCLOAK_VERSION}`,
   sha256: "77657f30b7e90d70f727712ce1c967f430fd6a5e9f458d32d8c6df0635345f47",
   executable: "bin/kc.sh",
-  // Otherwise the first start would do this, and change the installed files.
+  // Otherwise Keycloak would run this build when it first starts, and change the installed files.
   prepare: ["build", "--db=dev-mem", "--cache=local"],
   size: "about 180 MB",
 });

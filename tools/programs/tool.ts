@@ -22,7 +22,7 @@ const tools = {
   }),
   nginx: fromApt({ commands: ["nginx"], package: "nginx", size: "about 2 MB" }),
   haproxy: fromApt({ commands: ["haproxy"], package: "haproxy", size: "about 2 MB" }),
-  // The package installs it in a folder that is not on the PATH of every user.
+  // The package installs slapd in a folder that is not on the PATH of every user.
   slapd: fromApt({ commands: ["slapd"], package: "slapd", path: "/usr/sbin", size: "about 2 MB" }),
   h2load: fromApt({ commands: ["h2load"], package: "nghttp2-client", size: "about 2 MB" }),
   wrk: fromApt({ commands: ["wrk"], package: "wrk", size: "about 1 MB" }),

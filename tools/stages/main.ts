@@ -49,7 +49,7 @@ async function runStage(stage: string, what: string, work: () => Promise<Outcome
   return result;
 }
 
-/** A stage that throws is a failed stage. */
+/** A stage that throws counts as failed. */
 async function attempt(work: () => Promise<Outcome>): Promise<Outcome> {
   try {
     return await work();

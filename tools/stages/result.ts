@@ -10,7 +10,7 @@ export interface Result {
   readonly faults: readonly string[];
 }
 
-/** The result of the work of a stage. */
+/** The result of a stage without its name and duration. */
 export type Outcome = Omit<Result, "stage" | "seconds">;
 
 /** The counts of Node's test runner. Tests that are not counted as passed, skipped or todo have failed. */

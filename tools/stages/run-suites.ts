@@ -12,7 +12,7 @@ const SLOWEST = 5;
 /** The number of failed tests that the summary repeats. */
 const REPEATED = 5;
 
-/** Runs test files with Node's runner, each in a process of its own, and prints its report. */
+/** Runs test files with Node's runner, each in its own process, and prints its report. */
 export async function runSuites(stage: Suites, files: readonly string[]): Promise<Outcome> {
   const tests = new Map(files.map((file) => [file, 0]));
   const durations: [file: string, milliseconds: number][] = [];

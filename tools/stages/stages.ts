@@ -143,7 +143,7 @@ export function toolsOf({ tools = [], folderTools = {} }: Suites, files: readonl
 
 /** The selection by the arguments. */
 export interface Chosen {
-  /** The stages, in their own order. */
+  /** The names of the stages to run, in the order in which they run. */
   readonly names: readonly string[];
   /** The only folders whose test files run. Absent: all folders of the stages. */
   readonly folders?: readonly string[];
@@ -157,7 +157,7 @@ export interface StagePart {
   readonly files: readonly string[];
 }
 
-/** The test files of a stage as parts that run by themselves: one, or one for each folder of a subject that has any. */
+/** The parts of a stage that run separately: the whole stage, or each folder of a subject that has test files. */
 export function stagePartsOf({ name, subjects }: Suites, files: readonly string[]): readonly StagePart[] {
   if (subjects === undefined) return [{ name, files }];
   return Object.keys(subjects)

@@ -6,7 +6,7 @@ import { temporaryFolder, waitFor } from "../process/index.ts";
 import { createLog, shownLine } from "./logs.ts";
 
 const cases: readonly (readonly [what: string, line: string, words: string | undefined])[] = [
-  ["information", '{"level":30,"msg":"up"}', undefined],
+  ["a line of level info", '{"level":30,"msg":"up"}', undefined],
   ["a warning", '{"level":40,"time":1,"pid":2,"hostname":"h","name":"n","msg":"lost"}', "lost"],
   [
     "an error with its members",

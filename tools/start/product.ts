@@ -10,7 +10,7 @@ export interface Product {
   part(name: PartName): Process;
   /** Ends a part with KILL, like a crash; it is not reported as failed. */
   kill9(name: PartName): Promise<void>;
-  /** Starts a part again after it has ended, with its own settings and those of `env`. Does not wait until it works. */
+  /** Starts an ended part again, with its own settings and those of `env`. Does not wait until the part is ready. */
   start(name: PartName, env?: Env): Promise<Process>;
   /** Resolves when a part ends without being stopped: its name and last lines. */
   readonly failed: Promise<string>;
@@ -24,7 +24,7 @@ export interface ProductOptions {
   readonly logs: string;
   /** Called with warnings and errors of the parts, one line each. Default: ignored. */
   readonly show?: (line: string) => void;
-  /** Returns without throwing once the whole product works. */
+  /** Throws or rejects until every part of the product is ready. */
   readonly ready: () => unknown;
   /** The condition of `ready`, as the end of the sentence "waited 60 s for …". */
   readonly what: string;

@@ -1,4 +1,7 @@
-/** The tour of `npm start`: one step for each of the three interfaces. Every step works on every start. */
+/**
+ * The tour of `npm start`: one step for each of the three interfaces. The steps print the shown output after every
+ * start, although earlier runs of the steps changed the resources.
+ */
 import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { askThrough, type Step } from "./greeting.ts";

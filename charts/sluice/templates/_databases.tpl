@@ -1,4 +1,4 @@
-{{/* How the user API finds its servers. Passwords come from Secrets: Kubernetes replaces $(NAME) in the pod. */}}
+{{/* Variables with the servers of the user API. Passwords come from Secrets: Kubernetes replaces $(NAME) in the pod. */}}
 
 {{- define "sluice.databaseEnv" -}}
 {{- $secret := include "sluice.postgresSecret" . }}

@@ -91,7 +91,7 @@ describe("a certificate of the operator's own authority", () => {
 const turnover: readonly (readonly [when: string, now: Date, trusted: number, keys: number, signedAnew: boolean])[] = [
   ["in the last third of the old authority's lifetime, the new authority is only trusted", after(500), 2, 2, false],
   ["the new authority does not sign before all participants trust it", after(500, 9), 2, 2, false],
-  ["after that the new authority signs, and the old authority is still trusted", after(500, 11), 2, 1, true],
+  ["once all participants trust the new authority, it signs; the old one is still trusted", after(500, 11), 2, 1, true],
   [
     "the old authority is trusted until every participant has a certificate of the new authority",
     after(500, 20),
@@ -99,7 +99,7 @@ const turnover: readonly (readonly [when: string, now: Date, trusted: number, ke
     1,
     false,
   ],
-  ["after that the old authority is dropped", after(500, 22), 1, 1, false],
+  ["once every participant has a new certificate, the old authority is dropped", after(500, 22), 1, 1, false],
 ];
 
 test("during a rotation no participant is presented with a certificate of an unknown authority", async () => {
@@ -123,7 +123,7 @@ test("a rotation that resumes ten days late still advances one step at a time", 
   assert.ok(trusts(woken, announced) && trusts(announced, woken));
 });
 
-test("an authority is replaced on demand, in the same steps", async () => {
+test("an authority is replaced on demand in the same steps as at the end of its lifetime", async () => {
   const first = await at(null, begin);
   const next = await renewCertificates(first, plan, { now: after(1), replace: true });
   assert.equal(authoritiesOf(next).length, 2);

@@ -8,7 +8,7 @@ export const secretEntry = ({ data = {} }: Resource, entry: string): string =>
 export interface SecretWrite {
   readonly client: Pick<ResourceClient, "apply">;
   readonly manager: string;
-  /** The Secret as it was read: a later version is not overwritten. */
+  /** The Secret as last read; null: it did not exist. A Secret that was changed after this read is not overwritten. */
   readonly found: Resource | null;
   readonly texts: Readonly<Record<string, string>>;
 }
@@ -26,5 +26,5 @@ export async function writeSecret({ namespace, name }: Omit<Ref, "kind">, write:
   return true;
 }
 
-/** Name of the Secret that holds the authority; `name` is that of the Secret that nodes mount. */
+/** Name of the Secret that holds the authority. `name` is the name of the Secret that nodes mount. */
 export const authoritySecretName = (name: string): string => `${name}-authority`;

@@ -12,7 +12,7 @@ const begin = Date.parse("2026-01-01T00:00:00Z");
 const MINUTE = 60_000;
 const DAY = 24 * 60 * MINUTE;
 
-/** Secrets as an API server keeps them. test/product/cluster/push-certificates.test.ts uses a real API server. */
+/** Secrets as an API server stores them. test/product/cluster/push-certificates.test.ts uses a real API server. */
 function createSecrets() {
   const secrets = new Map<string, Resource>();
   const refusals: Error[] = [];
@@ -218,7 +218,10 @@ for (const [what, breaking, line, trusted] of breaks)
       what: "the trusted authorities in the nodes' Secret",
     });
     const { cert = "", key = "", ca = "" } = shown.at(-1) ?? {};
-    assert.ok(isValidPair({ certificate: cert, key }, `${before["ca.crt"]}`), "nodes that did not read the change");
+    assert.ok(
+      isValidPair({ certificate: cert, key }, `${before["ca.crt"]}`),
+      "nodes with the previous authorities do not trust the operator",
+    );
     assert.ok(isValidPair({ certificate: `${before["gateway.crt"]}`, key: `${before["gateway.key"]}` }, ca));
     assert.ok(isValidPair({ certificate: `${after["gateway.crt"]}`, key: `${after["gateway.key"]}` }, ca));
     assert.equal(events.length, 1);
@@ -231,7 +234,7 @@ test("an operator that starts without an authority creates all certificates anew
   await other.client.apply("Secret", secrets.get("push") ?? assert.fail(), { expect: "absent" });
   const { shows, shown } = operator(t, other);
   await shows(1);
-  assert.equal(countOf(shown[0]?.ca), 1, "a writer of the nodes' Secret is trusted");
+  assert.equal(countOf(shown[0]?.ca), 1, "the authority in the existing nodes' Secret is trusted");
   assert.equal(other.texts("push")?.["ca.crt"], shown[0]?.ca);
 });
 

@@ -28,8 +28,8 @@ export interface CertificateRotationOptions {
   readonly serverName: string;
   readonly manager: string;
   /**
-   * Milliseconds within which every node has the content of its Secret. A new authority is trusted for this long before
-   * it signs. An old one is trusted for this long after everything was renewed.
+   * Milliseconds within which every node receives a changed Secret. A new authority is trusted for this long before it
+   * signs. An old one is trusted for this long after all certificates have been renewed.
    */
   readonly overlap: number;
   /** Whether this operator leads, and so writes. */

@@ -17,7 +17,7 @@ const OPERATOR = "sluice-operator";
 
 /**
  * @param serverName DNS name in the nodes' certificate.
- * @param overlap Milliseconds within which every node has the content of its Secret.
+ * @param overlap Milliseconds within which every node receives a changed Secret.
  */
 export const pushCertificatePlan = (serverName: string, overlap: number): CertificatePlan<CertificateOwner> => ({
   authority: "sluice push authority",

@@ -45,7 +45,7 @@ async function run(args: readonly string[], { status = established, refusal }: S
 
 describe("sluice-operator crds", () => {
   test("prints the result for each CRD", async () => {
-    assert.deepEqual(await run(["apply"]), { code: 0, lines: ["things.sluice.dev created", "all are served"] });
+    assert.deepEqual(await run(["apply"]), { code: 0, lines: ["things.sluice.dev created", "all CRDs are served"] });
   });
 
   for (const args of [[], ["remove"], ["apply", "now"], ["print", "all"]])
@@ -62,7 +62,7 @@ describe("sluice-operator crds", () => {
       { refusal: new Conflict("changed", "has been modified") },
       /^! has been/,
     ],
-    ["has names that another CRD has", { status: taken }, /its names are taken: "things" is already in use/],
+    ["has names that another CRD has", { status: taken }, /its names are in use: "things" is already in use/],
     ["has no conditions yet", { status: { conditions: null } }, /does not serve it yet/],
     ["is not served in time", { status: {} }, /does not serve it yet/],
   ] as const)

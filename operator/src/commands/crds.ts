@@ -103,7 +103,7 @@ async function apply(objects: ClusterObjects, options: CrdsOptions): Promise<Exi
   }
   const until = Date.now() + timeout;
   for (const { name } of planned) await waitUntilServed(objects, name, until);
-  print("all are served");
+  print("all CRDs are served");
   return 0;
 }
 
@@ -128,7 +128,7 @@ async function waitUntilServed(objects: ClusterObjects, name: string, until: num
     const conditionOf = (type: string) => conditions?.find((condition) => condition.type === type);
     if (conditionOf("Established")?.status === "True") return;
     const names = conditionOf("NamesAccepted");
-    if (names?.status === "False") throw new NotServed(`${name}: its names are taken: ${names.message}`);
+    if (names?.status === "False") throw new NotServed(`${name}: its names are in use: ${names.message}`);
     if (Date.now() >= until) throw new NotServed(`${name}: the API server does not serve it yet`);
     await sleep(POLL_INTERVAL);
   }

@@ -46,14 +46,19 @@ const table: readonly (readonly [
     object({ a: { type: "integer" } }),
     ["spec.a (string in the cluster, integer in this version)"],
   ],
-  ["members that are open in the new version", object({ a: object({ b: text }) }), object({ a: open }), []],
   [
-    "members that are open only in the old version",
+    "a member that allows arbitrary members in the new version",
+    object({ a: object({ b: text }) }),
+    object({ a: open }),
+    [],
+  ],
+  [
+    "a member that allows arbitrary members only in the old version",
     object({ a: open }),
     object({ a: object({}) }),
     ["spec.a.* (arbitrary members)"],
   ],
-  ["a map in place of members", object({ a: object({ b: text }) }), object({ a: map(text) }), []],
+  ["members that a map replaces", object({ a: object({ b: text }) }), object({ a: map(text) }), []],
   [
     "a removed member with the name of an inherited property",
     object({ constructor: text }),

@@ -13,8 +13,8 @@ export function* applyChangeSliced(previous: Snapshot, change: Change): TimeSlic
     if (applied.value === undefined) break;
     applied = applyChange(applied.value, part);
   }
-  // Applied again as a whole. Perhaps a name has only moved from one entity to another, which is valid in one step.
-  // Otherwise the paths of the violations must refer to the whole change.
+  // After a violation in a slice, the change is applied again as a whole. Perhaps a name only moves from one entity to
+  // another, which is valid in one step. Otherwise the paths of the violations must refer to the whole change.
   return applied.violations ? applyChange(previous, change) : applied;
 }
 

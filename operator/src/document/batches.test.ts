@@ -174,7 +174,7 @@ test("resources of another class are held back, but their problems are not repor
   assert.deepEqual([services(look()), messagesOf(look())], ["", []]);
 });
 
-test("after a restart during a batch, new resources stay out, and changed ones are served as they are", () => {
+test("after a restart during a batch, new resources are not served, and changed ones are served in their current version", () => {
   const { write, look, pass, restart } = scene();
   const published = saying();
   const heldBack = saying({ condition: "Accepted", reason: BATCH_INCOMPLETE, message: "" });

@@ -30,13 +30,13 @@ export const BATCH_REPORT_DELAY = 5000;
 export const WATCH_SKEW = 5000;
 
 export interface HeldBack {
-  /** The cluster state to publish; the same object when no batch is in progress. */
+  /** The cluster state to publish: the current state itself when no batch is in progress. */
   readonly clusterState: ClusterState;
   /** Resources that are not published in their current version, by `refKey`: their statuses are not written. */
   readonly held: ReadonlySet<string>;
   /** Problems of resources in batches that stay incomplete, by `refKey`. */
   readonly problems: ReadonlyMap<string, { readonly owner: Owner; readonly problem: Problem }>;
-  /** Milliseconds until the same state has to be checked again; null: only when something changes. */
+  /** Milliseconds until an unchanged state has to be checked again; null: not before it changes. */
   readonly recheckAfter: number | null;
 }
 
@@ -56,7 +56,7 @@ interface BatchMember extends MarkedResource {
 }
 
 interface HeldBackMember extends BatchMember {
-  /** The version that counts; null: the resource counts as absent. */
+  /** The version to publish; null: the resource counts as absent. */
   readonly effective: Resource | null;
 }
 
@@ -88,13 +88,13 @@ export function createBatches(options: BatchesOptions) {
     const id = batchMark(resource)?.id;
     if (id === undefined) return void marked.delete(name);
     if (earlier?.id === id) return;
-    // An incomplete batch was never published: the version before that batch counts.
+    // An incomplete batch was never published, so the version before that batch is the published one.
     const unpublished = earlier && progressById.get(earlier.id)?.complete !== true;
     const published = unpublished ? earlier.before : before;
     marked.set(name, { kind: kind as WatchedKind, key: resourceKey(resource), id, before: published });
   }
 
-  /** The members of each batch. Progress of batches without members is dropped. */
+  /** The members of each batch. Forgets the progress of batches that have no members left. */
   function membersByBatch(clusterState: ClusterState): ReadonlyMap<string, readonly BatchMember[]> {
     const members: BatchMember[] = [];
     for (const [name, entry] of marked) {
@@ -192,7 +192,7 @@ function ownerOf({ kind, resource }: BatchMember, isMeant: (resource: Resource) 
   return isSluiceKind(kind) && isMeant(resource) ? { kind, namespace, name } : undefined;
 }
 
-/** The version of a batch member that counts while the batch is incomplete. A member to be removed stays as it is. */
+/** The version of a batch member to publish while the batch is incomplete. A member to be removed stays as it is. */
 function effectiveVersion({ before, resource, mark }: BatchMember): Resource | null {
   if (mark.removes) return resource;
   if (before !== undefined) return before;

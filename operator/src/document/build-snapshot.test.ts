@@ -48,7 +48,7 @@ const problemOf = ({ problems }: SnapshotBuildResult, { id }: Entity) =>
 
 const [users, posts] = [service("users"), service("posts")];
 
-test("equal items give the same snapshot, and a change shares unchanged parts", () => {
+test("equal items give the same snapshot, and a changed snapshot shares unchanged parts with the previous one", () => {
   const one = first({ services: [users, posts] }).built;
   assert.equal(buildSnapshot(one, translationOf({ services: [users, posts] })).built.snapshot, one.snapshot);
   const two = buildSnapshot(one, translationOf({ services: [users, broken(posts, { host: "new.test" })] })).built;

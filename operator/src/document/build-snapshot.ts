@@ -94,7 +94,7 @@ export function* buildSnapshotSliced(previous: SnapshotBuild, translation: Conte
   }
 }
 
-/** The change between two translations. Shared structure costs nothing; identical objects count as unchanged. */
+/** The change between two translations. Parts that both share are skipped; identical objects count as unchanged. */
 function difference(previous: Content, next: Content): Change {
   const put: Partial<Record<Collection, unknown[]>> = {};
   const remove: Partial<Record<Collection, string[]>> = {};
@@ -127,7 +127,7 @@ function unavailableItem(collection: Collection, { owner, entity }: Item, messag
 }
 
 /**
- * Returns the invalid items and why, and the Services (ids) whose addresses are invalid and why.
+ * Returns the invalid items with the reasons, and the ids of Services with invalid addresses, with the reasons.
  *
  * @param violations With paths as `applyChange` reports them.
  */

@@ -18,7 +18,7 @@ const names = ({ built }: PreparedDocument) => [...built.snapshot.services.value
 test("a change during a full translation is in the next document only", () => {
   const { make, put, remove } = scene();
   const steps = make(null);
-  for (let step = 0; step < 100; step++) assert.ok(!steps.next().done, "it is done in many steps");
+  for (let step = 0; step < 100; step++) assert.ok(!steps.next().done, "the full translation ended within 100 steps");
   put("Service", "s1", { spec: { url: "http://early.test" } });
   put("Service", "s299", { spec: { url: "http://late.test" } });
   remove("Service", "s298");

@@ -15,7 +15,7 @@ export interface PreparedDocument extends Pick<Translation, "problems" | "owners
   readonly resources: ClusterState;
   /** `refKey`s of all resources that may differ from the last result; null: all of them. */
   readonly changed: ReadonlySet<string> | null;
-  /** Milliseconds until the same state has to be checked again; null: only when something changes. */
+  /** Milliseconds until an unchanged state has to be checked again; null: not before it changes. */
   readonly recheckAfter: number | null;
 }
 

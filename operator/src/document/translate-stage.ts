@@ -103,7 +103,7 @@ export function createTranslateStage(options: TranslateStageOptions): TranslateS
     for (const { kind, key, isMeaningful } of resources) {
       const name = `${kind}/${key}`;
       lastValid.refresh(name, clusterState[kind].get(key));
-      // Otherwise the next change would translate every resource whose status was just written.
+      // A status write does not count: otherwise the next change would translate each resource with a new status.
       if (isMeaningful) changed.add(name);
     }
     for (const { kind, before, resource } of versions) batches.observe(kind, before, resource);
@@ -120,7 +120,7 @@ export function createTranslateStage(options: TranslateStageOptions): TranslateS
     schedule();
   });
 
-  /** Schedules a translation, at once when idle. Calls until it starts are merged. */
+  /** Schedules a translation, at once when idle. Further calls before it starts are merged. */
   function schedule(): void {
     changeCount++;
     changedAt = performance.now();
@@ -165,7 +165,7 @@ export function createTranslateStage(options: TranslateStageOptions): TranslateS
     const missing = unsynced();
     const names = missing.join(", ");
     if (missing.length > 0 && names !== loggedUnsynced)
-      log.info({ kinds: missing }, "waiting until these have been read");
+      log.info({ kinds: missing }, "waiting until these kinds have been read");
     loggedUnsynced = names;
     return missing.length === 0;
   }

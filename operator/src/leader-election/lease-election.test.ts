@@ -104,7 +104,7 @@ test("a closing leader releases the Lease when the API server answers after 3 s,
   assert.deepEqual(warnings, []);
 });
 
-test("a closing leader does not release a Lease that another operator holds by then", async (t) => {
+test("a closing leader does not release a Lease that another operator has taken over", async (t) => {
   const { clock, start, shared } = scene(t);
   const one = start("one");
   await clock.pass(7000);
@@ -180,7 +180,7 @@ test("a leader that cannot renew the Lease stops leading before another operator
     await clock.pass(100);
     seen.add(leaders());
   }
-  assert.deepEqual([...seen].sort(), [0, 1], "never two leaders at a time");
+  assert.deepEqual([...seen].sort(), [0, 1], "the number of leaders was always 0 or 1");
   assert.deepEqual(one.terms, [1, null]);
   assert.equal(two.lead.term(), 2);
   assert.deepEqual(warnings, ["cannot read or write the Lease, trying again", "stopped leading"]);

@@ -10,7 +10,7 @@ const callOf = (method: "GET" | "DELETE"): PluginEndpointCall => ({
   request: { method, path: ["caches", "k"], query: {} },
 });
 
-/** Asks nodes that react as given; returns the results, and the nodes whose requests were ended. */
+/** Sends a request to fake nodes with these reactions. Returns the results, and the nodes with aborted requests. */
 async function ask(
   method: "GET" | "DELETE",
   reactions: Readonly<Record<string, Reaction>>,

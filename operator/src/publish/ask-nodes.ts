@@ -4,7 +4,7 @@ import type { NodeConnector } from "./node-client.ts";
 
 export interface AskedNode {
   readonly address: string;
-  /** Why the node is not asked, such as that it is silent; null: it is asked. */
+  /** The reason why the node is not asked, such as its silence; null: it is asked. */
   readonly reason: string | null;
 }
 

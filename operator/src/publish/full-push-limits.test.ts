@@ -121,7 +121,7 @@ test("a node that has waited long is polled before the push: no document is sent
   looks.length = 0;
   await end("end", ({ address }) => address === addresses[0]);
   assert.equal(sent().at(-1), brief);
-  assert.ok(!looks.includes(brief), "it has waited only briefly");
+  assert.ok(!looks.includes(brief), "a node that has waited only briefly is not polled");
   await pass(200);
   await end("end");
   assert.deepEqual(sent(), [alive]);

@@ -72,7 +72,7 @@ for (const status of [401, 408, 429, 500, 503])
     const { client, node } = await scene(t);
     node.answerWith(status);
     await assert.rejects(client.put({ revision: 1, document }), (error: Error) => {
-      assert.deepEqual([error instanceof PushRefusedError, error.message], [false, `${status}: as the test wants it`]);
+      assert.deepEqual([error instanceof PushRefusedError, error.message], [false, `${status}: refused by the test`]);
       return true;
     });
   });

@@ -63,7 +63,7 @@ interface Node {
   readonly signal: AbortSignal;
 }
 
-/** Status codes that every retry of the same document would get: it is invalid or too large. */
+/** Status codes that every retry would get too, because the document is invalid or too large. */
 const permanentRefusals: ReadonlySet<number> = new Set([400, 413, 422]);
 
 /**

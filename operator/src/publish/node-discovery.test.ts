@@ -22,7 +22,7 @@ test("nodes are found at the push port of the endpoints of the headless Service,
   assert.deepEqual(slices.addresses("https"), ["https://10.0.0.2:8005", "https://[fd00::1]:8005"]);
 });
 
-test("a node that is published before it is ready counts, because it waits for its document", () => {
+test("a node that is published before it is ready is found, because it waits for its document", () => {
   const slices = createNodeDiscovery(service);
   // publishNotReadyAddresses sets ready to true, whatever the pod reports.
   slices.set("sluice/a", slice("sluice-nodes", ["10.0.0.2"], { ready: true, serving: false }));

@@ -28,7 +28,7 @@ export function nodeServiceOf({
     throw new SettingsError(`${variable}: expected namespace/name, not '${nodeService}'`);
   if (namespaces.length > 0 && !namespaces.includes(namespace))
     throw new SettingsError(
-      `${variable}: ${operatorSettings.namespaces.variable} does not name ${namespace}, so its nodes cannot be found`,
+      `${variable}: ${operatorSettings.namespaces.variable} must name ${namespace}, the namespace of the Service`,
     );
   return { namespace, name };
 }

@@ -114,7 +114,7 @@ test("failed pushes are retried with backoff", async (t) => {
   for (const [index, delay] of [200, 400, 800, 1600, 3200, 5000, 5000].entries()) {
     await pushes[index]?.end(new Error("reset"));
     await pass(delay - 1);
-    assert.equal(pushes.length, index + 1, `the next try comes after ${delay} ms`);
+    assert.equal(pushes.length, index + 1, `the next attempt is made after ${delay} ms`);
     await pass(1);
     assert.equal(pushes.length, index + 2);
   }

@@ -19,9 +19,9 @@ export interface NodeStatus {
   /** When the node last answered; before its first answer, when it was discovered. */
   readonly lastAnswerAt: number;
   /**
-   * Since when a request has been unanswered; null: none is. Waiting in the push limiter does not count, except for a
-   * node that left the last full document unanswered: otherwise such a node would count as answering between two
-   * attempts.
+   * The time since which a request has been unanswered; null: no request is unanswered. Waiting in the push limiter
+   * does not count, except for a node that left the last full document unanswered: otherwise such a node would count as
+   * answering between two attempts.
    */
   readonly unansweredSince: number | null;
   /** Why the last push or poll failed; null when it did not. */

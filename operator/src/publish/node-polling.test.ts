@@ -80,9 +80,9 @@ test("an unreachable node is polled often at first, and every five seconds in th
   await breakConnection("http://node-0");
   asked.length = 0;
   await pass(1000);
-  assert.ok(asked.length >= 4, `${asked.length} questions in the first second`);
+  assert.ok(asked.length >= 4, `${asked.length} polls in the first second`);
   await pass(60_000);
   asked.length = 0;
   await pass(60_000);
-  assert.ok(asked.length >= 11 && asked.length <= 13, `${asked.length} questions in a minute`);
+  assert.ok(asked.length >= 11 && asked.length <= 13, `${asked.length} polls in a minute`);
 });

@@ -8,7 +8,7 @@ async function* body(...texts: readonly string[]): AsyncGenerator<Buffer> {
 }
 const read = async (...texts: readonly string[]) => parseNodeState(await readNodeResponse(body(...texts)));
 
-test("a node's state is read however it is chunked", async () => {
+test("a node's state is read however its response is chunked", async () => {
   assert.deepEqual(await read('{"node":"a","hash":null,', '"revision":0,"version":"1"}'), state);
   const more = { ...state, hash: "h", revision: 3, term: 2, pluginSet: "p", missingPlugins: ["x"], statusPort: 8007 };
   assert.deepEqual(parseNodeState({ ...more, other: "member" }), more);

@@ -7,7 +7,7 @@ import {
   type Violation,
 } from "@sluice/model";
 
-/** A state takes a few hundred bytes. A refusal takes more, because it describes every violation of a document. */
+/** A state has a few hundred bytes. A refusal has more, because it describes every violation of a document. */
 const MAX_RESPONSE_BYTES = 1024 * 1024;
 /** A node limits the body of a plugin's response to 8 MiB. */
 export const MAX_ENDPOINT_RESPONSE_BYTES = 9 * 1024 * 1024;

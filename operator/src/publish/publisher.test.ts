@@ -46,7 +46,7 @@ function fakeNode(hashes: readonly string[]) {
     },
     down: false,
     refuses: false,
-    /** The hash that it reports after every full push, like a node of another version. */
+    /** The hash that the node reports after every full push, like a node of another version. */
     misreads: null as string | null,
     /** Simulates a new process without a document. */
     restart: () => {
@@ -140,12 +140,16 @@ test("one node that is down does not delay the revision of the other nodes, and 
     await waitFor(() => isDeepStrictEqual(publisher.acknowledgement(revision).acknowledged, ["up"]), {
       what: "the acknowledgement of the node that is up",
     });
-    assert.deepEqual(publisher.acknowledgement(revision).lagging, ["down"], "it waits for a node that is only slow");
+    assert.deepEqual(
+      publisher.acknowledgement(revision).lagging,
+      ["down"],
+      "a node that is not silent yet counts as lagging",
+    );
     assert.deepEqual([publisher.acknowledgement(revision).programmed, publisher.acknowledgedRevision()], [false, 0]);
     const before = clock.changes;
     clock.now += SILENT_AFTER + 1;
     await waitFor(() => clock.changes > before, { what: "the silence to be reported" });
-    await waitFor(() => publisher.acknowledgement(revision).programmed, { what: "the wait to be over" });
+    await waitFor(() => publisher.acknowledgement(revision).programmed, { what: "the revision to be programmed" });
     assert.deepEqual(publisher.acknowledgement(revision).silent, ["down"]);
     assert.equal(publisher.acknowledgedRevision(), revision);
     down.down = false;

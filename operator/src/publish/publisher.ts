@@ -79,7 +79,7 @@ export function createPublisher(options: PublisherOptions) {
     if (state.term > ours || (state.term === ours && state.revision > revision)) onHigherTerm(state.term);
   }
 
-  /** After a restart, or another operator's term, the count continues from the highest revision of the nodes. */
+  /** After a restart or another operator's term, revisions continue from the highest revision of the nodes. */
   function nextRevision(): number {
     revision = Math.max(revision, ...[...nodes.values()].map(({ status: { state } }) => state?.revision ?? 0)) + 1;
     return revision;

@@ -28,7 +28,7 @@ test("a document that is requested repeatedly is computed once, until another do
 const change = { put: { services: [{ name: "users", host: "users.test" }] }, remove: {} };
 const long = { _format_version: "3.0", services: Array.from({ length: 1000 }, (_, at) => ({ name: `service-${at}` })) };
 
-test("a short push is sent as it is", async () => {
+test("a short push is sent uncompressed", async () => {
   const push = { revision: 2, base: "one", change };
   const { bytes, isZipped } = await pushBodyOf(push);
   assert.deepEqual([isZipped, JSON.parse(bytes.toString())], [false, push]);

@@ -40,7 +40,7 @@ test("certificate files that change are read again, and used if they are valid",
   const abort = new AbortController();
   const lines: string[] = [];
   const kept = keep?.({
-    client: { get: () => assert.fail("asked a cluster"), apply: () => assert.fail("asked a cluster") },
+    client: { get: () => assert.fail("called the API server"), apply: () => assert.fail("called the API server") },
     authorityNamespace: "default",
     manager: "test",
     leads: () => true,
@@ -81,7 +81,7 @@ for (const [what, env, line] of faults)
   test(`the error for ${what} is reported in one line`, async () => {
     const settings = settingsOf(env);
     const error = await loadPushCredentials(settings).then(
-      () => assert.fail("it was taken"),
+      () => assert.fail("the settings were accepted"),
       (reason: Error) => reason,
     );
     const message = startErrorMessage(error, settings);

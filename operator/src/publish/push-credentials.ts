@@ -39,7 +39,7 @@ export async function loadPushCredentials(settings: OperatorSettings): Promise<P
   }
   if (pushToken) return { credentials: { token: pushToken } };
   throw new SettingsError(
-    `the nodes require authentication: set ${names.pushToken.variable}, ${names.pushSecret.variable}, or ${names.pushCert.variable} and the settings that belong to it`,
+    `the nodes require authentication: set ${names.pushToken.variable}, ${names.pushSecret.variable}, or ${names.pushCert.variable} with its key and authority`,
   );
 }
 
@@ -57,7 +57,7 @@ function rotateFromSecret(
   name: string,
 ): PushCredentials["rotate"] {
   return async ({ renew, ...options }) => {
-    // Loaded only when needed: file and token credentials do without it.
+    // Imported only when needed: credentials of files and tokens do not use this module.
     const { rotatePushCertificates } = await import("../certificates/push-certificate-rotation.ts");
     await rotatePushCertificates({
       ...options,

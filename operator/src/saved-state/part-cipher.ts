@@ -12,7 +12,7 @@ export function createPartCipher(key: Buffer) {
   const derive = (purpose: string) => Buffer.from(hkdfSync("sha256", key, "", `sluice document ${purpose}`, 32));
   const [naming, sealing] = [derive("names"), derive("parts")];
   return {
-    /** 40 characters of 0-9 and a-f. */
+    /** The name of a part with this content: 40 characters of 0-9 and a-f. */
     nameOf: (content: Buffer) => createHmac("sha256", naming).update(content).digest("hex").slice(0, 40),
     /** Content encrypted under one name cannot be decrypted under another. */
     encrypt(name: string, content: Buffer) {

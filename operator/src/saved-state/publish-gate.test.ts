@@ -90,7 +90,7 @@ test("a route that was valid only under another leader, and is invalid now, is s
     answer.resolve();
     await waitFor(async () => (await keptBy(store)).term === 2, { what: "the second operator to save its state" });
     assert.deepEqual(paths(), ["/valid"]);
-    assert.equal(node.pushes.length, pushes + 1, "no document without the route was pushed before");
+    assert.equal(node.pushes.length, pushes + 1, "a document without the route was pushed");
     assert.ok((await createStateStore({ store, log }).read())?.has("Route/default/route"));
   } finally {
     await second.close();
@@ -148,7 +148,7 @@ function gate() {
 }
 
 const races: Readonly<Record<string, readonly Step[]>> = {
-  "a translation that was in progress when state was restored does not count": [
+  "a translation that was in progress when state was restored does not open the gate": [
     { does: ({ publishGate }) => publishGate.translationStarted(), publishes: false },
     { does: ({ unread, lead }) => [unread(), lead(1)], publishes: false },
     { does: ({ read }) => read(true), publishes: false },

@@ -53,7 +53,7 @@ export function createPublishGate(
     },
     /** The new result of `term()` after each change. */
     terms,
-    /** Called when the saved state has been read. @param isNews Whether it changes the translation. */
+    /** Called when the saved state has been read. @param isNews Whether the saved state changes the translation. */
     stateRestored(isNews: boolean) {
       if (isNews) [isStale, includesRestored] = [true, false];
       tryOpen();

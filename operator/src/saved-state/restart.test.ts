@@ -48,7 +48,7 @@ test("an operator that shuts down gracefully saves the last acknowledged state",
       },
       { what: "the node to acknowledge the change" },
     );
-    assert.notEqual(manifest().hash, hash, "the hour has not passed");
+    assert.notEqual(manifest().hash, hash, "the change was saved before the interval of an hour had passed");
   } finally {
     await operator.close();
   }

@@ -26,7 +26,7 @@ function hashOf(text: string): number {
   return hash >>> 0;
 }
 
-/** The number of parts for so many resources: a power of 2, so that it rarely changes. */
+/** The number of parts for this many resources: a power of 2, so that it rarely changes. */
 export function partCount(resources: number): number {
   let count = MIN_PARTS;
   while (count * RESOURCES_PER_PART < resources) count *= 2;
@@ -45,7 +45,7 @@ export function splitIntoParts(
 
 /**
  * Leaves out status and managed fields, from which no document is made. Parts are encrypted because they may contain
- * Secrets. Secrets have no generation: their resourceVersion shows which of two is later.
+ * Secrets. Secrets have no generation: their resourceVersion shows which of two versions is later.
  */
 function lineOf(key: string, { apiVersion, kind, metadata, spec, data, type }: Resource): string {
   const { name, namespace, uid, generation, creationTimestamp, labels, annotations } = metadata;

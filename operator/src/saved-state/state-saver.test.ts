@@ -29,7 +29,7 @@ function scene({ store = testStore(), wraps = (stateStore) => stateStore, refusa
   const state = { term: null as number | null };
   const valid = createLastValidVersions();
   const warnings: string[] = [];
-  /** The number of resources of each read. */
+  /** The number of resources that each read returned. */
   const reads: number[] = [];
   const log = { info() {}, warn: (_details: object, message?: string) => void warnings.push(message ?? "") };
   let writes = 0;
@@ -205,7 +205,7 @@ test("state that could not be read in time is read before a write would replace 
   assert.ok(await next.kept());
 });
 
-test("a write that was started in an earlier term does not count for this term", async () => {
+test("after a write that was started in an earlier term, the state is saved again in this term", async () => {
   const begun = Promise.withResolvers<void>();
   const goes = Promise.withResolvers<void>();
   const wraps = (stateStore: StateStore): StateStore => ({
@@ -236,7 +236,7 @@ test("a recreated object causes a save although the document is the same; a new 
   valid.record(key, route("one", 2));
   saver.schedule();
   t.mock.timers.tick(60_000);
-  assert.equal(asked(), before, "nothing is due");
+  assert.equal(asked(), before, "there is nothing new to save");
   t.mock.timers.reset();
   valid.record(key, route("two", 1));
   saver.schedule();

@@ -103,7 +103,7 @@ test("when the key is replaced, all parts are encrypted again with the new key, 
     "no part can be decrypted with the former key",
   );
   assert.deepEqual([...((await keeper().read()) ?? [])].map(([name]) => name).sort(), [...resources.keys()].sort());
-  assert.equal(warnings.length, 1, "it is logged once");
+  assert.equal(warnings.length, 1, "the new key is logged once");
 });
 
 test("when the key is replaced, an operator that only reads uses the new key too", async () => {
@@ -162,13 +162,13 @@ test("only the unknown parts of state that another operator has saved are read, 
   const [one, other] = [keeper(), keeper()];
   const before = many(200);
   await one.write(document(before));
-  assert.equal(await one.read(), null, "its own parts");
+  assert.equal(await one.read(), null, "parts that this store has written are not read");
   assert.equal((await other.read())?.size, 200);
-  assert.equal(await other.read(), null, "parts that it has read");
+  assert.equal(await other.read(), null, "parts that this store has read are not read again");
   await one.write(document(new Map([...before, route("route-7", { paths: ["/other"] })]), 2));
   const news = await other.read();
   assert.deepEqual(news?.get("Route/default/route-7")?.spec, { paths: ["/other"] });
-  assert.ok(news.size < 50, `${news.size} of 200, those of one part of ${store.kept.size}`);
+  assert.ok(news.size < 50, `${news.size} of 200 resources were read; one of ${store.kept.size} parts had changed`);
   assert.equal(await other.read(), null);
 });
 

@@ -38,7 +38,7 @@ export function createStateStore({ store, log }: { readonly store: StateBackend;
   /** The names of parts whose content this process knows; a name identifies its content. */
   let knownParts: ReadonlySet<string> = new Set();
 
-  /** The key may be replaced at any time. Parts encrypted with the old key then no longer count. */
+  /** The key may be replaced at any time. Parts that were encrypted with the old key are then encrypted again. */
   async function currentCipher(): Promise<PartCipher> {
     const current = await store.key();
     if (cipher && key?.equals(current)) return cipher;

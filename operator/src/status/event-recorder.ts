@@ -12,7 +12,7 @@ export interface EventRecorderOptions {
   readonly client: Pick<ResourceClient, "recordEvent">;
   readonly reporter: string;
   readonly log: Pick<Logger, "warn">;
-  /** Events written concurrently. Default 4. */
+  /** Maximum number of Events written concurrently. Default 4. */
   readonly parallel?: number;
   /** Maximum number of queued Events. Further problems are only logged. Default 1000. */
   readonly limit?: number;

@@ -19,8 +19,8 @@ interface Entry {
 export interface PublishedAt {
   readonly revision: number;
   /**
-   * Whether this is the first document that this process publishes. If so, Programmed in the resources' statuses
-   * counts.
+   * Whether this is the first document that this process publishes. If so, `Programmed` in the resources' statuses is
+   * trusted.
    */
   readonly isFirst: boolean;
 }
@@ -38,7 +38,8 @@ export function createProgrammedTracker(now: () => number = () => performance.no
   const entries = new Map<string, Entry>();
   return {
     /**
-     * Records that the document of this revision contains this version of the resource. Returns whether that is new.
+     * Records that the document of this revision contains this version of the resource. Returns whether this version
+     * was not recorded before.
      */
     recordPublished(key: string, resource: Resource, problems: readonly Problem[], { revision, isFirst }: PublishedAt) {
       const { uid, generation } = resource.metadata;

@@ -67,11 +67,11 @@ test("a wait ends with the revision that contains the write, not with an earlier
   put("Route", "users", spec);
   room.resolveReady();
   await turn();
-  assert.equal(result(), undefined, "the document does not contain it yet");
+  assert.equal(result(), undefined, "the document does not contain the write yet");
   Object.assign(state, { upToDate: true, revision: 2 });
   room.resolveReady();
   await turn();
-  assert.equal(result(), undefined, "the nodes do not have it yet");
+  assert.equal(result(), undefined, "the nodes do not have the write yet");
   state.acknowledged = 2;
   room.resolveReady();
   await turn();

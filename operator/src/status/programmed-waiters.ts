@@ -9,7 +9,7 @@ import type { ClusterState, WatchedKind } from "../watch/cluster-state.ts";
 
 export interface ProgrammedWaitersOptions {
   readonly clusterState: ClusterState;
-  /** False while the document misses changes of the cluster that are not synced or not translated yet. */
+  /** False while the document lacks changes of the cluster that are not synced or not translated yet. */
   readonly upToDate: () => boolean;
   readonly revision: () => number;
   readonly acknowledgement: (revision: number) => Acknowledgement;

@@ -101,7 +101,7 @@ test("a change during the preparation of a document is programmed with the next 
     put("Service", "s7", service("late.test"));
     changed(["default/s7"]);
   });
-  assert.ok(turns >= 2, `it took ${turns} turns`);
+  assert.ok(turns >= 2, `the translation took ${turns} turns`);
   assert.deepEqual([hosts(2).includes("late.test"), hosts(3).includes("late.test")], [false, true]);
   const programmedWith = async (acknowledged: number) => {
     written.length = 0;

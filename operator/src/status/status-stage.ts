@@ -45,7 +45,7 @@ export interface StatusStage {
 const RESYNC_INTERVAL = 10_000;
 /** Milliseconds until the next sync when it is too early to report resources as waiting. */
 const PENDING_RECHECK_INTERVAL = 1000;
-/** When a full translation has more resources than this, their statuses give way to those of later changes. */
+/** If a full translation has more resources than this, their statuses are written after those of later changes. */
 const BULK_THRESHOLD = 500;
 
 type Content = Pick<Translation, "owners" | "problems">;
@@ -90,8 +90,8 @@ export function createStatusStage(options: StatusStageOptions): StatusStage {
     recordEvent: events.record,
     clusterState,
     classes,
-    // Of several operators, only one reports resources of unserved classes: of those that read all namespaces, the one
-    // with the first class.
+    // Only one operator reports resources of unserved classes: among the operators that read all namespaces, the one
+    // whose class is first in alphabetical order.
     isReporter: () =>
       leadership.term() !== null &&
       readsAllNamespaces(settings) &&
@@ -120,7 +120,7 @@ export function createStatusStage(options: StatusStageOptions): StatusStage {
     else startLeading();
   });
 
-  /** Writes the statuses and records the Events that the previous leader did not get to. */
+  /** Writes the statuses and records the Events that the previous leader left unwritten. */
   function startLeading(): void {
     for (const key of content.problems.keys()) {
       const owner = content.owners.get(key);

@@ -54,7 +54,7 @@ export function createStatusSync(options: StatusSyncOptions) {
   let bulkSince = 0;
   /** Unsettled resources that the next sync handles. */
   const due = { single: new Set<string>(), many: new Set<string>() };
-  /** Unsettled resources whose conditions change when the nodes acknowledge more. */
+  /** Unsettled resources whose conditions change when the nodes acknowledge a later revision. */
   const waitingForNodes = new Set<string>();
   /** Waiting resources whose conditions were not written yet. */
   const withheld = new Set<string>();
@@ -89,8 +89,8 @@ export function createStatusSync(options: StatusSyncOptions) {
     /**
      * Called when the resource or its status has changed: its conditions are written until they have settled.
      *
-     * @param options.many Whether the resource is one of very many: its conditions give way to those of other
-     * resources, and wait while many writes are in progress.
+     * @param options.many Whether the resource is one of very many: its conditions are written after those of
+     * other resources, and wait while many writes are in progress.
      */
     markDirty(key: string, options: { readonly many?: boolean } = {}) {
       unsettled.add(key);
@@ -107,7 +107,7 @@ export function createStatusSync(options: StatusSyncOptions) {
     retryAll() {
       for (const key of unsettled) enqueue(key);
     },
-    /** Queues those of these resources that are unsettled. */
+    /** Queues these resources, except settled ones. */
     retry(keys: readonly string[]) {
       for (const key of keys) if (unsettled.has(key)) enqueue(key);
     },

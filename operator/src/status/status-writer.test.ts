@@ -16,7 +16,7 @@ const resource = (name: string, conditions: readonly Condition[] = []): Resource
 interface Write {
   readonly name: string;
   readonly reason: string | undefined;
-  /** Whether the client gets the resource as the writer has read it, so that it need not read the resource again. */
+  /** Whether the writer hands the client the resource that it has read, so that the client need not read it again. */
   readonly isRead: boolean;
   end(error?: Error): Promise<void>;
 }
@@ -107,7 +107,7 @@ test("conditions that are reverted during a write are written back, although the
   await writes[1]?.end();
   want("a", "New", saying("New"));
   want("a", "Old", saying("New"));
-  assert.equal(reasons().length, 3, "the last write is remembered for some time");
+  assert.equal(reasons().length, 3, "the conditions of the last write are compared, not those of the read copy");
 });
 
 test("a resource is read again before a write only if it was written a moment ago", async (t) => {
@@ -148,14 +148,14 @@ test("the retry delay of a resource doubles with each failed write, and is reset
   want("bad", "New");
   await writes[0]?.end(new Error("refused"));
   want("bad", "New");
-  assert.deepEqual(reasons(), ["bad New"], "not before its delay has passed");
+  assert.deepEqual(reasons(), ["bad New"], "the resource is not written before its delay has passed");
   pass(1000);
   want("bad", "New");
   await writes[1]?.end(new Error("refused"));
   pass(1000);
   want("bad", "New");
   want("good", "New");
-  assert.deepEqual(reasons(), ["bad New", "bad New", "good New"], "other resources do not wait for it");
+  assert.deepEqual(reasons(), ["bad New", "bad New", "good New"], "a retry delays no other resource");
   assert.equal(counted.retries, 1);
   pass(1000);
   assert.equal(counted.retries, 2);
@@ -164,7 +164,7 @@ test("the retry delay of a resource doubles with each failed write, and is reset
   want("bad", "Newer");
   await writes[4]?.end(new Error("refused"));
   pass(1000);
-  assert.equal(counted.retries, 3, "the delay is the shortest again");
+  assert.equal(counted.retries, 3, "the successful write has reset the delay");
 });
 
 test("retries that become due one after another are requested in batches", async (t) => {

@@ -18,7 +18,7 @@ export interface StatusWriterOptions {
   readonly onWriteFinished?: () => void;
   readonly onWrite?: (outcome: "written" | "failed") => void;
   readonly work?: WorkQueueMetrics;
-  /** Concurrent writes. Default PARALLEL_STATUS_WRITES. */
+  /** Maximum number of concurrent writes. Default PARALLEL_STATUS_WRITES. */
   readonly parallel?: number;
   /**
    * Milliseconds from a resource's first failed write to the next attempt. The delay doubles with each further failure,

@@ -1,6 +1,6 @@
 /**
  * Reports resources whose class no operator serves. Otherwise they would never get a status, and a client that waits
- * for one would wait forever. One operator reports, and only resources without a condition for their current
+ * for one would wait forever. Only one operator reports them, and only those without a condition for their current
  * generation.
  */
 import {
@@ -50,7 +50,7 @@ export function createUnservedClasses(options: UnservedClassesOptions) {
     return `no operator serves the class ${wanted}${unset}: set spec.class to one that is served (${served.join(", ")})`;
   }
 
-  /** Undefined: there is nothing to report, or it was reported. */
+  /** The message to report; undefined: the class is served, or the generation already has a condition. */
   function unreportedProblem(kind: SluiceKind, key: string) {
     const resource = clusterState[kind].get(key);
     const message = resource && messageFor(resource);

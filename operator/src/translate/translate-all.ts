@@ -42,8 +42,8 @@ export interface TranslatedResource {
   readonly cached: ResourceTranslation;
   readonly createdAt: string | undefined;
   /**
-   * The resource's first entity is served as it stands, and entities that are not served have problems of their own.
-   * The resource depends on no resources but its references, which are served themselves.
+   * The resource's first entity itself is served, not a stand-in, and every entity that is not served has a problem.
+   * The resource depends only on its references, all of which are served.
    */
   readonly isPlain: boolean;
 }
@@ -163,7 +163,7 @@ export function createTranslateAll(cache: TranslationCache<ResourceTranslation>,
       if (entity.collection === "plugins") standInForPlugin(owner, entity, reason);
     }
 
-    /** Serves one entity of a resource, or adds the problem. Returns whether it is served as it stands. */
+    /** Serves one entity of a resource, or adds the problem. Returns whether the entity itself is served. */
     function serveOrReport(owner: Owner, entity: EntityTranslation): boolean {
       const { collection, violations, validItem } = entity;
       addFaults(owner, entity);

@@ -230,7 +230,7 @@ function follow(steps: readonly (readonly Op[])[], keepsValid = false): { readon
     const inBatchesNow = [...heldBack.held, ...heldBack.problems.keys()];
     for (const key of [...inBatches, ...inBatchesNow]) changed?.add(key);
     inBatches = inBatchesNow;
-    // An operator that starts now knows the last valid versions so far.
+    // An operator that starts at this point knows the last valid versions so far.
     const kept = createLastValidVersions();
     kept.restore(lastValid.all());
     const now = translate(counted, changed);

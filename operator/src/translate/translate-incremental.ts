@@ -113,7 +113,7 @@ export function createTranslateIncremental(
     const isServed = ({ references: targets }: EntityTranslation): boolean =>
       targets.every(({ key }) => resources.get(key)?.isPlain);
 
-    /** Returns false when the resource is not served as it stands, or when its claims affect another resource. */
+    /** Returns false when the resource itself is not served, or when its claims affect another resource. */
     function addResource(key: string, part: TranslatedResource): boolean {
       const { owner, entities } = part.cached;
       const faults: Problem[] = [];

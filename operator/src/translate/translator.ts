@@ -30,7 +30,7 @@ export function createTranslator(options: TranslatorOptions) {
   const lookups = createResourceLookups({ homeNamespace, isOwn: (resource) => classOf(resource) === options.class });
   const translateAll = createTranslateAll(cache, lookups);
   let last: FullTranslation | undefined;
-  /** Continues the last translation; created when first needed. */
+  /** A function that continues the last translation. It is created when it is first needed. */
   let translateIncremental: ReturnType<typeof createTranslateIncremental> | undefined;
 
   return {

@@ -10,11 +10,11 @@ function selected(env: Readonly<Record<string, string>>) {
   return namespaceSelectorOf(value);
 }
 
-test("without a selector all watched namespaces count", () => {
+test("without a selector the resources of all watched namespaces are used", () => {
   assert.equal(selected({}), null);
 });
 
-test("the home namespace counts whatever its labels are", () => {
+test("the home namespace is selected whatever its labels are", () => {
   assert.deepEqual(selected({ SLUICE_NAMESPACE_SELECTOR: "a=b", SLUICE_HOME_NAMESPACE: "home" }), {
     labels: "a=b",
     always: ["home"],

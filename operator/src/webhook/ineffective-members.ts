@@ -4,8 +4,8 @@ import type { Resource } from "@sluice/crds";
 type Spec = Readonly<Record<string, unknown>>;
 
 /**
- * A member, why it has no effect, when, and on which requests (default: all). For a member directly in the spec, `when`
- * is called only if the member is set.
+ * A member, the reason why it has no effect, the condition (`when`), and the requests concerned (default: all). For a
+ * member directly in the spec, `when` is called only if the member is set.
  */
 type IneffectiveMember = readonly [member: string, why: string, when: (spec: Spec) => boolean, on?: string];
 

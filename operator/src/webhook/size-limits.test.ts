@@ -43,7 +43,7 @@ describe("the size limits", () => {
     };
     const before = performance.now();
     const { violations } = validateResource(resource, "default");
-    assert.ok(performance.now() - before < 1000, "it has checked all of them");
+    assert.ok(performance.now() - before < 1000, "validation took more than a second");
     assert.deepEqual(
       violations.map(({ path, message }) => `${formatPath(path)}: ${message}`),
       ["spec.paths: holds more than 256 items"],

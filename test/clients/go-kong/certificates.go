@@ -59,7 +59,7 @@ func (r *run) certificates() {
 		what:  "certificates",
 		fresh: fresh,
 		id:    func(e *kong.Certificate) **string { return &e.ID },
-		// A certificate without a name of its own is found by one of its SNIs.
+		// Certificates have no names: a certificate is found by one of its SNIs.
 		key:    func(e *kong.Certificate) *string { return e.SNIs[0] },
 		tags:   func(e *kong.Certificate) []*string { return e.Tags },
 		create: func(e *kong.Certificate) (*kong.Certificate, error) { return s.Create(r.ctx, e) },

@@ -94,7 +94,7 @@ func (r *run) keyAuths() {
 		}
 		return all(holds("a key of 32 characters", len(*made.Key) == 32), same("credential", found, made))
 	})
-	r.step("key-auths: list those of a consumer, and all", func() error {
+	r.step("key-auths: list those of one consumer, and those of all consumers", func() error {
 		ofOne, next, err := s.ListForConsumer(r.ctx, consumer.Username, nil)
 		if err != nil {
 			return err

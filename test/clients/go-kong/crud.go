@@ -60,7 +60,7 @@ func steps[T any](r *run, c crud[T]) {
 		}
 		return all(same("id", *c.id(second), kong.String(firstID)), same("tags", c.tags(second), both))
 	})
-	step("create with an id that exists replaces", func() error {
+	step("create with an existing id replaces the entity", func() error {
 		wanted := c.fresh(2, both)
 		*c.id(wanted) = kong.String(firstID)
 		again, err := c.create(wanted)
@@ -70,7 +70,7 @@ func steps[T any](r *run, c crud[T]) {
 		return c.equal(again, second)
 	})
 	if !c.repeatable {
-		step("create with a key that exists is a conflict", func() error {
+		step("create with an existing key is a conflict", func() error {
 			_, err := c.create(c.fresh(1, nil))
 			return hasStatus(err, http.StatusConflict)
 		})
@@ -96,7 +96,7 @@ func steps[T any](r *run, c crud[T]) {
 		})
 	}
 	step("list", func() error { return c.lists(nil, first, second) })
-	step("list in pages of one", func() error {
+	step("list in pages of one entity", func() error {
 		var seen []*T
 		for opt := (&kong.ListOpt{Size: 1}); opt != nil; {
 			page, next, err := c.list(opt)

@@ -109,7 +109,7 @@ func (r *run) tagsOfAll() {
 		_, err = r.client.Do(r.ctx, request, answer)
 		return answer, err
 	}
-	r.step("tags: list, list of one tag, and of an unknown one", func() error {
+	r.step("tags: list all tags, one tag, and an unknown tag", func() error {
 		service, err := r.client.Services.Create(r.ctx, &kong.Service{
 			Host: kong.String("a.test"), Tags: kong.StringSlice("one", "two words"),
 		})

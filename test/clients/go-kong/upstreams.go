@@ -79,7 +79,7 @@ func (r *run) targets() {
 		remove: func(key *string) error { return s.Delete(r.ctx, upstream.ID, key) },
 		nested: true,
 	})
-	r.step("targets: health of each", func() error {
+	r.step("targets: the health of each target is listed", func() error {
 		made, err := s.Create(r.ctx, upstream.Name, &kong.Target{Target: kong.String("127.0.0.1")})
 		if err != nil {
 			return err

@@ -1,7 +1,7 @@
 // A real OpenID server for the tests of openid-connect: the example server of zitadel/oidc, with one client.
 //
 // Arguments: the address to listen on, and the redirect URI of the client. Prints "listening on <issuer>". The keys are
-// made at the start, so another process on the same address stands for a rotation of the keys.
+// made at the start, so another process on the same address simulates a rotation of the keys.
 package main
 
 import (

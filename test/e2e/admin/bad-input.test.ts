@@ -101,7 +101,7 @@ for (const store of writableStores) {
     after(() => running?.stop());
 
     const nodeId = async () => Object(ok(await ask("GET", "/"))).node_id;
-    /** The process that was started still runs and has the same entities. */
+    /** Asserts that the started process still runs and has the same entities. */
     const isAsBefore = async () => {
       assert.equal(await nodeId(), node);
       assert.deepEqual(await listing(ask), held);
@@ -356,7 +356,7 @@ async function keepsOrRefuses(ask: Ask, { path, body, place }: Making): Promise<
   ok(await ask("DELETE", `${path}/${id}`));
 }
 
-/** Merges two bodies and their `config`, the only record that both may have. */
+/** Merges two bodies and their `config`, the only member that is a record in both. */
 function merged(body: object, added: unknown): object {
   const both = { ...body, ...Object(added) };
   if ("config" in body && "config" in Object(added)) both.config = { ...Object(body.config), ...Object(added).config };

@@ -15,8 +15,8 @@ export interface Run {
 }
 
 /**
- * The entities that decK created, updated and deleted, or would have (`diff`): decK's words, such as `service users`,
- * sorted.
+ * The entities that decK created, updated and deleted, or would change (`diff`), in decK's words, such as
+ * `service users`. Sorted.
  */
 export interface Changes {
   readonly created: readonly string[];
@@ -50,7 +50,7 @@ function textOf(file: KongFile): string {
 export function createDeck(admin: string, folder: string): Deck {
   mkdirSync(folder, { recursive: true });
   let runs = 0;
-  /** stdout goes into a file, because decK prints more for a large file than `startProcess` keeps. */
+  /** stdout is redirected to a file, because decK prints more for a large file than `startProcess` keeps. */
   async function run(args: readonly string[], file?: KongFile): Promise<Run> {
     const base = join(folder, `${++runs}`);
     if (file !== undefined) writeFileSync(`${base}.yaml`, textOf(file));

@@ -12,7 +12,7 @@ import { bootstrapped } from "../../conformance/store/database.ts";
 
 interface FullStore {
   readonly name: string;
-  /** The size of the volume; an embedded database takes 40 MB. */
+  /** The size of the volume; an embedded database needs 40 MB. */
   readonly size: string;
   /** Settings of the admin listener for a store on the volume. */
   readonly settings: (volume: string) => Promise<Readonly<Record<string, string>>>;

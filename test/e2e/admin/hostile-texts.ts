@@ -64,7 +64,7 @@ export const placesOf = (collection: Collection): readonly Place[] => textPlaces
 export const placesOfConfig = (name: string): readonly Place[] =>
   textPlaces(pluginNamed(name)?.schema ?? {}, ["config"]);
 
-/** A body that has the text at the place, and nothing else. */
+/** A body that contains only the text, at the path. */
 export const bodyWith = ([first, ...rest]: Place, text: string): unknown => {
   if (first === undefined) return text;
   const inner = bodyWith(rest, text);

@@ -1,4 +1,4 @@
-/** The page about leaving Kong, executed as it stands on a dump of decK, except for the numbers of its ports. */
+/** Runs the commands of docs/how-to/leave-kong.md on a dump of decK, with other port numbers. */
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { runPage } from "../run-page.ts";

@@ -49,7 +49,7 @@ before(async () => {
     request.resume().once("end", () => response.writeHead(status, headers).end(body));
   });
   await new Promise<void>((resolve) => upstream.listen(0, "127.0.0.1", resolve));
-  // An error status of the admin API is an error of the command.
+  // The command fails if the admin API answers with an error status.
   writeFileSync(join(folder.path, ".curlrc"), "silent\nfail-with-body\n");
 });
 after(async () => {
@@ -83,7 +83,7 @@ async function shell(script: string): Promise<string> {
   return command.output();
 }
 
-/** The gateway's own file has no entity afterwards. */
+/** Removes all entities from the gateway's file. */
 async function removeAll(): Promise<void> {
   const body = new URLSearchParams({ config: deckFile({ ...example, config: {} }) });
   const response = await fetch(`${running.admin}/config`, { method: "POST", body });
@@ -95,7 +95,7 @@ async function configured(): Promise<unknown> {
   return comparable(parse(config));
 }
 
-/** Without generated members, which differ between the three forms; references are names. */
+/** Entities without generated members, which differ between the three forms, and with names as references. */
 function comparable(lists: unknown): unknown {
   const all = Object.values(Object(lists)).flat().map(Object);
   const names = new Map(all.map(({ id, name, username }) => [id, name ?? username]));

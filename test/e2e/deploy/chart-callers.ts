@@ -24,7 +24,7 @@ let followers: Followers | undefined;
 const seen: Seen[] = [];
 
 const acts: Readonly<Record<string, (options: never) => unknown>> = {
-  // Several loads may run at a time; the returned index identifies this one.
+  // Several loads may run at a time; the returned index identifies the started load.
   load: (options: Parameters<typeof startLoad>[0]) => loads.push(startLoad(options)) - 1,
   followers: async (options: Parameters<typeof startFollowers>[0]) => {
     followers = await startFollowers(options);

@@ -77,7 +77,7 @@ export function killedNode(scene: () => Scene): void {
       );
     // Each request that was cut when the node was killed either failed at its client or was sent again.
     for (const { id } of cut)
-      assert.ok(failed.includes(id) || repeated.includes(id), `request ${id} was cut, and its client was not told`);
+      assert.ok(failed.includes(id) || repeated.includes(id), `request ${id} was cut, and its client got no error`);
     // Only requests on the kept-alive connections that broke when the node died may be repeated, one per connection.
     assert.ok(repeated.length <= keptAtATime, `${repeated.length} requests were sent again`);
     for (const [id, [first, ...more]] of Map.groupBy(seen, (one) => one.id))
@@ -85,7 +85,7 @@ export function killedNode(scene: () => Scene): void {
         assert.deepEqual(
           [first?.from, more.length, repeated.includes(id)],
           [killed.address, 1, true],
-          `${id} came again`,
+          `the upstream received ${id} again`,
         );
     // Users are created one at a time, so at most one creation was in flight.
     assert.ok(notCreated.length <= 1, notCreated.join("\n"));

@@ -99,7 +99,7 @@ spec: { plugin: cors, config: { orgins: ["*"] }, targetRefs: [{ kind: Service, n
       await upgrade(...values);
       assert.deepEqual(await look(), before, values.join(" "));
     }
-    // The replicas that an autoscaler has set since then are kept, too.
+    // An upgrade also keeps the number of replicas that another client, such as an autoscaler, has set.
     await upgrade(...on);
     for (const count of [3, 2]) await kubectl("scale", `deployment/${release}-gateway`, `--replicas=${count}`);
     await upgrade(...on);

@@ -37,7 +37,7 @@ interface AllAnsweredOptions {
 export function eachSeenOnce({ statuses, repeated }: Loaded, seen: readonly { readonly id: string }[]): void {
   const byId = Map.groupBy(seen, ({ id }) => id);
   const twice = [...byId].filter(([, all]) => all.length > 1);
-  assert.deepEqual(twice, [], `requests came more than once; the client sent again: ${repeated}`);
+  assert.deepEqual(twice, [], `requests arrived more than once; the client sent again: ${repeated}`);
   assert.equal(byId.size, statuses["200"]);
 }
 

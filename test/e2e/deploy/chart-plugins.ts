@@ -79,7 +79,7 @@ export function pluginImages(scene: () => Scene): void {
       await kubectl("rollout", "resume", `deployment/${release}-gateway`);
       await rolledOut("gateway");
       await waitFor(async () => (await podsOf("gateway")).length === 2, {
-        what: "two nodes, and the others to be gone",
+        what: "two nodes, and the old nodes to be removed",
         timeout: 60_000,
         interval: 500,
       });
@@ -123,7 +123,7 @@ async function importPlugin({ cluster }: Scene): Promise<string> {
     const file = stdout.trim();
     const guide = readFileSync(join(root, "docs/how-to/run-plugins-in-kubernetes.md"), "utf8");
     const [, dockerfile = ""] = /^```Dockerfile\n(.*?)^```$/ms.exec(guide) ?? [];
-    // `pluginImage` builds what this Dockerfile says.
+    // `pluginImage` builds the same image as this Dockerfile.
     assert.match(dockerfile, /^FROM busybox:\S+\nADD \S+ \/\n$/);
     assert.ok(dockerfile.includes(`ADD ${file} /`), `${file} is not in\n${dockerfile}`);
     const image = pluginImage(`docker.io/acme/sluice-plugin-${name}`, join(folder.path, file));

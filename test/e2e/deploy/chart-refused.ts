@@ -9,7 +9,7 @@ const wrong: readonly (readonly [what: string, values: string, words: RegExp])[]
   ["an unknown log level", "logLevel=loud", /'\/logLevel': value must be one of 'debug'/],
   ["a string instead of a list", "userApi.route.paths=/users", /'\/userApi\/route\/paths': got string, want array/],
   ["an invalid digest", "operator.image.digest=abc", /'\/operator\/image\/digest': 'abc' does not match/],
-  ["limits with a wrong name", "gateway.resources.limit.memory=1Gi", /additional properties 'limit'/],
+  ["an unknown member of resources", "gateway.resources.limit.memory=1Gi", /additional properties 'limit'/],
   ["a class that is not a valid label value", "class=A b", /'\/class': 'A b' does not match/],
   ["two ways to select namespaces", "namespaces={a},namespaceSelector=b=c", /set only one of them/],
   ["two databases", "postgres.enabled=true,postgres.existingSecret=x", /postgres.*: set only one of them/],
@@ -27,7 +27,7 @@ const wrong: readonly (readonly [what: string, values: string, words: RegExp])[]
     /minReplicas is more than maxReplicas/,
   ],
   [
-    "a variable that a value sets",
+    "a variable that the chart sets from a value",
     "gateway.env.SLUICE_LOG_LEVEL=debug",
     /: gateway\.env\.SLUICE_LOG_LEVEL: logLevel sets this variable: set that instead/,
   ],
@@ -58,7 +58,7 @@ const wrong: readonly (readonly [what: string, values: string, words: RegExp])[]
   ],
   ["an image of a plugin twice", "plugins.images={a,a}", /'\/plugins\/images': items at 0 and 1 are equal/],
   [
-    "plugins of a variable in addition to images of plugins",
+    "the variable SLUICE_PLUGINS in addition to images of plugins",
     `plugins.images={acme/x@sha256:${"0".repeat(64)}},operator.env.SLUICE_PLUGINS=@acme/y`,
     /: operator\.env\.SLUICE_PLUGINS: plugins\.images sets this variable: set that instead/,
   ],

@@ -93,7 +93,7 @@ export function rollouts(scene: () => Scene): void {
   const settled = (component: string, count: number) =>
     // The old pods are stopped only when the new ones are Ready.
     waitFor(async () => (await scene().podsOf(component)).length === count, {
-      what: `${count} pods of ${component}, and the others to be gone`,
+      what: `${count} pods of ${component}, and the old pods to be removed`,
       timeout: 90_000,
       interval: 500,
     });

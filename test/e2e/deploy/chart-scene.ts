@@ -18,7 +18,7 @@ const trial = [
   ["postgres.persistence.enabled", "true"],
   ["redis.enabled", "true"],
   ["redis.image.repository", "sluice/test-redis"],
-  // A stopping node keeps WebSockets open for this whole time, and tests wait until it has stopped.
+  // A stopping node keeps WebSockets open for the whole drain time, and tests wait until it has stopped.
   ["gateway.drainSeconds", "5"],
   ["admin.kubernetes", "true"],
   ["userApi.replicas", "2"],

@@ -33,7 +33,7 @@ if (process.argv.includes("--write")) {
   });
 
   for (const [name, chart] of Object.entries(charts))
-    test(`helm lint finds nothing in ${name}`, async () => {
+    test(`helm lint finds no fault in ${name}`, async () => {
       const { code, stdout, stderr } = await helm(["lint", "--strict", chart]);
       assert.equal(code, 0, stdout + stderr);
     });

@@ -30,7 +30,7 @@ export interface Subscription {
 
 const namespace = "clients";
 
-/** Starts the pod in a namespace of its own. */
+/** Starts the pod in its own namespace. */
 export async function startClient(cluster: Cluster, image: string): Promise<ClientPod> {
   const idle = ["node", "--eval", "process.on('SIGTERM', () => process.exit()); setInterval(() => {}, 1e9)"];
   const objects = [

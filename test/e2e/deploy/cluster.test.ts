@@ -114,7 +114,7 @@ test("a user may do only what RBAC grants, and the audit log contains the user's
   const asReader = (...args: string[]) => cluster.kubectl([`--kubeconfig=${config}`, ...args]);
   await assert.rejects(asReader("get", "pods"), /User "reader" cannot list resource "pods"/);
   await cluster.kubectl(["create", "rolebinding", "readers", "--clusterrole=view", "--group=readers"]);
-  await waitFor(() => asReader("get", "pods"), { what: "the role binding to work", interval: 100 });
+  await waitFor(() => asReader("get", "pods"), { what: "the role binding to take effect", interval: 100 });
   const statuses = cluster
     .audited()
     .filter(({ user, resource }) => user === "reader" && resource === "pods")
@@ -122,7 +122,7 @@ test("a user may do only what RBAC grants, and the audit log contains the user's
   assert.deepEqual([statuses[0], statuses.at(-1)], ["list default 403", "list default 200"]);
 });
 
-test("pods answer while the API server is stopped, and the cluster works again when the API server is back", async () => {
+test("pods answer while the API server is stopped, and a Deployment can be scaled once the API server runs again", async () => {
   await cluster.stopComponent("api-server");
   await assert.rejects(cluster.kubectl(["get", "pods", "--request-timeout=1s"]), /refused/);
   const { code, stderr } = await cluster.run(process.execPath, program(askPods(2)));

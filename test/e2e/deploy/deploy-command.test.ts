@@ -128,7 +128,7 @@ test("without KUBECONFIG, `npm run deploy` starts a one-node cluster, does not c
   assert.deepEqual(readdirSync(backend), []);
 });
 
-test("wrong config is reported by Pulumi with key, stack and command, and nothing is created", async () => {
+test("Pulumi reports an invalid config value with its key, its stack and the command to set it, and creates nothing", async () => {
   await selectStack(project, "staging");
   await project.run(["config", "set", "--path", "sluice:gateway.replicas", "many", "--stack", "staging"]);
   const { code, output } = await project.run(["up", "--yes", "--stack", "staging"]);

@@ -49,7 +49,7 @@ export const release = "sluice";
 export interface RenderOptions {
   /** Arguments with values: `--set …`, `-f …`. */
   readonly values?: readonly string[];
-  /** Default sluice. */
+  /** Default: sluice. */
   readonly namespace?: string;
 }
 

@@ -70,7 +70,7 @@ test("the load repeats a request once if a kept-alive connection ends without a 
   assert.ok(connections >= cut.length, `${connections} connections`);
   for (const id of cut) {
     const times = seen.filter((one) => one.id === id).map(({ kept }) => kept);
-    assert.deepEqual(times, [true, false], "the second time is on a connection of its own");
+    assert.deepEqual(times, [true, false], "the retry is sent once, on a new connection");
   }
 });
 
@@ -101,7 +101,7 @@ for (const [what, [serve, words, patience]] of Object.entries(faults))
     assert.ok(failed.length > 0, "nothing failed");
     for (const failure of Object.keys(failures)) assert.match(failure, words);
     assert.deepEqual(repeated, []);
-    assert.equal(new Set(seen.map(({ id }) => id)).size, seen.length, "a request came twice");
+    assert.equal(new Set(seen.map(({ id }) => id)).size, seen.length, "the server received a request twice");
   });
 
 test("a repeated request whose connection also ends counts as a failure, and is not sent a third time", async () => {

@@ -90,7 +90,7 @@ export function startLoad({ url, headers, every = 20, patience = 10_000 }: LoadO
       asked.once("timeout", () => asked.destroy(new Error(`no answer within ${patience / 1000} s`)));
       asked.once("error", (error: NodeJS.ErrnoException) => {
         const isRefused = error.code === "ECONNREFUSED";
-        // RFC 9110, 9.2.2. Not twice: the retry uses a new connection, which has answered nothing yet.
+        // RFC 9110, 9.2.2. A retry is never repeated: its new connection has not received any response before.
         const mayRepeat = closed.has(error.code) && before > 0 && socket?.bytesRead === before;
         if (isRefused) refused.push(Math.round(performance.now() - began));
         else if (mayRepeat) repeated.push(id);

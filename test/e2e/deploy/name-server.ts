@@ -1,4 +1,4 @@
-/** A small workload of an image that the cluster has anyway: two pods of CoreDNS that respond with their names. */
+/** A small workload of an image that the cluster itself uses: two pods of CoreDNS that respond with their names. */
 import { dnsImage } from "../../../tools/cluster/pods/images.ts";
 
 const selector = { app: "who" };

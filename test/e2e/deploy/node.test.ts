@@ -68,7 +68,7 @@ test("a node kills a command that runs too long, and the error contains the comm
   assert.doesNotMatch(stdout, /^sleep 1000/m);
 });
 
-test("everything that a killed run has left is removed, and a running node is not affected", async () => {
+test("everything that a killed run left behind is removed, and a running node is not affected", async () => {
   const script = `
     import { startNode } from "${join(root, "tools/cluster/pods/node.ts")}";
     import { writeFileSync } from "node:fs";
@@ -109,5 +109,5 @@ test("`npm run cluster` refuses a user other than root and an unknown option, an
     name: "typo",
   });
   assert.equal((await unknown.ended()).code, 1);
-  assert.equal(unknown.output(), "npm run cluster does not know --pod: it takes --pods\n");
+  assert.equal(unknown.output(), "npm run cluster does not know --pod: its only option is --pods\n");
 });

@@ -12,7 +12,7 @@ export async function killUp({ folder, env }: Project, stack: string, until: () 
   try {
     await until();
   } finally {
-    // The language host and our program are in process groups of their own, and would outlive Pulumi.
+    // The language host and our program are in their own process groups, and would outlive Pulumi.
     const left = descendantsOf(run.pid);
     await run.kill9();
     for (const pid of left) kill(pid);

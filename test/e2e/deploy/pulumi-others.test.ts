@@ -53,9 +53,9 @@ test("CRDs that kubectl or the chart created are not changed", async () => {
     await refused("crds"),
     /CustomResourceDefinition routes\.sluice\.dev already exists, created with kubectl\n/,
   );
-  // The first request for a kind starts its storage and may be told to retry. Each kind is requested here, so that this
-  // first request is not the API server's own cleanup of the deleted CRD: the cleanup would retry with an outdated copy,
-  // get a conflict, and continue only after five minutes.
+  // The first request for a kind starts its storage, and the API server may answer it with an error to retry. Each kind
+  // is requested here, so that the first request is not the API server's own cleanup of the deleted CRD: the cleanup
+  // would retry with an outdated copy, get a conflict, and continue only after five minutes.
   const kinds = readdirSync(crds).filter((file) => file.endsWith(".sluice.dev.yaml"));
   await plane.kubectl(["get", kinds.map((file) => file.replace(".yaml", "")).join(","), "--all-namespaces"]);
   await plane.kubectl(["delete", "--filename", crds]);

@@ -63,7 +63,7 @@ async function pulumi(...args: readonly string[]): Promise<string> {
   return output;
 }
 
-/** Without a preview: the engine computes the changes again anyway. */
+/** Runs `pulumi up` without a preview, because `up` itself computes the changes. */
 const up = (stack: string) => pulumi("up", "--yes", "--skip-preview", "--stack", stack);
 
 type Texts = Readonly<Record<string, string>>;
@@ -123,7 +123,7 @@ test("`npm run deploy` installs the CRDs and the stack dev in an empty cluster: 
   assert.equal(namespace.metadata.labels["pod-security.kubernetes.io/enforce"], "restricted");
 });
 
-test('the commands in the section "Use it" of deploy-with-pulumi.md work when they are pasted together', async () => {
+test('the commands in the section "Use it" of deploy-with-pulumi.md list users when they are pasted together', async () => {
   const { PATH, KUBECONFIG: _outside, ...env } = project.env;
   const settings = Object.entries({ ...env, PATH: `${PATH}:$PATH` }).map(
     ([name, value]) => `export ${name}="${value}"`,
@@ -283,7 +283,7 @@ test("prod is deployed beside dev with external servers, although the first run 
     waitFor(begun, { what: "a Deployment to be created", timeout: 60_000, interval: 200 }),
   );
   const locked = await project.run(["up", "--yes", "--skip-preview", "--stack", "prod"]);
-  assert.notEqual(locked.code, 0, "Pulumi alone refuses");
+  assert.notEqual(locked.code, 0, "Pulumi accepted a run despite the lock");
   assert.match(locked.output, /the stack is currently locked by/);
   const said: string[] = [];
   await mendStack(project, "prod", (line) => said.push(line));

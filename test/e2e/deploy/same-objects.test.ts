@@ -43,7 +43,7 @@ const cases: Readonly<Record<string, ReleaseArgs["values"]>> = {
     gateway: { keptDocument: { enabled: false } },
     image: { pullPolicy: "Always" },
   },
-  "everything else": {
+  "all other values": {
     labels: { team: "edge" },
     logLevel: "debug",
     image: { registry: "images.example.com:5000", pullPolicy: "Always", pullSecrets: ["pull"] },

@@ -46,7 +46,7 @@ test("the operator continues with the new token of its file after the old token 
     await changeDuringFault(environment, {
       async fault(change) {
         await kubectl(["delete", "secret", "first"]);
-        // The API server remembers a good token for ten seconds.
+        // The API server caches a valid token for ten seconds.
         await waitFor(() => api.asked.some(({ status }) => status === 401), {
           what: "a response 401",
           timeout: 30_000,
@@ -75,7 +75,7 @@ interface Lacking {
   readonly role: "clusterrole" | "role";
   /** The observable effect of the missing verb, besides the log. */
   seen(): Promise<boolean>;
-  /** Whether the changes reach the nodes anyway. */
+  /** Whether changes reach the nodes without this verb. */
   readonly serves: boolean;
 }
 

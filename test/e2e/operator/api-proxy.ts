@@ -21,7 +21,7 @@ export interface Asked {
   readonly method: string;
   /** The path with its query. */
   readonly path: string;
-  /** The status of the response, once there was one; 410 also for a watch that ends with this error in its stream. */
+  /** The status of the response; undefined: none yet. 410 also for a watch that ends with this error in its stream. */
   status?: number;
 }
 

@@ -17,7 +17,7 @@ after(() => environment?.close());
 const ofRoutes = ({ path }: Asked) => /^\/apis\/sluice\.dev\/v1alpha1\/routes\?/.test(path);
 const isWatch = ({ path }: Asked) => path.includes("watch=true");
 const isList = (asked: Asked) => asked.method === "GET" && ofRoutes(asked) && !isWatch(asked);
-/** Milliseconds for a silent watch to be reopened: less than the rest of the 75 s after which this happens anyway. */
+/** Milliseconds within which a silent watch must be reopened. The client itself reopens it after 75 s of silence. */
 const SOON = 30_000;
 const unavailable = { status: 503, body: "unavailable" } as const;
 
@@ -191,7 +191,7 @@ for (const [what, leave, comeBack] of [
       operator.process.signal("SIGTERM");
       assert.deepEqual(await operator.process.ended(), { code: 0, signal: null });
       const seconds = (performance.now() - began) / 1000;
-      assert.ok(seconds < 5, `it took ${seconds} s`);
+      assert.ok(seconds < 5, `shutdown took ${seconds} s`);
     } finally {
       await comeBack();
       await operator.start();

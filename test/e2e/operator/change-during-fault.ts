@@ -74,7 +74,7 @@ async function begin(environment: FaultEnvironment): Promise<void> {
         served[path]?.every((status) => status === 200),
       );
       if (!isServed || !names.every((name) => conditions[name]?.includes("Programmed True Programmed"))) return false;
-      // The operator needs the saved document for the last valid version of the invalid Route if it is killed.
+      // If the operator restarts, it reads the last valid version of the invalid Route from the saved document.
       return (await environment.operator.status()).hash === (await environment.kept());
     },
     { what: "the initial resources to be served", timeout: 60_000, interval: 50 },
@@ -133,9 +133,9 @@ function witness(environment: FaultEnvironment): { end(): Promise<readonly strin
       // A node that waits for its first document has no routes.
       if ((await ask(`${ownStatus}/status/ready`)) !== 200) continue;
       const answer = await ask(`${proxy}${path}`);
-      // The node may have died since.
+      // 0: the node may have died after it was found ready.
       if (answer === 200 || answer === 0) continue;
-      // The resource may have been changed or removed since.
+      // The resource may have been changed or removed during this check.
       const now = await environment.client.get({ kind: "Route", namespace: "default", name: metadata.name });
       if (now && now.metadata.uid === metadata.uid && now.metadata.generation === metadata.generation)
         faults.push(`${metadata.name} is Programmed, but ${name} answers ${path} with ${answer}`);
@@ -175,7 +175,8 @@ export async function waitForAgreement(environment: FaultEnvironment, timeout: n
 }
 
 /**
- * Makes the changes during the fault. Fails if a request failed, a status was false, or the final state is wrong.
+ * Makes the changes during the fault. Fails if a request failed, a status was false, or the final state is not the
+ * expected one.
  */
 export async function changeDuringFault(
   environment: FaultEnvironment,

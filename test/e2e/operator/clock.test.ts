@@ -39,14 +39,14 @@ for (const [what, off] of [
         set(off);
         await Promise.all([environment.operator.start(), environment.nodes[1].start()]);
         await change();
-        // The renewal's timestamp proves that the operator uses the wrong clock.
+        // The renewal's timestamp proves that the operator uses the shifted clock.
         await waitFor(
           async () => {
             const renewed = ["get", "lease", "sluice-operator", "-o", "jsonpath={.spec.renewTime}"];
             const wrong = Date.parse(await environment.plane.kubectl(renewed)) - Date.now();
             return Math.abs(wrong - off) < 60_000;
           },
-          { what: "a Lease that was renewed by the wrong clock" },
+          { what: "a Lease that was renewed by the shifted clock" },
         );
       },
     }));

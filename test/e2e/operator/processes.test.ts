@@ -90,7 +90,7 @@ for (const [what, answer] of lies)
     });
     const { nodes, acknowledged } = await environment.operator.status();
     const trouble = nodes.find(({ address }) => address === falseNode.url)?.trouble;
-    assert.ok(trouble, "its error is not reported");
+    assert.ok(trouble, "the false node's error is not reported");
     assert.equal(acknowledged.length, 2);
     assert.equal(await environment.operator.metric("sluice_operator_nodes", 'state="silent"'), 1);
     const { rss } = await memory();

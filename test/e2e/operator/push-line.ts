@@ -12,7 +12,7 @@ export interface PushLine {
   close(): void;
 }
 
-/** Bytes. More than a poll needs, which is one TLS record with the head of a GET. */
+/** Bytes: more than a poll, which is one TLS record with the head of a GET. */
 const LOOK = 400;
 /** Changes of direction before the handshake and a first poll are complete. */
 const OPENING = 4;

@@ -56,7 +56,7 @@ test("the test of a new plugin passes with the packed SDK", async () => {
   assert.match(stdout, /^# pass 4\n# fail 0$/m);
 });
 
-test("the test fails when the plugin does not work", async () => {
+test("the test of a new plugin fails when the plugin does not set its header", async () => {
   const file = join(plugin, "index.ts");
   const text = readFileSync(file, "utf8");
   writeFileSync(file, text.replace("responseHeaders.set(header, greeting)", "responseHeaders.remove(greeting)"));

@@ -1,4 +1,4 @@
-/** The tutorial for authors of plugins, executed as it stands, except for the numbers of its ports. */
+/** Runs the commands of the tutorial for authors of plugins, with other port numbers. */
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { runPage } from "../run-page.ts";

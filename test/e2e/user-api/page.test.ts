@@ -21,7 +21,7 @@ test("the commands of pass-the-consumer-identity.md print what the page shows", 
   const main = (workspace: string) => `exec '${process.execPath}' '${join(root, workspace, "src/main.ts")}'`;
   const script = [
     "exec 2>&1",
-    // The shell runs a background function in a process of its own, which `exec` replaces with the command.
+    // The shell runs a background function in a separate process, which `exec` replaces with the command.
     `sluice() { ${main("gateway")} "$@"; }`,
     `sluice-user-api() { ${main("user-api")} "$@"; }`,
     "trap 'kill $(jobs -p); wait' EXIT",

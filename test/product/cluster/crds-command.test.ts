@@ -61,13 +61,13 @@ const spec = () => plane.kubectl(["get", "crd", "routes.sluice.dev", "-o", "json
 test("the first apply creates all definitions and returns when their kinds are served", async () => {
   const { code, out, err } = await run(["crds", "apply"]);
   assert.deepEqual([code, err], [0, []]);
-  assert.deepEqual(out, [...crdNames.map((name) => `${name} created`), "all are served"]);
+  assert.deepEqual(out, [...crdNames.map((name) => `${name} created`), "all CRDs are served"]);
   await plane.kubectl(["create", "-f", "-"], JSON.stringify(resource("Route", "kept", { paths: ["/kept"] })));
 });
 
 test("a second apply changes nothing", async () => {
   const { code, out } = await apply();
-  assert.deepEqual([code, out], [0, [...crdNames.map((name) => `${name} unchanged`), "all are served"]]);
+  assert.deepEqual([code, out], [0, [...crdNames.map((name) => `${name} unchanged`), "all CRDs are served"]]);
 });
 
 test("an older definition is upgraded, whichever manager wrote the definition, and resources remain", async () => {
@@ -80,7 +80,7 @@ test("an older definition is upgraded, whichever manager wrote the definition, a
   const { code, out } = await apply();
   assert.deepEqual(
     [code, out.filter((line) => !line.endsWith("unchanged"))],
-    [0, ["routes.sluice.dev changed", "all are served"]],
+    [0, ["routes.sluice.dev changed", "all CRDs are served"]],
   );
   assert.equal(await spec(), before);
   assert.match(await plane.kubectl(["get", "gwroute", "kept"]), /kept/);

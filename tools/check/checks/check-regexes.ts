@@ -4,7 +4,7 @@ import { isTest } from "../imports.ts";
 import type { CheckedFile } from "../source-files.ts";
 
 /**
- * Places where a RegExp is made of anything but constants of its file. JavaScript's regular expressions backtrack: a
+ * Places where a RegExp is built from anything but constants of its file. JavaScript's regular expressions backtrack: a
  * pattern from configuration could block a node. Such patterns must use `compileRegex` of @sluice/model, which runs in
  * linear time.
  */

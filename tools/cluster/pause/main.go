@@ -1,5 +1,5 @@
-// Command pause holds the namespaces of a pod and reaps the processes that its containers leave. It is a program of
-// its own, of a megabyte, because one runs beside every pod.
+// Command pause holds the namespaces of a pod and reaps the processes that its containers leave. It is a separate
+// program of one megabyte, because an instance runs beside every pod.
 package main
 
 import (

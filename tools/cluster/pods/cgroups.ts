@@ -60,7 +60,7 @@ export function ownHierarchies(): readonly Hierarchy[] | string {
 export function makeGroup({ options, own }: Hierarchy, name: string): void {
   mkdirSync(join(own, name));
   if (!options.split(",").includes("cpuset")) return;
-  // A new group has no CPUs and no memory nodes, and no process can enter it.
+  // A new group has no CPUs and no memory nodes, and until it has some, no process can enter it.
   for (const file of ["cpuset.cpus", "cpuset.mems"]) {
     writeFileSync(join(own, name, file), readFileSync(join(own, file)));
   }
@@ -77,7 +77,7 @@ export async function removeGroups(folders: readonly string[]): Promise<void> {
   }
 }
 
-/** Removes a folder of groups, leaves first. The kernel's files in it go with it. */
+/** Removes a folder of groups, leaves first. The kernel removes its own files with the folder. */
 function removeTree(folder: string): true {
   const entries = ignoringAbsence(() => readdirSync(folder, { withFileTypes: true })) ?? [];
   for (const entry of entries) if (entry.isDirectory()) removeTree(join(folder, entry.name));

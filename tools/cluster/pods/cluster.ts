@@ -22,14 +22,14 @@ import { type CommandResult, type Node, type RunOptions, startNode } from "./nod
 import { canary, systemManifests } from "./system.ts";
 
 /**
- * A real Kubernetes cluster of one node with real pods, in namespaces and control groups of its own.
+ * A real Kubernetes cluster of one node with real pods, in its own namespaces and control groups.
  *
  * Its network is isolated, except for `forward`. A command inside the cluster sees the machine's files at the same
  * paths, but can write only to the folder for temporary files (os.tmpdir()), so all output must go there. There is no
  * image registry: a pod uses an image from `importImage`, with an imagePullPolicy other than Always.
  */
 export interface Cluster {
-  /** The state folder; the same path inside and outside. */
+  /** The state folder. Its path is the same inside the cluster and outside. */
   readonly folder: string;
   /** Path of the administrator's kubeconfig. Its server is reachable from inside only. */
   readonly kubeconfig: string;
@@ -89,7 +89,7 @@ const timeout = 90_000;
  */
 export async function startCluster(options: ClusterOptions = {}): Promise<Cluster> {
   const { images = [], audit = false } = options;
-  await usableHierarchies(); // Checked first, so that nothing is built in vain.
+  await usableHierarchies(); // Checked first, so that nothing is built on a machine that cannot run a cluster.
   const programs = await fetchPrograms();
   await removeLeftovers();
   let credentials: ClusterCredentials | undefined;
@@ -149,7 +149,7 @@ function assemble({ node, credentials, options }: Parts): Cluster {
   const kubectl = (args: readonly string[], input?: string) => answerOf("kubectl", args, { input, timeout: 600_000 });
   const ready: Partial<Record<ComponentName, () => unknown>> = {
     containerd: () => answerOf("ctr", ["version"]),
-    // Without the namespace no apply succeeds.
+    // `kubectl apply` fails until the API server has created this namespace.
     "api-server": async () => (await kubectl(["get", "--raw=/readyz"])) && kubectl(["get", "namespace", "kube-system"]),
   };
   const opened = async (host: string, port: number) => {

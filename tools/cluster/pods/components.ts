@@ -3,7 +3,7 @@ import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { auditFlags } from "../audit.ts";
 
-// These addresses cannot conflict with the machine's: the node has a network namespace of its own.
+// These addresses cannot conflict with the machine's: the node has its own network namespace.
 export const apiServer = "https://10.99.0.1:6443";
 export const nodeName = "node";
 export const dnsAddress = "10.96.0.10";

@@ -12,7 +12,7 @@ export class CannotRun extends Error {
   override readonly name = "CannotRun";
 }
 
-/** The kinds of namespaces that a node has of its own, for `unshare` and `nsenter`. */
+/** The kinds of namespaces that each node has for itself, as options of `unshare` and `nsenter`. */
 export const namespaces = ["--mount", "--net", "--pid", "--uts", "--ipc", "--cgroup"] as const;
 
 /**

@@ -11,7 +11,7 @@ shift 3
 
 hostname node
 mount --make-rprivate /
-mount --make-rshared / # mounts that the kubelet makes propagate into the pods
+mount --make-rshared / # so that mounts of the kubelet propagate into the pods
 mount -t proc proc /proc
 
 # The control groups, with this process's own group as their root.
@@ -30,7 +30,7 @@ done
 resolver=$(readlink -f /etc/resolv.conf)
 mount -t tmpfs -o mode=755 tmpfs /run
 mkdir -p /run/lock "$(dirname "$resolver")"
-[ -e "$resolver" ] || : > "$resolver" # the file was below /run, which is empty now
+[ -e "$resolver" ] || : > "$resolver" # the file was below /run, which the tmpfs has hidden
 for folder in lib log; do
   mkdir -p "$state/var/$folder"
   mount --bind "$state/var/$folder" "/var/$folder"
@@ -65,7 +65,7 @@ ip route add 10.96.0.0/16 dev node0 # the kernel rewrites the address of a Servi
 echo 1 > /proc/sys/net/ipv4/ip_forward
 echo 0 > /proc/sys/net/ipv4/conf/all/rp_filter
 [ -e /proc/sys/net/bridge ] || modprobe br_netfilter
-echo 1 > /proc/sys/net/bridge/bridge-nf-call-iptables # for a pod that calls itself through its Service
+echo 1 > /proc/sys/net/bridge/bridge-nf-call-iptables # needed by a pod that calls itself through its Service
 
 echo "the node is set up"
 exec "$pause"

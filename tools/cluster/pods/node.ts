@@ -26,7 +26,7 @@ export interface CommandResult {
 }
 
 export interface Node {
-  /** The state folder, the same path inside and outside. */
+  /** The state folder. Its path is the same inside the node's namespaces and outside. */
   readonly folder: string;
   /** The command line that runs a command inside, in the working directory of the caller. */
   enter(command: readonly string[]): readonly string[];
@@ -89,7 +89,7 @@ export async function startNode(pause: string, prepare: (folder: string) => unkn
     forget = leaveTrace(name, { owner, init, groups, folder });
     const nsenter = `nsenter --target=${pid} ${namespaces.join(" ")} --wdns="$PWD" -- "$@"`;
     const enter = (command: readonly string[]) => {
-      // The node's pid may belong to another process now.
+      // After the node has ended, its pid may belong to another process.
       if (ended) throw new Error("the node has ended");
       return inGroups(groups, nsenter, command);
     };

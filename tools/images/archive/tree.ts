@@ -72,7 +72,7 @@ export function writeTree(root: string, entries: readonly TreeEntry[]): void {
     if (entry.kind === "link") symlinkSync(entry.to, place);
     else if (entry.kind === "folder") mkdirSync(place, { recursive: true });
     else writeFileSync(place, entry.content);
-    // Separately, because creation applies the umask.
+    // The mode is set separately, because creation applies the umask.
     if (entry.kind !== "link") chmodSync(place, entry.mode);
   }
 }

@@ -39,7 +39,7 @@ export function nodeBase(): Base {
  * The files that programs of this machine need: shared libraries at the loader's paths, a non-root user, and
  * world-writable folders.
  *
- * @param within A folder that goes into the image with the programs; libraries in it are not added again.
+ * @param within A folder that is copied into the image with the programs; libraries in it are not added again.
  */
 export function programBase(programs: readonly string[], within?: string): Base {
   const libraries = librariesOf(programs, within);

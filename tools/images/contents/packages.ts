@@ -36,7 +36,7 @@ function filesOf(package_: string, below = ""): readonly string[] {
   });
 }
 
-/** Whether a folder is left out. Nested packages have entries of their own in the lockfile. */
+/** Whether a folder is left out. Nested packages have their own entries in the lockfile. */
 const isDropped = (name: string, isTop: boolean) =>
   name === "node_modules" || name.startsWith(".") || (isTop && development.has(name));
 

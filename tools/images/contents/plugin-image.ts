@@ -9,8 +9,9 @@ import { programBase } from "./base.ts";
 import { user } from "./workloads.ts";
 
 /**
- * The image that the Dockerfile of docs/how-to/run-plugins-in-kubernetes.md makes of an npm package, with this machine's
- * `cp` instead of busybox. Its name is a reference with a digest, as the chart's value `plugins.images` demands.
+ * The image that the Dockerfile of docs/how-to/run-plugins-in-kubernetes.md builds from an npm package, with this
+ * machine's `cp` instead of busybox. Its name is a reference with a digest, as the chart's value `plugins.images`
+ * demands.
  *
  * @param repository With the registry: docker.io/acme/sluice-plugin-x.
  * @param archive Path of the archive that `npm pack` wrote.

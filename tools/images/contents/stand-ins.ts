@@ -10,8 +10,8 @@ import { programBase } from "./base.ts";
 
 /**
  * Test images of servers that Sluice's workloads connect to, for clusters that cannot pull images. They contain the
- * programs that other suites use too. They accept those arguments and variables of Docker's official images that charts
- * use.
+ * programs that other suites start directly. Of the arguments and variables of Docker's official images, they accept
+ * those that charts use.
  */
 
 /** `redis:7`: this machine's redis-server. It has no entrypoint: the arguments must start with `redis-server`. */

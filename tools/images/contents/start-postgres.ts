@@ -1,9 +1,9 @@
 /**
  * The entrypoint of the image test-postgres: creates the data folder at the first start, as the variables of Docker's
- * official image say, and then becomes Postgres.
+ * official image say, and then executes Postgres in its own process.
  *
  * POSTGRES_PASSWORD or POSTGRES_PASSWORD_FILE (needed at the first start), POSTGRES_USER (default postgres), POSTGRES_DB
- * (default the user's name), PGDATA. Arguments go to Postgres; a first argument `postgres` is ignored.
+ * (default the user's name), PGDATA. Arguments are passed to Postgres; a first argument `postgres` is ignored.
  */
 import { spawnSync } from "node:child_process";
 import { existsSync, mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";

@@ -1,6 +1,6 @@
 import manifest from "../../../package.json" with { type: "json" };
 
-/** A program of Sluice that has an image of its own. */
+/** A program of Sluice that has its own image. */
 export interface ImageWorkload {
   readonly name: WorkloadName;
   readonly title: string;

@@ -11,7 +11,7 @@ export interface GoTool {
   readonly module: string;
   /** The package of the program in another module, a `tool` of the go.mod. Default: the module itself. */
   readonly package?: string;
-  /** For the linker. Default: only flags that reduce the size. */
+  /** Linker flags, in addition to those that reduce the size. */
   readonly ldflags?: readonly string[];
   /** A description with the duration of the build, for the progress line. */
   readonly what: string;

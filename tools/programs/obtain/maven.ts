@@ -12,7 +12,7 @@ export interface MavenTool {
   readonly name: string;
   /** `group:artifact:version`. */
   readonly artifact: string;
-  /** Of the archive, in hexadecimal. */
+  /** SHA-256 of the archive, in hexadecimal. */
   readonly sha256: string;
   /** Path of the executable below the top folder. */
   readonly executable: string;
@@ -65,7 +65,7 @@ export function fromMaven(wanted: MavenTool): (say: (line: string) => void) => P
   };
 }
 
-/** Downloads the archive into the folder; the local repository is there too, because it would keep a second copy. */
+/** Downloads the archive into the folder. Maven's local repository is in it too, so that it keeps no second copy. */
 async function download(maven: string, artifact: string, folder: string): Promise<string> {
   mkdirSync(folder, { recursive: true });
   const target = join(folder, "archive");

@@ -54,7 +54,7 @@ export interface TlsRedis extends Pick<Redis, "stop"> {
   readonly port: number;
   /** PEM file of the authority that signed the server's certificate. */
   readonly authorityFile: string;
-  /** The contents of that file. */
+  /** The contents of `authorityFile`. */
   readonly authority: string;
   /** PEM file of the server's private key; it contains no certificate. */
   readonly keyFile: string;

@@ -53,7 +53,7 @@ test("a browser loads a page and runs its script", async () => {
   assert.equal(await page.textContent("#words"), "made by a script");
 });
 
-test("an LDAP server accepts the right password of a person, and refuses another", async () => {
+test("an LDAP server accepts a person's password, and refuses any other password", async () => {
   const server = await startLdapServer({ alice: "wonderland" });
   after(() => server.stop());
   const bind = (password: string) => {

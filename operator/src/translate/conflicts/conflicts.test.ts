@@ -111,7 +111,7 @@ const problemOf = ({ problems }: Translation, kind: Kind, name: string) => probl
 
 for (const one of cases) {
   const { what, kind, older, younger, instead, message } = one;
-  test(`${kind}s that claim the same ${what}: the younger ${kind} gets a condition, and is served once the older ${kind} is gone`, () => {
+  test(`${kind}s that claim the same ${what}: the younger ${kind} gets a condition, and is served once the older ${kind} is deleted`, () => {
     const { remove, begun, step } = scene(one);
     const problem = problemOf(begun, kind, younger[0]);
     assert.deepEqual([problem?.condition, problem?.reason], ["Accepted", "Conflicted"]);

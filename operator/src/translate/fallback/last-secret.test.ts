@@ -46,12 +46,12 @@ function start() {
   };
 }
 
-const kept = /; the last valid certificate is served until there is another$/;
+const kept = /; the last valid certificate is served until a valid one replaces it$/;
 
 for (const how of ["full translation", "incremental translation"]) {
   const of = (...changed: readonly string[]) => (how === "full translation" ? [] : changed);
 
-  test(`a certificate stays served when its renewed Secret is invalid, and the condition gives the reason (${how})`, () => {
+  test(`a certificate is still served when its renewed Secret is invalid, and the condition gives the reason (${how})`, () => {
     const { put, remove, translate } = start();
     put("Secret", "a", tls(mixed));
     const broken = translate(...of("Secret/default/a"));

@@ -56,13 +56,13 @@ for (const restarts of [false, true])
     assert.equal(said.length, 1);
     assert.match(
       said[0] ?? "",
-      /should start with: \/.*; its last valid version, generation 2, is served until there is/,
+      /should start with: \/.*; its last valid version, generation 2, is served until a valid one/,
     );
     put("Route", "users", route(["/again"]));
     assert.deepEqual([translated().paths, translated().said], [[["/again"], false], []]);
   });
 
-test("a protecting plugin that becomes invalid protects as before; without an earlier version it answers 503", () => {
+test("a protecting plugin that becomes invalid protects as its last valid version does, or answers 503 if there is none", () => {
   const { put, translated, forgetAll } = scene();
   const faulty = {
     spec: { plugin: "key-auth", targetRefs: [{ kind: "Route", name: "users" }], config: { key_names: 7 } },

@@ -26,7 +26,7 @@ export function withLastValid(
   };
   // Other resources refer to the current id, so a version with a different id is no substitute.
   if (!kept?.entity || kept.item.id !== faulty.item.id) return both;
-  // A version that does not protect is no substitute for one that may: serving it would leave the route open.
+  // A version that does not protect cannot replace one that may protect: serving it would leave the route open.
   const isPlugin = faulty.collection === "plugins";
   if (isPlugin && mayProtect(faulty.item.name) && !mayProtect(kept.item.name)) return both;
   const { generation } = last.metadata;
@@ -34,7 +34,7 @@ export function withLastValid(
     generation === undefined ? "its last valid version" : `its last valid version, generation ${generation},`;
   const violations: CheckedTranslation["violations"] = faulty.violations.map((violation) => ({
     ...violation,
-    message: `${violation.message}; ${which} is served until there is another`,
+    message: `${violation.message}; ${which} is served until a valid one replaces it`,
   }));
   return { ...both, translated: [{ ...kept, violations }, ...others] };
 }
@@ -59,7 +59,7 @@ export function withLastSecret(
   if (!kept?.entity) return translated;
   const violations = faulty.violations.map((violation) => ({
     ...violation,
-    message: `${violation.message}; the last valid certificate is served until there is another`,
+    message: `${violation.message}; the last valid certificate is served until a valid one replaces it`,
   }));
   return [{ ...kept, violations }, ...others];
 }

@@ -97,7 +97,7 @@ for (const [what, spec, namespace, scope] of standIns)
     assert.deepEqual([targets, entity?._sluice, entity?.enabled], [scope, { unavailable: "why" }, true]);
   });
 
-test("a stand-in has an unused id, even if a resource claims the expected one", () => {
+test("a stand-in has an unused id, even if a resource claims the expected id", () => {
   const piece = pieceOf("Plugin", { plugin: "rate-limiting", targetRefs: service });
   const taken = new Set<string>();
   for (let round = 0; round < 3; round++) {

@@ -76,7 +76,7 @@ function unavailablePlugin({ item, violations }: Entry, id: string, reason: stri
   const refuses = refusedTargets(pluginNamed(name) ?? {}).includes("consumer");
   const consumer = refuses ? undefined : item.consumer;
   const consumer_group = refuses || consumer ? undefined : item.consumer_group;
-  // Without the consumer or group, which the plugin refuses, a plugin for one of them would apply to all consumers.
+  // The plugin refuses the consumer or group as target. Without any target, the stand-in would apply to all requests.
   if ((item.consumer || item.consumer_group) && !service && !route && !consumer && !consumer_group) return undefined;
   const entity = {
     id,
