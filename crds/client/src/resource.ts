@@ -140,7 +140,7 @@ export interface RemoveOptions {
 /** A write that lost a race or met another owner: the object exists, has changed, or belongs to another manager. */
 export class Conflict extends Error {
   readonly reason: "exists" | "changed" | "owned";
-  /** With `owned`: the owning manager of each field. */
+  /** For the reason `owned`: the owning manager of each field. */
   readonly owners: readonly { readonly manager: string; readonly field: string }[];
   constructor(reason: Conflict["reason"], message: string, owners: Conflict["owners"] = []) {
     super(message);
@@ -175,8 +175,8 @@ export interface ConditionsOptions {
   readonly manager: string;
   /**
    * The resource as the caller has read it, if the manager has written no status since. The client then does not read
-   * the resource again, and takes the given conditions as the manager's full set: it may remove the manager's other
-   * conditions.
+   * the resource again, and treats the given conditions as the manager's full set: it may remove other conditions of
+   * this manager.
    */
   readonly read?: Resource;
   /** Ends the wait for the API server; the request may have been executed. */

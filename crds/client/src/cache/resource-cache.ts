@@ -29,7 +29,8 @@ export interface ResourceCacheOptions<Kinds extends Kind> {
   readonly namespaces: readonly string[];
   /**
    * Selects the namespaces to read: resources in all others count as absent, and a namespace is added or removed as a
-   * whole. EndpointSlices always count, because nodes are found through them. Default: all watched namespaces.
+   * whole. EndpointSlices of all namespaces are included, because nodes are found through them. Default: all watched
+   * namespaces.
    */
   readonly namespaceSelector?: NamespaceSelector | null;
   /** Foreign kinds that the cluster need not serve: a kind that is not served counts as empty. */
@@ -75,9 +76,9 @@ export interface ResourceCache<Kinds extends Kind> {
    */
   failures(): readonly string[];
   /**
-   * Records a resource that a write returned or, with `removed`, one that a write removed. The write counts at once,
-   * and watch events for the resource are ignored until they have caught up with the write. Where resource versions are
-   * not increasing numbers, this function does nothing, and the caller has to wait for the watch.
+   * Records a resource that a write returned or, with `removed`, one that a write removed. The cache shows the write at
+   * once, and watch events for the resource are ignored until they have caught up with the write. Where resource
+   * versions are not increasing numbers, this function does nothing, and the caller has to wait for the watch.
    */
   recordWrite(kind: Kinds, resource: Resource, options?: { readonly removed?: boolean }): void;
 }
@@ -137,7 +138,7 @@ export function createResourceCache<Kinds extends Kind>(options: ResourceCacheOp
     onChange(true);
   }
 
-  /** @param changes By `namespace/name`; undefined: gone. */
+  /** @param changes By `namespace/name`; undefined: the resource is gone. */
   function put(kind: Kinds, changes: ReadonlyMap<string, Resource | undefined>): void {
     const before = cached[kind];
     const selected = [...changes].map(

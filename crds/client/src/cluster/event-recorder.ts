@@ -6,7 +6,7 @@ import type { ClusterConnection } from "./api/connection.ts";
 import { apiPath, createObject, findObject, patchObject } from "./api/objects.ts";
 
 const events = { apiVersion: "events.k8s.io/v1", plural: "events" };
-/** Milliseconds. Equal events within this window are one. By default, Kubernetes keeps Events for an hour. */
+/** Milliseconds. Equal events within this window become one Event. By default, Kubernetes keeps Events for an hour. */
 const window = 10 * 60_000;
 /** Characters; the API's limit. */
 const maxNoteLength = 1024;

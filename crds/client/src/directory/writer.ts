@@ -160,7 +160,7 @@ async function retryOnEdit<Result>(write: () => Promise<Result>): Promise<Result
       return await write();
     } catch (error) {
       if (!(error instanceof EditedConflict) || attempt === attempts) throw error;
-      // An edit counts once the file has settled.
+      // An edit takes effect once the file has settled.
       await sleep(attempt * PAUSE);
     }
   }

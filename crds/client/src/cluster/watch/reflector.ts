@@ -1,5 +1,6 @@
 /**
- * Follows one kind: a list, then a watch that resumes where it broke. Pure apart from its transport and clock.
+ * Follows one kind: lists it, and then watches it. A watch that ends is resumed at its last position. Pure apart from
+ * its transport and clock.
  *
  * Like client-go's reflector, and unlike client-node's informer, it has bookmarks, server-side timeouts, a watchdog for
  * silent streams and delays with jitter, and it never ends before its signal aborts.
@@ -72,8 +73,8 @@ const longestBackoff = 30_000;
 const pageSize = 500;
 const watchSeconds = 300;
 /**
- * Milliseconds. Bookmarks come once a minute. A late one means a dead connection or a busy server: opening the next
- * watch shows which, at hardly any cost to the server.
+ * Milliseconds. Bookmarks come once a minute. A late bookmark means a dead connection or a busy server: opening the
+ * next watch shows which, at hardly any cost to the server.
  */
 export const silenceLimit = 75_000;
 /** Milliseconds. A watch that lived this long, or delivered an event, counts as healthy. */

@@ -66,7 +66,7 @@ export const byPlace = (one: Definition, other: Definition): number =>
  */
 export class DirectoryIndex {
   readonly #sources = new Map<string, SourceFile>();
-  /** By `refKey`; of several definitions of one resource, the first counts. */
+  /** By `refKey`; of several definitions of one resource, the first is used. */
   readonly #definitions = new Map<string, readonly Definition[]>();
   #view: DirectoryView = { entries: new BucketMap(byHash), problems: [] };
 

@@ -191,7 +191,7 @@ const HASH_LENGTH = 10;
 
 /**
  * A readable slug and a hash of the full name. Two entities of the same name get the same resource name, so that
- * creating the second fails; names that differ only in characters a slug omits get different ones.
+ * creating the second fails; names that differ only in characters that the slug omits get different resource names.
  *
  * @param name The entity's name, or its id when it has none.
  * @param readable The source of the slug; the name by default.
