@@ -21,7 +21,10 @@ interface PasswordWrite {
   readonly given: string;
   /** The stored credential, if there is one. */
   readonly before: Pick<Credential, "consumer" | "password"> | null;
-  /** Whether the consumer certainly stays the same. Otherwise a stored hash that depends on its id is not kept. */
+  /**
+   * True only if the consumer is known to stay the same. Otherwise, a stored hash that depends on the consumer's id is
+   * replaced.
+   */
   readonly keepsConsumer: boolean;
   readonly hash: (password: string) => string | Promise<string>;
 }
@@ -50,7 +53,7 @@ const isFormOf = (hashed: string, plain: string, consumerId: string): boolean =>
 /**
  * The entities of a document with their passwords as `passwordToStore` returns them.
  *
- * @param before The store's entities. Those that the document contains have the same ids in both.
+ * @param before The store's entities. An entity that the document contains too has the same id there.
  */
 export async function withHashedPasswords(
   before: EntityLists,
@@ -73,7 +76,7 @@ export async function withHashedPasswords(
   return { ...after, basicauth_credentials: credentials };
 }
 
-/** The entities with their passwords in another form, such as `documentPassword`. */
+/** The entities with their passwords converted by `form`, such as `documentPassword`. */
 export const withPasswordsAs = (
   form: (consumerId: string, password: string) => string,
   lists: EntityLists,

@@ -8,7 +8,10 @@ import type { RevisionWait } from "./await-revision.ts";
 import { findStatement, listStatement, type Statement } from "./statements.ts";
 import { type WriteAllResult, writeAll } from "./write-all.ts";
 
-/** @param awaitRevision Waits until the nodes serve a revision; null when that cannot be found out. */
+/**
+ * @param awaitRevision Waits until the nodes serve a revision. Resolves to null when the nodes' revisions cannot be
+ * read.
+ */
 export function createDatabaseStore(database: Database, awaitRevision: RevisionWait["awaitRevision"]): Store {
   async function rowsOf(statement: Statement | null): Promise<readonly EntityRow[]> {
     if (statement === null) return [];

@@ -131,7 +131,7 @@ function isReachable(taken: readonly (readonly Write[])[], from: Tables, wanted:
   });
 }
 
-test("two writes that each remove what the other creates do not both find nothing to remove", async () => {
+test("two writes, each of which removes an entity that the other creates, do not both find nothing to remove", async () => {
   const { store, stop } = await scene();
   const asked = [
     [remove("consumers", id(3, 1)), create("services", service(2, "a"))],
@@ -147,7 +147,7 @@ test("two writes that each remove what the other creates do not both find nothin
   stop();
 });
 
-test("concurrent writes have the same result as in some sequence, and no name is assigned twice", () =>
+test("concurrent writes have the result of some sequential order, and no name is assigned twice", () =>
   fc.assert(
     fc.asyncProperty(
       fc.array(fc.array(one, { minLength: 1, maxLength: 2 }), { minLength: 2, maxLength: 7 }),

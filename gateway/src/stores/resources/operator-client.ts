@@ -38,7 +38,7 @@ export interface OperatorClientOptions {
 const GRACE = 250;
 /** Path of requests to endpoints of plugins. */
 const PLUGINS = "/plugins";
-/** Milliseconds for such a request, in addition to the time that the nodes have. */
+/** Milliseconds for a request to an endpoint of a plugin, in addition to the time that the nodes have. */
 const PLUGINS_GRACE = 1000;
 /** Milliseconds to wait for GET /status. */
 const STATUS_TIMEOUT = 2000;
@@ -78,7 +78,7 @@ export function createOperatorClient({ url, token, log, signal }: OperatorClient
     }
   }
 
-  /** Only for requests that need it. */
+  /** Only requests to endpoints of plugins carry the token. */
   const authorization = (path: string) =>
     path === PLUGINS && token !== null ? { authorization: `Bearer ${token}` } : {};
 

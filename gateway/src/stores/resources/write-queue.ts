@@ -168,7 +168,7 @@ export function footprintOf(
   return { takes, needs };
 }
 
-/** Whether the plan of one write may be invalid once the other is done. */
+/** Whether the plan of one write may be invalid once the other write is done. */
 const footprintsOverlap = (one: WriteFootprint, other: WriteFootprint): boolean =>
   !one.takes.isDisjointFrom(other.takes) ||
   !one.takes.isDisjointFrom(other.needs) ||

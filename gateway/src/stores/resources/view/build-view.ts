@@ -67,7 +67,7 @@ export interface ViewParts {
   readonly byResource: BucketMap<ViewPart>;
   /** By `claimKey` of the id. */
   readonly byId: BucketMap<EntityInResource>;
-  /** Changes with each update: only the newest view can be updated. */
+  /** Modified in place by each update, so only the newest view can be updated. */
   readonly dependencies: DependencyIndex;
 }
 
