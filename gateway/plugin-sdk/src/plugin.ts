@@ -50,9 +50,9 @@ export interface PluginFacts<
   secretParameters?(config: RecordMembers): readonly string[];
   /**
    * Set if the plugin reads `ClientConnection.clientCertificates`: the TLS handshakes for its routes then request a
-   * certificate of the client. A handshake requests one if the plugin applies to a route with the server name in `snis`,
-   * or to a route without `snis`. Returns the ids of the CA certificates whose names the request lists, so that a client
-   * can select a certificate by them; none: the request lists no names.
+   * certificate of the client. A handshake requests one if the plugin applies to a route with the server name in
+   * `snis`, or to a route without `snis`. Returns the ids of the CA certificates whose names the request lists, so that
+   * a client can select a certificate by them; an empty list: the request contains no names.
    */
   certificateAuthorities?(config: RecordMembers): readonly string[];
   /** First segments of the paths below `/plugins/{id}/` that the phase `endpoint` answers. Default: none. */

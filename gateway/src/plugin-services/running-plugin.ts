@@ -42,8 +42,8 @@ export function continuePlugin(plugin: number): void {
   if (continuing === plugin) return;
   continuing = plugin;
   const tick = words.ticks[0] as number;
-  // A callback of nextTick runs after all microtasks if a microtask adds it, and before them if another such callback
-  // does.
+  // A nextTick callback that is added by a microtask runs after all microtasks. Added by another nextTick callback, it
+  // would run before them.
   queueMicrotask(() => process.nextTick(endContinuation, plugin, tick));
 }
 

@@ -41,7 +41,7 @@ sourceSuite({
 const withSource = (options: Partial<PushSourceOptions>, body: (source: PushSource) => Promise<void>): Promise<void> =>
   withServed(options, body);
 
-/** @param body Also gets all documents served so far. */
+/** @param body Receives the source, and a list of all documents served so far. */
 async function withServed(
   options: Partial<PushSourceOptions>,
   body: (source: PushSource, served: readonly Snapshot[]) => Promise<void>,

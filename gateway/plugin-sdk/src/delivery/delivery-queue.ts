@@ -18,8 +18,8 @@ interface Waiting {
 }
 
 /**
- * Taken entries are removed from the list by copying it, but only once all entries are taken, or more than half of them
- * and more than this number. Copying the list for every batch would take quadratic time.
+ * Dequeued entries are removed from the list by copying it, but only once all entries are dequeued, or more than half
+ * of them and more than this number. Copying the list for every batch would take quadratic time.
  */
 const MIN_TAKEN = 1024;
 

@@ -208,7 +208,7 @@ export interface Exchange {
   /** Set by authentication. */
   consumer: ExchangeConsumer | null;
   credential: ExchangeCredential | null;
-  /** Groups that an authentication plugin found outside Sluice, such as in a directory. Null: none has set any. */
+  /** Groups that an authentication plugin found outside Sluice, such as in a directory. Null: no plugin has set any. */
   authenticatedGroups: readonly string[] | null;
   /** True when the consumer is the anonymous one, for requests without credentials. */
   anonymous: boolean;
@@ -258,7 +258,7 @@ export interface Exchange {
   /**
    * Limits the length of the client's body, which still streams. Returns `refusal` if the body is already known to be
    * longer. Otherwise `refusal` is sent as soon as the body turns out to be longer, and the request to the upstream is
-   * cancelled; if a response has begun by then, it is broken off.
+   * cancelled; if the response has already begun, it is aborted.
    */
   limitBody(limit: number, refusal: DirectResponse): DirectResponse | undefined;
   readonly timings: Timings;

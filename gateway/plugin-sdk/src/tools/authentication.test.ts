@@ -123,7 +123,7 @@ describe("a request with several authentication plugins", () => {
     assert.equal(exchange.upstreamHeaders.get("X-Credential-Identifier"), "credential of bob");
   });
 
-  it("has no headers of an earlier plugin's consumer once it has an anonymous one", async () => {
+  it("has no headers of an earlier plugin's consumer once it has an anonymous consumer", async () => {
     const exchange = fakeExchange({ consumers: [{ ...bob, custom_id: "7" }, guest] });
     await run([{ result: accepted({ ...bob, custom_id: "7" }) }], exchange);
     exchange.credential = null;
