@@ -60,7 +60,7 @@ export interface Resource {
   readonly metadata: Metadata;
   readonly spec?: Readonly<Record<string, unknown>>;
   readonly status?: { readonly conditions?: readonly Condition[]; readonly [member: string]: unknown };
-  /** Secrets: base64 values. */
+  /** The data of a Secret, with values in base64. */
   readonly data?: Readonly<Record<string, string>>;
   readonly type?: string;
   readonly [member: string]: unknown;

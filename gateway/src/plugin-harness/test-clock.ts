@@ -2,7 +2,7 @@
 import type { StartTimer } from "../plugin-services/instance-timers.ts";
 
 interface RunningTimer {
-  /** Unix milliseconds of the clock. */
+  /** Unix milliseconds at which the timer runs. */
   due: number;
   readonly interval: number | null;
   readonly action: () => Promise<void>;

@@ -62,7 +62,7 @@ describe("the difference of two configurations", () => {
       ["create services 3", "replace routes 2", "remove services 1"],
     ],
     [
-      "frees a name before another entity takes it",
+      "frees a name before another entity uses it",
       {
         services: [
           { ...users, id: id(1), name: "a" },

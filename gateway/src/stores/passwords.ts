@@ -1,4 +1,6 @@
-/** Passwords of basic-auth: hashing them before they are stored, and comparing given ones with stored ones. */
+/**
+ * Passwords of basic-auth: hashing them before they are stored, and comparing passwords of requests with stored ones.
+ */
 import { randomBytes, scrypt } from "node:crypto";
 import { promisify } from "node:util";
 import { documentPassword, type Entities, isConsumerBound, isPasswordHash, kongPassword } from "@sluice/model";
@@ -29,7 +31,10 @@ interface PasswordWrite {
   readonly hash: (password: string) => string | Promise<string>;
 }
 
-/** The value to store: the stored one if it stands for the same password, else the given one, hashed if plain text. */
+/**
+ * The value to store: the stored value if it represents the same password, else the given password, hashed if plain
+ * text.
+ */
 export async function passwordToStore({ given, before, keepsConsumer, hash }: PasswordWrite): Promise<string> {
   if (before && (keepsConsumer || !isConsumerBound(before.password)) && (await isSamePassword(given, before)))
     return before.password;

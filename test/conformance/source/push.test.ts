@@ -263,8 +263,12 @@ test("with mutual TLS only the operator's certificate is accepted", async () => 
       sans: ["sluice-operator"],
       usage: "server",
     }),
-    "another name of the same authority": await authority.issue({ name: "x", sans: ["admin"], usage: "client" }),
-    "the operator's name of another authority": await otherAuthority.issue({
+    "a different name, signed by the same authority": await authority.issue({
+      name: "x",
+      sans: ["admin"],
+      usage: "client",
+    }),
+    "the operator's name, signed by another authority": await otherAuthority.issue({
       name: "sluice-operator",
       sans: ["sluice-operator"],
       usage: "client",

@@ -319,7 +319,7 @@ export function describeCrashes(name: string, hold: () => Promise<TroubledHolder
         assert.doesNotMatch(JSON.stringify(await all()), /hidden/);
         const [made] = await secrets(holder);
         assert.ok(made);
-        // A write with the same password keeps the Secret; a different password needs another Secret.
+        // A write with the same password keeps the Secret; a different password needs a new Secret.
         await replace(store, "plugins", { ...limit, config: { ...limit.config, minute: 6 } });
         assert.deepEqual(
           (await secrets(holder)).map(({ metadata }) => metadata.name),

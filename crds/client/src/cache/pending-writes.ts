@@ -7,13 +7,13 @@ import type { Resource } from "../resource.ts";
 
 interface PendingWrite {
   readonly uid: string | undefined;
-  /** Undefined: the resource was removed. */
+  /** The written version; undefined: the write removed the resource. */
   readonly version: bigint | undefined;
 }
 
 /** The state of a resource as a watch delivers it. */
 interface ObservedState {
-  /** Null: no resource. */
+  /** Null: the resource is absent. */
   readonly resource: Resource | null;
   /** The last event of a removed resource; absent when the removal is known only from a list without the resource. */
   readonly event?: Resource;

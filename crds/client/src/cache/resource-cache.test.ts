@@ -179,7 +179,7 @@ test("a write is visible at once, and watch events older than the write are igno
   assert.deepEqual(there(), [], "another client removed it after the write");
 });
 
-test("a removed resource is absent at once, and a later one with the same name is present", () => {
+test("a removed resource is absent at once, and a later resource with the same name is present", () => {
   const { cache, watch } = scene();
   const observer = watch("Service");
   const there = () => names(cache.resources.Service);

@@ -51,8 +51,8 @@ export interface ResourceCacheOptions<Kinds extends Kind> {
    */
   readonly onChange: (meaningful: boolean) => void;
   /**
-   * Called for every version of a resource before `onChange`, with the previous version. null: there was none;
-   * undefined: unknown, because the kind was read for the first time or the namespace has just been selected.
+   * Called for every version of a resource before `onChange`, with the previous version. null: the resource did not
+   * exist; undefined: unknown, because the kind was read for the first time or the namespace has just been selected.
    */
   readonly onVersion?: (kind: Kinds, before: Resource | null | undefined, resource: Resource) => void;
   /**

@@ -8,9 +8,9 @@ import { apiPath, createObject, findObject, patchObject } from "./api/objects.ts
 const events = { apiVersion: "events.k8s.io/v1", plural: "events" };
 /** Milliseconds. Equal events within this window become one Event. By default, Kubernetes keeps Events for an hour. */
 const window = 10 * 60_000;
-/** Characters; the API's limit. */
+/** Maximum characters of an Event's note, as limited by the API. */
 const maxNoteLength = 1024;
-/** Characters; the API's limit. */
+/** Maximum characters of an object's name, as limited by the API. */
 const maxNameLength = 253;
 
 /**

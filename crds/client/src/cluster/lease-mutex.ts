@@ -16,7 +16,7 @@ import {
 import type { Clock } from "./watch/reflector.ts";
 
 export interface LeaseMutexOptions {
-  /** Not closed with the mutex. */
+  /** The mutex does not close the store. */
   readonly store: Pick<LeaseStore, "read" | "write">;
   /** The Lease's namespace and name, for errors. */
   readonly name: string;

@@ -180,7 +180,7 @@ test("the client keeps the previous resources of a file while one of its documen
     await waitFor(() => client.get(ref("new")), { what: "the valid resource of the new file" });
   }));
 
-test("of two resources with the same name, the client uses the one whose path sorts first, and logs the other once", () =>
+test("of two resources with the same name, the client uses the one whose path sorts first, and logs the other resource once", () =>
   bench(async ({ client, write, log }) => {
     write("b.yaml", service("a", "  retries: 2\n"));
     write("a.yaml", `${service("z")}---\n${service("a", "  retries: 1\n")}`);

@@ -1,5 +1,5 @@
 /**
- * Which entity a resource represents. This depends on no other resource, so that references can be resolved with it.
+ * Which entity a resource represents. The identity depends on no other resource, so references can be resolved with it.
  */
 import { apiVersion, type Collection, DEFAULT_CLASS, deriveId, kinds, type ResourceKind } from "@sluice/model";
 import type { Resource } from "../resource.ts";

@@ -38,7 +38,7 @@ interface ParentTimes {
 interface ChildEntity {
   readonly id: string;
   readonly created_at: number;
-  /** Credentials have none. */
+  /** Absent for credentials. */
   readonly updated_at?: number;
 }
 
@@ -61,7 +61,7 @@ export const createdAt = ({ annotations, creationTimestamp }: Metadata): number 
 /**
  * The latest of `UPDATED_AT` and the times of writes to anything but the status, or else the creation time.
  *
- * The admin listener's own writes are ignored if the annotation exists: the API server dates them later, and some of
+ * The admin listener's own writes are ignored if the annotation exists. The API server dates them later, and some of
  * them, such as the end of a batch, do not change the entity.
  */
 export function updatedAt(metadata: Metadata): number | undefined {

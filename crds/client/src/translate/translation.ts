@@ -86,7 +86,7 @@ export interface TranslatedEntity {
   readonly violations: readonly ResourceViolation[];
   /** The resources that the entity refers to, existing or not, without those that it must not refer to. */
   readonly references?: readonly ReferencedResource[];
-  /** Services only. */
+  /** Only for Services with a `backendRef`. */
   readonly backend?: BackendService;
   /** Plugins and services only: paths in the item of values from Secrets, which messages must not quote. */
   readonly secretPaths?: readonly Path[];

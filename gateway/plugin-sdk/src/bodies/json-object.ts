@@ -14,7 +14,7 @@ export function jsonObjectOf(text: string): RawJsonObject | null {
   return members && new Map(members.map(({ name, valueStart, end }) => [name, text.slice(valueStart, end)]));
 }
 
-/** A value as JSON. */
+/** The value as JSON, one character per byte. */
 export const jsonOf = (value: string | number | boolean): string => byteString(JSON.stringify(value));
 
 export const textOfJsonObject = (object: RawJsonObject): string =>

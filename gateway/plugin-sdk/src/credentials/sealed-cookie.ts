@@ -41,7 +41,7 @@ export const sealedCookieNames = (name: string): readonly string[] =>
 
 /**
  * The key in `exchange.shared` under which the plugin session reports that it uses the cookie of this name. Another
- * plugin with sessions in the same cookie would lose them.
+ * plugin that keeps its sessions in the same cookie would lose them.
  */
 export const sessionCookieKey = (name: string): string => `session cookie ${name}`;
 

@@ -55,7 +55,7 @@ export interface ExchangeRequest {
   readonly scheme: "http" | "https";
   /** Host as the client sent it, in lower case, with the port if one was sent. */
   readonly host: string;
-  /** The client's address: that of the connection, unless a trusted proxy reports another. */
+  /** The client's address: that of the connection, unless a trusted proxy reports another address. */
   readonly clientAddress: string;
   /** Server name of the TLS handshake; null without TLS or SNI. */
   readonly serverName: string | null;
@@ -97,7 +97,7 @@ export interface HeaderEditGroup {
   readonly lengths: number;
 }
 
-/** Edits of headers to be sent: the last edit of a name wins, and names keep the case in which they were set. */
+/** Edits of headers to be sent: the last edit of a name applies, and names keep the case in which they were set. */
 export interface HeaderEdits {
   /** For a name that is set on every request, pass a `HeaderName` that was created once. */
   set(name: string | HeaderName, value: string): void;
@@ -205,7 +205,7 @@ export interface Exchange {
   readonly identities: Identities;
   /** Values that a plugin leaves for plugins that run after it (`kong.ctx.shared` in Kong). */
   readonly shared: Map<string, string | boolean>;
-  /** Set by authentication. */
+  /** The consumer that an authentication plugin has set; null: none has. */
   consumer: ExchangeConsumer | null;
   credential: ExchangeCredential | null;
   /** Groups that an authentication plugin found outside Sluice, such as in a directory. Null: no plugin has set any. */

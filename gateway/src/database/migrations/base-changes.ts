@@ -1,7 +1,7 @@
 /**
  * The change log that nodes follow. Triggers fill it, so it includes every changed row and cascading deletes.
  *
- * One transaction is one revision. A writer that takes the next number locks the only row of `revision` until the end
+ * One transaction is one revision. A writer that obtains the next number locks the only row of `revision` until the end
  * of its transaction. So numbers become visible in order, and a node that has seen a number has missed no earlier one.
  */
 export const baseChanges = `

@@ -87,7 +87,7 @@ export function createOperatorClient({ url, token, log, signal }: OperatorClient
       const received = await send(path, question, timeout);
       return typeof received === "object" && received !== null ? (received as Record<string, unknown>) : null;
     } catch (error) {
-      if (!signal.aborted) log.warn({ url, path, reason: reasonOf(error) }, "the operator gave no valid response");
+      if (!signal.aborted) log.warn({ url, path, reason: reasonOf(error) }, "the operator sent no valid response");
       return null;
     }
   }

@@ -36,7 +36,7 @@ export const stampOf = ({ ino, size, mtimeNs, ctimeNs }: BigIntStats): string =>
 
 interface ObservedChange {
   readonly stamp: string;
-  /** By performance.now(). */
+  /** When this state was first observed, by performance.now(). */
   readonly since: number;
   isReported: boolean;
 }

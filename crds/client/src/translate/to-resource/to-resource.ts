@@ -24,7 +24,10 @@ import { CHILD_TIMES, CREATED_AT, UPDATED_AT, writeChildTimes } from "../timesta
 import { type Children, pluginMembers, writeChildren, writeHeaders } from "./kind-members.ts";
 import { type WriteReferencesOptions, writeReferences } from "./write-references.ts";
 
-/** Collections with a kind of their own. The others are nested in the resource of their parent. */
+/**
+ * Collections whose entities have resources of a kind of their own. Entities of the other collections are nested in the
+ * resource of their parent.
+ */
 export type ResourceCollection = Exclude<Collection, CredentialCollection | "targets" | "snis">;
 
 export interface ToResourceOptions extends WriteReferencesOptions {

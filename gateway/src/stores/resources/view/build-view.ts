@@ -52,7 +52,7 @@ export interface MarkedResource {
 export interface ResourceView {
   readonly resources: Resources;
   readonly tables: Tables;
-  /** The entity with an id; an invalid one only if there is no other. */
+  /** The entity with this id. An invalid entity is returned only if no valid entity has the id. */
   readonly held: (collection: Collection, id: string) => EntityInResource | undefined;
   readonly within: (resource: Resource) => readonly EntityInResource[];
   readonly marked: readonly MarkedResource[];
