@@ -88,7 +88,8 @@ export function sqlErrorDetails(error: unknown): SqlErrorDetails | undefined {
 /**
  * BEGIN, `run`, COMMIT; or ROLLBACK when `run` rejects.
  *
- * @param isLost Whether the connection is lost: no ROLLBACK is sent, because the database rolls back by itself.
+ * @param isLost Whether the error means that the connection is lost. If so, no ROLLBACK is sent, because the database
+ * rolls back by itself.
  */
 export async function inTransaction<Result>(
   connection: DatabaseConnection,

@@ -36,9 +36,9 @@ export class DeliveryQueue {
   #waiting: Waiting[] = [];
   /** Index of the oldest entry that waits. */
   #front = 0;
-  /** Bytes of the entries that wait, and of those under way if the concurrency is unlimited. */
+  /** Bytes of the waiting entries and, if the concurrency is unlimited, of the entries that are being delivered. */
   #bytes = 0;
-  /** Deliveries under way if the concurrency is unlimited. */
+  /** Deliveries in progress if the concurrency is unlimited. */
   readonly #alone = new Set<Promise<void>>();
   #coalescing: PluginTimer | null = null;
   /** The loop that `#begin` has started; null: none is running. */
