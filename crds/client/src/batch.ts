@@ -8,7 +8,7 @@
  *    `BATCH_REMOVE`.
  * 3. The record's `BATCH_COMPLETE` is set to the batch, provided that it still has the value of step 1. A reader that
  *    sees the new value knows that all other resources have been written.
- * 4. When the nodes run the batch, the resources with `BATCH_REMOVE` are deleted and the others lose their marks, the
+ * 4. Once the nodes serve the batch, the resources with `BATCH_REMOVE` are deleted and the others lose their marks, the
  *    record last.
  *
  * If the writer dies before step 3 completes, the next writer rolls the batch back from `BATCH_UNDO`. It restores the

@@ -125,7 +125,7 @@ export interface ApplyOptions {
   /** Take over fields that other managers own. */
   readonly force?: boolean;
   /**
-   * The field ownership from now on, written before the apply and only with `expect` as an object. To remove a field by
+   * The managedFields to write before the apply. They are written only if `expect` is an object. To remove a field by
    * omitting it, the manager must own it. This step changes nothing else, so no reader sees half of the write. Not
    * needed where there are no field managers.
    */
@@ -150,7 +150,10 @@ export class Conflict extends Error {
   }
 }
 
-/** The API server or the directory refuses the object: schema, CEL or admission. The message is the original one. */
+/**
+ * The API server or the directory refuses the object: schema, CEL or admission. The message is that of the API server
+ * or the directory.
+ */
 export class Rejected extends Error {
   override readonly name = "Rejected";
 }

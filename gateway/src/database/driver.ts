@@ -15,7 +15,7 @@ export type DatabaseRow = Readonly<Record<string, unknown>>;
 export interface DatabaseConnection {
   /** Runs one statement with `$1` parameters; all values are parameters. Prepared once per connection. */
   query(text: string, values?: readonly unknown[]): Promise<readonly DatabaseRow[]>;
-  /** Runs several statements without parameters in one call; in a transaction of their own unless one is open. */
+  /** Runs several statements without parameters in one call. They form one transaction, or are part of an open one. */
   script(text: string): Promise<void>;
 }
 

@@ -37,7 +37,10 @@ export class TestClock {
     return end;
   };
 
-  /** Runs the timers that are due on the way, in order. Resolves when their actions have ended. */
+  /**
+   * Advances the clock, and runs the timers in the order in which they become due. Resolves when their actions have
+   * ended.
+   */
   async advance(milliseconds: number): Promise<void> {
     const until = this.#time + milliseconds;
     const actions: Promise<void>[] = [];

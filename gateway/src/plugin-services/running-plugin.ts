@@ -36,7 +36,7 @@ export function blockedSince(tick: number): number | null {
 /** The plugin whose continuation ends when the microtasks have run; 0: none. */
 let continuing = 0;
 
-/** The plugin runs until all microtasks have run that are due now. */
+/** Records the plugin as running until all microtasks that are due now have run. */
 export function continuePlugin(plugin: number): void {
   words.running[0] = plugin;
   if (continuing === plugin) return;

@@ -288,7 +288,8 @@ function trackNamespaces({ labels, always }: NamespaceSelector, { onChange, ...o
 const ignoresNamespaceSelector = (kind: Kind): boolean => kind === "EndpointSlice";
 
 /**
- * Always false for resources of a directory: their versions are not numbers, and do not change with the creation time.
+ * Always false for resources of a directory: their versions are not numbers, and stay the same when the creation time
+ * changes.
  */
 const isSameVersion = (one: Resource, other: Resource): boolean =>
   one.metadata.uid === other.metadata.uid &&

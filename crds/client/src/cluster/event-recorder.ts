@@ -17,7 +17,7 @@ const maxNameLength = 253;
  * Stateless: the name contains a hash of the content and the time window, so that all processes increment the same
  * Event.
  *
- * @param uid Of the resource; `kubectl describe` finds events by it. Undefined: the resource is gone.
+ * @param uid The resource's uid, by which `kubectl describe` finds Events. Undefined: the resource is gone.
  */
 export async function recordEvent(
   connection: ClusterConnection,

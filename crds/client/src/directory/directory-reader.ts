@@ -119,8 +119,8 @@ export function createDirectoryReader({ directory, log, unprotectWait, onWait, o
   }
 
   /**
-   * At the start, files still being written are awaited: without these files, Routes in other files might be
-   * unprotected.
+   * At the start, the scan waits for files that are still being written: without these files, Routes in other files
+   * might be unprotected.
    */
   async function scan(): Promise<DirectoryView> {
     for (let tries = view ? 0 : FIRST_TRIES; ; tries--) {

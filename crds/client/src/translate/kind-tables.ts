@@ -41,7 +41,10 @@ export interface ChildList {
 }
 
 export interface EntryReference extends Pick<SpecReference, "kind" | "member"> {
-  /** The member of the entry with `name` and `namespace`, which may be unset; null: the entry itself has both. */
+  /**
+   * The member of the entry that contains `name` and `namespace`, and that may be unset; null: the entry itself
+   * contains both.
+   */
   readonly ref: string | null;
 }
 

@@ -12,8 +12,8 @@ export interface ResourceViolation extends Violation {
 }
 
 /**
- * Reasons in CamelCase that programs may match. NotAllowed belongs to Accepted, Invalid to both, the others to
- * ResolvedRefs.
+ * Reasons in CamelCase that programs may match. NotAllowed is a reason of the condition Accepted, Invalid of both
+ * conditions, and the other reasons are of ResolvedRefs.
  */
 export type Reason =
   | "Invalid"

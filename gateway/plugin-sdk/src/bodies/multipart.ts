@@ -9,7 +9,9 @@ interface Part {
   readonly end: number;
 }
 
-/** The boundary in a Content-Type. Undefined when there is none, or several: other parsers might choose another one. */
+/**
+ * The boundary in a Content-Type. Undefined when there is none, or several: other parsers might choose a different one.
+ */
 export function boundaryOf(contentType: string): string | undefined {
   const [boundary, ...others] = (headerParameters(contentType) ?? []).filter(({ name }) => name === "boundary");
   return others.length === 0 ? boundary?.value || undefined : undefined;

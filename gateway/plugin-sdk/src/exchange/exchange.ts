@@ -200,7 +200,10 @@ export interface Exchange {
   readonly route: ExchangeRoute;
   /** Null when the route has no service: after the plugins have run, the response is 503. */
   readonly service: ExchangeService | null;
-  /** Groups of the route's path by name and by number if it is a regular expression, else null. `0` is the whole match. */
+  /**
+   * The groups of the route's path by name and by number, where `0` is the whole match; null: the path is no regular
+   * expression.
+   */
   readonly pathCaptures: Readonly<Record<string, string>> | null;
   readonly identities: Identities;
   /** Values that a plugin leaves for plugins that run after it (`kong.ctx.shared` in Kong). */

@@ -79,8 +79,8 @@ class MiddlewareCall {
   }
 
   /**
-   * Passes the response to the handler. Resolves to the response that replaces it; undefined: it is sent with edits of
-   * its headers.
+   * Passes the response to the handler. Resolves to the response that replaces it; undefined: the original response is
+   * sent, with edited headers.
    */
   async resume(held: HeldResponse): Promise<DirectResponse | undefined> {
     const shown = new WebResponse(held, this.#bodyLimit);

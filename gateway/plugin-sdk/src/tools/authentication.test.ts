@@ -17,7 +17,7 @@ interface Plugin {
   readonly anonymous?: string;
 }
 
-/** Runs the plugins in this order until one of them answers. `asked` names those that looked for credentials. */
+/** Runs the plugins in this order until one of them answers. `asked` names the plugins that looked for credentials. */
 async function run(
   plugins: readonly Plugin[],
   exchange: FakeExchange = fakeExchange({ consumers: [bob, eve, guest] }),

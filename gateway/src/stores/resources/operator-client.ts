@@ -28,7 +28,10 @@ export interface OperatorClient {
 
 export interface OperatorClientOptions {
   readonly url: string;
-  /** The token for requests to endpoints of plugins; null: the operator refuses them. */
+  /**
+   * The token for requests to endpoints of plugins; null: no such request is sent, because the operator would refuse
+   * it.
+   */
   readonly token: string | null;
   readonly log: Log;
   readonly signal: AbortSignal;

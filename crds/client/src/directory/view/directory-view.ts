@@ -177,9 +177,9 @@ function toResource({ placed, source: { file }, record }: Definition): Resource 
 }
 
 /**
- * The file's change time in milliseconds, unless the record has a generation for this very spec; always later than the
- * recorded generation of a different spec. All processes thus agree without communication, and once a status has been
- * written, a change elsewhere in the file does not affect the generation.
+ * The file's change time in milliseconds, unless the record has a generation for this spec. The result is always later
+ * than the recorded generation of a different spec. All processes thus agree without communication, and once a status
+ * has been written, a change elsewhere in the file does not affect the generation.
  */
 function generationOf(content: Resource, record: StatusRecord | undefined, changedAt: number): number {
   const changed = Math.floor(changedAt);

@@ -59,8 +59,8 @@ export function toEntities(resource: Resource, options: TranslateOptions): reado
 }
 
 /**
- * The resource's violations, without those inside the entries of a list of children, and without those that the check
- * of the entity reports better.
+ * The resource's violations, without those inside the entries of a list of children, and without those for which the
+ * check of the entity has a better message.
  */
 function ownViolations({ identity: { kind }, resource, violations }: TranslatorInput): EntityPart["violations"] {
   const lists: readonly unknown[] = childLists[kind].map(({ list }) => list);
