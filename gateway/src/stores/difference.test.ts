@@ -205,7 +205,7 @@ interface Drawn {
   readonly route?: number | null;
 }
 
-/** The generated entities, without those that are invalid together with earlier ones. */
+/** The generated entities, without those that conflict with earlier entities. */
 async function good(drawn: Partial<Record<Collection, readonly Drawn[]>>): Promise<EntityLists> {
   let tables = createTables([]);
   for (const collection of collections) {

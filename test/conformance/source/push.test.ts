@@ -237,7 +237,7 @@ test("a body of unknown length is refused once it exceeds the limit", () =>
     assert.equal(statusCode, 413);
   }));
 
-test("a document that only an internal bug rejects is answered 500 with the reason", async () => {
+test("a valid document that an internal error rejects is answered 500 with the reason", async () => {
   const source = createPushSource({ listen, token });
   const serve = () => {
     throw new Error("cannot be compiled");

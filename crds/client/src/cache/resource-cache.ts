@@ -126,7 +126,7 @@ export function createResourceCache<Kinds extends Kind>(options: ResourceCacheOp
   const isSelected = (kind: Kinds, { metadata }: Resource): boolean =>
     !selected || ignoresNamespaceSelector(kind) || selected.has(metadata.namespace);
 
-  /** A namespace's resources are read before it is selected, so they all appear together. */
+  /** The resources of a namespace are read before the namespace is selected, so all of them appear together. */
   function applyNamespaceChange(moved: readonly string[]): void {
     const names = new Set(moved);
     for (const { kind, found } of scopes) {

@@ -199,7 +199,7 @@ export const newConditions = (
 ): readonly Condition[] | null | undefined =>
   held && mergeConditions(held.resource.status?.conditions ?? [], conditions, new Date());
 
-/** Not durable: a lost record is rewritten once the operator finds the status wrong. */
+/** Not durable: a lost record is rewritten once the operator finds that the status is outdated. */
 async function writeRecord(path: string, record: StatusRecord): Promise<void> {
   mkdirSync(dirname(path), { recursive: true });
   await writeAtomically(path, printRecord(record), { durable: false });

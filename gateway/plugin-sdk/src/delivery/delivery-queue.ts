@@ -106,7 +106,7 @@ export class DeliveryQueue {
     });
   }
 
-  /** Delivers one batch, then further ones while they are full; all entries when the queue closes. */
+  /** Delivers a batch, and further batches while they are full. When the queue closes, delivers all entries. */
   async #deliverBatches(): Promise<void> {
     const { max_batch_size: full } = this.#settings;
     while (this.#count > 0) {

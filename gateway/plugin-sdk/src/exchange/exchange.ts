@@ -208,7 +208,7 @@ export interface Exchange {
   readonly identities: Identities;
   /** Values that a plugin leaves for plugins that run after it (`kong.ctx.shared` in Kong). */
   readonly shared: Map<string, string | boolean>;
-  /** The consumer that an authentication plugin has set; null: none has. */
+  /** The consumer that an authentication plugin has set; null: no plugin has set one. */
   consumer: ExchangeConsumer | null;
   credential: ExchangeCredential | null;
   /** Groups that an authentication plugin found outside Sluice, such as in a directory. Null: no plugin has set any. */
