@@ -8,11 +8,12 @@
  *    `BATCH_REMOVE`.
  * 3. The record's `BATCH_COMPLETE` is set to the batch, provided that it still has the value of step 1. A reader that
  *    sees the new value knows that all other resources have been written.
- * 4. When the nodes run the batch, the resources with `BATCH_REMOVE` are deleted and the others lose their marks, the
+ * 4. Once the nodes serve the batch, the resources with `BATCH_REMOVE` are deleted and the others lose their marks, the
  *    record last.
  *
- * If the writer dies before step 3 completes, the next writer rolls back from `BATCH_UNDO`, the record first: a writer
- * that was only slow then finds the record changed. If it dies in step 4, the next writer continues.
+ * If the writer dies before step 3 completes, the next writer rolls the batch back from `BATCH_UNDO`. It restores the
+ * record first: a writer that was only slow then finds the record changed and stops. If the writer dies in step 4, the
+ * next writer continues that step.
  */
 import type { Resource } from "./resource.ts";
 
@@ -21,8 +22,8 @@ export const BATCH = "sluice.dev/batch";
 /** The batch's uuid, on a resource that the batch removes. */
 export const BATCH_REMOVE = "sluice.dev/batch-remove";
 /**
- * On the batch's record. The batch's uuid: all resources are written. Any other value: some are not written yet, or the
- * batch was rolled back.
+ * Set on the batch's record. If the value is the batch's uuid, all resources are written. With any other value, some
+ * resources are not written yet, or the batch was rolled back.
  */
 export const BATCH_COMPLETE = "sluice.dev/batch-complete";
 /** The resource's previous content as JSON; `null` if it did not exist. */

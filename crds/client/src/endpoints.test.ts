@@ -14,7 +14,7 @@ const slice = (endpoints: unknown[], ports: unknown[] = [{ name: "http", port: 8
 const cases: [string, Resource[], string | undefined, unknown][] = [
   ["a ready address", [slice([{ addresses: ["10.0.0.1"], conditions: { ready: true } }])], "http", ["10.0.0.1:8080"]],
   ["an address whose readiness is unknown", [slice([{ addresses: ["10.0.0.1"] }])], "http", ["10.0.0.1:8080"]],
-  ["no address that is not ready", [slice([{ addresses: ["10.0.0.1"], conditions: { ready: false } }])], "http", []],
+  ["no unready address", [slice([{ addresses: ["10.0.0.1"], conditions: { ready: false } }])], "http", []],
   [
     "a terminating address that still serves, marked as terminating",
     [slice([{ addresses: ["10.0.0.1"], conditions: { ready: false, serving: true, terminating: true } }])],
@@ -64,7 +64,7 @@ const cases: [string, Resource[], string | undefined, unknown][] = [
 ];
 
 for (const [what, slices, port, expected] of cases)
-  test(`an EndpointSlice gives ${what}`, () => {
+  test(`endpointsOf returns ${what}`, () => {
     const shown = endpointsOf(slices, port).map((e) => `${e.address}:${e.port}${e.terminating ? "!" : ""}`);
     assert.deepEqual(shown, expected);
   });

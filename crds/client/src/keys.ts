@@ -6,7 +6,7 @@ export const namespacedName = (namespace: string, name: string): string => `${na
 
 export const resourceKey = ({ metadata }: Resource): string => namespacedName(metadata.namespace, metadata.name);
 
-/** `<kind>/<namespace>/<name>`: identifies a resource among all. */
+/** `<kind>/<namespace>/<name>`: identifies a resource among those of all kinds. */
 export const refKey = ({ kind, namespace, name }: Ref): string => `${kind}/${namespace}/${name}`;
 
 /** Splits a `refKey` into the kind and the key within the kind. */

@@ -2,8 +2,8 @@ import { addAbortListener } from "node:events";
 
 /**
  * The call's outcome, or the signal's reason as soon as the signal aborts. An undici request whose connection is still
- * being established reacts to its own signal only seconds later, when the connection attempt is over; the request is
- * not sent in that case.
+ * being established reacts to its own signal only seconds later, when the connection attempt is over. An aborted
+ * request is not sent.
  */
 export async function rejectOnAbort<Result>(call: Promise<Result>, signal: AbortSignal | undefined): Promise<Result> {
   if (signal === undefined) return call;

@@ -60,7 +60,7 @@ export interface Resource {
   readonly metadata: Metadata;
   readonly spec?: Readonly<Record<string, unknown>>;
   readonly status?: { readonly conditions?: readonly Condition[]; readonly [member: string]: unknown };
-  /** Secrets: base64 values. */
+  /** The data of a Secret, with values in base64. */
   readonly data?: Readonly<Record<string, string>>;
   readonly type?: string;
   readonly [member: string]: unknown;
@@ -125,7 +125,7 @@ export interface ApplyOptions {
   /** Take over fields that other managers own. */
   readonly force?: boolean;
   /**
-   * The field ownership from now on, written before the apply and only with `expect` as an object. To remove a field by
+   * The managedFields to write before the apply. They are written only if `expect` is an object. To remove a field by
    * omitting it, the manager must own it. This step changes nothing else, so no reader sees half of the write. Not
    * needed where there are no field managers.
    */
@@ -140,7 +140,7 @@ export interface RemoveOptions {
 /** A write that lost a race or met another owner: the object exists, has changed, or belongs to another manager. */
 export class Conflict extends Error {
   readonly reason: "exists" | "changed" | "owned";
-  /** With `owned`: the owning manager of each field. */
+  /** For the reason `owned`: the owning manager of each field. */
   readonly owners: readonly { readonly manager: string; readonly field: string }[];
   constructor(reason: Conflict["reason"], message: string, owners: Conflict["owners"] = []) {
     super(message);
@@ -150,7 +150,10 @@ export class Conflict extends Error {
   }
 }
 
-/** The API server or the directory refuses the object: schema, CEL or admission. The message is the original one. */
+/**
+ * The API server or the directory refuses the object: schema, CEL or admission. The message is that of the API server
+ * or the directory.
+ */
 export class Rejected extends Error {
   override readonly name = "Rejected";
 }
@@ -175,8 +178,8 @@ export interface ConditionsOptions {
   readonly manager: string;
   /**
    * The resource as the caller has read it, if the manager has written no status since. The client then does not read
-   * the resource again, and takes the given conditions as the manager's full set: it may remove the manager's other
-   * conditions.
+   * the resource again, and treats the given conditions as the manager's full set: it may remove other conditions of
+   * this manager.
    */
   readonly read?: Resource;
   /** Ends the wait for the API server; the request may have been executed. */

@@ -40,7 +40,8 @@ export interface PluginFacts<
   /** Replaces short forms that the schema does not have, such as one string for a list of strings. */
   expand?(config: RecordMembers): RecordMembers;
   /**
-   * Checks between members. It gets the config with defaults, even if members are invalid. Paths start at the config.
+   * Checks between members. It receives the config with defaults, even if members are invalid. Paths start at the
+   * config.
    */
   check?(config: RecordMembers): readonly Violation[];
   /**
@@ -50,9 +51,9 @@ export interface PluginFacts<
   secretParameters?(config: RecordMembers): readonly string[];
   /**
    * Set if the plugin reads `ClientConnection.clientCertificates`: the TLS handshakes for its routes then request a
-   * certificate of the client. A handshake requests one if the plugin applies to a route with the server name in `snis`,
-   * or to a route without `snis`. Returns the ids of the CA certificates whose names the request lists, so that a client
-   * can select a certificate by them; none: the request lists no names.
+   * certificate of the client. A handshake requests one if the plugin applies to a route with the server name in
+   * `snis`, or to a route without `snis`. Returns the ids of the CA certificates whose names the request lists, so that
+   * a client can select a certificate by them; an empty list: the request contains no names.
    */
   certificateAuthorities?(config: RecordMembers): readonly string[];
   /** First segments of the paths below `/plugins/{id}/` that the phase `endpoint` answers. Default: none. */
@@ -74,9 +75,9 @@ export interface PluginContext extends PluginServices {
   readonly timers: PluginTimers;
   readonly network: PluginNetwork;
   /**
-   * A metric of the plugin. Instances that give the same name share it. It keeps at most 1000 series; the least
-   * recently used ones are dropped. Throws if an earlier call with the name had other labels, or if Sluice or another
-   * plugin has a metric of the same full name, which consists of the plugin's name and the given one.
+   * A metric of the plugin. Instances that pass the same name share the metric. It keeps at most 1000 series; the least
+   * recently used series are dropped. The full name consists of the plugin's name and the given name. Throws if an
+   * earlier call with the name had other labels, or if Sluice or another plugin has a metric of the same full name.
    */
   counterMetric(options: CounterMetricOptions): CounterMetric;
   /** The cache of the instance; an instance opens at most one. A cache in memory ends with the instance. */
@@ -88,17 +89,17 @@ export interface PluginPhases {
   /** Runs before forwarding, in order of priority. A response ends the exchange. */
   access?(exchange: Exchange): DirectResponse | undefined | Promise<DirectResponse | undefined>;
   /**
-   * Runs when the head of a response has arrived, before the phase `responseHeaders` of all plugins. The response is held
-   * until the promise settles, so this phase may wait, and read the body. Returns a response that replaces the held one.
-   * Undefined: the held one is sent, with the edits of `exchange.responseHeaders`, and its body streams. Runs once for
-   * each exchange, also for the gateway's own responses.
+   * Runs when the head of a response has arrived, before the phase `responseHeaders` of all plugins. The response is
+   * held until the promise settles, so this phase may wait, and read the body. Returns a response that replaces the
+   * held one. Undefined: the held one is sent, with the edits of `exchange.responseHeaders`, and its body streams. Runs
+   * once for each exchange, also for the gateway's own responses.
    *
    * The plugin with the lowest priority comes first: each plugin sees the response as those with lower priorities left
    * it. Edits of headers in other phases are applied later, and take precedence.
    *
-   * If the phase throws or rejects, the response is replaced by one with status 500; likewise if it takes longer than
-   * `read_timeout` of the service (without a service 60 s), not counting the time in which it waits for the body. Does
-   * not run for an upgraded connection.
+   * If the phase throws, rejects or takes too long, the response is replaced by one with status 500. The limit is the
+   * service's `read_timeout` (without a service 60 s), not counting the time in which the phase waits for the body.
+   * Does not run for an upgraded connection.
    */
   response?(
     exchange: Exchange,

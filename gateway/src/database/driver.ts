@@ -15,7 +15,7 @@ export type DatabaseRow = Readonly<Record<string, unknown>>;
 export interface DatabaseConnection {
   /** Runs one statement with `$1` parameters; all values are parameters. Prepared once per connection. */
   query(text: string, values?: readonly unknown[]): Promise<readonly DatabaseRow[]>;
-  /** Runs several statements without parameters in one call; in a transaction of their own unless one is open. */
+  /** Runs several statements without parameters in one call. They form one transaction, or are part of an open one. */
   script(text: string): Promise<void>;
 }
 
@@ -26,7 +26,8 @@ export interface Database extends DatabaseConnection {
   readonly schema: string;
   /**
    * BEGIN, `run`, COMMIT; or ROLLBACK when `run` rejects. Every statement sees the data that was committed before it
-   * began (READ COMMITTED); a caller that needs more must lock. `run` must use the connection that it is given.
+   * began (READ COMMITTED); a caller that needs stronger isolation must lock rows. `run` must use the connection that
+   * it receives.
    */
   transaction<Result>(run: (connection: DatabaseConnection) => Promise<Result>): Promise<Result>;
   /**
@@ -71,7 +72,10 @@ export const DEFAULT_SCHEMA = "sluice";
 
 const SQLSTATE = /^[0-9A-Z]{5}$/;
 
-/** The details of a database's error; undefined for other errors. Both clients use the same names for them. */
+/**
+ * The details of a database's error; undefined for other errors. The clients of both implementations (pg, PGlite) use
+ * the same names for these details.
+ */
 export function sqlErrorDetails(error: unknown): SqlErrorDetails | undefined {
   if (!(error instanceof Error)) return undefined;
   const { code, severity, table, constraint, detail, hint } = error as Error & Record<string, unknown>;
@@ -84,7 +88,8 @@ export function sqlErrorDetails(error: unknown): SqlErrorDetails | undefined {
 /**
  * BEGIN, `run`, COMMIT; or ROLLBACK when `run` rejects.
  *
- * @param isLost Whether the connection is lost: no ROLLBACK is sent, because the database rolls back by itself.
+ * @param isLost Whether the error means that the connection is lost. If so, no ROLLBACK is sent, because the database
+ * rolls back by itself.
  */
 export async function inTransaction<Result>(
   connection: DatabaseConnection,

@@ -2,8 +2,8 @@
 import { DatabaseSync } from "node:sqlite";
 
 /**
- * Returns the function that releases the lock; undefined when another process (or other code of this one) holds it. The
- * lock is SQLite's, because Node has no flock (docs/decisions/0004). Its file stays empty.
+ * Returns the function that releases the lock; undefined when another process (or other code of this process) holds it.
+ * The lock is SQLite's, because Node has no flock (docs/decisions/0004). Its file stays empty.
  */
 export function acquireFileLock(path: string): (() => void) | undefined {
   const file = new DatabaseSync(path);

@@ -13,7 +13,7 @@ export interface MigrationState {
   readonly available: readonly string[];
 }
 
-/** The result of a step, or the error because of which it did nothing. */
+/** The result of a step, or the error that prevented the step. */
 export type MigrationResult =
   | { readonly ran: readonly string[]; readonly state: MigrationState; readonly fault?: undefined }
   | { readonly fault: "needs bootstrap" | "pending"; readonly ran?: undefined; readonly state?: undefined };

@@ -10,9 +10,11 @@ export const NODES_CHANNEL = "sluice_nodes";
 /** The payload is the number of a revision that was written. */
 export const CHANGES_CHANNEL = "sluice_changes";
 
-/** Seconds after which a silent node is left out of waits. */
+/** Seconds without a heartbeat after which a node is silent: waits ignore it. */
 const SILENT = 2;
-/** Seconds after which a silent node is no longer listed; its record is deleted when another node stops. */
+/**
+ * Seconds without a heartbeat after which a node is no longer listed. Its record is deleted when another node stops.
+ */
 const FORGOTTEN = 3600;
 
 export interface NodeRecord {

@@ -33,7 +33,7 @@ export async function insertCall(connection: DatabaseConnection, call: PluginEnd
   return id;
 }
 
-/** Deletes a call with its results, and the calls that their callers have left behind. */
+/** Deletes a call with its results, and expired calls that their callers did not delete. */
 export async function deleteCall(connection: DatabaseConnection, id: string): Promise<void> {
   await connection.query(
     `delete from plugin_calls where id = $1 or asked_at < clock_timestamp() - interval '${2 * CALL_LIFETIME} s'`,
@@ -91,7 +91,7 @@ export async function readResults(
   );
 }
 
-/** Undefined for a row that another program has written: it must not keep the others from being read. */
+/** Undefined for a row that another program has written: such a row must not prevent the other rows from being read. */
 function parsed(content: unknown): unknown {
   try {
     return JSON.parse(String(content));

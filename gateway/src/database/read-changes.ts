@@ -1,6 +1,6 @@
 /**
- * The reads of a node: everything once, then the changes since. Each is one statement, so it sees one state of the
- * tables.
+ * The reads of a node: first all entities, and then the changes since the previous read. Each read is one statement, so
+ * it sees one state of the tables.
  */
 import { type Change, type Collection, collections, type Document } from "@sluice/model";
 import type { DatabaseConnection, DatabaseRow } from "./driver.ts";
@@ -24,7 +24,7 @@ const changed = `select revision.number, revision.complete_after, revision.epoch
       .join("\n      ")} end as row
   from revision
   left join (select distinct collection, id from changes 
-      -- The end is beyond what the log holds: a range with two ends is always looked up in the index.
+      -- The upper bound exceeds every number in the log: with both bounds, Postgres always uses the index.
       where changes.revision > $1 and changes.revision <= $1 + 1000000) as logged on true`;
 
 const everything = [

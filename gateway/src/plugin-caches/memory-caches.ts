@@ -44,7 +44,7 @@ export class MemoryCaches {
 
   /**
    * Called when a cache has grown or shrunk. Above a bound, the cache with the most bytes loses its oldest values. So
-   * an instance with many values replaces its own first.
+   * an instance with many values loses its own values before those of other instances.
    */
   changed(cache: MemoryCache<unknown>, bytes: number, values: number): void {
     this.#bytes += bytes;

@@ -121,7 +121,7 @@ describe("startTestGateway", () => {
     assert.partialDeepStrictEqual(gateway.log, [{ level: "error", message: "a plugin failed" }]);
   });
 
-  it("refuses invalid facts, with all faults, and a second definition of one name", async () => {
+  it("rejects invalid facts with a list of all faults, and rejects a second definition of the same name", async () => {
     const invalid = { ...quota, name: "Quota", priority: Number.NaN };
     await assert.rejects(startTestGateway({ plugin: invalid }), /^TypeError: .*\nname: .*"Quota"\npriority: expected/);
     await assert.rejects(startTestGateway({ plugin: { ...quota } }), /the process has another plugin quota/);

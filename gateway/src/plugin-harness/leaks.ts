@@ -5,7 +5,7 @@ import { runInNewContext } from "node:vm";
 import type { LeakOptions, TestGateway } from "./types.ts";
 
 const ROUNDS = 5;
-/** Requests at a time. */
+/** Number of concurrent requests. */
 const CONCURRENCY = 8;
 /** Bytes per request. Over 2,000 requests, noise of V8's heap is below this limit, and every kept object above it. */
 const THRESHOLD = 32;
@@ -33,7 +33,7 @@ export async function leaksNothing(gateway: TestGateway, options: LeakOptions = 
 
 /**
  * Bytes that each request leaves; null: none. A leak grows in every round; caches that fill and code that is compiled
- * do not, so the round with the least growth counts.
+ * do not, so the result is the growth in the round with the least growth.
  */
 async function findLeak(gateway: TestGateway, options: LeakOptions): Promise<number | null> {
   const sender = requestSender();

@@ -58,7 +58,7 @@ const rows: readonly Row[] = [
     { method: "POST", url: "/", body: "more than 100 bytes ".repeat(6) },
   ],
   [
-    "answers by itself",
+    "answers without forwarding the request",
     () => new Response("mine", { status: 418, headers: { "x-own": "yes" } }),
     ["/"],
     418,
@@ -91,7 +91,7 @@ const rows: readonly Row[] = [
     { ...seen, header: "set" },
   ],
   [
-    "forwards another request",
+    "forwards a different request",
     (_, next) =>
       next(new Request("http://any/other path?z=2", { method: "PUT", body: "new", headers: { "x-a": "n" } })),
     ["/p", post],
@@ -99,7 +99,7 @@ const rows: readonly Row[] = [
     { method: "PUT", url: "/other%20path?z=2", header: "n", body: "new" },
   ],
   [
-    "forwards another request without a body",
+    "forwards a different request without a body",
     (request, next) => next(new Request(request.url, { method: "PUT" })),
     ["/", post],
     200,

@@ -1,4 +1,4 @@
-/** The plugins that pages show, in the real proxy. */
+/** Runs the plugins from documentation pages in the real proxy. */
 import assert from "node:assert/strict";
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
@@ -10,9 +10,9 @@ import { temporaryFolder } from "../../../tools/process/index.ts";
 import { startTestGateway, type TestGatewayOptions } from "./index.ts";
 
 interface PageOptions extends Pick<TestGatewayOptions, "upstream" | "consumers"> {
-  /** The block of `index.ts`. Default: the first one. */
+  /** The index of the code block on the page that becomes `index.ts`. Default: 0. */
   readonly block?: number;
-  /** The block of `schema.ts`. Default: there is none. */
+  /** The index of the code block that becomes `schema.ts`. Default: no such file is written. */
   readonly schema?: number;
 }
 
@@ -34,7 +34,7 @@ async function sentHeaders(response: Response): Promise<Readonly<Record<string, 
   return ((await response.json()) as { readonly headers: Readonly<Record<string, string>> }).headers;
 }
 
-test("the example on the page about middleware works as the page says", async () => {
+test("the first example on the page about middleware redirects without a session, and edits headers", async () => {
   await using gateway = await startFromPage("docs/how-to/write-middleware.md");
   const refused = await gateway.fetch("/", { redirect: "manual" });
   assert.deepEqual([refused.status, refused.headers.get("location")], [302, "/login"]);
@@ -43,7 +43,7 @@ test("the example on the page about middleware works as the page says", async ()
   assert.deepEqual([headers["x-session"], response.headers.get("cache-control")], ["yes", "private"]);
 });
 
-test("the second example on the page about middleware works as the page says", async () => {
+test("the second example on the page about middleware changes JSON bodies and no others", async () => {
   const encodings: unknown[] = [];
   await using gateway = await startFromPage("docs/how-to/write-middleware.md", {
     block: 1,

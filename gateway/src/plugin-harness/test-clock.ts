@@ -2,7 +2,7 @@
 import type { StartTimer } from "../plugin-services/instance-timers.ts";
 
 interface RunningTimer {
-  /** Unix milliseconds of the clock. */
+  /** Unix milliseconds at which the timer runs. */
   due: number;
   readonly interval: number | null;
   readonly action: () => Promise<void>;
@@ -37,7 +37,10 @@ export class TestClock {
     return end;
   };
 
-  /** Runs the timers that are due on the way, in order. Resolves when their actions have ended. */
+  /**
+   * Advances the clock, and runs the timers in the order in which they become due. Resolves when their actions have
+   * ended.
+   */
   async advance(milliseconds: number): Promise<void> {
     const until = this.#time + milliseconds;
     const actions: Promise<void>[] = [];

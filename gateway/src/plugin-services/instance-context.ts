@@ -132,7 +132,7 @@ class InstanceLog implements PluginLog {
   }
 }
 
-/** The connections of an instance. Those that it has left open are closed when it ends. */
+/** The connections of an instance. Connections that the instance has left open are closed when it ends. */
 class InstanceNetwork implements PluginNetwork {
   readonly #services: Pick<WorkerServices, "connect" | "datagrams">;
   readonly #open = new Set<{ close(): void }>();

@@ -4,7 +4,7 @@ import { attributed } from "./running-plugin.ts";
 
 /** Runs a callback as code of a plugin. */
 export interface TimerMeter {
-  /** Of the plugin. */
+  /** The plugin's number, as in `pluginNumbered`. */
   readonly number: number;
   run(name: "timer", action: TimerAction): TimerAction;
 }

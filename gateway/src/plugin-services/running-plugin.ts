@@ -36,14 +36,14 @@ export function blockedSince(tick: number): number | null {
 /** The plugin whose continuation ends when the microtasks have run; 0: none. */
 let continuing = 0;
 
-/** The plugin runs until all microtasks have run that are due now. */
+/** Records the plugin as running until all microtasks that are due now have run. */
 export function continuePlugin(plugin: number): void {
   words.running[0] = plugin;
   if (continuing === plugin) return;
   continuing = plugin;
   const tick = words.ticks[0] as number;
-  // A callback of nextTick runs after all microtasks if a microtask adds it, and before them if another such callback
-  // does.
+  // A nextTick callback that is added by a microtask runs after all microtasks. Added by another nextTick callback, it
+  // would run before them.
   queueMicrotask(() => process.nextTick(endContinuation, plugin, tick));
 }
 

@@ -83,17 +83,17 @@ const faults: readonly (readonly [what: string, members: object, message: string
   [
     "names a member that the JSON object does not have",
     { headers: { a: "{vault://env/app-json/password}" } },
-    "config.headers.a: the environment variable APP_JSON is not a JSON object with the text password",
+    "config.headers.a: the environment variable APP_JSON must contain a JSON object with the string member password",
   ],
   [
     "names a member that is not a text",
     { headers: { a: "{vault://env/app-json/port}" } },
-    "config.headers.a: the environment variable APP_JSON is not a JSON object with the text port",
+    "config.headers.a: the environment variable APP_JSON must contain a JSON object with the string member port",
   ],
   [
     "names a member of a variable without JSON",
     { headers: { a: "{vault://env/token/x}" } },
-    "config.headers.a: the environment variable TOKEN is not a JSON object with the text x",
+    "config.headers.a: the environment variable TOKEN must contain a JSON object with the string member x",
   ],
   [
     "has an empty value where none is allowed",

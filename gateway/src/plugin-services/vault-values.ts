@@ -81,7 +81,7 @@ function readValue({ text, schema }: VaultReference, { environment, vaultAt }: V
   if (whole === undefined) return { message: `the environment variable ${variable} is not set` };
   const value = key === null ? whole : memberIn(whole, key);
   if (value === undefined)
-    return { message: `the environment variable ${variable} is not a JSON object with the text ${key}` };
+    return { message: `the environment variable ${variable} must contain a JSON object with the string member ${key}` };
   const { minLength = 0, maxLength = Number.POSITIVE_INFINITY } = schema;
   return value.length >= minLength && value.length <= maxLength
     ? { value }

@@ -62,7 +62,7 @@ describe("the difference of two configurations", () => {
       ["create services 3", "replace routes 2", "remove services 1"],
     ],
     [
-      "frees a name before another entity takes it",
+      "frees a name before another entity uses it",
       {
         services: [
           { ...users, id: id(1), name: "a" },
@@ -205,7 +205,7 @@ interface Drawn {
   readonly route?: number | null;
 }
 
-/** The generated entities that are valid together. */
+/** The generated entities, without those that conflict with earlier entities. */
 async function good(drawn: Partial<Record<Collection, readonly Drawn[]>>): Promise<EntityLists> {
   let tables = createTables([]);
   for (const collection of collections) {

@@ -24,7 +24,7 @@ interface Step {
  * entities keep theirs. An entity without an id in the document is matched by name.
  *
  * If entities exchange names in a cycle, one of them is removed first and created again. An entity that the document
- * does not contain is removed first if another entity takes its name. All entities that refer to an entity that is
+ * does not contain is removed first if another entity needs its name. All entities that refer to an entity that is
  * removed first are removed before it, and created again if the document contains them.
  */
 export function writesBetween(
@@ -121,7 +121,7 @@ function untangle({ gone, changed, fresh }: Tangle) {
   const ordered = new Set<Step>();
   const seen = new Set<Step>();
   for (const first of changed) {
-    // Each step waits for one holder or a few; the chain is followed without recursion.
+    // A step waits for the holders of its names. A chain of holders can be long, so it is followed without recursion.
     const chain = [first];
     for (let step = chain.at(-1); step; step = chain.at(-1)) {
       seen.add(step);
@@ -143,7 +143,7 @@ function untangle({ gone, changed, fresh }: Tangle) {
 function withReferrers(inTheWay: ReadonlySet<Step>, steps: readonly Step[]): ReadonlySet<Step> {
   const found = new Set(inTheWay);
   if (found.size === 0) return found;
-  // Parents come before children: one pass over the steps finds them all.
+  // Parents come before children: one pass over the steps finds all referrers.
   const ids = new Set([...found].map(keyOf));
   for (const step of steps) {
     const members = step.was as unknown as References | undefined;

@@ -37,7 +37,7 @@ export function createGroupCommit<Outcome>({ commit, most }: GroupCommitOptions<
     });
 }
 
-/** How many of the waiting lists go together; at least one. */
+/** The number of waiting lists in the next group; at least one. */
 function groupSize(waiting: readonly { readonly writes: readonly Write[] }[], most: number): number {
   let writes = 0;
   const next = waiting.findIndex((one) => {

@@ -1,4 +1,6 @@
-/** Passwords of basic-auth: hashing them before they are stored, and comparing given ones with stored ones. */
+/**
+ * Passwords of basic-auth: hashing them before they are stored, and comparing passwords of requests with stored ones.
+ */
 import { randomBytes, scrypt } from "node:crypto";
 import { promisify } from "node:util";
 import { documentPassword, type Entities, isConsumerBound, isPasswordHash, kongPassword } from "@sluice/model";
@@ -21,12 +23,18 @@ interface PasswordWrite {
   readonly given: string;
   /** The stored credential, if there is one. */
   readonly before: Pick<Credential, "consumer" | "password"> | null;
-  /** Whether the consumer certainly stays the same. Otherwise a stored hash that depends on its id is not kept. */
+  /**
+   * True only if the consumer is known to stay the same. Otherwise, a stored hash that depends on the consumer's id is
+   * replaced.
+   */
   readonly keepsConsumer: boolean;
   readonly hash: (password: string) => string | Promise<string>;
 }
 
-/** The value to store: the stored one if it stands for the same password, else the given one, hashed if plain text. */
+/**
+ * The value to store: the stored value if it represents the same password, else the given password, hashed if plain
+ * text.
+ */
 export async function passwordToStore({ given, before, keepsConsumer, hash }: PasswordWrite): Promise<string> {
   if (before && (keepsConsumer || !isConsumerBound(before.password)) && (await isSamePassword(given, before)))
     return before.password;
@@ -50,7 +58,7 @@ const isFormOf = (hashed: string, plain: string, consumerId: string): boolean =>
 /**
  * The entities of a document with their passwords as `passwordToStore` returns them.
  *
- * @param before The store's entities. Those that the document contains have the same ids in both.
+ * @param before The store's entities. An entity that the document contains too has the same id there.
  */
 export async function withHashedPasswords(
   before: EntityLists,
@@ -73,7 +81,7 @@ export async function withHashedPasswords(
   return { ...after, basicauth_credentials: credentials };
 }
 
-/** The entities with their passwords in another form, such as `documentPassword`. */
+/** The entities with their passwords converted by `form`, such as `documentPassword`. */
 export const withPasswordsAs = (
   form: (consumerId: string, password: string) => string,
   lists: EntityLists,

@@ -110,7 +110,7 @@ export type WriteOutcome =
       readonly effects: readonly Effect[];
       /**
        * Resolves when every node serves the write, or after `timeout` milliseconds with the nodes that lag; null when
-       * that cannot be found out. Absent when nothing was written.
+       * the nodes' state cannot be determined. Absent when nothing was written.
        */
       readonly programmed?: (timeout: number) => Promise<WaitResponse | null>;
       readonly fault?: undefined;

@@ -1,4 +1,4 @@
-/** The migrations, on every database. Run by postgres.test.ts and embedded.test.ts. */
+/** Tests of the migrations for each database. Run by postgres.test.ts and embedded.test.ts. */
 import assert from "node:assert/strict";
 import { after, afterEach, before, describe, test } from "node:test";
 import { collections, entities } from "@sluice/model";

@@ -272,7 +272,7 @@ export function describeResourceClient(name: string, holder: () => Holder): void
       assert.deepEqual(types, ["Accepted", "Foreign", "Programmed"]);
     });
 
-    test("also keeps the conditions of other writers when it is given the resource that was read", async () => {
+    test("keeps the conditions of other writers if the caller passes the resource that it has read", async () => {
       await put(service("a"));
       await client.setConditions(ref("a"), [{ ...accepted, type: "Foreign" }], { manager: "somebody" });
       for (const reason of ["First", "Second"]) {
@@ -355,7 +355,7 @@ export function describeResourceClient(name: string, holder: () => Holder): void
       }
     });
 
-    test("lets holders of a mutex run one at a time, and tells a process whether another may have held it in between", async () => {
+    test("lets holders of a mutex run one at a time, and tells a process whether another process may have held it in between", async () => {
       const other = holder().client();
       const of = { namespace, name: "sluice-admin" };
       let running = 0;

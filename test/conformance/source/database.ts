@@ -187,7 +187,7 @@ export function describeDatabaseSource(name: string, keep: () => Promise<Databas
         ),
       );
       try {
-        // A row of another program does not keep calls from being answered.
+        // An invalid row that another program wrote does not prevent other calls from being answered.
         await database.query("insert into plugin_calls (id, content, asked_at) values ($1, '{', clock_timestamp())", [
           foreignCall,
         ]);
@@ -286,7 +286,7 @@ export function describeDatabaseSource(name: string, keep: () => Promise<Databas
         assert.deepEqual([answer?.programmed, answer?.silent], [true, ["dead:1"]]);
       }));
 
-    test("without nodes a wait ends at once, and a closed wait has no result", async () => {
+    test("without nodes a wait ends at once, and a wait that is closed resolves to null", async () => {
       const alone = createRevisionWait(database);
       assert.equal((await alone.awaitRevision(5, 1000))?.programmed, true);
       alone.close();

@@ -202,7 +202,7 @@ for (const [what, change] of [
     );
   });
 
-test("the file source continues after a document that only an internal bug rejects", async () => {
+test("the file source continues after an internal error rejects a valid document", async () => {
   const folder = temporaryFolder("source");
   const file = join(folder.path, "sluice.yaml");
   writeFileSync(file, good);

@@ -41,7 +41,7 @@ async function scene(t: TestContext) {
   });
   const { port } = source.address();
 
-  /** An operator that trusts both authorities, with a client certificate of the given one. */
+  /** An operator that trusts both authorities, with a client certificate that the given authority signed. */
   async function operatorOf(authority: Authority) {
     const sans = ["sluice-operator"];
     const { certificate: cert, key } = await authority.issue({ name: "sluice-operator", sans, usage: "client" });

@@ -72,7 +72,7 @@ test("a push that was overtaken by a later push of the same operator has no effe
     assert.deepEqual(served, [["eight"]]);
   }));
 
-test("of concurrent pushes of two operators the push with the higher term wins", () =>
+test("of concurrent pushes of two operators, none with the lower term is served after one with the higher term", () =>
   withNode({}, async ({ push, served }) => {
     const pushes = Array.from({ length: 20 }, (_, index) =>
       push(index % 2 ? 2 : 1, index, [index % 2 ? `leader-${index}` : `former-${index}`]),

@@ -41,7 +41,7 @@ sourceSuite({
 const withSource = (options: Partial<PushSourceOptions>, body: (source: PushSource) => Promise<void>): Promise<void> =>
   withServed(options, body);
 
-/** @param body Also gets all documents served so far. */
+/** @param body Receives the source, and a list of all documents served so far. */
 async function withServed(
   options: Partial<PushSourceOptions>,
   body: (source: PushSource, served: readonly Snapshot[]) => Promise<void>,
@@ -237,7 +237,7 @@ test("a body of unknown length is refused once it exceeds the limit", () =>
     assert.equal(statusCode, 413);
   }));
 
-test("a document that only an internal bug rejects is answered 500 with the reason", async () => {
+test("a valid document that an internal error rejects is answered 500 with the reason", async () => {
   const source = createPushSource({ listen, token });
   const serve = () => {
     throw new Error("cannot be compiled");
@@ -263,8 +263,12 @@ test("with mutual TLS only the operator's certificate is accepted", async () => 
       sans: ["sluice-operator"],
       usage: "server",
     }),
-    "another name of the same authority": await authority.issue({ name: "x", sans: ["admin"], usage: "client" }),
-    "the operator's name of another authority": await otherAuthority.issue({
+    "a different name, signed by the same authority": await authority.issue({
+      name: "x",
+      sans: ["admin"],
+      usage: "client",
+    }),
+    "the operator's name, signed by another authority": await otherAuthority.issue({
       name: "sluice-operator",
       sans: ["sluice-operator"],
       usage: "client",

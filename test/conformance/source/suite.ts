@@ -49,7 +49,7 @@ export function sourceSuite({ name, create }: SubjectFactory): void {
     }
   }
 
-  test(`${name}: an offered document is served, and the newest document wins`, () =>
+  test(`${name}: an offered document is served until a newer document replaces it`, () =>
     withSubject(async ({ offer }, { served }) => {
       assert.deepEqual(served, [["first"]]);
       await offer(["first", "second"]);
@@ -71,7 +71,7 @@ export function sourceSuite({ name, create }: SubjectFactory): void {
       assert.ok(state().revision > revision);
     }));
 
-  test(`${name}: equal content is not compiled again`, () =>
+  test(`${name}: a document with equal content is not served again`, () =>
     withSubject(async ({ offer }, { served, state }) => {
       const { hash } = state();
       await offer(["first"]);

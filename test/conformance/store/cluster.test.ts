@@ -118,7 +118,7 @@ describe("a store in a cluster with other writers", () => {
         ({ manager }) => manager === "sluice-admin",
       );
       assert.deepEqual(Object.keys(ours?.fieldsV1["f:spec"] ?? {}), ["f:keyAuth"]);
-      // The other manager applies again, and our key stays.
+      // The other manager applies again, and the key from the store stays.
       await apply("Consumer", "ann", { username: "ann", tags: ["b"] }, "gitops");
       assert.equal(((await get("consumers", "ann")).spec.keyAuth as unknown[]).length, 1);
       assert.equal(isRemoved(await remove(store, "keyauth_credentials", { member: "key", value: "one" })), true);
@@ -160,7 +160,7 @@ describe("a store in a cluster with other writers", () => {
       const now = await store.find("services", { id: users.id });
       assert.deepEqual([now?.retries, now?.tags, now?.read_timeout, now?.host], [4, null, 5, "a"]);
       assert.deepEqual(Object.keys(fieldsOf(await get("services", "users"))).sort(), ["f:readTimeout", "f:retries"]);
-      // Fields that we own can be removed again.
+      // The store can remove fields that it owns.
       assert.equal((await replace(store, "services", { ...changed, read_timeout: 60_000 })).fault, undefined);
     }));
 
@@ -187,7 +187,7 @@ describe("a store in a cluster with other writers", () => {
         (await store.list("targets", { size: 9 })).entities.map(({ id }) => id),
         [added.id],
       );
-      // The other manager applies again, and our target stays.
+      // The other manager applies again, and the target from the store stays.
       await apply("Upstream", "pool", { name: "pool.example", tags: ["theirs"] }, "gitops");
       assert.equal(((await get("upstreams", "pool")).spec.targets as unknown[]).length, 1);
     }));
@@ -223,7 +223,7 @@ describe("a store in a cluster with other writers", () => {
       assert.deepEqual([pool.spec.targets, pool.metadata.generation], [undefined, at + 1]);
     }));
 
-  test("undoes a batch of which the API server refuses one write", () =>
+  test("undoes a batch if the API server refuses one of its writes", () =>
     using(async (store, { kubectl, name }) => {
       const policy = {
         apiVersion: "admissionregistration.k8s.io/v1",

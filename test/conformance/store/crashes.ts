@@ -9,9 +9,15 @@ import { certificate, consumer, credential, plugin, route, service, sni } from "
 import { create, isRemoved, type Opener, remove, replace } from "./resource-store.ts";
 
 export interface InjectedFaults {
-  /** Called and awaited before each apply and remove, except an apply of a Lease; the client throws its error. */
+  /**
+   * Called and awaited before each apply and remove, except an apply of a Lease. The client throws the error that this
+   * function throws.
+   */
   before?: undefined | ((write: TroubledWrite) => void | Promise<void>);
-  /** Writers believe that they hold the Lease: like a process that was suspended until another process took it. */
+  /**
+   * Writers believe that they hold the Lease, like a process that was suspended while another process acquired the
+   * Lease.
+   */
   isOutOfTurn?: boolean;
   /** Milliseconds by which watch events are delayed. */
   lag?: number;
@@ -268,7 +274,7 @@ export function describeCrashes(name: string, hold: () => Promise<TroubledHolder
         await create(store, "certificates", pair);
         await create(store, "snis", sni(pair, "a.example"));
         holder.faults.before = ({ kind, op }) => {
-          // kill -9 between Secret and Consumer: no clean-up runs.
+          // Simulates kill -9 between the writes of the Secret and the Consumer, so no clean-up runs.
           if (kind === "Consumer" || op === "remove") throw new Died();
         };
         await assert.rejects(create(store, "keyauth_credentials", credential(bob, "orphan")));
@@ -313,7 +319,7 @@ export function describeCrashes(name: string, hold: () => Promise<TroubledHolder
         assert.doesNotMatch(JSON.stringify(await all()), /hidden/);
         const [made] = await secrets(holder);
         assert.ok(made);
-        // A write with the same password keeps the Secret; a different password needs another Secret.
+        // A write with the same password keeps the Secret; a different password needs a new Secret.
         await replace(store, "plugins", { ...limit, config: { ...limit.config, minute: 6 } });
         assert.deepEqual(
           (await secrets(holder)).map(({ metadata }) => metadata.name),
@@ -329,7 +335,7 @@ export function describeCrashes(name: string, hold: () => Promise<TroubledHolder
         await waitFor(async () => (await secrets(holder)).length === 0, { what: "the Secrets to be removed" });
       }));
 
-    test("keeps a secret that is in a list of one in a Secret, and returns the list", () =>
+    test("keeps a secret that is the only item of a list in a Secret, and returns the list", () =>
       using(async (holder, all) => {
         const store = holder.open();
         const config = { issuer: "https://login.test", auth_methods: ["bearer"], client_secret: ["hidden"] };

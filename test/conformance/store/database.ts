@@ -212,7 +212,7 @@ export function describeDatabaseStore(name: string, keep: () => Promise<Database
       assert.deepEqual(await database.query("select number from revision"), before);
     });
 
-    test("a lost race is reported: the first write stays", async () => {
+    test("of several conditional writes with the same ETag, the first is executed and the others are rejected", async () => {
       const users = service("users");
       await done(create("services", users));
       const etag = etagOf(users);

@@ -113,7 +113,7 @@ describe("a store in a directory with files of users", () => {
       },
     ));
 
-  test("refuses the name of an invalid resource, because the resource is older and would win once it is repaired", () =>
+  test("refuses the name of an invalid resource, because the resource is older and would take precedence once it is repaired", () =>
     using(
       async (store) => {
         const taken = await create(store, "services", service("bad", { id: randomUUID() }));
@@ -209,7 +209,7 @@ describe("a store in a directory with files of users", () => {
       { "bob.yaml": `${head("Consumer", "bob")}spec: { username: bob }\n` },
     ));
 
-  test("removes both entries of a group that a user gave twice", () =>
+  test("removes both entries of a group that a user listed twice", () =>
     using(
       async (store) => {
         const [staff] = (await store.list("acls", { size: 10 })).entities;
@@ -223,7 +223,7 @@ describe("a store in a directory with files of users", () => {
       { "bob.yaml": `${head("Consumer", "bob")}spec: { username: bob, acls: [{ group: staff }, { group: staff }] }\n` },
     ));
 
-  test("refuses to add a consumer to the group of its invalid entry, and allows it for other consumers", () =>
+  test("refuses to add a consumer to a group for which it has an invalid entry, and adds other consumers to the group", () =>
     using(
       async (store) => {
         const [bob, eve] = await Promise.all(
@@ -240,7 +240,7 @@ describe("a store in a directory with files of users", () => {
       },
     ));
 
-  test("changes a credential although a younger one in another namespace has the same user name", () =>
+  test("changes a credential although a younger credential in another namespace has the same user name", () =>
     using(
       async (store) => {
         const ann = await store.find("basicauth_credentials", { member: "username", value: "ann" });

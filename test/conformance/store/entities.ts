@@ -3,7 +3,7 @@ import { randomUUID } from "node:crypto";
 import { type Collection, checkEntity, type Entities, type Entity } from "@sluice/model";
 import { makeAuthority } from "../../../tools/programs/certificates.ts";
 
-/** A completed entity; the raw one must be valid. */
+/** The entity with defaults; `raw` must be valid. */
 export function entity<Name extends Collection>(collection: Name, raw: object): Entities[Name] {
   const checked = checkEntity(collection, raw, { now: Math.floor(Date.now() / 1000) });
   if (checked.violations) throw new Error(JSON.stringify(checked.violations));

@@ -6,7 +6,7 @@ import { consumer, credential, route, service } from "./entities.ts";
 import { create, remove, type StoreTest } from "./suite.ts";
 
 export function racing(test: StoreTest): void {
-  test("lets exactly one of several writers take a name", async (its) => {
+  test("lets exactly one of several writers create an entity with the same name", async (its) => {
     const other = await its.open();
     const stores = [its.store, other, its.store, other];
     const outcomes = await Promise.all(

@@ -1,4 +1,4 @@
-/** Finding and listing. */
+/** Finding and listing entities. */
 import assert from "node:assert/strict";
 import {
   certificate,

@@ -51,7 +51,7 @@ export function removing(test: StoreTest): void {
       assert.deepEqual(await its.ids(collection), [], collection);
   });
 
-  test("keeps an entity that others refer to", async (its) => {
+  test("refuses to remove an entity that other entities refer to", async (its) => {
     const users = await its.create("services", service("users"));
     await its.create("routes", route({ service: { id: users.id } }));
     const [one, two] = [

@@ -1,4 +1,4 @@
-/** Replacing: PUT and PATCH. */
+/** Replacing entities, as PUT and PATCH do. */
 import assert from "node:assert/strict";
 import type { Collection, Entity } from "@sluice/model";
 import { etagOf } from "../../../gateway/src/stores/etag.ts";

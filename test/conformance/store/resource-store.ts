@@ -1,4 +1,4 @@
-/** Helpers of the suites of both stores over resources. */
+/** Helpers for the suites of the stores over resources (cluster, directory). */
 import type { Log, ResourceClient } from "@sluice/crds";
 import type { Collection, Entity, WaitResponse, WrittenResource } from "@sluice/model";
 import { createResourceStore } from "../../../gateway/src/stores/resources/index.ts";

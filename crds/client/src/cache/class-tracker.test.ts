@@ -90,7 +90,7 @@ test("changed namespaces are reported when a Lease is created or deleted, and a 
   assert.equal(classes.classOf(resource("shop")), "sluice");
 });
 
-test("a class is served while its Lease has a holder, and the first such class that reads all namespaces is reported", () => {
+test("a class is served while its Lease has a holder, and firstClusterWideClass is one that reads all namespaces", () => {
   const { classes, changes, watch } = scene();
   watch().replaced([lease("a/a", "dev", { reads: "some" }), lease("b/b", "away", { holder: "" })]);
   assert.deepEqual([classes.servedClasses(), classes.firstClusterWideClass()], [["dev", "sluice"], undefined]);

@@ -1,9 +1,9 @@
 /**
  * Determines the class of a resource, and thus its operator: `spec.class`, or else the class of its namespace according
- * to the operators' Leases. An operator's Lease lies in its home namespace and carries its class as a label; the same
- * label on a Lease in another namespace gives the operator that namespace too. The class of a namespace therefore
- * depends only on objects in it: every operator that may read the namespace computes the same class, and no one outside
- * the namespace can change it.
+ * to the operators' Leases. An operator's Lease is in the operator's home namespace, and its label names the operator's
+ * class. A Lease with the same label in another namespace assigns that namespace to the operator too. The class of a
+ * namespace therefore depends only on objects in that namespace. Every operator that may read the namespace computes
+ * the same class, and no one outside the namespace can change it.
  */
 import { CLASS_LABEL, DEFAULT_CLASS } from "@sluice/model";
 import type { Resource } from "../resource.ts";
@@ -81,7 +81,7 @@ function classLeaseOf({ metadata, spec }: Resource): ClassLease | undefined {
   };
 }
 
-/** Of several classes in one namespace the default class wins, then the first in alphabetical order. */
+/** If a namespace has several classes, the default class applies, or else the first in alphabetical order. */
 function classesByNamespace(
   markers: readonly Pick<ClassLease, "namespace" | "class">[],
   own: ClassTrackerOptions["own"],

@@ -1,4 +1,4 @@
-/** A cache whose namespaces are added and removed, and kinds that a cluster need not serve. */
+/** A resource cache with a namespace selector, and with kinds that a cluster need not serve. */
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import {
@@ -126,7 +126,7 @@ test("an error that keeps namespaces from being read is reported, and the namesp
   assert.deepEqual(all.cache.failures(), []);
 });
 
-test("an optional kind is synced without its CRD, and loses its resources together with the CRD", () => {
+test("an optional kind counts as synced while its CRD is missing, and its resources disappear with the CRD", () => {
   const all = scene({ selects: false });
   const grants = all.watch("ReferenceGrant");
   all.watch("Route").replaced([]);

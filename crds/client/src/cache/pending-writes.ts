@@ -1,19 +1,19 @@
 /**
- * Writes of this process that a watch has not delivered yet. They count until the watch has caught up, so that callers
- * need not wait for it. Resource versions must be increasing numbers, and the watch must deliver them in ascending
- * order.
+ * Writes of this process that a watch has not delivered yet. The cache shows them until the watch has caught up, so
+ * that callers need not wait for the watch. Resource versions must be increasing numbers, and the watch must deliver
+ * them in ascending order.
  */
 import type { Resource } from "../resource.ts";
 
 interface PendingWrite {
   readonly uid: string | undefined;
-  /** Undefined: the resource was removed. */
+  /** The written version; undefined: the write removed the resource. */
   readonly version: bigint | undefined;
 }
 
 /** The state of a resource as a watch delivers it. */
 interface ObservedState {
-  /** Null: no resource. */
+  /** Null: the resource is absent. */
   readonly resource: Resource | null;
   /** The last event of a removed resource; absent when the removal is known only from a list without the resource. */
   readonly event?: Resource;
@@ -34,7 +34,7 @@ export function createPendingWrites() {
   function isReached({ uid, version }: PendingWrite, { resource, event }: ObservedState): boolean {
     if (version === undefined) return resource === null || resource.metadata.uid !== uid;
     const observed = resource ?? event;
-    // A list without the resource may be older than the write, so it does not count.
+    // A list without the resource may be older than the write, so it does not prove that the watch has caught up.
     return observed !== undefined && (versionOf(observed) ?? 0n) >= version;
   }
 
@@ -55,8 +55,8 @@ export function createPendingWrites() {
       return false;
     },
     /**
-     * Drops pending writes (not removals) with a lower version than this event, and returns their keys: the watch was
-     * interrupted and did not deliver them.
+     * Drops pending writes (not removals) with a lower version than this event, and returns their keys. The watch was
+     * interrupted and will never deliver them.
      */
     expireBefore(event: Resource): readonly string[] {
       if (entries.size === 0) return [];

@@ -121,7 +121,7 @@ test("an error of a watch is reported until the kind is read again, and a synced
   assert.deepEqual(cache.failures(), []);
 });
 
-test("a change is reported with the previous version: unknown in the first list, null for a new resource", () => {
+test("a change is reported with the previous version, which is undefined in the first list and null for a new resource", () => {
   const { versions, watch } = scene();
   const services = watch("Service");
   services.replaced([resource("a", "1")]);
@@ -155,7 +155,7 @@ test("only a change of the spec or of the batch is reported as meaningful", () =
 
 const service = (resourceVersion: string, uid = "a"): Resource => resource("a", resourceVersion, { uid });
 
-test("a write is visible at once, and later watch events count only if they are at least as recent", () => {
+test("a write is visible at once, and watch events older than the write are ignored", () => {
   const { cache, watch } = scene();
   const observer = watch("Service");
   const there = () => names(cache.resources.Service);
@@ -179,7 +179,7 @@ test("a write is visible at once, and later watch events count only if they are 
   assert.deepEqual(there(), [], "another client removed it after the write");
 });
 
-test("a removed resource is absent at once, and a later one with the same name is present", () => {
+test("a removed resource is absent at once, and a later resource with the same name is present", () => {
   const { cache, watch } = scene();
   const observer = watch("Service");
   const there = () => names(cache.resources.Service);

@@ -29,7 +29,8 @@ export interface ResourceCacheOptions<Kinds extends Kind> {
   readonly namespaces: readonly string[];
   /**
    * Selects the namespaces to read: resources in all others count as absent, and a namespace is added or removed as a
-   * whole. EndpointSlices always count, because nodes are found through them. Default: all watched namespaces.
+   * whole. EndpointSlices of all namespaces are included, because nodes are found through them. Default: all watched
+   * namespaces.
    */
   readonly namespaceSelector?: NamespaceSelector | null;
   /** Foreign kinds that the cluster need not serve: a kind that is not served counts as empty. */
@@ -50,8 +51,8 @@ export interface ResourceCacheOptions<Kinds extends Kind> {
    */
   readonly onChange: (meaningful: boolean) => void;
   /**
-   * Called for every version of a resource before `onChange`, with the previous version. null: there was none;
-   * undefined: unknown, because the kind was read for the first time or the namespace has just been selected.
+   * Called for every version of a resource before `onChange`, with the previous version. null: the resource did not
+   * exist; undefined: unknown, because the kind was read for the first time or the namespace has just been selected.
    */
   readonly onVersion?: (kind: Kinds, before: Resource | null | undefined, resource: Resource) => void;
   /**
@@ -75,9 +76,9 @@ export interface ResourceCache<Kinds extends Kind> {
    */
   failures(): readonly string[];
   /**
-   * Records a resource that a write returned or, with `removed`, one that a write removed. The write counts at once,
-   * and watch events for the resource are ignored until they have caught up with the write. Where resource versions are
-   * not increasing numbers, this function does nothing, and the caller has to wait for the watch.
+   * Records a resource that a write returned or, with `removed`, one that a write removed. The cache shows the write at
+   * once, and watch events for the resource are ignored until they have caught up with the write. Where resource
+   * versions are not increasing numbers, this function does nothing, and the caller has to wait for the watch.
    */
   recordWrite(kind: Kinds, resource: Resource, options?: { readonly removed?: boolean }): void;
 }
@@ -125,7 +126,7 @@ export function createResourceCache<Kinds extends Kind>(options: ResourceCacheOp
   const isSelected = (kind: Kinds, { metadata }: Resource): boolean =>
     !selected || ignoresNamespaceSelector(kind) || selected.has(metadata.namespace);
 
-  /** A namespace's resources are read before it is selected, so they all appear together. */
+  /** The resources of a namespace are read before the namespace is selected, so all of them appear together. */
   function applyNamespaceChange(moved: readonly string[]): void {
     const names = new Set(moved);
     for (const { kind, found } of scopes) {
@@ -137,7 +138,7 @@ export function createResourceCache<Kinds extends Kind>(options: ResourceCacheOp
     onChange(true);
   }
 
-  /** @param changes By `namespace/name`; undefined: gone. */
+  /** @param changes By `namespace/name`; undefined: the resource is gone. */
   function put(kind: Kinds, changes: ReadonlyMap<string, Resource | undefined>): void {
     const before = cached[kind];
     const selected = [...changes].map(
@@ -287,7 +288,8 @@ function trackNamespaces({ labels, always }: NamespaceSelector, { onChange, ...o
 const ignoresNamespaceSelector = (kind: Kind): boolean => kind === "EndpointSlice";
 
 /**
- * Always false for resources of a directory: their versions are not numbers, and do not change with the creation time.
+ * Always false for resources of a directory: their versions are not numbers, and stay the same when the creation time
+ * changes.
  */
 const isSameVersion = (one: Resource, other: Resource): boolean =>
   one.metadata.uid === other.metadata.uid &&

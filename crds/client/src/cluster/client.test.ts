@@ -64,7 +64,7 @@ test("the error for a missing context names the available contexts, and a missin
 
 for (const [what, text] of [
   ["with invalid YAML", "{["],
-  ["with a text in place of a map", "hello"],
+  ["with a string in place of a map", "hello"],
   ["without a cluster", "apiVersion: v1"],
 ] as const)
   test(`a kubeconfig ${what} is reported in one line`, () =>

@@ -79,7 +79,7 @@ describe("the cluster authorizer", () => {
     });
   }
 
-  test("sends the user with all groups, and one request per right", async () => {
+  test("sends the user with all groups, and one request per permission", async () => {
     status = { allowed: true };
     assert.equal(await access.isAllowed(ann, right), true);
     status = { allowed: false };

@@ -6,18 +6,18 @@ import type { ClusterConnection } from "./api/connection.ts";
 import { apiPath, createObject, findObject, patchObject } from "./api/objects.ts";
 
 const events = { apiVersion: "events.k8s.io/v1", plural: "events" };
-/** Milliseconds. Equal events within this window are one. By default, Kubernetes keeps Events for an hour. */
+/** Milliseconds. Equal events within this window become one Event. By default, Kubernetes keeps Events for an hour. */
 const window = 10 * 60_000;
-/** Characters; the API's limit. */
+/** Maximum characters of an Event's note, as limited by the API. */
 const maxNoteLength = 1024;
-/** Characters; the API's limit. */
+/** Maximum characters of an object's name, as limited by the API. */
 const maxNameLength = 253;
 
 /**
  * Stateless: the name contains a hash of the content and the time window, so that all processes increment the same
  * Event.
  *
- * @param uid Of the resource; `kubectl describe` finds events by it. Undefined: the resource is gone.
+ * @param uid The resource's uid, by which `kubectl describe` finds Events. Undefined: the resource is gone.
  */
 export async function recordEvent(
   connection: ClusterConnection,

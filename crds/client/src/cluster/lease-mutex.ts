@@ -16,7 +16,7 @@ import {
 import type { Clock } from "./watch/reflector.ts";
 
 export interface LeaseMutexOptions {
-  /** Not closed with the mutex. */
+  /** The mutex does not close the store. */
   readonly store: Pick<LeaseStore, "read" | "write">;
   /** The Lease's namespace and name, for errors. */
   readonly name: string;
@@ -42,7 +42,7 @@ const acquireTimeout = timing.duration + 10_000;
 interface Held {
   readonly lease: VersionedLease;
   readonly since: number;
-  /** On this process's clock. */
+  /** Time of the last renewal on this process's clock. */
   readonly renewed: number;
 }
 
@@ -90,7 +90,7 @@ export function createLeaseMutex({ store, name, clock }: LeaseMutexOptions) {
     }
   }
 
-  /** Losing the Lease does not fail the writes under way: every object has its own precondition. */
+  /** After the Lease is lost, writes in progress continue: each has a precondition on the version of its object. */
   async function renew(): Promise<void> {
     const before = held;
     if (!before) return;

@@ -45,9 +45,9 @@ export function delayUntilClaimable(
 }
 
 /**
- * The record to write when the Lease is taken or renewed. Its transitions are the term of a leader. The term grows with
- * every process that takes the Lease. The new term is also higher than any term known from elsewhere, because the Lease
- * may have been deleted.
+ * The record to write when the Lease is taken or renewed. Its `transitions` is the term of a leader. The term grows
+ * with every process that takes the Lease. The new term is also higher than any term known from elsewhere, because the
+ * Lease may have been deleted.
  *
  * @param isRenewal Whether this very process holds the Lease.
  * @param highestKnownTerm The highest term that is known from elsewhere.

@@ -1,6 +1,6 @@
 /**
- * One Lease, written with the version that was read. For leader election it has a connection of its own, so that it
- * never waits behind watches and writes of thousands of resources.
+ * Reads and writes one Lease; a write fails unless the Lease has the version that was read. The store opens its own
+ * connection, so that leader election never waits behind watches and writes of thousands of resources.
  */
 import { Conflict, type LeaseRecord, type LeaseStore, type VersionedLease } from "../resource.ts";
 import { type ClusterConnection, connectToCluster } from "./api/connection.ts";

@@ -8,7 +8,7 @@ export function ownedConditions(resource: Resource, manager: string): ReadonlySe
     if (entry.manager !== manager || entry.operation !== "Apply" || entry.subresource !== "status") continue;
     const conditions = memberOf(memberOf(entry.fieldsV1, "f:status"), "f:conditions");
     for (const key of Object.keys(conditions ?? {})) {
-      // `k:{"type":"Accepted"}`
+      // An example of a key: `k:{"type":"Accepted"}`.
       if (key.startsWith("k:")) types.add(String(memberOf(JSON.parse(key.slice(2)), "type")));
     }
   }

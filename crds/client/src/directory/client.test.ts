@@ -180,7 +180,7 @@ test("the client keeps the previous resources of a file while one of its documen
     await waitFor(() => client.get(ref("new")), { what: "the valid resource of the new file" });
   }));
 
-test("of two resources with the same name, the client uses the one whose path sorts first, and logs the other once", () =>
+test("of two resources with the same name, the client uses the one whose path sorts first, and logs the other resource once", () =>
   bench(async ({ client, write, log }) => {
     write("b.yaml", service("a", "  retries: 2\n"));
     write("a.yaml", `${service("z")}---\n${service("a", "  retries: 1\n")}`);
@@ -214,7 +214,7 @@ test("the client writes new resources to <kind>/<name>.yaml and changes existing
     assert.deepEqual(readdirSync(directory).sort(), [".status", "service"]);
   }));
 
-test("the client takes another file name when the usual file contains other resources", () =>
+test("the client writes a new resource to a different file name when the usual file contains other resources", () =>
   bench(async ({ client, write, read }) => {
     write("service/a.yaml", service("b"));
     await client.apply("Service", asked("a", { url: "http://a.example" }), { manager });
@@ -265,7 +265,7 @@ test("the client agrees with another client on identity, generation, version and
     );
     assert.equal(after.get("a")?.creationTimestamp, before.get("a")?.creationTimestamp);
     for (const { held, until } of [watched, alsoWatched])
-      await until(() => held.get("a")?.spec?.retries === 1, "the other's write");
+      await until(() => held.get("a")?.spec?.retries === 1, "the other client's write");
   }));
 
 test("no write is lost when two clients write into one file at the same time", () =>

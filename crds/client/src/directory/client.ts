@@ -57,7 +57,7 @@ export function createDirectoryClient(options: DirectoryClientOptions): Resource
   /** Ends the watch of the directory, which lasts while there are subscriptions. */
   let unwatch: (() => void) | undefined;
 
-  /** Updates the view with the changed files; undefined: any may have changed. */
+  /** Updates the view with the changed files; undefined: any file may have changed. */
   async function onChange(paths: ReadonlySet<string> | undefined): Promise<void> {
     if (subscriptions.size === 0) return;
     const isKnown = paths !== undefined && paths.size <= MANY_FILES && [...paths].every(folder.markChanged);

@@ -19,7 +19,7 @@ export type DirectoryReader = ReturnType<typeof createDirectoryReader>;
 /** Files that a scan reads before it yields to the event loop. */
 const BATCH_SIZE = 64;
 
-/** How many times at most the first scan is repeated to wait for files to settle. */
+/** Maximum number of times that the first scan is repeated while files have not settled. */
 const FIRST_TRIES = 20;
 
 /** Minimum milliseconds for which a full scan proves that a resource is absent; longer when scans take long. */
@@ -52,7 +52,7 @@ export function createDirectoryReader({ directory, log, unprotectWait, onWait, o
   });
   const readFile = createFileCache(readContent, settling);
   const readRecord = createFileCache<StatusRecord | null>(parseRecord);
-  /** Files as last read. A scan in progress reads them long before the view changes. */
+  /** Files as last read. A scan in progress updates this map long before it updates the view. */
   const sources = new Map<string, SourceFile>();
   const index = new DirectoryIndex();
   /** Undefined until the first scan is complete. */
@@ -119,8 +119,8 @@ export function createDirectoryReader({ directory, log, unprotectWait, onWait, o
   }
 
   /**
-   * At the start, files still being written are awaited: without these files, Routes in other files might be
-   * unprotected.
+   * At the start, the scan waits for files that are still being written: without these files, Routes in other files
+   * might be unprotected.
    */
   async function scan(): Promise<DirectoryView> {
     for (let tries = view ? 0 : FIRST_TRIES; ; tries--) {
@@ -160,7 +160,9 @@ export function createDirectoryReader({ directory, log, unprotectWait, onWait, o
     return updateView(paths);
   }
 
-  /** The file of the resource that a record belongs to; undefined if there is none or the path is not a record's. */
+  /**
+   * The file of the resource that a status record belongs to; undefined if there is no such resource or record path.
+   */
   function ownerOf(record: string): string | undefined {
     const [, folder, namespace, name] = /^[^/]+\/([^/]+)\/([^/_]+)_([^/]+)\.json$/.exec(record) ?? [];
     const kind = (Object.keys(kindNames) as Kind[]).find((one) => one.toLowerCase() === folder);
@@ -185,7 +187,7 @@ export function createDirectoryReader({ directory, log, unprotectWait, onWait, o
     if (!known) return undefined;
     const { path } = known.source;
     readSource(path);
-    // The resource may have moved to another file, so the change to this file is not shown on its own.
+    // The resource may have moved to another file, so this file alone does not show its current state.
     return index.isCurrent(path, sources.get(path)) ? known : (await rescan()).entries.get(key);
   }
 

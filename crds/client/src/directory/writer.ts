@@ -160,7 +160,7 @@ async function retryOnEdit<Result>(write: () => Promise<Result>): Promise<Result
       return await write();
     } catch (error) {
       if (!(error instanceof EditedConflict) || attempt === attempts) throw error;
-      // An edit counts once the file has settled.
+      // An edit takes effect once the file has settled.
       await sleep(attempt * PAUSE);
     }
   }
@@ -199,7 +199,7 @@ export const newConditions = (
 ): readonly Condition[] | null | undefined =>
   held && mergeConditions(held.resource.status?.conditions ?? [], conditions, new Date());
 
-/** Not durable: a lost record is rewritten once the operator finds the status wrong. */
+/** Not durable: a lost record is rewritten once the operator finds that the status is outdated. */
 async function writeRecord(path: string, record: StatusRecord): Promise<void> {
   mkdirSync(dirname(path), { recursive: true });
   await writeAtomically(path, printRecord(record), { durable: false });

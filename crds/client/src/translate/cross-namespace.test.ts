@@ -21,7 +21,10 @@ const web = { ...within, name: "web" };
 const redis = { plugin: "rate-limiting", config: { minute: 5, policy: "redis", redis: { host: "redis.test" } } };
 const password = { path: "redis.password", secretRef: { ...within, name: "keys", key: "good" } };
 
-/** Resources in the namespace away with a reference to the namespace home, its path, and the kind of its target. */
+/**
+ * Resources in the namespace `away` with a reference to the namespace `home`; the path of the reference; the kind of
+ * its target.
+ */
 const cases: readonly (readonly [ResourceKind, object, string, CrossNamespaceReference["to"]["kind"]])[] = [
   ["Route", { paths: ["/a"], serviceRef: { ...within, name: "users" } }, "spec.serviceRef", "Service"],
   ["Service", { backendRef: { ...within, name: "users", port: 4000 } }, "spec.backendRef", "CoreService"],

@@ -216,7 +216,7 @@ const faults: readonly (readonly [string, ResourceKind, object, string, readonly
     ["Invalid"],
   ],
   [
-    "targets that cannot be determined, once",
+    "targetRefs that are not an array, once",
     "Plugin",
     { plugin: "cors", targetRefs: "users" },
     "home",

@@ -1,5 +1,5 @@
 /**
- * Which entity a resource represents. This depends on no other resource, so that references can be resolved with it.
+ * Which entity a resource represents. The identity depends on no other resource, so references can be resolved with it.
  */
 import { apiVersion, type Collection, DEFAULT_CLASS, deriveId, kinds, type ResourceKind } from "@sluice/model";
 import type { Resource } from "../resource.ts";
@@ -7,7 +7,7 @@ import type { Resource } from "../resource.ts";
 export interface Identity {
   readonly kind: ResourceKind;
   readonly collection: Collection;
-  /** Source of the derived id. No two resources of a kind may share a key: the older one wins. */
+  /** Source of the derived id. No two resources of a kind may share a key: the older resource is used. */
   readonly key: string;
   /** `spec.id`, or else derived from the key. */
   readonly id: string;
@@ -38,9 +38,9 @@ const namingMembers: Readonly<Partial<Record<ResourceKind, string>>> = {
 };
 
 /**
- * The key is `spec.name`, or else a Plugin's `instanceName`, a Consumer's `username` or a Vault's `prefix`, so that the id
- * equals that of the same entity in a declarative file; or else the qualified name. An invalid `spec.id` is ignored here: translation
- * reports it.
+ * The key is `spec.name`, or else a Plugin's `instanceName`, a Consumer's `username` or a Vault's `prefix`: the id then
+ * equals that of the same entity in a declarative file. Without any of these, the key is the qualified name. An invalid
+ * `spec.id` is ignored here: translation reports it.
  *
  * @throws TypeError for a resource of a kind that is not Sluice's.
  */

@@ -1,4 +1,4 @@
-/** Members of kinds that are translated alike, in both directions. */
+/** Tables of members that are translated by the same rules for several kinds, from resource to entity and back. */
 import { type Collection, credentialCollections, entities, type ResourceKind } from "@sluice/model";
 
 /** Kinds whose `spec.name` is the entity's name. The others have a different naming member or none. */
@@ -41,7 +41,10 @@ export interface ChildList {
 }
 
 export interface EntryReference extends Pick<SpecReference, "kind" | "member"> {
-  /** The member of the entry with `name` and `namespace`, which may be unset; null: the entry itself has both. */
+  /**
+   * The member of the entry that contains `name` and `namespace`, and that may be unset; null: the entry itself
+   * contains both.
+   */
   readonly ref: string | null;
 }
 

@@ -11,7 +11,7 @@ export interface ReferenceOrigin {
 interface ReferenceRequest {
   readonly kind: ResourceKind;
   readonly ref: NameRef;
-  /** The entity's member. */
+  /** The member of the entity that holds the reference. */
   readonly member: string;
 }
 

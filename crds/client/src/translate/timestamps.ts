@@ -1,9 +1,12 @@
 /** Creation and update times of an entity according to its resource, as Unix time in seconds. */
 import type { Metadata, Resource } from "../resource.ts";
 
-/** Annotation of the admin listener with the entity's creation time: the API server sets creationTimestamp itself. */
+/**
+ * The admin listener's annotation with the entity's creation time. It is needed because the API server sets
+ * creationTimestamp itself.
+ */
 export const CREATED_AT = "sluice.dev/created-at";
-/** Annotation of the admin listener with the time of the entity's last change. */
+/** The admin listener's annotation with the time of the entity's last change. */
 export const UPDATED_AT = "sluice.dev/updated-at";
 
 /** The admin listener's field manager. */
@@ -14,7 +17,7 @@ export const CHILD_TIMES = "sluice.dev/child-times";
 
 type Times = Readonly<Record<string, readonly [created: number, updated: number]>>;
 
-/** Parses the annotation; invalid entries are ignored, since anyone may have written it. */
+/** Parses `CHILD_TIMES`. Invalid entries are ignored, because any client may have written the annotation. */
 export function childTimes(annotation: string | undefined): Times {
   if (annotation === undefined) return {};
   try {
@@ -35,11 +38,11 @@ interface ParentTimes {
 interface ChildEntity {
   readonly id: string;
   readonly created_at: number;
-  /** Credentials have none. */
+  /** Absent for credentials. */
   readonly updated_at?: number;
 }
 
-/** The annotation for a parent's children; undefined when all have the parent's times. */
+/** The value of `CHILD_TIMES` for a parent's children; undefined when all have the parent's times. */
 export function writeChildTimes(parent: ParentTimes, children: readonly ChildEntity[]): string | undefined {
   const own = children
     .map(({ id, created_at, updated_at = parent.updated_at }) => ({ id, created_at, updated_at }))
@@ -51,15 +54,15 @@ export function writeChildTimes(parent: ParentTimes, children: readonly ChildEnt
 /** The object's own creationTimestamp, whatever its annotations. */
 export const bornAt = ({ creationTimestamp }: Metadata): number | undefined => unixTime(creationTimestamp);
 
-/** The annotation, or else the object's creationTimestamp; undefined when both are missing. */
+/** The time in `CREATED_AT`, or else the object's creationTimestamp; undefined when both are missing. */
 export const createdAt = ({ annotations, creationTimestamp }: Metadata): number | undefined =>
   annotated(annotations?.[CREATED_AT]) ?? unixTime(creationTimestamp);
 
 /**
- * The latest of the annotation and the writes to anything but the status, or else the creation time.
+ * The latest of `UPDATED_AT` and the times of writes to anything but the status, or else the creation time.
  *
- * For the admin listener's own writes the annotation counts: the API server dates them later, and some, such as the end
- * of a batch, do not change the entity.
+ * The admin listener's own writes are ignored if the annotation exists. The API server dates them later, and some of
+ * them, such as the end of a batch, do not change the entity.
  */
 export function updatedAt(metadata: Metadata): number | undefined {
   const recorded = annotated(metadata.annotations?.[UPDATED_AT]);
@@ -71,7 +74,8 @@ export function updatedAt(metadata: Metadata): number | undefined {
 }
 
 /**
- * Changes with everything in a resource that its entities for the admin listener depend on, but not with its status.
+ * A version that changes with everything on which the resource's entities for the admin listener depend. A change of
+ * the status alone does not change it.
  */
 export const timedVersionOf = ({ metadata }: Resource): string => {
   const { generation, resourceVersion, annotations } = metadata;

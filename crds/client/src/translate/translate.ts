@@ -43,8 +43,8 @@ function resourcePath(
 }
 
 /**
- * The model's violations of an item as violations of its resource. Those at, above or below a path that translation has
- * already reported are dropped.
+ * The model's violations of an item as violations of its resource. Violations at, above or below a path that
+ * translation has already reported are dropped.
  */
 export function resourceViolations(
   translated: TranslatedEntity,

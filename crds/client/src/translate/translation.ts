@@ -12,8 +12,8 @@ export interface ResourceViolation extends Violation {
 }
 
 /**
- * Reasons in CamelCase that programs may match. NotAllowed belongs to Accepted, Invalid to both, the others to
- * ResolvedRefs.
+ * Reasons in CamelCase that programs may match. NotAllowed is a reason of the condition Accepted, Invalid of both
+ * conditions, and the other reasons are of ResolvedRefs.
  */
 export type Reason =
   | "Invalid"
@@ -86,7 +86,7 @@ export interface TranslatedEntity {
   readonly violations: readonly ResourceViolation[];
   /** The resources that the entity refers to, existing or not, without those that it must not refer to. */
   readonly references?: readonly ReferencedResource[];
-  /** Services only. */
+  /** Only for Services with a `backendRef`. */
   readonly backend?: BackendService;
   /** Plugins and services only: paths in the item of values from Secrets, which messages must not quote. */
   readonly secretPaths?: readonly Path[];

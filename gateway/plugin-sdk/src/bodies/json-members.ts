@@ -4,13 +4,13 @@
  */
 
 export interface JsonMember {
-  /** Unescaped. */
+  /** The unescaped name. */
   readonly name: string;
   readonly value: unknown;
   readonly valueStart: number;
-  /** The opening quote of the name. */
+  /** Position of the opening quote of the name. */
   readonly start: number;
-  /** The end of the value. */
+  /** Position after the end of the value. */
   readonly end: number;
 }
 

@@ -8,13 +8,13 @@ import { jsonMembers } from "./json-members.ts";
 /** Unescaped names, and values as JSON. A map, because `__proto__` is a name like any other. */
 export type RawJsonObject = Map<string, string>;
 
-/** Null when the text is not a JSON object. Of several members with the same name the last one counts. */
+/** Null when the text is not a JSON object. Of several members with the same name, the last one is used. */
 export function jsonObjectOf(text: string): RawJsonObject | null {
   const members = jsonMembers(text);
   return members && new Map(members.map(({ name, valueStart, end }) => [name, text.slice(valueStart, end)]));
 }
 
-/** A value as JSON. */
+/** The value as JSON, one character per byte. */
 export const jsonOf = (value: string | number | boolean): string => byteString(JSON.stringify(value));
 
 export const textOfJsonObject = (object: RawJsonObject): string =>

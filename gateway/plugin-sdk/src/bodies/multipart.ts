@@ -9,7 +9,9 @@ interface Part {
   readonly end: number;
 }
 
-/** The boundary in a Content-Type. Undefined when there is none, or several: other parsers might choose another one. */
+/**
+ * The boundary in a Content-Type. Undefined when there is none, or several: other parsers might choose a different one.
+ */
 export function boundaryOf(contentType: string): string | undefined {
   const [boundary, ...others] = (headerParameters(contentType) ?? []).filter(({ name }) => name === "boundary");
   return others.length === 0 ? boundary?.value || undefined : undefined;
@@ -36,8 +38,8 @@ export function multipartParts(text: string, boundary: string): readonly Part[] 
     if (end === undefined) break;
     const head = text.indexOf("\r\n", start + delimiter.length);
     if (head === -1 || head >= end) continue;
-    // Searched only within the part: in a body of many parts with unterminated headers, each search would scan the
-    // whole rest.
+    // Searched only within the part: in a body of many parts with unterminated headers, each search would scan the rest
+    // of the body.
     const length = text.slice(head, end).indexOf("\r\n\r\n");
     if (length === -1) continue;
     const blank = head + length;

@@ -3,7 +3,7 @@ import type { RecordMembers } from "../schema/rules.ts";
 import type { Violation } from "../violation.ts";
 import { sealedCookieNames } from "./sealed-cookie.ts";
 
-/** RFC 9110 section 5.6.2. */
+/** A token (RFC 9110 section 5.6.2). */
 const NAME = /^[!#$%&'*+\-.^_`|~\dA-Za-z]+$/;
 /**
  * The value of an attribute, without the characters that would end it or begin another attribute (RFC 6265 section

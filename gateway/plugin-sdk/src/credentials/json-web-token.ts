@@ -26,7 +26,7 @@ const ALGORITHM = /^(?:(?:HS|RS|ES|PS)(?:256|384|512)|EdDSA)$/;
 export const MAX_TOKEN = 16_384;
 
 /**
- * The token, or what is wrong with it in Kong's words. Unlike in Kong, a token with the header `crit` is refused: none of
+ * The token, or Kong's message for an invalid one. Unlike in Kong, a token with the header `crit` is refused: none of
  * the extensions that it may list is supported (RFC 7515 section 4.1.11).
  */
 export function readToken(text: string): JsonWebToken | string {
@@ -75,9 +75,9 @@ export function hmacVerifier(algorithm: string, secret: Buffer): TokenVerifier {
 }
 
 /**
- * For all other algorithms. Null: the key cannot be read, or is not one for the algorithm.
+ * For all other algorithms. Null: the key cannot be read, or does not suit the algorithm.
  *
- * @param publicKey A key in PEM, or a JSON Web Key (RFC 7517)
+ * @param publicKey A key in PEM, or a JSON Web Key (RFC 7517).
  */
 export function publicKeyVerifier(algorithm: string, publicKey: string | JsonWebKeyInput["key"]): TokenVerifier | null {
   let key: KeyObject;

@@ -71,7 +71,7 @@ describe("a sealed cookie", () => {
   for (const [what, text] of [
     ["changed in one character", changed],
     ["cut off", header.slice(0, -4)],
-    ["too short to be one", "session=AAAA"],
+    ["shorter than any sealed value", "session=AAAA"],
     ["empty", "session="],
     ["missing", "other=1"],
     ["not Base64url", "session=%%%"],

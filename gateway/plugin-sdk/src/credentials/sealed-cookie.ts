@@ -41,7 +41,7 @@ export const sealedCookieNames = (name: string): readonly string[] =>
 
 /**
  * The key in `exchange.shared` under which the plugin session reports that it uses the cookie of this name. Another
- * plugin with sessions in the same cookie would lose them.
+ * plugin that keeps its sessions in the same cookie would lose them.
  */
 export const sessionCookieKey = (name: string): string => `session cookie ${name}`;
 
@@ -70,8 +70,8 @@ export class SealedCookie {
       if (piece === undefined) break;
       texts.unshift((texts[0] ?? "") + piece);
     }
-    // The longest text is tried first. It cannot be decrypted if its last pieces are cookies that another server of the
-    // domain has set; then a shorter text may be the right one.
+    // The longest text is tried first. If its last pieces are cookies that another server of the domain has set, it
+    // cannot be decrypted, but a shorter text may be the sealed value.
     for (const text of texts) {
       const value = this.#open(text);
       if (value !== null) return value;

@@ -18,8 +18,8 @@ interface Waiting {
 }
 
 /**
- * Taken entries are removed from the list by copying it, but only once all entries are taken, or more than half of them
- * and more than this number. Copying the list for every batch would take quadratic time.
+ * Dequeued entries are removed from the list by copying it, but only once all entries are dequeued, or more than half
+ * of them and more than this number. Copying the list for every batch would take quadratic time.
  */
 const MIN_TAKEN = 1024;
 
@@ -36,9 +36,9 @@ export class DeliveryQueue {
   #waiting: Waiting[] = [];
   /** Index of the oldest entry that waits. */
   #front = 0;
-  /** Bytes of the entries that wait, and of those under way if the concurrency is unlimited. */
+  /** Bytes of the waiting entries and, if the concurrency is unlimited, of the entries that are being delivered. */
   #bytes = 0;
-  /** Deliveries under way if the concurrency is unlimited. */
+  /** Deliveries in progress if the concurrency is unlimited. */
   readonly #alone = new Set<Promise<void>>();
   #coalescing: PluginTimer | null = null;
   /** The loop that `#begin` has started; null: none is running. */
@@ -106,7 +106,7 @@ export class DeliveryQueue {
     });
   }
 
-  /** Delivers one batch, then further ones while they are full; all entries when the queue closes. */
+  /** Delivers a batch, and further batches while they are full. When the queue closes, delivers all entries. */
   async #deliverBatches(): Promise<void> {
     const { max_batch_size: full } = this.#settings;
     while (this.#count > 0) {

@@ -5,7 +5,7 @@ const MAX_ENTRIES = 1_000_000;
 /** The limit of bytes where `max_bytes` is unset: a server that does not answer must not fill the node's memory. */
 export const DEFAULT_MAX_BYTES = 32 * 1024 * 1024;
 
-/** @param options.maxBatchSize The default of `max_batch_size` (default: 1) */
+/** @param options.maxBatchSize The default of `max_batch_size`; 1 if omitted. */
 export const queueSettings = ({ maxBatchSize = 1 }: { readonly maxBatchSize?: number } = {}) =>
   record(
     {

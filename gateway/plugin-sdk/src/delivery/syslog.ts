@@ -41,7 +41,7 @@ export interface SyslogRecord {
 /** Read once: it takes a system call. */
 const host = hostname();
 
-/** The second of `lastTimestamp`. */
+/** The Unix second for which `lastTimestamp` was computed. */
 let lastSecond = Number.NaN;
 let lastTimestamp = "";
 

@@ -8,8 +8,9 @@
 export type BodyFilter = StreamingBodyFilter | BufferingBodyFilter | BodyObserver;
 
 /**
- * Sees the body as the upstream sent it, before any filter, and changes neither the body nor how it is sent. It also sees
- * the end of a response to HEAD. It does not see a body that ends with its connection, which may have been truncated.
+ * Sees the body as the upstream sent it, before any filter, and changes neither the body nor how it is sent. It also
+ * sees the end of a response to HEAD. It does not see a body that ends with its connection, because that body may have
+ * been truncated.
  */
 export interface BodyObserver {
   /** The bytes do not change later. Pieces have arbitrary boundaries. */

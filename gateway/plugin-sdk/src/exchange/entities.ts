@@ -18,7 +18,10 @@ export interface StoredCredential extends ExchangeCredential {
   readonly consumer: { readonly id: string };
 }
 
-/** The credentials of each collection. Of API keys and passwords, which requests contain, nodes store only hashes. */
+/**
+ * The credentials of each collection. Nodes store only hashes of API keys and passwords, because requests contain the
+ * values.
+ */
 export interface ExchangeCredentials {
   readonly keyauth_credentials: StoredCredential;
   readonly jwt_secrets: StoredCredential & {

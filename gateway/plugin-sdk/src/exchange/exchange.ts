@@ -55,7 +55,7 @@ export interface ExchangeRequest {
   readonly scheme: "http" | "https";
   /** Host as the client sent it, in lower case, with the port if one was sent. */
   readonly host: string;
-  /** The client's address: that of the connection, unless a trusted proxy reports another. */
+  /** The client's address: that of the connection, unless a trusted proxy reports another address. */
   readonly clientAddress: string;
   /** Server name of the TLS handshake; null without TLS or SNI. */
   readonly serverName: string | null;
@@ -97,7 +97,7 @@ export interface HeaderEditGroup {
   readonly lengths: number;
 }
 
-/** Edits of headers to be sent: the last edit of a name wins, and names keep the case in which they were set. */
+/** Edits of headers to be sent: the last edit of a name applies, and names keep the case in which they were set. */
 export interface HeaderEdits {
   /** For a name that is set on every request, pass a `HeaderName` that was created once. */
   set(name: string | HeaderName, value: string): void;
@@ -200,15 +200,18 @@ export interface Exchange {
   readonly route: ExchangeRoute;
   /** Null when the route has no service: after the plugins have run, the response is 503. */
   readonly service: ExchangeService | null;
-  /** Groups of the route's path by name and by number if it is a regular expression, else null. `0` is the whole match. */
+  /**
+   * The groups of the route's path by name and by number, where `0` is the whole match; null: the path is no regular
+   * expression.
+   */
   readonly pathCaptures: Readonly<Record<string, string>> | null;
   readonly identities: Identities;
   /** Values that a plugin leaves for plugins that run after it (`kong.ctx.shared` in Kong). */
   readonly shared: Map<string, string | boolean>;
-  /** Set by authentication. */
+  /** The consumer that an authentication plugin has set; null: no plugin has set one. */
   consumer: ExchangeConsumer | null;
   credential: ExchangeCredential | null;
-  /** Groups that an authentication plugin found outside Sluice, such as in a directory. Null: none has set any. */
+  /** Groups that an authentication plugin found outside Sluice, such as in a directory. Null: no plugin has set any. */
   authenticatedGroups: readonly string[] | null;
   /** True when the consumer is the anonymous one, for requests without credentials. */
   anonymous: boolean;
@@ -258,7 +261,7 @@ export interface Exchange {
   /**
    * Limits the length of the client's body, which still streams. Returns `refusal` if the body is already known to be
    * longer. Otherwise `refusal` is sent as soon as the body turns out to be longer, and the request to the upstream is
-   * cancelled; if a response has begun by then, it is broken off.
+   * cancelled; if the response has already begun, it is aborted.
    */
   limitBody(limit: number, refusal: DirectResponse): DirectResponse | undefined;
   readonly timings: Timings;

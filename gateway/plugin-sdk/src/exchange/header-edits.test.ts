@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { editGroup, HeaderEditList, overrideHeaderEdit, removeHeaderEdit, setHeaderEdit } from "./header-edits.ts";
 
-test("the last edit wins, names keep the case in which they were set, and appended values are added to the previous values", () => {
+test("the last edit of a name applies, names keep the case in which they were set, and appended values are added to the previous values", () => {
   const edits = new HeaderEditList();
   edits.set("X-One", "1");
   edits.set("x-ONE", "2");

@@ -6,21 +6,21 @@ import { applyRequest, FORBIDDEN_METHODS, RequestBodyTooLongError, webRequest } 
 import { ResponseBodyTooLongError, WebResponse } from "./web-response.ts";
 
 /**
- * Forwards the method, path, query, headers and body of the request, or of the one that is given instead. Resolves when
+ * Forwards the method, path, query, headers and body of the given request. Default: the client's request. Resolves when
  * the head of the response has arrived. Rejects if none arrives, because the client has disconnected.
  */
 export type Next = (request?: Request) => Promise<Response>;
 
 /**
- * Returns the response that `next` resolves to, or another one. The body of the former streams to the client unless the
- * middleware reads it.
+ * Returns the response that `next` resolves to, or a different one. The body of the response from `next` streams to the
+ * client unless the middleware reads it.
  */
 export type Middleware = (request: Request, next: Next, exchange: Exchange) => Response | Promise<Response>;
 
 export interface MiddlewareOptions {
   /**
-   * Maximum bytes of a body that the middleware reads. If that of the request is longer, the response is 413; if that of
-   * the response is longer, 502. Default: 1 MiB.
+   * Maximum bytes of a body that the middleware reads. A longer request body results in the response 413, a longer
+   * response body in 502. Default: 1 MiB.
    */
   readonly bodyLimit?: number;
 }
@@ -78,7 +78,10 @@ class MiddlewareCall {
     return own && directResponse(own);
   }
 
-  /** Shows the response to the handler, and resolves to the one that replaces it. */
+  /**
+   * Passes the response to the handler. Resolves to the response that replaces it; undefined: the original response is
+   * sent, with edited headers.
+   */
   async resume(held: HeldResponse): Promise<DirectResponse | undefined> {
     const shown = new WebResponse(held, this.#bodyLimit);
     this.#arrived.resolve(shown.response);

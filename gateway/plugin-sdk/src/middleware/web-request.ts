@@ -46,7 +46,7 @@ export async function applyRequest(exchange: Exchange, original: Request, change
   }
   for (const name of new Set(request.rawHeaders.filter((_, at) => at % 2 === 0).map(lowerCase)))
     if (!OF_CONNECTION.has(name) && !changed.headers.has(name)) upstreamHeaders.remove(name);
-  // Another request without a body also replaces the client's body.
+  // A different request without a body replaces the client's body by an empty one.
   if (changed !== original && (changed.body ?? original.body) !== null)
     exchange.replaceBody(Buffer.from(await changed.arrayBuffer()));
 }

@@ -15,7 +15,10 @@ export class WebResponse {
   readonly #held: HeldResponse;
   readonly #headers = new Headers();
   readonly #body: ReadableStream | null;
-  /** Shown to the middleware. Throws a RangeError if its status is above 599, which a `Response` cannot have. */
+  /**
+   * The `Response` for the middleware. The constructor throws a RangeError if its status is above 599, which a
+   * `Response` cannot have.
+   */
   readonly response: Response;
 
   /** @param bodyLimit Maximum bytes of a body that the middleware reads */

@@ -3,7 +3,7 @@
  * own keywords, as plain data; the type of the values exists for the compiler only.
  *
  * Every member is always present in a stored value. A member that may be unset is `nullable`, and unset is `null`
- * (Kong's convention). A member with a `default` gets it when the input lacks it or has null.
+ * (Kong's convention). A member with a `default` gets this value when the input lacks the member or has null.
  */
 
 import type { DeprecatedMember, Referable, SchemaNode } from "./node.ts";

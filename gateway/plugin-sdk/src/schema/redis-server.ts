@@ -1,7 +1,7 @@
 /** The config record of plugins that keep data in Redis. */
 import { boolean, integer, nullable, record, type Static, text } from "./member.ts";
 
-/** Its values are a `RedisServer`. */
+/** The schema of a record that is a valid `RedisServer`. */
 export const redisServer = (description: string) =>
   record(
     {

@@ -27,7 +27,10 @@ export interface CacheOptions<Value> {
   readonly codec: CacheCodec<Value>;
 }
 
-/** A method returns a promise if the values are not in this process. It rejects when they cannot be reached. */
+/**
+ * A method returns a promise if the values are not in this process. The promise rejects when the values cannot be
+ * reached.
+ */
 export interface PluginCache<Value> {
   /** Undefined: not cached, or expired. */
   get(key: string): Value | undefined | Promise<Value | undefined>;

@@ -28,6 +28,9 @@ export interface RequestRecorder {
   /** @param code Status of the response */
   request(code: number, source: "service" | "gateway"): void;
   bytes(ingress: number, egress: number): void;
-  /** The latency that the gateway added, the time until the upstream's response began, or the whole request's. */
+  /**
+   * Records the latency that the gateway added, the time until the upstream's response began, or the latency of the
+   * whole request.
+   */
   latency(kind: "gatewayLatency" | "upstreamLatency" | "requestLatency", milliseconds: number): void;
 }

@@ -1,5 +1,5 @@
 /**
- * For any expression: printed with the fewest parentheses, it has the same result as a direct interpretation of its
+ * Any expression, printed with the fewest parentheses, has the same result as a direct interpretation of its syntax
  * tree.
  */
 import assert from "node:assert/strict";

@@ -17,7 +17,7 @@ interface Plugin {
   readonly anonymous?: string;
 }
 
-/** Runs the plugins in this order until one of them answers. `asked` names those that looked for credentials. */
+/** Runs the plugins in this order until one of them answers. `asked` names the plugins that looked for credentials. */
 async function run(
   plugins: readonly Plugin[],
   exchange: FakeExchange = fakeExchange({ consumers: [bob, eve, guest] }),
@@ -47,22 +47,22 @@ const rows: readonly (readonly [
   expected: { readonly status?: number; readonly consumer: string | null; readonly asked: number },
 ])[] = [
   [
-    "that both of two plugins accept has the consumer of the second",
+    "has the consumer of the second plugin if both plugins accept it",
     [{ result: accepted(bob) }, { result: accepted(eve) }],
     { consumer: "eve", asked: 2 },
   ],
   [
-    "that only the first of two plugins accepts is refused",
+    "is refused if only the first plugin accepts it",
     [{ result: accepted(bob) }, { result: refused }],
     { status: 401, consumer: "bob", asked: 2 },
   ],
   [
-    "that only the second of two plugins accepts is refused",
+    "is refused if only the second plugin accepts it",
     [{ result: refused }, { result: accepted(bob) }],
     { status: 401, consumer: null, asked: 1 },
   ],
   [
-    "that the first of two plugins with an anonymous consumer accepts is not examined by the second",
+    "is not examined by the second of two plugins with anonymous consumers if the first accepts it",
     [
       { result: accepted(bob), anonymous },
       { result: refused, anonymous },
@@ -70,7 +70,7 @@ const rows: readonly (readonly [
     { consumer: "bob", asked: 1 },
   ],
   [
-    "that only the second of two plugins with an anonymous consumer accepts has the consumer that the second found",
+    "has the consumer of the second of two plugins with anonymous consumers if only the second accepts it",
     [
       { result: refused, anonymous },
       { result: accepted(bob), anonymous },
@@ -78,7 +78,7 @@ const rows: readonly (readonly [
     { consumer: "bob", asked: 2 },
   ],
   [
-    "that neither of two plugins accepts has the anonymous consumer of the second",
+    "has the anonymous consumer of the second plugin if neither plugin accepts it",
     [
       { result: refused, anonymous },
       { result: refused, anonymous: "eve" },
@@ -86,23 +86,23 @@ const rows: readonly (readonly [
     { consumer: "eve", asked: 2 },
   ],
   [
-    "that a plugin with an anonymous consumer refuses is refused by one without",
+    "is refused if neither plugin accepts it and the second has no anonymous consumer",
     [{ result: refused, anonymous }, { result: refused }],
     { status: 401, consumer: "guest", asked: 2 },
   ],
   [
-    "that a plugin without an anonymous consumer accepts is not examined by one with an anonymous consumer",
+    "is not examined by a second plugin with an anonymous consumer if the first plugin accepts it",
     [{ result: accepted(bob) }, { result: refused, anonymous }],
     { consumer: "bob", asked: 1 },
   ],
   [
-    "that a plugin with an anonymous consumer accepts still needs the credentials of one without",
+    "is refused if the second plugin refuses it and has no anonymous consumer",
     [{ result: accepted(bob), anonymous }, { result: refused }],
     { status: 401, consumer: "bob", asked: 2 },
   ],
 ];
 
-describe("a request with several authentication plugins", () => {
+describe("a request to a route with two authentication plugins", () => {
   for (const [what, plugins, { status, consumer, asked }] of rows) {
     it(what, async () => {
       const { exchange, answer, ...ran } = await run(plugins);
@@ -123,7 +123,7 @@ describe("a request with several authentication plugins", () => {
     assert.equal(exchange.upstreamHeaders.get("X-Credential-Identifier"), "credential of bob");
   });
 
-  it("has no headers of an earlier plugin's consumer once it has an anonymous one", async () => {
+  it("has no headers of an earlier plugin's consumer once it has an anonymous consumer", async () => {
     const exchange = fakeExchange({ consumers: [{ ...bob, custom_id: "7" }, guest] });
     await run([{ result: accepted({ ...bob, custom_id: "7" }) }], exchange);
     exchange.credential = null;

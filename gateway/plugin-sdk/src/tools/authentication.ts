@@ -24,8 +24,9 @@ export interface AuthenticationOptions {
 }
 
 /**
- * The access phase of an authentication plugin. Of several plugins on a route each one must accept the request, except
- * that a plugin with an anonymous consumer does not look for credentials once an earlier plugin has accepted some.
+ * The access phase of an authentication plugin. If a route has several authentication plugins, each of them must accept
+ * the request. However, a plugin with an anonymous consumer does not look for credentials once an earlier plugin has
+ * accepted some.
  */
 export function authenticationPhase(options: AuthenticationOptions): NonNullable<PluginPhases["access"]> {
   const { plugin, anonymous, runOnPreflight = true, authenticate } = options;

@@ -21,7 +21,7 @@ export interface ReceivedContext extends TraceContext {
   readonly format: ReceivedFormat | "b3-single";
 }
 
-/** The value of a header that was sent once. */
+/** The value of a header that was sent exactly once; otherwise null. */
 function single(headers: HeaderSource, name: Lowercase<string>): string | null {
   const values = headers.headerValues(name);
   return values.length === 1 ? (values[0] ?? null) : null;

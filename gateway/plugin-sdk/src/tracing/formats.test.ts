@@ -175,7 +175,7 @@ describe("a received trace context", () => {
     });
   }
 
-  it("has the first format that the request has", () => {
+  it("has the first of the given formats that the request contains", () => {
     const headers = { traceparent: `00-${trace}-${span}-01`, tracestate: "x=y", "uber-trace-id": `1:1:0:1` };
     assert.equal(extractContext(sourceOf(headers), ["b3", "w3c", "jaeger"])?.format, "w3c");
   });

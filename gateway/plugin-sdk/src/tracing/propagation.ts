@@ -1,4 +1,7 @@
-/** How a tracing plugin reads trace headers and sets those of the upstream: Kong's `propagation` and older members. */
+/**
+ * How a tracing plugin reads trace headers and sets those of the upstream: Kong's member `propagation`, and older
+ * members for the same purpose.
+ */
 import type { Exchange } from "../exchange/exchange.ts";
 import { array, choice, nullable, record, text } from "../schema/member.ts";
 import { extractContext, type ReceivedContext } from "./extract.ts";
@@ -20,7 +23,7 @@ export const propagationSettings = (defaultFormat: TraceFormat) =>
       extract: nullable(
         array(choice(receivedFormats, { description: "A format." }), {
           description:
-            "Formats in which the context of a trace is read; the first one found counts. Unset: each request " +
+            "Formats in which the context of a trace is read; the first one found is used. Unset: each request " +
             "begins a trace.",
           maxItems: MAX_HEADERS,
         }),

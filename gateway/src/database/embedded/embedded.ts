@@ -101,7 +101,7 @@ export async function openEmbedded({
     },
   };
 
-  /** Earlier statements run before this transaction; statements that come while it is open wait for its end. */
+  /** Earlier statements run before this transaction; later statements wait until it has ended. */
   async function transaction<Result>(run: (connection: DatabaseConnection) => Promise<Result>): Promise<Result> {
     const before = turn;
     const { promise, resolve: end } = Promise.withResolvers<void>();
@@ -165,7 +165,7 @@ export async function openEmbedded({
 
 /** Milliseconds between checks. */
 const INTERVAL = 60_000;
-/** Of this number of checks that find writes, only one also runs a vacuum, because a vacuum takes longer. */
+/** One in this number of checks that find writes also runs a vacuum. A vacuum takes too long to run at each of them. */
 const VACUUM = 10;
 
 /**

@@ -1,6 +1,6 @@
 /**
- * Prepared statements for PGlite. Its own `query` parses and plans each time and needs five messages: with one message
- * and a cached plan, a statement takes a quarter of the time (measured).
+ * Prepared statements for PGlite. PGlite's own `query` parses and plans the statement each time and needs five
+ * messages. With one message and a cached plan, a statement takes a quarter of the time (measured).
  */
 import { type PGlite, parse, protocol } from "@electric-sql/pglite";
 import type { DatabaseRow } from "../driver.ts";

@@ -1,7 +1,7 @@
 /**
  * The change log that nodes follow. Triggers fill it, so it includes every changed row and cascading deletes.
  *
- * One transaction is one revision. A writer that takes the next number locks the only row of `revision` until the end
+ * One transaction is one revision. A writer that obtains the next number locks the only row of `revision` until the end
  * of its transaction. So numbers become visible in order, and a node that has seen a number has missed no earlier one.
  */
 export const baseChanges = `
@@ -10,7 +10,7 @@ create table revision (
   number bigint not null,
   -- The log is complete after this number; a node with an older one must read everything.
   complete_after bigint not null,
-  -- A reset creates a new one, because numbers begin again after it.
+  -- Identifies the numbering: a reset creates a new epoch, because numbers begin again after it.
   epoch uuid not null
 );
 insert into revision (number, complete_after, epoch) values (0, 0, gen_random_uuid());

@@ -1,4 +1,4 @@
-/** The table of CA certificates. A service's ids of CA certificates are no foreign keys, as in Kong. */
+/** The table of CA certificates. As in Kong, the ids of CA certificates in a service are not foreign keys. */
 export const caCertificateTables = `
 create table ca_certificates (
   id uuid primary key,

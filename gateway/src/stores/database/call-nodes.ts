@@ -43,14 +43,14 @@ async function callThrough(database: Database, call: PluginEndpointCall, until: 
     }
   } finally {
     end();
-    // A call that is left behind is deleted after the next one.
+    // If this deletion fails, the call is deleted together with a later call.
     if (id !== null) await deleteCall(database, id).catch(() => undefined);
   }
 }
 
 /**
- * The results so far. They are complete when a node has found the resource of a GET, or when every node has answered
- * that is not silent.
+ * The results so far. They are complete when a node has found the resource of a GET, or when every node that is not
+ * silent has answered.
  */
 async function look(database: Database, id: string, call: PluginEndpointCall) {
   const responses = await readResults(database, id);

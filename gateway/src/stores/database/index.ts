@@ -1,4 +1,4 @@
-/** The store over a database: Postgres, or the embedded one. */
+/** The store over a database: Postgres or the embedded database. */
 import { describeDatabaseError, isUnavailable } from "../../database/describe-error.ts";
 import type { Database } from "../../database/driver.ts";
 import { type EntityRow, entityOfRow } from "../../database/rows.ts";
@@ -8,7 +8,10 @@ import type { RevisionWait } from "./await-revision.ts";
 import { findStatement, listStatement, type Statement } from "./statements.ts";
 import { type WriteAllResult, writeAll } from "./write-all.ts";
 
-/** @param awaitRevision Waits until the nodes serve a revision; null when that cannot be found out. */
+/**
+ * @param awaitRevision Waits until the nodes serve a revision. Resolves to null when the nodes' revisions cannot be
+ * read.
+ */
 export function createDatabaseStore(database: Database, awaitRevision: RevisionWait["awaitRevision"]): Store {
   async function rowsOf(statement: Statement | null): Promise<readonly EntityRow[]> {
     if (statement === null) return [];
@@ -48,8 +51,8 @@ export function createDatabaseStore(database: Database, awaitRevision: RevisionW
 }
 
 /**
- * Maximum number of writes in a transaction for several callers: each caller waits for the whole transaction, and if
- * one write is rejected, the writes of each caller are repeated in a transaction of their own.
+ * Maximum number of writes in a transaction for several callers. Each caller waits for the whole transaction. If one
+ * write is rejected, the writes of each caller are repeated in a separate transaction.
  */
 const MOST = 64;
 

@@ -20,7 +20,10 @@ export interface SharedDatabase extends OpenedStore {
   readonly query: Database["query"];
 }
 
-/** The address of a node's status listener, and its plugins; called once it listens. */
+/**
+ * A node: `status` returns the address of its status listener, and is called only once that listener listens;
+ * `askPlugin` calls one of its plugins.
+ */
 export type DatabaseNode = Pick<NodeStatusSource, "status" | "askPlugin">;
 
 /** @throws SettingsError for an invalid setting, or for missing tables with a message that names the command to run. */

@@ -12,7 +12,7 @@ export interface Statement {
 
 const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i;
 
-/** The database refuses to compare a uuid with text that is not one; such text counts as an id that no entity has. */
+/** The database refuses to compare a uuid with text that is not a uuid. Such text is the id of no entity. */
 export const isUuid = (text: string): boolean => UUID.test(text);
 
 /** The database can hold neither NUL nor lone surrogates: no entity has such a value. */
@@ -21,14 +21,14 @@ export const isStorable = (text: string): boolean => unstorableReason(text) === 
 /** Expired keys are left out, by the same rule as in the nodes. */
 const ALIVE = "(ttl is null or created_at + ttl > extract(epoch from clock_timestamp()) - 1)";
 
-/** The rows of the page and one more, ordered by id, each as JSON text; null when there can be none. */
+/** The rows of the page and one more, ordered by id, each as JSON text; null when no row can match. */
 export function listStatement(collection: Collection, { size, after, where, tags }: ListOptions): Statement | null {
   const values: unknown[] = [];
   const bind = (value: unknown): string => `$${values.push(value)}`;
   const conditions = collection === "keyauth_credentials" ? [ALIVE] : [];
   if (after !== undefined) {
     if (!isStorable(after)) return null;
-    // Text that is not an id is compared with the ids as text.
+    // Text that is not a uuid is compared with the text form of the ids.
     conditions.push(isUuid(after) ? `id > ${bind(after)}::uuid` : `id::text > ${bind(after)}`);
   }
   if (where) {

@@ -104,7 +104,7 @@ function effectOf({ before, after, along }: EffectRow, collection: Collection): 
 }
 
 /**
- * Creates entities of one collection, the most common write: a statement of its own needs a fraction of the time of
+ * Creates entities of one collection, the most common write: a dedicated statement takes a fraction of the time of
  * write_all. Undefined for other writes, or when a write is rejected: write_all then reports the reason.
  */
 async function createEntities(
@@ -132,7 +132,7 @@ async function createEntities(
 /** SQLSTATE classes that write_all reports as faults. */
 const REFUSED = /^(22|23|54)/;
 
-/** Takes the revision first, as all writers do: this serializes them. */
+/** Obtains the revision first, as all writers do, so that writers are serialized. */
 const createStatement = (
   collection: Collection,
 ): string => `with taken as materialized (select take_revision() as number),

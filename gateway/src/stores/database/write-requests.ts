@@ -10,8 +10,8 @@ import { findStatement, isUuid, lookUp } from "./statements.ts";
 const MOST = 500;
 
 /**
- * In order. The expected row of a conditional write is read before its statement runs, so no earlier write of the same
- * statement may change it.
+ * The writes of each statement, in the given order. The expected row of a conditional write is read before its
+ * statement runs, so no earlier write of the same statement may change it.
  */
 export function splitIntoBatches(writes: readonly Write[]): readonly (readonly Write[])[] {
   const batches: Write[][] = [];

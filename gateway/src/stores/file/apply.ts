@@ -11,7 +11,7 @@ export interface FileState {
   readonly snapshot: Snapshot;
 }
 
-/** Each batch sees the ones before it; a batch with a fault changes nothing. */
+/** Applies each batch to the result of the batches before it; a batch with a fault changes nothing. */
 export function applyWrites({ tree, ...before }: FileState, batches: readonly (readonly Write[])[]) {
   const outcomes: WriteOutcome[] = [];
   let { tables, snapshot } = before;
@@ -40,7 +40,7 @@ const inEntity = <Fault extends { readonly path: readonly (string | number)[] }>
   path: fault.path.slice(2),
 });
 
-/** The snapshot after the effects; of several effects on one entity, the last one counts. */
+/** The snapshot after the effects; of several effects on one entity, the last one applies. */
 function nextSnapshot(snapshot: Snapshot, tree: FileTree, effects: readonly Effect[]): Checked<Snapshot> {
   const last = new Map<string, PlacedEntity & { readonly stays: boolean }>();
   const setLast = (collection: PlacedEntity["collection"], entity: Entity | null, stays: boolean) => {

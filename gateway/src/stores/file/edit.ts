@@ -65,9 +65,9 @@ function remove(tree: FileTree, touched: TouchedNodes, key: string): void {
 }
 
 /**
- * The parent inside which a new entity is written, if the entity has only one parent, and the parent is required, is
- * nested itself, already contains entities of the collection, or has no name to refer to. Null: the entity is written
- * at the top of the file.
+ * The parent inside which a new entity is written; null: the entity is written at the top of the file. An entity is
+ * nested only if it has exactly one parent. This parent must also be required, be nested itself, already contain
+ * entities of the collection, or have no name to refer to.
  */
 function placeFor(tree: FileTree, { collection, entity }: Placed): NodeParent | null {
   const parents = references[collection].flatMap(({ member, to }): NodeParent[] => {
@@ -100,7 +100,7 @@ function detach(tree: FileTree, node: FileNode): void {
   node.parent = null;
 }
 
-/** Changes references by the old name to the new one. */
+/** Replaces the old name of a renamed entity in all references to it. */
 function renameReferences(tree: FileTree, touched: TouchedNodes, { collection, entity }: FileNode): void {
   for (const node of tree.nodes.values()) {
     for (const { member, to } of references[node.collection]) {

@@ -8,10 +8,10 @@ import { buildFileTree } from "./tree.ts";
 
 /**
  * Format 3.0, children after their parents. Ids that follow from a name are left out. Ids of nameless entities are
- * written, because other software would generate different ones. Passwords in plain text are written as hashes in the
+ * written, because other software would generate different ids. Passwords in plain text are written as hashes in the
  * form of Kong; `_transform: false` declares that passwords are hashed.
  *
- * @param unavailable The reasons of plugins that answer 503 (`_sluice.unavailable`), by id
+ * @param unavailable The reasons of plugins that answer 503 (`_sluice.unavailable`), by id.
  */
 export function declarativeText(lists: EntityLists, unavailable: ReadonlyMap<string, string> = new Map()): string {
   const data = { _format_version: "3.0", _transform: false };

@@ -122,7 +122,7 @@ for (const [what, before, run, after] of edits) {
   });
 }
 
-test("JSON stays JSON, indented as it was", async (context) => {
+test("a write to a JSON file keeps it in JSON with the same indentation", async (context) => {
   const data = { _format_version: "3.0", _comment: "mine", services: [{ name: "a", url: "http://up" }] };
   const { store, text } = await open(context, `${JSON.stringify(data, null, 4)}\n`, { name: "sluice.json" });
   await change(store, "services", "a", { retries: 1 });

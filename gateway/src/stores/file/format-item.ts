@@ -43,7 +43,7 @@ interface Change {
   readonly is: Members;
 }
 
-/** Members that are equal in `was` and `is` stay as written; the others are taken from `brief`. */
+/** Members that are equal in `was` and `is` stay as written; the others are copied from `brief`. */
 function merge(written: Members, { brief, was, is }: Change): Members {
   const merged: Record<string, unknown> = { ...written };
   for (const name of Object.keys(is)) {

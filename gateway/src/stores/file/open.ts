@@ -19,7 +19,7 @@ export interface SharedFile extends OpenedStore {
   /**
    * Returns the source of the file, which must be started before the first read or write.
    *
-   * @param node The node that serves the writes; null: none is known.
+   * @param node The node that serves the writes; null: no node is known.
    */
   source(node: NodeStatusSource | null): FileSource;
 }
@@ -89,7 +89,7 @@ async function lockFile(path: string): Promise<() => void> {
 
 const hostAndPort = ({ host, port }: Address): string => `${host.includes(":") ? `[${host}]` : host}:${port}`;
 
-/** The node of this process: the only one known. */
+/** The node of this process, if there is one: no other node is known. */
 function fleetOf(own: () => NodeStatusSource | null): Fleet {
   const nodes = () =>
     [own()].flatMap((node) => {

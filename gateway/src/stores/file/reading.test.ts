@@ -12,7 +12,7 @@ import { createFileStore } from "./index.ts";
 const folder = temporaryFolder("file-reading");
 after(() => folder.remove());
 
-test("a reader during a write gets the state before the write, from memory", async () => {
+test("during a write, readers get the previous state from memory", async () => {
   const file = join(folder.path, "sluice.yml");
   writeFileSync(file, '_format_version: "3.0"\n');
   const source = createFileSource({
@@ -30,7 +30,7 @@ test("a reader during a write gets the state before the write, from memory", asy
       const taken = source.content();
       const loaded = () => {
         loads += 1;
-        return taken?.loaded() ?? assert.fail("nothing was taken");
+        return taken?.loaded() ?? assert.fail("the source has no content");
       };
       return taken && { ...taken, loaded };
     },

@@ -18,12 +18,12 @@ export interface FileNode {
 
 export interface NodeParent {
   readonly node: FileNode;
-  /** The member that the nesting replaces. */
+  /** The reference to the parent: a member that a nested item omits. */
   readonly member: string;
 }
 
 export interface FileTree {
-  /** All members of the file in order; lists of entities only by name. */
+  /** All members of the file in order; for a list of entities, only its name. */
   readonly head: Map<string, unknown>;
   readonly top: Readonly<Record<Collection, FileNode[]>>;
   /** By `nodeKey`. */

@@ -131,7 +131,7 @@ function isReachable(taken: readonly (readonly Write[])[], from: Tables, wanted:
   });
 }
 
-test("two writes that each remove what the other creates do not both find nothing to remove", async () => {
+test("if each of two writes removes an entity that the other creates, one of them finds its entity", async () => {
   const { store, stop } = await scene();
   const asked = [
     [remove("consumers", id(3, 1)), create("services", service(2, "a"))],
@@ -143,11 +143,11 @@ test("two writes that each remove what the other creates do not both find nothin
     [],
   );
   const tables = await tablesOf(store);
-  assert.ok(isReachable(asked, createTables([]), JSON.stringify(contentOf(tables))), "both removed nothing");
+  assert.ok(isReachable(asked, createTables([]), JSON.stringify(contentOf(tables))), "neither write removed an entity");
   stop();
 });
 
-test("concurrent writes have the same result as in some sequence, and no name is assigned twice", () =>
+test("concurrent writes have the result of some sequential order, and no name is assigned twice", () =>
   fc.assert(
     fc.asyncProperty(
       fc.array(fc.array(one, { minLength: 1, maxLength: 2 }), { minLength: 2, maxLength: 7 }),

@@ -30,12 +30,12 @@ export interface ResourceStoreOptions {
   readonly namespaces?: readonly string[];
   readonly class: string;
   readonly log: Log;
-  /** Asks the operator; null when it does not answer. */
+  /** Asks the operator to wait for the nodes; null when the operator does not answer. */
   readonly awaitNodes: (written: readonly WrittenResource[], timeout: number) => Promise<WaitResponse | null>;
   /** Ends the watches. The caller closes the client. */
   readonly signal: AbortSignal;
   /**
-   * The age in milliseconds from which the start removes unreferenced Secrets of the admin listener. Default 60,000.
+   * Milliseconds. At the start, unreferenced Secrets of the admin listener that are older are removed. Default 60,000.
    */
   readonly orphanAge?: number;
 }
@@ -157,7 +157,8 @@ export function createResourceStore(options: ResourceStoreOptions): ResourceStor
   }
 
   /**
-   * Resolves to whether the write must be planned again. A batch is finished after its answer, and before other work.
+   * Resolves to whether the write must be planned again. A batch is finished (`finishBatch`) after its write is
+   * answered and before other writes start.
    */
   async function carried(asked: PendingWrite, plan: ResourceWritePlan): Promise<boolean> {
     try {

@@ -40,7 +40,9 @@ test("the result is unknown if one of several requests fails", async () => {
 const call = { plugin: "id", request: { method: "DELETE", path: ["caches"], query: {} } } as const;
 const silentLog = { info() {}, warn() {}, error() {} };
 
-/** A client of an operator that answers every request in one way, and the headers that the operator received. */
+/**
+ * A client of an operator that sends the same response to every request, and the headers that the operator received.
+ */
 async function clientOf(t: TestContext, token: string | null, status: number, body: object) {
   const authorizations: (string | undefined)[] = [];
   const server = createServer(({ headers }, response) => {
@@ -69,7 +71,7 @@ test("a request to an endpoint of a plugin carries the token, and no other reque
 
 for (const [what, token, status, body, message] of [
   [
-    "without a token, in which case the operator is not asked",
+    "without a token, and no request is sent",
     null,
     200,
     {},

@@ -28,7 +28,10 @@ export interface OperatorClient {
 
 export interface OperatorClientOptions {
   readonly url: string;
-  /** The token for requests to endpoints of plugins; null: the operator refuses them. */
+  /**
+   * The token for requests to endpoints of plugins; null: no such request is sent, because the operator would refuse
+   * it.
+   */
   readonly token: string | null;
   readonly log: Log;
   readonly signal: AbortSignal;
@@ -38,7 +41,7 @@ export interface OperatorClientOptions {
 const GRACE = 250;
 /** Path of requests to endpoints of plugins. */
 const PLUGINS = "/plugins";
-/** Milliseconds for such a request, in addition to the time that the nodes have. */
+/** Milliseconds for a request to an endpoint of a plugin, in addition to the time that the nodes have. */
 const PLUGINS_GRACE = 1000;
 /** Milliseconds to wait for GET /status. */
 const STATUS_TIMEOUT = 2000;
@@ -78,7 +81,7 @@ export function createOperatorClient({ url, token, log, signal }: OperatorClient
     }
   }
 
-  /** Only for requests that need it. */
+  /** Only requests to endpoints of plugins carry the token. */
   const authorization = (path: string) =>
     path === PLUGINS && token !== null ? { authorization: `Bearer ${token}` } : {};
 
@@ -87,7 +90,7 @@ export function createOperatorClient({ url, token, log, signal }: OperatorClient
       const received = await send(path, question, timeout);
       return typeof received === "object" && received !== null ? (received as Record<string, unknown>) : null;
     } catch (error) {
-      if (!signal.aborted) log.warn({ url, path, reason: reasonOf(error) }, "the operator gave no valid response");
+      if (!signal.aborted) log.warn({ url, path, reason: reasonOf(error) }, "the operator sent no valid response");
       return null;
     }
   }

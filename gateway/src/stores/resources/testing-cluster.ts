@@ -4,7 +4,7 @@ import { setImmediate as turn } from "node:timers/promises";
 import { Conflict, type Kind, type Observer, type Ref, type Resource, type ResourceClient } from "@sluice/crds";
 
 export interface TestingCluster {
-  /** A client like that of another process. */
+  /** Returns a new client, which behaves like a client in a separate process. */
   client(): ResourceClient;
   /** The writes in order: `apply Service`. */
   readonly calls: readonly string[];

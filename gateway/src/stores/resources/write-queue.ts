@@ -160,15 +160,15 @@ export function footprintOf(
       if (id) needs.add(claimKey(to, { id }));
     }
   }
-  // The removal of a missing entity takes no keys: without this, a write that creates the entity could run at the same
-  // time.
+  // The effects of removing a missing entity have no keys. Without these keys, a write that creates the entity could
+  // run at the same time.
   for (const one of writes) if (one.op === "remove") needs.add(claimKey(one.collection, claimOf(one.by)));
   for (const { kind, resource } of steps) takes.add(refKey({ kind, ...resource.metadata }));
   for (const secret of [...secrets, ...unused]) takes.add(refKey({ kind: "Secret", ...secret.metadata }));
   return { takes, needs };
 }
 
-/** Whether the plan of one write may be invalid once the other is done. */
+/** Whether the plan of one write may be invalid once the other write is done. */
 const footprintsOverlap = (one: WriteFootprint, other: WriteFootprint): boolean =>
   !one.takes.isDisjointFrom(other.takes) ||
   !one.takes.isDisjointFrom(other.needs) ||

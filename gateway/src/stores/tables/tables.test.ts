@@ -49,7 +49,7 @@ function refusal(tables: Tables, ...writes: readonly Write[]): { fault: WriteFau
 const names = (tables: Tables, options: object = {}) =>
   listFromTables(tables, "services", { size: 100, now: 0, ...options }).entities.map(({ name }) => name);
 
-test("each write sees the result of the previous write, and the tables before it stay unchanged", () => {
+test("each write sees the result of the previous write, and the original tables stay unchanged", () => {
   const users = service("users");
   const web = route({ service: { id: users.id } });
   const empty = createTables([]);
@@ -102,7 +102,7 @@ test("a write renames an entity, and frees its former name", () => {
   assert.deepEqual(refusal(tables, clash).fault, { kind: "unique", members: { name: "other" } });
 });
 
-test("a write detects that another writer was faster", () => {
+test("a write is rejected as changed if its ETag is outdated or the entity to replace is missing", () => {
   const users = service("users");
   const tables = createTables(placed("services", users));
   const etag = "0000000000000000";

@@ -40,7 +40,7 @@ const none: Tables = {
 };
 
 /**
- * Of two entities with the same id or claim, the first one counts.
+ * Of two entities with the same id or claim, the first one is used.
  *
  * @param faulty By the `claimKey` of their ids and names, as in `Tables`.
  */
@@ -142,7 +142,7 @@ export class TablesDraft {
   }
 }
 
-/** Up to this number of changes are made one by one. */
+/** Up to this number of changes are made one by one; otherwise the whole list is sorted again. */
 const FEW = 64;
 
 function changeSorted(ids: readonly string[], moved: ReadonlyMap<string, boolean>): readonly string[] {

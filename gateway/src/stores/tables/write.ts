@@ -140,7 +140,7 @@ function dependentsOf(
       }
     }
   }
-  // An entity that refers to several removed ones is removed once.
+  // An entity that refers to several removed entities is removed once.
   return { along: [...new Map(along.map((placed) => [`${placed.collection} ${placed.entity.id}`, placed])).values()] };
 }
 

@@ -56,7 +56,7 @@ test("calls reuse TCP connections and carry the credentials of the kubeconfig", 
         assert.deepEqual(await connection.call({ method: "GET", path: "/api/v1/secrets", query: { limit: 5 } }), {
           ok: true,
         });
-      // A connection may not be free again at the moment when its response is read.
+      // When a response has been read, its connection may still be busy for a moment.
       assert.ok(sockets() <= 2, `${sockets()} connections`);
       assert.deepEqual(new Set(requests), new Set(["GET /prefix/api/v1/secrets?limit=5 Bearer t0ken"]));
     },

@@ -144,8 +144,9 @@ const yamlSafe = (json: string): string =>
   );
 
 /**
- * Milliseconds until the next attempt; undefined: no retry. Retried are requests whose connection was refused, reads
- * that broke, and requests that the server asks to repeat soon (429 or 503). A broken write may have been executed.
+ * Milliseconds until the next attempt; undefined: no retry. A request is retried if its connection was refused, or if
+ * the server asks to repeat it soon (429 or 503). After a broken connection only reads are retried, because a write may
+ * have been executed.
  */
 function retryDelay(call: ApiCall, error: unknown, attempt: number): number | undefined {
   if (attempt >= attempts || call.signal?.aborted) return undefined;

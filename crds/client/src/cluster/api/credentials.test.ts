@@ -9,7 +9,7 @@ import { KubeConfig } from "@kubernetes/client-node";
 import { createConnection } from "./connection.ts";
 import { createCredentials } from "./credentials.ts";
 
-test("a token that was replaced in its file costs one further request when the API server refuses the old one", async () => {
+test("a request that is refused because its token was replaced is sent once more with the new token from the file", async () => {
   const folder = mkdtempSync(join(tmpdir(), "sluice-token-"));
   const file = join(folder, "token");
   let known = "one";

@@ -61,8 +61,8 @@ const freshFor = 10_000;
 const connectTimeout = 10_000;
 
 /**
- * One dispatcher for all calls. client-node 2.0 creates an undici Agent per call, which means a TLS handshake per call;
- * here a new dispatcher is created only when the server's address, the proxy or the TLS material changes.
+ * One dispatcher for all calls. client-node 2.0 creates an undici Agent per call, and thus makes a TLS handshake per
+ * call. Here, a new dispatcher is created only when the server's address, the proxy or the TLS material changes.
  */
 export function createCredentials(config: KubeConfig, now: () => number = () => performance.now()) {
   let current: { access: ApiEndpoint; material: string; readAt: number } | undefined;
@@ -86,7 +86,7 @@ export function createCredentials(config: KubeConfig, now: () => number = () => 
       .digest("base64");
     let dispatcher = current?.access.dispatcher;
     if (!dispatcher || current?.material !== material) {
-      // The old dispatcher closes after its last watch; its errors belong to its own requests.
+      // The old dispatcher closes once its last watch has ended. Its requests report their own errors.
       void current?.access.dispatcher.close().catch(() => undefined);
       const wanted = config.createDispatcherOptions(cluster, tls);
       if (wanted.type === "socks") throw new Error("a SOCKS proxy-url in the kubeconfig is not supported");

@@ -29,7 +29,10 @@ function withoutLastApplied(metadata: Metadata): Metadata {
 
 /** Strings that many resources have in common, such as condition reasons: one copy instead of one per resource. */
 const interned = new Map<string, string>();
-/** Maximum number of shared strings. All are dropped when it is reached: so many strings are not common values. */
+/**
+ * Maximum number of shared strings. All are dropped when it is reached, because so many different strings cannot be
+ * common values.
+ */
 const MAX_STRINGS = 4096;
 /** Characters; longer strings are specific to one resource. */
 const MAX_LENGTH = 200;

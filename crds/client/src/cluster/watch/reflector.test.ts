@@ -285,7 +285,7 @@ test("after a completed list, the next list that hangs is aborted as early as th
     assert.deepEqual(fake.calls.slice(4), ["list", "list", "watch 10"]);
   }));
 
-test("the reflector sends no request before the time in Retry-After is over, even if asked to, and sends one right after it", () =>
+test("the reflector sends no request before the time in Retry-After is over, even on request, and then retries at once", () =>
   reflecting(async (fake) => {
     fake.failLists(new Error("refused"), 5);
     fake.failLists(new ApiServerError(429, { message: "too many requests" }, 7000), 1);
@@ -333,7 +333,7 @@ test("the reflector delays further watches when the server ends every watch at o
     assert.ok(fake.calls.length <= 3, fake.calls.join());
   }));
 
-test("the reflector lists completely from time to time, because streams may miss events", () =>
+test("the reflector repeats the full list from time to time, because streams may miss events", () =>
   reflecting(async (fake) => {
     await fake.settle();
     for (let count = 0; count < 31; count++) {

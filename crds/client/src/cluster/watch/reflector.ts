@@ -1,5 +1,6 @@
 /**
- * Follows one kind: a list, then a watch that resumes where it broke. Pure apart from its transport and clock.
+ * Follows one kind: lists it, and then watches it. A watch that ends is resumed at its last position. Pure apart from
+ * its transport and clock.
  *
  * Like client-go's reflector, and unlike client-node's informer, it has bookmarks, server-side timeouts, a watchdog for
  * silent streams and delays with jitter, and it never ends before its signal aborts.
@@ -40,14 +41,14 @@ export interface ListerWatcher {
 export interface Clock {
   /** Monotonic, in milliseconds. */
   now(): number;
-  /** In [0, 1). */
+  /** A random number in [0, 1). */
   random(): number;
   /** Resolves early, and never rejects, when the signal aborts. */
   sleep(milliseconds: number, signal: AbortSignal): Promise<void>;
 }
 
 export interface ReflectorOptions {
-  /** For the log. */
+  /** The kind that log lines name. */
   readonly kind: Kind;
   readonly listerWatcher: ListerWatcher;
   readonly clock: Clock;
@@ -72,16 +73,16 @@ const longestBackoff = 30_000;
 const pageSize = 500;
 const watchSeconds = 300;
 /**
- * Milliseconds. Bookmarks come once a minute. A late one means a dead connection or a busy server: opening the next
- * watch shows which, at hardly any cost to the server.
+ * Milliseconds. Bookmarks come once a minute. A late bookmark means a dead connection or a busy server: opening the
+ * next watch shows which, at hardly any cost to the server.
  */
 export const silenceLimit = 75_000;
 /** Milliseconds. A watch that lived this long, or delivered an event, counts as healthy. */
 const healthyAfter = 5_000;
 /**
- * Milliseconds. A page that has been pending this long may have been requested on a dead connection: it is given up
- * when the connection works again. A younger request is kept, so that a long list completes while its pages arrive,
- * however often `reconnect` fires. Longer than the connection's own wait for a Retry-After.
+ * Milliseconds. A page that has been pending this long may have been requested on a dead connection: it is aborted when
+ * the connection works again. A younger request is kept, so that a long list completes while its pages arrive, however
+ * often `reconnect` fires. Longer than the connection's own wait for a Retry-After.
  */
 export const LIST_PATIENCE = 6_000;
 /** Milliseconds. Longer Retry-After delays are cut: a proxy may ask for hours and recover in a minute. */
@@ -103,7 +104,7 @@ export async function runReflector(options: ReflectorOptions): Promise<void> {
   /** Whether no healthy watch has followed the last list yet. */
   let isListUnconfirmed = false;
   /**
-   * Doubled whenever a list is given up, until one completes: otherwise a slow server on an unstable connection would
+   * Doubled whenever a list is aborted, until a list completes: otherwise a slow server on an unstable connection would
    * never complete a list.
    */
   let patienceForPage = LIST_PATIENCE;

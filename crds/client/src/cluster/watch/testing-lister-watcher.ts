@@ -28,7 +28,7 @@ export interface Fake {
   settle(): Promise<void>;
   advance(milliseconds: number): Promise<void>;
   send(event: WatchEvent): Promise<void>;
-  /** Ends the open watch, with an error or as the server does. */
+  /** Ends the open watch with this error; without an error, like a server that closes the stream. */
   endWatch(error?: Error): Promise<void>;
   /** Aborts the reconnect signal, like a caller that has noticed a broken connection. */
   cut(): Promise<void>;

@@ -1,6 +1,6 @@
 /**
  * Atomic file changes: a reader sees the old or the new content and never a part, also after a power cut. A new file is
- * first written beside its target under a hidden name, and a removed one is first renamed to such a name.
+ * first written beside its target under a hidden name, and a file to be removed is first renamed to a hidden name.
  *
  * Calls that only touch the system's caches are synchronous: a round trip through the thread pool costs ten times the
  * call. Calls that change a folder are asynchronous: they block while the system flushes earlier writes to disk.
@@ -132,8 +132,8 @@ export async function removeUnfinished(path: string): Promise<void> {
 const minAge = 60_000;
 
 /**
- * Removes temporary files of resources that killed writers left below a folder, but not in hidden folders; those of
- * Secrets contain key material. The caller must hold the lock of the writers in the folder.
+ * Removes temporary files of resources that killed writers left below a folder, but not in hidden folders. Temporary
+ * files of Secrets contain key material. The caller must hold the lock of the writers in the folder.
  */
 export async function removeStaleTemporaryFiles(folder: string): Promise<void> {
   const entries = (await readdir(folder, { withFileTypes: true }).catch(undefinedIfMissing)) ?? [];

@@ -10,8 +10,8 @@ export interface WatcherOptions {
   /** Minimum milliseconds between two rescans. Default 1,000. */
   readonly interval?: number;
   /**
-   * Receives the changed paths, relative to the directory; undefined: any may have changed. Resolves once they have
-   * been processed.
+   * Receives the changed paths, relative to the directory; undefined: any file may have changed. Resolves once they
+   * have been processed.
    */
   readonly onChange: (paths: ReadonlySet<string> | undefined) => Promise<void>;
 }

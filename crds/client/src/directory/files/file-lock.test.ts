@@ -52,7 +52,7 @@ test("the lock passes to the next process when its holder is killed", () =>
     try {
       await once(holder.stdout, "data");
       const other = new DatabaseSync(path);
-      assert.throws(() => other.exec("BEGIN IMMEDIATE"), /locked/, "while the process lives it holds the lock");
+      assert.throws(() => other.exec("BEGIN IMMEDIATE"), /locked/, "the lock is held while the process is alive");
       other.close();
       let killed = false;
       const next = createFileLock(path).run(async () => assert.ok(killed));

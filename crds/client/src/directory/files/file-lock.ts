@@ -12,8 +12,8 @@ const timeout = 10_000;
 const longestWait = 4;
 
 /**
- * The kernel holds the lock (through SQLite, as Node has no flock), so it ends with its process in every case. A file
- * with a pid can neither be taken over without a race nor be distinguished from one whose pid was reused. The file
+ * The kernel holds the lock (through SQLite, as Node has no flock), so it ends with its process in every case. A pid
+ * file would be unreliable: its pid may have been reused, and replacing the file of a dead process is a race. The file
  * stays empty and is created on first use. A second file (`-next`) reserves the place of the next process: otherwise a
  * process with many writes, which leaves only short gaps, would starve the others.
  */

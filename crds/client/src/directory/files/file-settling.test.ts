@@ -123,7 +123,7 @@ for (const [what, text, waits] of edits)
       }
       await waitFor(isLogged, { what: "the wait to be logged" });
       assert.equal(await isChanged(), false);
-      // The same content put in place by a rename is complete.
+      // The same content takes effect at once if a rename puts it in place.
       writeFileSync(join(directory, "web.yaml.new"), text === "" ? service("other") : text);
       // The timestamps look as if the file had been written some time before the move.
       utimesSync(join(directory, "web.yaml.new"), 1, 1);

@@ -1,6 +1,6 @@
 /**
- * Decides when a file written by other programs has settled; until then its previous content counts. A reader may see a
- * file in the middle of a write, and half a file may lack a protecting plugin.
+ * Decides when a file written by other programs has settled; until then its previous content stays in effect. A reader
+ * may see a file in the middle of a write, and half a file may lack a protecting plugin.
  */
 import type { BigIntStats } from "node:fs";
 
@@ -36,7 +36,7 @@ export const stampOf = ({ ino, size, mtimeNs, ctimeNs }: BigIntStats): string =>
 
 interface ObservedChange {
   readonly stamp: string;
-  /** By performance.now(). */
+  /** When this state was first observed, by performance.now(). */
   readonly since: number;
   isReported: boolean;
 }
@@ -66,9 +66,9 @@ export function createFileSettling<Value>({
 
   return {
     /**
-     * The content if it counts now; undefined while the file has to stay unchanged for longer.
+     * The content if it may take effect now; undefined while the file has to stay unchanged for longer.
      *
-     * @param before The content that counts; undefined for a new file.
+     * @param before The content in effect; undefined for a new file.
      */
     settle(file: ObservedFile, before: Value | undefined, parse: () => Value): Value | undefined {
       const { path, facts, isEmpty } = file;
@@ -94,7 +94,7 @@ export function createFileSettling<Value>({
       onWait(path, left);
       return undefined;
     },
-    /** Records that the file's present state counts. */
+    /** Records that the file's present state has taken effect. */
     accept({ path, facts }: ObservedFile): void {
       accepted.set(path, facts.ino);
       seen.delete(path);

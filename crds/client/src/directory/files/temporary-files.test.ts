@@ -58,7 +58,7 @@ test("a writer removes the temporary files of killed writers, and no other file"
   assert.deepEqual(there(leftRecords), []);
 });
 
-test("a process that takes a mutex removes the temporary files of killed writers, too", async (context) => {
+test("a process that acquires a mutex removes the temporary files of killed writers, too", async (context) => {
   const { client, there } = scene(context);
   await client.withMutex({ namespace: "default", name: "admin" }, async () => {
     assert.deepEqual(there(left), []);

@@ -66,7 +66,7 @@ export const byPlace = (one: Definition, other: Definition): number =>
  */
 export class DirectoryIndex {
   readonly #sources = new Map<string, SourceFile>();
-  /** By `refKey`; of several definitions of one resource, the first counts. */
+  /** By `refKey`; of several definitions of one resource, the first is used. */
   readonly #definitions = new Map<string, readonly Definition[]>();
   #view: DirectoryView = { entries: new BucketMap(byHash), problems: [] };
 
@@ -177,9 +177,9 @@ function toResource({ placed, source: { file }, record }: Definition): Resource 
 }
 
 /**
- * The file's change time in milliseconds, unless the record has a generation for this very spec; always later than the
- * recorded generation of a different spec. All processes thus agree without communication, and once a status has been
- * written, a change elsewhere in the file does not affect the generation.
+ * The file's change time in milliseconds, unless the record has a generation for this spec. The result is always later
+ * than the recorded generation of a different spec. All processes thus agree without communication, and once a status
+ * has been written, a change elsewhere in the file does not affect the generation.
  */
 function generationOf(content: Resource, record: StatusRecord | undefined, changedAt: number): number {
   const changed = Math.floor(changedAt);

@@ -41,7 +41,7 @@ test("the parser reports where a text is not YAML", () => {
 test("the parser reports the line of unclosed brackets, however many there are", () => {
   for (const [depth, column] of [
     [1, 10],
-    // Beyond the parser's depth limit.
+    // Above the parser's depth limit, the error has no fixed column.
     [100_000, undefined],
   ] as const) {
     const paths = `${"[".repeat(depth)}/a`;

@@ -1,7 +1,10 @@
 /** The order of resources by age. */
 import type { Metadata, Resource } from "../../resource.ts";
 
-/** Sorts older resources first; those of the same second by namespace and name, so that every replica agrees. */
+/**
+ * Sorts older resources first. Resources of the same second are sorted by namespace and name, so that every replica
+ * agrees.
+ */
 export function byAge({ metadata: one }: Resource, { metadata: other }: Resource): number {
   return (
     compare(one.creationTimestamp ?? "", other.creationTimestamp ?? "") ||

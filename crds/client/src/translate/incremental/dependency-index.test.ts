@@ -37,6 +37,6 @@ for (const [changed, all, isFew] of [
   [250, 1000, true],
   [251, 1000, false],
 ] as const)
-  test(`${changed} changes among ${all} resources are ${isFew ? "few" : "many"}`, () => {
+  test(`isFewChanges returns ${isFew} for ${changed} changes among ${all} resources`, () => {
     assert.equal(isFewChanges(changed, all), isFew);
   });

@@ -3,7 +3,7 @@ import { parseRefKey } from "../../keys.ts";
 import { isSluiceKind } from "../../kinds.ts";
 
 export class DependencyIndex {
-  /** The keys of dependent resources, by the key that they looked up, whether or not it exists. */
+  /** The keys of dependent resources, by the key that they looked up. The object with that key need not exist. */
   readonly #dependents = new Map<string, Set<string>>();
 
   add(key: string, dependencies: Iterable<string>): void {

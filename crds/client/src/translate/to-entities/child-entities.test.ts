@@ -7,7 +7,7 @@ import { describeResourceViolation, translate } from "../translate.ts";
 
 const targets = [{ target: "10.0.0.1", weight: 5 }, { target: "http://x" }, "x", { target: "b:80", id: "1" }, {}];
 
-test("a target's id is derived from its upstream and its address, in any spelling", () => {
+test("a target's id is derived from its upstream and its address, whatever the spelling of the address", () => {
   const [upstream, first, second] = translate(
     resource("Upstream", { name: "u", targets: [{ target: "10.0.0.1" }, { target: "b:80" }] }),
     options,

@@ -101,7 +101,10 @@ function derivedChildId({ collection, parentId, index, members, own }: Entry): s
   }
 }
 
-/** The reference of an entry to another resource. That a reference has no name is already a violation of the spec. */
+/**
+ * The reference of an entry to another resource. A reference without a name is already reported as a violation of the
+ * spec.
+ */
 function readEntryReference(
   { from, options }: TranslatorInput,
   { own, path: entryPath, reference }: Entry & { readonly reference: EntryReference },
@@ -149,7 +152,7 @@ function credentialPart({ from, options }: TranslatorInput, { collection, member
   const times = created_at === undefined ? {} : { created_at };
   const isHidden = isSecretLookup(collection) && options.audience !== "admin";
   if (!isHidden) return { members: { ...times, [member]: found.value, ...scope }, sourcePaths };
-  // The check of the entity has only the hash.
+  // The later check of the entity sees only the key's hash.
   const refused = checkCredentialKey(members.plugin, found.value).length > 0;
   return {
     members: { ...times, _sluice: { key_hash: lookupHash(found.value, members.plugin), ...scope._sluice } },
@@ -158,7 +161,7 @@ function credentialPart({ from, options }: TranslatorInput, { collection, member
   };
 }
 
-/** Messages about the key, which is in a Secret, do not show it. */
+/** The key comes from a Secret, so messages must not show it. */
 function credentialConfigPart({ from, options }: TranslatorInput, { own, path }: Entry): EntityPart {
   const part = configPart({ own, from, options }, path);
   return { ...part, secretPaths: [["key"], ...part.secretPaths] };

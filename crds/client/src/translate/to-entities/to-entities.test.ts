@@ -140,7 +140,7 @@ const translations: readonly (readonly [ResourceKind, object, object])[] = [
   ["Consumer", { username: "demo", customId: "7", tags: ["a"] }, { username: "demo", custom_id: "7", tags: ["a"] }],
 ];
 for (const [kind, spec, expected] of translations) {
-  test(`a spec of kind ${kind} with ${Object.keys(spec).join(", ") || "no members"} gives the entity's members`, () => {
+  test(`a spec of kind ${kind} with ${Object.keys(spec).join(", ") || "no members"} is translated to the entity's members`, () => {
     const [item] = translate(resource(kind, spec), options);
     assert.deepEqual(item?.violations, []);
     const entity = item?.entity as unknown as Readonly<Record<string, unknown>>;
@@ -222,7 +222,7 @@ test("nodes get the hash of a key, bound to the consumer's namespace, and never 
   assert.ok(!JSON.stringify(translated).includes("demo-key"));
 });
 
-test("a credential of a plugin has its key and a part of its config from Secrets, whose values no message shows", () => {
+test("the key and a part of the config of a plugin's credential are read from Secrets, and no message shows their values", () => {
   const credential = (members: object) => ({
     username: "demo",
     pluginCredentials: [{ plugin: "device-token", secretRef: { name: "keys", key: "good" }, ...members }],
@@ -250,12 +250,12 @@ test("a credential of a plugin has its key and a part of its config from Secrets
   ]);
 });
 
-test("a consumer of the home namespace has keys for all namespaces", () => {
+test("the keys of a consumer in the home namespace are valid in all namespaces", () => {
   const [, key] = translate(resource("Consumer", keyAuth("written")), options);
   assert.deepEqual(key?.item._sluice, { key_hash: lookupHash("from-a-file") });
 });
 
-test("the admin API gets the key, without internal members", () => {
+test("the translation for the admin API contains the key in clear text and no internal members", () => {
   const [, key] = translate(resource("Consumer", keyAuth("good")), { ...options, audience: "admin" });
   assert.equal(key?.item.key, "demo-key");
   assert.equal(key?.item._sluice, undefined);
@@ -275,7 +275,7 @@ test("an invalid key does not affect its consumer or the other keys", () => {
   );
 });
 
-test("an annotation cannot forge the age of a route for nodes, where the older route wins", () => {
+test("an annotation cannot make a route look older to nodes, which prefer the older of two routes", () => {
   const route = resource("Route", { paths: ["/a"] });
   const annotated = { ...route, metadata: { ...route.metadata, annotations: { "sluice.dev/created-at": "1" } } };
   const createdAt = (audience: "nodes" | "admin") =>

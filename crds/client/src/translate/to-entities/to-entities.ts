@@ -36,7 +36,8 @@ export function toEntities(resource: Resource, options: TranslateOptions): reado
   const { kind, collection, id } = identity;
   const { violations, ...read } = readSpec(kinds[kind].spec, resource.spec ?? {});
   const { metadata } = resource;
-  // Among routes that match the same requests the older wins. For nodes only the creationTimestamp decides the age.
+  // Among routes that match the same requests, the older takes precedence. For nodes, only the creationTimestamp
+  // decides the age.
   const created_at = (options.audience === "nodes" ? bornAt(metadata) : undefined) ?? createdAt(metadata);
   const input: TranslatorInput = {
     ...read,
@@ -58,8 +59,8 @@ export function toEntities(resource: Resource, options: TranslateOptions): reado
 }
 
 /**
- * The resource's violations, without those inside the entries of a list of children, and without those that the check
- * of the entity reports better.
+ * The resource's violations, without those inside the entries of a list of children, and without those for which the
+ * check of the entity has a better message.
  */
 function ownViolations({ identity: { kind }, resource, violations }: TranslatorInput): EntityPart["violations"] {
   const lists: readonly unknown[] = childLists[kind].map(({ list }) => list);
@@ -110,7 +111,7 @@ function referenceListParts({ own, from, options }: TranslatorInput): readonly E
   ];
 }
 
-/** Nodes learn the namespace of the resource. */
+/** For nodes, the internal member `_sluice` has the namespace of the resource. */
 function namespaceParts({ from: { namespace }, options }: TranslatorInput): readonly EntityPart[] {
   return options.audience === "nodes" ? [{ members: { _sluice: { namespace } } }] : [];
 }

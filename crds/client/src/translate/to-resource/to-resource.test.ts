@@ -132,7 +132,7 @@ for (const [name, expected] of names) {
   });
 }
 
-test("an entity name always gives the same resource name, and similar entity names give different resource names", () => {
+test("an entity name always results in the same resource name, and similar entity names result in different ones", () => {
   assert.equal(resourceName("users"), resourceName("users"));
   assert.notEqual(resourceName("users"), resourceName("Users"));
 });

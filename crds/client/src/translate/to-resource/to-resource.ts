@@ -24,7 +24,10 @@ import { CHILD_TIMES, CREATED_AT, UPDATED_AT, writeChildTimes } from "../timesta
 import { type Children, pluginMembers, writeChildren, writeHeaders } from "./kind-members.ts";
 import { type WriteReferencesOptions, writeReferences } from "./write-references.ts";
 
-/** Collections with a kind of their own. The others are nested in the resource of their parent. */
+/**
+ * Collections whose entities have resources of a kind of their own. Entities of the other collections are nested in the
+ * resource of their parent.
+ */
 export type ResourceCollection = Exclude<Collection, CredentialCollection | "targets" | "snis">;
 
 export interface ToResourceOptions extends WriteReferencesOptions {
@@ -191,7 +194,7 @@ const HASH_LENGTH = 10;
 
 /**
  * A readable slug and a hash of the full name. Two entities of the same name get the same resource name, so that
- * creating the second fails; names that differ only in characters a slug omits get different ones.
+ * creating the second fails; names that differ only in characters that the slug omits get different resource names.
  *
  * @param name The entity's name, or its id when it has none.
  * @param readable The source of the slug; the name by default.

@@ -51,8 +51,8 @@ export function writeReferences(of: ResourceKind, entity: object, options: Write
 }
 
 /**
- * The members by which the entry of a child refers to another resource. A reference to another namespace stays if the
- * entry before has it.
+ * The members by which the entry of a child refers to another resource. A reference to another namespace is kept if the
+ * previous entry has it.
  */
 export function writeEntryReference(
   { reference }: ChildList,

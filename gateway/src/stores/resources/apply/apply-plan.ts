@@ -245,14 +245,14 @@ async function undo(client: ResourceClient, member: MarkedMember): Promise<unkno
 
 const isComplete = (resource: Resource): boolean => batchMark(resource)?.completes === true;
 
-/** The value in the record of a batch that is undone. */
+/** The value of `BATCH_COMPLETE` in the record of a batch that is undone. */
 const UNDONE = "undone";
 
 /**
- * Writes the decision about a batch into its record, unless another process has decided before: the first decision
- * counts.
+ * Writes the decision about a batch into its record, unless another process has decided before: the first decision is
+ * final.
  *
- * @returns The record with the decision that counts; null: the record is gone, or no longer belongs to the batch.
+ * @returns The record with the final decision; null: the record is gone, or no longer belongs to the batch.
  */
 function decideBatch(client: ResourceClient, member: MarkedMember, decision: string): Promise<Resource | null> {
   const { resource } = member;

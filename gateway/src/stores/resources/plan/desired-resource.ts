@@ -44,7 +44,7 @@ export interface DesiredResourceOptions {
   readonly held: EntityInResource | undefined;
   readonly view: ResourceView;
   readonly homeNamespace: string;
-  /** The desired entity of the resource; undefined: an invalid one, which stays unchanged. */
+  /** The desired entity of the resource; undefined: the entity is invalid and stays unchanged. */
   readonly entity: Entity | undefined;
   readonly next: Tables;
   /** `<collection> <id>` of the removed entities. */

@@ -48,7 +48,7 @@ test("the manager of each field that would change or be removed is named", () =>
     { manager: "gitops", field: ".spec.tags" },
     { manager: "gitops", field: ".spec.host" },
   ]);
-  // Leaving a field of another manager out of an apply does not remove it.
+  // An apply that omits a field of another manager does not remove the field.
   const specs = managedFields?.map(({ manager, fieldsV1 }) => [manager, Object(fieldsV1)["f:spec"]]);
   assert.deepEqual(specs, [
     ["gitops", { "f:host": {} }],
@@ -113,7 +113,7 @@ test("the members of a record may have different managers", () => {
   assert.deepEqual([ours.spec, owners], [{ config: { redis: { port: 2 } } }, []]);
 });
 
-test("all fields count as those of the admin API if there are no managers", () => {
+test("without field managers, all fields belong to the admin API", () => {
   const file = resource({ host: "a", retries: 1 });
   const { ours, owners, managedFields } = divideByOwner("Service", file, wanted({ host: "a", readTimeout: 5 }));
   assert.deepEqual(ours.spec, { host: "a", readTimeout: 5 });
@@ -121,6 +121,6 @@ test("all fields count as those of the admin API if there are no managers", () =
   assert.deepEqual([owners, managedFields, otherOwners(file)], [[], undefined, []]);
 });
 
-test("other managers are those of the spec, but not writers of the status", () => {
+test("otherOwners returns the managers of the spec and omits writers of the status", () => {
   assert.deepEqual(otherOwners(before), [{ manager: "gitops", field: ".spec" }]);
 });

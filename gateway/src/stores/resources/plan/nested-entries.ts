@@ -5,7 +5,10 @@ import type { Tables } from "../../tables/index.ts";
 import { referenceKey } from "../../tables/tables.ts";
 import type { ResourceView } from "../view/build-view.ts";
 
-/** The resource that contains an entity, by the id of its own entity: the entity itself, or its parent. */
+/**
+ * The resource that contains an entity: its kind, and the id of the entity that it represents (the given entity or its
+ * parent).
+ */
 export function ownerOf(collection: Collection, entity: Entity): { readonly kind: ResourceKind; readonly id: string } {
   for (const kind of resourceKinds) {
     const child = childLists[kind].find((list) => list.collection === collection);

@@ -66,7 +66,10 @@ export function configFromOf(
   return [...theirs, ...(ours.length === values.size ? ours : configSecret(entity, values, place))];
 }
 
-/** A text, or the text in a list of one: a Secret has no lists, and the plugin's schema expands the text. */
+/**
+ * The text at the path, or the only text of a list there; null for other values. A Secret has no lists, but the
+ * plugin's schema expands a text to a list.
+ */
 function secretAt(value: unknown, path: readonly string[]): string | null {
   const member = memberAt(value, path);
   const text = Array.isArray(member) && member.length === 1 ? member[0] : member;

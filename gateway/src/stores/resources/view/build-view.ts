@@ -52,7 +52,7 @@ export interface MarkedResource {
 export interface ResourceView {
   readonly resources: Resources;
   readonly tables: Tables;
-  /** The entity with an id; an invalid one only if there is no other. */
+  /** The entity with this id. An invalid entity is returned only if no valid entity has the id. */
   readonly held: (collection: Collection, id: string) => EntityInResource | undefined;
   readonly within: (resource: Resource) => readonly EntityInResource[];
   readonly marked: readonly MarkedResource[];
@@ -67,7 +67,7 @@ export interface ViewParts {
   readonly byResource: BucketMap<ViewPart>;
   /** By `claimKey` of the id. */
   readonly byId: BucketMap<EntityInResource>;
-  /** Changes with each update: only the newest view can be updated. */
+  /** Modified in place by each update, so only the newest view can be updated. */
   readonly dependencies: DependencyIndex;
 }
 

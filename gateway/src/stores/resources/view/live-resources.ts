@@ -50,7 +50,7 @@ export interface LiveResourcesOptions {
 
 /**
  * Watches the custom resources, and those Secrets of the home namespace that are labelled for Sluice or have the type
- * kubernetes.io/tls: the admin listener has no permission to read Secrets of other namespaces.
+ * kubernetes.io/tls. The admin listener has no permission to read Secrets of other namespaces.
  */
 export function followResources(options: LiveResourcesOptions): LiveResources {
   const { client, homeNamespace, log, signal, onResource } = options;

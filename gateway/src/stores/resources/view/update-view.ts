@@ -44,7 +44,7 @@ export function updateView(before: ResourceView, changed: ReadonlySet<string>, c
     draft.move(key, part);
     news.delete(key);
   }
-  // Removed entities first: a new one may have the same name.
+  // Removed entities are dropped first, because a new entity may have the same name.
   for (const key of news.keys()) draft.drop(key);
   // The outcome of a conflict between two claims depends on age and on all other claims, so the view is rebuilt.
   for (const [key, part] of news) if (part && !draft.put(key, part)) return buildResourceView(resources, context);
