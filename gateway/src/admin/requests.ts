@@ -44,7 +44,7 @@ export interface EntityRequest {
   readonly preconditions: Preconditions;
   /** Ids that the store reported as in use. A new entity whose derived id is one of them gets a random id. */
   readonly takenIds: ReadonlySet<string>;
-  /** Reported together with the violations of the entity. */
+  /** Violations that the response reports together with those of the entity. */
   readonly extraViolations: readonly Violation[];
 }
 

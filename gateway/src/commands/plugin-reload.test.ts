@@ -114,7 +114,10 @@ async function start(context: TestContext, command: string, env: Readonly<Record
   };
 }
 
-/** Sends requests on a kept connection, one after the other; connects again only if the server has announced its end. */
+/**
+ * Sends requests on a kept connection, one after the other. Connects again only if the server has announced that it
+ * closes the connection.
+ */
 type Client = () => Promise<{ readonly status: number; readonly body: string; readonly remaining: number }>;
 
 function http1Client(url: string, context: TestContext): Client {
@@ -284,7 +287,7 @@ test("the admin API validates with the new schema, and shows it", async (context
   assert.deepEqual([config, await body()], [{ word: "new", more: "much" }, "0 new"]);
 });
 
-/** Starts `sluice dev` with the plugin, and requests that reach its newest code. */
+/** Starts `sluice dev` with the plugin. `body` sends a request and returns the body of the response. */
 async function startDev(context: TestContext, args: readonly string[] = []) {
   const [proxy, status] = [await freePort(), await freePort()];
   const process = await startProcess(join(root, "gateway/src/main.ts"), ["dev", "--plugin", "./words", ...args], {

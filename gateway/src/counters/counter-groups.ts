@@ -4,8 +4,8 @@
 export class CounterGroup<Value> {
   readonly #values = new Map<string, Value>();
   /**
-   * Created at the first removal, and kept at its position. A new iterator would have to skip every removed entry that
-   * the map still holds, up to about a million at the default capacity.
+   * The iterator of `deleteOldest`, which continues after the last removal. A new iterator would have to skip every
+   * removed entry that the map still holds, up to about a million at the default capacity.
    */
   #byAge: MapIterator<string> | undefined;
 

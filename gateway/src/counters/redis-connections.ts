@@ -8,7 +8,7 @@ import { RedisBatch } from "./redis-batch.ts";
 export type RedisConfig = CounterOptions["redis"];
 
 export interface RedisConnectionsOptions {
-  /** Called when a server is lost and when it is back, but not for every request in between. */
+  /** Called once when a server is lost, and once when it is back. */
   readonly warn: Warn;
   /** Opens connections through the guard, because the host comes from the configuration. */
   readonly connect: Connect;
@@ -16,7 +16,7 @@ export interface RedisConnectionsOptions {
   readonly now: () => number;
   /** Milliseconds of disuse after which a connection is closed; default five minutes. */
   readonly idle?: number;
-  /** Given to `warn`. Default: about counters. */
+  /** The messages for `warn`. Default: messages about counters. */
   readonly messages?: { readonly lost: string; readonly back: string };
 }
 

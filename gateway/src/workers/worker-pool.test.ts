@@ -171,7 +171,7 @@ for (const [what, prepare] of [
     },
   ],
   [
-    "that ends meanwhile",
+    "that ends during the reload",
     async (pool: WorkerPool) => {
       const [old] = pool.threads();
       const reloaded = pool.reload([idlePlugin], emptySnapshot);

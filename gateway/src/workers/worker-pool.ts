@@ -160,7 +160,7 @@ class ThreadPool implements WorkerPool {
       this.#plugins = pluginsBefore;
       this.#wanted = before;
       await Promise.all(starting.map((thread) => thread.terminate()));
-      // A worker that was restarted during the reload serves the new snapshot: it returns to the previous one.
+      // A worker that was restarted during the reload serves the new snapshot and must return to the previous one.
       await this.#serveEverywhere(before);
       throw error;
     }

@@ -38,7 +38,7 @@ export async function openPglite({ folder, onDeath }: PgliteOptions = {}): Promi
     const { port1, port2 } = new MessageChannel();
     worker.postMessage({ method, text, values, port: port2 } satisfies Call, [port2]);
     try {
-      // No Promise.race with a promise for the thread's end: it would retain the reactions of all calls until then.
+      // Promise.race with a promise for the thread's end would retain the reactions of all calls until the thread ends.
       const [answer]: PgliteAnswer[] = await once(port1, "message", { signal: death.signal }).catch(
         (error: unknown) => {
           throw death.signal.aborted ? death.signal.reason : error;

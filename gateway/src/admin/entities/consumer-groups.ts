@@ -1,6 +1,6 @@
 /**
- * Consumer groups and their members, as in Kong Enterprise: a membership is not shown itself, but as the consumer or
- * group at its other end (docs/reference/kong-compatibility.md#consumer-groups).
+ * Consumer groups and their members, as in Kong Enterprise. Responses show the consumer or group at the other end of a
+ * membership instead of the membership (docs/reference/kong-compatibility.md#consumer-groups).
  */
 import { type Collection, type ConsumerGroupConsumer, type Entity, references } from "@sluice/model";
 import { readCollection } from "../../stores/read-all.ts";

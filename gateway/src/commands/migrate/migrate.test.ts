@@ -129,11 +129,11 @@ test("migrate names the routes that get the requests of omitted routes, and the 
   assert.deepEqual(
     output.split("\n").filter((line) => line.includes("->")),
     [
-      "    -> left out; left out because they refer to it: 1; requests such as GET /a go to the route look, which answers 503; requests of its routes are answered 503: closed",
+      "    -> left out; entities that refer to it and are left out too: 1; requests such as GET /a go to the route look, which answers 503; requests of its routes are answered 503: closed",
       "    -> left out; requests such as PUT /b go to the route open; requests such as PUT /b/ go to the route open",
       "    -> left out",
       "    -> requests of the route are answered 503",
-      "    -> left out; left out because they refer to it: 2; requests such as GET http://any.example/c match no route and are answered 404",
+      "    -> left out; entities that refer to it and are left out too: 2; requests such as GET http://any.example/c match no route and are answered 404",
     ],
   );
 });
@@ -211,7 +211,7 @@ test("migrate reads the entities of an admin API, without changing them", async 
     );
 });
 
-test("migrate does not take another server for a Kong without entities", async (context) => {
+test("migrate --admin does not mistake another server for a Kong without entities", async (context) => {
   const rig = await startFileRig(served);
   context.after(() => rig.close());
   const { migrate } = desk(context);
@@ -219,7 +219,7 @@ test("migrate does not take another server for a Kong without entities", async (
   assert.deepEqual(await migrate("--admin", address), ["failed", `${address} is not the admin API of a Kong`]);
 });
 
-test("findings in an admin API name the entity as its URL does", () => {
+test("sentences about violations in an admin API name the entity as its URL does", () => {
   const id = "0d3a1f0e-7c62-4d39-8b42-62a2a0a90001";
   const document = { services: [{ id, name: "users" }], plugins: [{ id, name: "oauth2" }] };
   const describe = describeInAdminApi(document);

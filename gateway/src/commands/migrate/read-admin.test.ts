@@ -138,7 +138,7 @@ for (const [what, answers, expected] of taken) {
   }
 }
 
-test("readAdminApi sends the header with every request, only GET, and passes no redirect", async (context) => {
+test("readAdminApi sends only GET requests, each with the given header", async (context) => {
   const kong = await startKong(context, {
     ...services,
     "/routes": [200, { data: [], next: "/routes?offset=z" }],
@@ -218,7 +218,7 @@ for (const [what, answers, message] of refused) {
   });
 }
 
-test("a configuration that was read is reduced like a file", async (context) => {
+test("servablePart finds what is not served in a configuration that readAdminApi has read", async (context) => {
   const kong = await startKong(context, {
     ...services,
     "/routes": list({ id: id(2), name: "r", paths: ["/"], service: { id: id(1) }, protocols: ["http", "https"] }),

@@ -9,7 +9,7 @@ import {
 } from "@sluice/model";
 import { otherRoutes } from "./other-routes.ts";
 
-/** A part with the sentence for each of its violations. */
+/** The part of a Kong configuration that can be served, with a function that words its violations. */
 export interface Reported extends ServablePart {
   readonly describe: (violation: Violation) => string;
 }
@@ -85,7 +85,7 @@ function consequencesIn(part: Reported): (one: Unserved) => string {
     if (outcome === "closed") return `${isRoute ? "requests of the route" : "requests in its scope"} are answered 503`;
     return [
       "left out",
-      ...(dependents === 0 ? [] : [`left out because they refer to it: ${dependents}`]),
+      ...(dependents === 0 ? [] : [`entities that refer to it and are left out too: ${dependents}`]),
       ...leftOutRoutes.flatMap(routesInsteadOf),
       ...(closedRoutes.length === 0 ? [] : [`requests of its routes are answered 503: ${closedRoutes.join(", ")}`]),
     ].join("; ");

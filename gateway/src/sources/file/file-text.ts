@@ -81,7 +81,7 @@ export function createFileText(file: string, rest = REST) {
     return false;
   }
 
-  /** True for most files when a process starts: they were written long before. */
+  /** True for most files when a process starts, because they were written long before the start. */
   const isOld = ({ changedAt }: Facts): boolean => Math.abs(Date.now() - changedAt) > 2 * SETTLE;
 
   /** Null: the text has not changed. */
