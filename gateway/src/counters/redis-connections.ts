@@ -182,7 +182,7 @@ export function redisOptions(config: RedisConfig): RedisOptions {
     // All commands of a turn of the event loop are sent together, except scripts: RedisBatch combines these.
     enableAutoPipelining: true,
     autoPipeliningIgnoredCommands: ["evalsha", "eval"],
-    // A count that is sent twice would be wrong, and waiting for a lost server would delay the request for nothing.
+    // A command that is sent twice would count twice, and a request must not wait for a lost server.
     autoResendUnfulfilledCommands: false,
     enableOfflineQueue: false,
     maxRetriesPerRequest: 0,

@@ -1,7 +1,7 @@
 /** The names of plugins that a node's configuration uses and the node does not have. */
 import { differences, pluginNamed, type Snapshot, type SnapshotPlugin } from "@sluice/model/serving";
 
-/** Counts them in the served snapshots. The cost of `follow` depends on the number of changed plugins only. */
+/** Finds missing plugins in each served snapshot, at a cost that depends only on the number of changed plugins. */
 export class MissingPlugins {
   #before: Snapshot["plugins"] = new Map();
   /** Number of enabled plugins by missing name. */

@@ -74,7 +74,7 @@ test("a rate limit applies to the whole node, whichever worker serves a request"
   assert.ok((await accepted(pool)).every((share) => share > 0));
 });
 
-test("a worker that dies is replaced, and clients of other workers notice nothing; limits and sums continue", async (context) => {
+test("a worker that dies is replaced, without an effect on clients of other workers, rate limits and summed counts", async (context) => {
   const { pool, log } = await startTestPool(context);
   const url = await startUpstream(context, (_request, response) => response.end("ok"));
   const config = { year: 1000 };

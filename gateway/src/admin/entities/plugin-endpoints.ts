@@ -1,8 +1,9 @@
 /**
  * Endpoints of plugin instances: `/plugins/{id}/…`, and Kong's URLs for the caches of proxy-cache.
  *
- * The state of an instance is on the nodes, so every node is asked. A GET request ends with the first node that has the
- * resource. A change is done when every node has done it; else the response is 503 and names the others.
+ * The state of an instance is on the nodes, so the admin listener sends a request to every node. A GET request ends
+ * with the first node that has the resource. A change must reach every node; otherwise the response is 503 and names
+ * the nodes that did not answer.
  */
 import { type Plugin, pluginNamed } from "@sluice/model";
 import type { EndpointRequest, EndpointResponse } from "@sluice/plugin-sdk";

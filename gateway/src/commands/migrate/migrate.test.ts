@@ -116,7 +116,7 @@ test("migrate exits with 3 and reports what is absent, what to do instead, and t
   assert.match(output, /\n {2}kong\.yml:22:1: _workspace: ignored: /);
 });
 
-test("migrate names the routes that get the requests of omitted routes, and the routes that are closed", async (context) => {
+test("migrate names the routes that get the requests of omitted routes, and the routes that answer 503", async (context) => {
   const id = "0d3a1f0e-7c62-4d39-8b42-62a2a0a90001";
   const routes =
     'services:\n- {name: t, url: "tcp://t:1", routes: [{name: a, paths: [/a]}, {name: closed, paths: [/d], plugins: [{name: jwt}]}]}\n' +
@@ -145,7 +145,7 @@ test("migrate says that all requests are answered 503 if those of a protected ro
   assert.match(output, /-> all requests are answered 503, because those of the route cannot be recognized\n/);
 });
 
-test("migrate writes a file in which the scope of an absent protecting plugin is closed", async (context) => {
+test("migrate writes a file with which requests in the scope of an absent protecting plugin are answered 503", async (context) => {
   const { path, migrate } = desk(context, { "kong.yml": partly });
   const [code, output] = await migrate(path("kong.yml"), "--write", path("sluice.yml"), "--format", "file");
   assert.equal(code, 3);
@@ -177,7 +177,7 @@ test("migrate writes custom resources in which an absent protecting plugin has a
   assert.deepEqual(plugins.toSorted(), ["cors", "key-auth", "oauth2", "unavailable-jwt"]);
 });
 
-test("migrate writes a plugin that gets another name for all protocols, because its scope may have that name already", async (context) => {
+test("migrate writes a plugin under an unknown name with all protocols, because its scope may already have a plugin of that name", async (context) => {
   const https = `${served}    groups: [{name: g}]
 consumer_groups: [{name: g, of_the_future: 1, plugins: [{name: jwt, protocols: [http]}]}]
 `.replace("  - name: cors\n", "  - name: jwt\n    protocols: [https]\n    config: {nope: 1}\n");

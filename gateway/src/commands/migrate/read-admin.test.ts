@@ -97,7 +97,7 @@ const taken: readonly (readonly [what: string, answers: Answers, expected: Reado
     },
   ],
   [
-    "certificates without the names of their SNIs, which are a list of their own",
+    "certificates without the names of their SNIs, which are read as a separate list",
     {
       ...services,
       "/certificates": list({ id: id(1), cert: "c", key: "k", snis: ["a.example"] }),

@@ -1,4 +1,4 @@
-/** Edits of a large file that are read by themselves give the same result as the whole text. */
+/** Reading only the edited items of a large file gives the same result as reading the whole text. */
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { collections, hashTreeOf, loadText } from "@sluice/model";
@@ -56,7 +56,7 @@ const edits: readonly (readonly [what: string, text: string, readByItself: boole
   ],
   ["a comment only", before.replace("- name: b\n", "- name: b # b\n"), true],
   ["a route that loses its service", before.replace("- name: flat\n  service: a\n", "- name: flat\n"), true],
-  ["a new name of a service that others refer to", before.replace("- name: b\n", "- name: c\n"), false],
+  ["a new name of a service to which items refer", before.replace("- name: b\n", "- name: c\n"), false],
   [
     "a service that keeps its name and gets a different id",
     before.replace("- name: b\n", `- name: b\n  id: ${X}\n`),

@@ -64,7 +64,7 @@ export function createFileText(file: string, rest = REST) {
   let observed: { readonly facts: string; readonly since: number; certain: boolean } | null = null;
   /** The metadata when it was last read. */
   let last: Facts | null = null;
-  /** The inode of the served text's file; null: it becomes that of the next file in which the known text is found. */
+  /** The inode of the file with the served text; null: unknown until the known text is found in a file. */
   let accepted: bigint | null = null;
 
   async function readFacts(): Promise<Facts> {

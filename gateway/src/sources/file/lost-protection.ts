@@ -93,7 +93,7 @@ const scopeOf = (route: Identified | null, service: Identified | null): string =
 const isForAll = ({ consumer, consumer_group }: SnapshotPlugin): boolean =>
   consumer === null && consumer_group === null;
 
-/** Whether the plugin protects all requests that the other one protects, of a route that both apply to. */
+/** Whether, on a route that both plugins apply to, `plugin` protects all requests that `other` protects. */
 const coversAll = (plugin: SnapshotPlugin, other: SnapshotPlugin): boolean =>
   plugin.name === other.name &&
   (isForAll(plugin) ||

@@ -33,7 +33,7 @@ export interface ReadRequest {
   readonly withData: boolean;
 }
 
-/** Some items of a text, to be read without the others. */
+/** Some items of a text, to be read without the other items. */
 export interface EditRequest {
   readonly items: ChangedItems;
   /** Ids of the requested entities in other items, by `wantedKey`; null: no such entity. */
@@ -53,7 +53,7 @@ export interface FileReading {
   readonly places: ReadonlySet<number> | null;
   /** Hashes of the snapshot. Passed to the next request as `before`. */
   readonly hashes: HashTree;
-  /** Whether the text can be divided into items, so that its edits can be read by themselves. */
+  /** Whether the text can be divided into items, so that edited items can be read without the other items. */
   readonly isDivided: boolean;
   readonly kept: Omit<LoadedData, "snapshot"> | null;
   readonly warnings: LoadedData["warnings"];
