@@ -183,7 +183,7 @@ function preflight(reply: FastifyReply, allowed: string, headers: FastifyRequest
     .send();
 }
 
-/** As reported by Node's parser. */
+/** Input that Node's parser could not read, as Node reports it. */
 interface Unread {
   readonly code?: string;
   readonly rawPacket?: unknown;

@@ -14,7 +14,7 @@ export interface AdminRequest {
   /** Without the query and without a trailing slash. */
   readonly path: string;
   readonly query: Query;
-  /** Decoded, by the names in the URL. */
+  /** The decoded parameters of the URL, by name. */
   readonly params: Readonly<Record<string, string>>;
   readonly headers: IncomingHttpHeaders;
   readonly bytes: Buffer | undefined;

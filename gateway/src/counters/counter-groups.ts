@@ -29,7 +29,7 @@ export class CounterGroup<Value> {
     return this.#values.values();
   }
 
-  /** False: the group is empty. */
+  /** Returns false when the group is empty. */
   deleteOldest(): boolean {
     this.#byAge ??= this.#values.keys();
     let oldest = this.#byAge.next();

@@ -11,7 +11,7 @@ const { Agent, request: requestHttp } = process.getBuiltinModule("node:http");
 const KEEP_ALIVE = 60_000;
 /** Maximum bytes of a response by default. */
 const MAX_RESPONSE = 1024 * 1024;
-/** The last valid status. */
+/** The highest valid status code. */
 const LAST_STATUS = 599;
 /** Maximum connections of a client to one server; further requests wait. */
 const MAX_CONNECTIONS = 32;

@@ -19,7 +19,7 @@ export interface DatabaseSourceOptions {
   readonly log: SourceLog;
   /** How other processes reach the node: the address of its status listener. Called only after the listener is open. */
   readonly place: () => { readonly address: string; readonly status: string | null };
-  /** Answers requests to endpoints of plugins. Default: there are none. */
+  /** Answers requests to endpoints of plugins. Default: the node has no such endpoints. */
   readonly askPlugin?: NodeStatusSource["askPlugin"];
   /** Called as soon as the node serves a revision, before the database is informed: for waits in the same process. */
   readonly onServed?: (node: string, revision: number) => void;

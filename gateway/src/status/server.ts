@@ -29,7 +29,7 @@ export class Text {
   }
 }
 
-/** By path, without a trailing slash. */
+/** The handlers by path, without a trailing slash. */
 export type StatusRoutes = Readonly<
   Record<string, (headers: IncomingHttpHeaders) => StatusResponse | Promise<StatusResponse>>
 >;

@@ -17,7 +17,7 @@ const many = <Value>(count: number, make: (index: number) => Value) =>
 const routed = (url: string, more: object = {}) =>
   snapshotOf({ services: [{ name: "up", url, routes: [{ name: "r", paths: ["/"] }], ...more }] });
 
-/** One request on each of this number of connections, which stay open. */
+/** Sends one request on each of `count` connections, which stay open. */
 function clientsOf({ address: { port } }: WorkerPool, count: number) {
   const agents = many(count, () => new Agent({ keepAlive: true, maxSockets: 1 }));
   const ask = (agent: Agent) =>

@@ -147,7 +147,7 @@ class ThreadPool implements WorkerPool {
   }
 
   async reload(plugins: readonly string[], snapshot: Snapshot): Promise<void> {
-    // New threads would keep the process alive.
+    // Once the pool is being closed, new threads would keep the process alive.
     if (this.#ending) throw new SettingsError("the node is being stopped");
     const [pluginsBefore, before] = [this.#plugins, this.#wanted];
     this.#plugins = plugins;

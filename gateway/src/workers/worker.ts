@@ -58,7 +58,7 @@ export interface WorkerOptions extends BalancerTools {
   /** Default: memory that only this thread uses. */
   readonly pluginWords?: PluginWords;
   readonly services: Pick<WorkerServices, "counters" | "caches" | "metrics" | "now">;
-  /** Served from the start. */
+  /** The snapshot that the worker serves from the start. */
   readonly snapshot?: Snapshot;
 }
 

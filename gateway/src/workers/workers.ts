@@ -58,7 +58,6 @@ export interface Workers {
   close(options: { readonly deadline: number }): Promise<void>;
 }
 
-/** The report of one worker. */
 export interface WorkerReport {
   /** Totals since the start of the worker, and current numbers. */
   readonly connections: Connections;

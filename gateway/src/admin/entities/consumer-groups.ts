@@ -60,7 +60,7 @@ function otherOf(store: EntityReader, membership: ConsumerGroupConsumer, parent:
   return store.find(collection, { id: membership[member].id });
 }
 
-/** The URLs of memberships always have a parent. @throws HttpError 404. */
+/** The URLs of memberships always have a parent. @throws HttpError 404 when the parent does not exist. */
 async function parentOf(call: EntityRequest): Promise<Parent> {
   const parent = await resolveParent(call);
   if (!parent) throw notFound();
@@ -129,7 +129,7 @@ export const consumerGroupConsumers = (derived: EntityOperations): Partial<Entit
     };
   },
 
-  /** One membership, or all of the parent. */
+  /** Removes one membership, or all memberships of the parent. */
   async remove(call): Promise<PreparedWrite> {
     const memberships =
       call.endpoint.kind === "list"

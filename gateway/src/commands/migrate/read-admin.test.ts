@@ -130,7 +130,7 @@ const taken: readonly (readonly [what: string, answers: Answers, expected: Reado
 for (const [what, answers, expected] of taken) {
   for (const prefix of ["", "/kong-admin"]) {
     test(`readAdminApi reads ${what}${prefix && ", below a path"}`, async (context) => {
-      // Kong's `next` is a path of the admin API, whatever is in front of it.
+      // Kong's `next` has no prefix, even if a proxy serves the admin API below a path.
       const document = await read(await startKong(context, answers, prefix));
       const found = Object.fromEntries(Object.keys(expected).map((name) => [name, document[name]]));
       assert.deepEqual(found, expected);
@@ -169,12 +169,12 @@ const refused: readonly (readonly [what: string, answers: Answers, message: RegE
     /^GET http:\/\/127\.0\.0\.1:\d+\/routes repeats a page$/,
   ],
   [
-    "a response that asks for credentials",
+    "a response with status 401",
     { "/services": [401, { message: "Unauthorized" }] },
     /services failed: status 401 without a list: give the admin API's credentials with --header$/,
   ],
   [
-    "a response that refuses them",
+    "a response with status 403",
     { "/services": [403, { message: "no" }] },
     /services failed: status 403 without a list: give the admin API's credentials with --header$/,
   ],

@@ -92,7 +92,7 @@ function consequencesIn(part: Reported): (one: Unserved) => string {
   };
 }
 
-/** Sentences for a document that has positions. */
+/** Describes a violation by its position in the file. */
 export const describeInFile = (violation: Violation): string => describeViolation(violation);
 
 /** Sentences that name entities as in the admin API's URLs: `services/users.protocol: …`, `plugins/<id>.name: …`. */

@@ -60,7 +60,7 @@ export function findEdit(before: string, text: string): EditedItems | null {
 interface ItemPositions {
   readonly starts: Uint32Array;
   readonly ends: Uint32Array;
-  /** Indexes of the items' collections. */
+  /** For each item, the index of its collection in `collections`. */
   readonly lists: Uint8Array;
 }
 

@@ -118,7 +118,7 @@ function leavesRequests(was: SnapshotRoute, now: SnapshotRoute | undefined): boo
   return !isDeepStrictEqual(was.headers ?? null, now.headers ?? null);
 }
 
-/** For lists that restrict which requests match; an empty list matches all. */
+/** Whether a list that restricts which requests match has become narrower; an empty list matches all. */
 const isNarrowed = (was: readonly string[], now: readonly string[]): boolean =>
   now.length > 0 && (was.length === 0 || was.some((one) => !now.includes(one)));
 

@@ -25,11 +25,11 @@ export type LoadedData = Omit<LoadedText, "positionOf">;
 
 export interface ReadRequest {
   readonly text: string;
-  /** Named in errors. */
+  /** The file name in errors. */
   readonly file: string;
   /** Hashes of the served snapshot; null: unknown, so the whole content is returned. */
   readonly before: HashTree | null;
-  /** Whether the parsed document is wanted too. */
+  /** Whether the result must also contain the parsed document. */
   readonly withData: boolean;
 }
 

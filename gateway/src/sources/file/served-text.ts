@@ -45,7 +45,7 @@ export async function applyFileEdit(
   return next && { text, snapshot: next };
 }
 
-/** The entities of items. Items that refer to other items are read a second time, with the ids of these references. */
+/** The entities of items. Items with references are read a second time, with the ids of the referenced entities. */
 async function entitiesOf(
   items: ChangedItems,
   read: ReadItems,

@@ -44,7 +44,7 @@ export interface PushSourceOptions {
   readonly journal?: SnapshotJournal;
   /** Milliseconds to wait for the operator before the stored document is served. Default 5000. */
   readonly operatorTimeout?: number;
-  /** Answers requests to endpoints of plugins. Default: there are none. */
+  /** Answers requests to endpoints of plugins. Default: the node has no such endpoints. */
   readonly askPlugin?: NodeStatusSource["askPlugin"];
   readonly log?: SourceLog;
 }
