@@ -254,7 +254,7 @@ for (const [what, plugin, message] of refused)
     assert.equal(await body(), "2 hello");
   });
 
-test("a worker that ends while the files of a plugin are broken is replaced once they are repaired; log and status show this", async (context) => {
+test("a worker that ends while the files of a plugin are broken is replaced once they are repaired; until then, the log and the status report that it is missing", async (context) => {
   writePlugin();
   write("sluice.json", declarative());
   const { process, proxy, workers, body } = await start(context, "gateway", { SLUICE_WORKERS: "2" });
@@ -274,7 +274,7 @@ test("a worker that ends while the files of a plugin are broken is replaced once
   assert.equal(await body(), "1 hello");
 });
 
-test("the admin API validates with the new schema, and shows it", async (context) => {
+test("after a reload, the admin API shows the new schema of a plugin and validates with it", async (context) => {
   writePlugin();
   write("sluice.json", declarative());
   const { process, admin, body } = await start(context, "start", { SLUICE_FILE_WRITABLE: "true" });

@@ -49,8 +49,8 @@ const SIZE_CLASSES = 31;
 const COMPARED = 16;
 
 /**
- * All groups together, up to a number of counters. Keeps every group in a class by the power of two of its size, so
- * that a change of size only costs something when it changes the class.
+ * All groups, with at most `capacity` counters together. Keeps every group in a class by the power of two of its size,
+ * so that a change of size only costs something when it changes the class.
  */
 export class BoundedGroups<Value> {
   readonly #capacity: number;

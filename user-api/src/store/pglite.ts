@@ -55,7 +55,7 @@ export async function openPglite({ folder, onDeath }: PgliteOptions = {}): Promi
     const alive = serves;
     serves = false;
     try {
-      // A dead thread has not closed the database and cannot be asked to; the folder is unlocked nevertheless.
+      // A dead thread can no longer close the database; the folder is unlocked nevertheless.
       if (alive) await call("close");
     } finally {
       await worker.terminate();

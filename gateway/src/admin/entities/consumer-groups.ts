@@ -32,7 +32,7 @@ export const consumerGroups = (derived: EntityOperations): Partial<EntityOperati
   },
 });
 
-/** A membership refers to a consumer and a group: the one of the two that is not the parent in the URL. */
+/** The end of a membership (its consumer or its group) that is not the parent in the URL. */
 interface OtherEnd {
   readonly member: "consumer" | "consumer_group";
   readonly collection: Extract<Collection, "consumers" | "consumer_groups">;

@@ -104,7 +104,7 @@ const cachesOf = async ({ store }: PluginEndpointOptions): Promise<readonly Plug
 /**
  * The response of the nodes; null: no node has such an endpoint.
  *
- * @throws HttpError 503 when a node did not answer that may have the resource, or must make the change.
+ * @throws HttpError 503 when a node that may have the resource, or must make the change, did not answer.
  */
 async function ask({ fleet }: PluginEndpointOptions, id: string, request: EndpointRequest) {
   const { answered, unanswered } = await fleet.askPlugin({ plugin: id, request });

@@ -9,7 +9,7 @@ import {
 } from "@sluice/model";
 import { otherRoutes } from "./other-routes.ts";
 
-/** The part of a Kong configuration that can be served, with a function that words its violations. */
+/** The part of a Kong configuration that can be served, with a function that describes its violations. */
 export interface Reported extends ServablePart {
   readonly describe: (violation: Violation) => string;
 }
@@ -95,7 +95,7 @@ function consequencesIn(part: Reported): (one: Unserved) => string {
 /** Describes a violation by its position in the file. */
 export const describeInFile = (violation: Violation): string => describeViolation(violation);
 
-/** Sentences that name entities as in the admin API's URLs: `services/users.protocol: …`, `plugins/<id>.name: …`. */
+/** Describes violations of entities as admin URLs name these: `services/users.protocol: …`, `plugins/<id>.name: …`. */
 export function describeInAdminApi(document: Members): (violation: Violation) => string {
   return ({ path: [collection, index, ...rest], message }) => {
     const list = document[String(collection)];

@@ -353,7 +353,7 @@ export const consumerGroups: Table = {
     },
     { does: "is listed with all groups", ask: "GET /acls", status: 200, has: { data: [{ group: "admins" }] } },
     {
-      does: "is refused if its consumer is in it already",
+      does: "is refused if the consumer is already in the group",
       ask: "POST /consumers/base/acls",
       form: "group=admins",
       status: 409,

@@ -13,13 +13,13 @@ export const tags: Table = {
   of: "a tag",
   rows: [
     {
-      does: "is given to another service",
+      does: "is added to another service",
       ask: "POST /services",
       json: { name: "two", host: "a", tags: ["blue", "two words", "größe"] },
       status: 201,
     },
     {
-      does: "is given to a third service",
+      does: "is added to a third service",
       ask: "POST /services",
       json: { name: "three", host: "a", tags: ["red"] },
       status: 201,
