@@ -183,7 +183,7 @@ describe("a node with a plugin of SLUICE_PLUGINS", () => {
   });
 });
 
-test("a node over a database that lacks a plugin answers 503 in its scope, and names it in its status, metrics and log", async (context) => {
+test("a node that lacks a plugin of its database answers 503 in the plugin's scope, and names the plugin in its status, metrics and log", async (context) => {
   const database = { SLUICE_STORE: "database", SLUICE_DATABASE_DIR: "database" };
   const { port } = upstream.address() as AddressInfo;
   const bootstrap = { name: "sluice", cwd: folder.path, env: { SLUICE_DATABASE_DIR: "database" } };
@@ -276,7 +276,7 @@ for (const workers of ["1", "2"])
     for (const token of ["", "token", "token token-of-bob"]) assert.equal((await withToken(proxy, token))[0], 401);
   });
 
-test("credentials of a plugin in a database have no effect while the plugin refuses them, and stay for a version that accepts them", async (context) => {
+test("credentials of a plugin in a database have no effect while the plugin refuses them, and remain stored for a version that accepts them", async (context) => {
   writeTokenPlugin();
   const database = { ...TOKEN_OPTIONS, SLUICE_STORE: "database", SLUICE_DATABASE_DIR: "token-database" };
   const { port } = upstream.address() as AddressInfo;

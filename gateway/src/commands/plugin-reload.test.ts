@@ -314,7 +314,7 @@ describe("sluice dev", () => {
     assert.equal(await body(), "1 new");
   });
 
-  test("loads a plugin again that is saved while the node starts", async (context) => {
+  test("loads a plugin again if it is saved while the node starts", async (context) => {
     // The first worker saves another version after it has read this one.
     const save = `import { writeFileSync } from "node:fs";
       import { isMainThread } from "node:worker_threads";

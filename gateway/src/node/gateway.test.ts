@@ -314,7 +314,7 @@ for (const workers of ["1", "2"]) {
     const refused = async () => JSON.parse((await getStatus("/status")).body).sluice.refused_destinations;
     const hosts = async () => (await refused()).map(({ host }: { host: string }) => host).sort();
     await waitFor(async () => (await hosts()).includes("localhost"), {
-      what: "the check of a target by name to be refused",
+      what: "the health check of the target localhost to be refused",
     });
     assert.deepEqual([...new Set(await hosts())], ["127.0.0.1", "169.254.1.1", "localhost"]);
     for (const { reason } of await refused()) assert.match(reason, /no entry of SLUICE_ALLOWED_UPSTREAMS allows/);

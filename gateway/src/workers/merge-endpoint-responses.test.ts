@@ -14,7 +14,7 @@ for (const [statuses, expected] of [
 
 test("an empty list of responses is merged to null", () => assert.equal(mergeEndpointResponses([]), null));
 
-test("a merged response concerns shared state only if every merged one does", () => {
+test("a merged response concerns shared state only if every response does", () => {
   const shared: EndpointResponse = { status: 204, isShared: true };
   assert.equal(mergeEndpointResponses([shared, shared])?.isShared, true);
   assert.equal(mergeEndpointResponses([shared, { status: 404 }])?.isShared, false);

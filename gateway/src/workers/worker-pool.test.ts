@@ -216,7 +216,7 @@ test("a document is acknowledged when the slowest worker serves it", async (cont
   assert.deepEqual(new Set(bodies), new Set(["two"]));
 });
 
-test("a worker that dies instead of serving a document does not delay the document, with which its successor starts", async (context) => {
+test("a document is not delayed by a worker that dies instead of serving it, and the worker's successor starts with this document", async (context) => {
   const { pool } = await startTestPool(context);
   const url = await startUpstream(context, (_request, response) => response.end("ok"));
   await blockOneThread(context, 60_000);

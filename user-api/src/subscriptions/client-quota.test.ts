@@ -30,7 +30,7 @@ function given<Value>(value: Value | null): Value {
 }
 
 describe("the quota of a client", () => {
-  it("limits the number of connections, of which closed ones no longer count", () => {
+  it("limits the number of open connections", () => {
     const enter = makeClientQuotas(limits);
     const first = given(enter("a"));
     given(enter("a"));

@@ -306,7 +306,7 @@ consumers:
     });
   }
 
-  test("stay as they are in the file if a document has the same ones, as plain text or as the hashes shown", async () => {
+  test("stay unchanged in the file if a document has the same passwords, as plain text or as the shown hashes", async () => {
     const { config } = (await rig.ask("GET", "/config")).body as { config: string };
     const text = rig.text();
     assert.equal((await rig.ask("POST", "/config?check_hash=1", posted)).status, 304);

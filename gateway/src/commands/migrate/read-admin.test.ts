@@ -1,4 +1,4 @@
-/** Reading a Kong's admin API: its pages, its lists below parents, and answers that must stop the command. */
+/** Reads the admin API of Kong: pages, lists below parents, and responses that must stop the command. */
 import assert from "node:assert/strict";
 import { createServer, type IncomingMessage } from "node:http";
 import type { AddressInfo } from "node:net";

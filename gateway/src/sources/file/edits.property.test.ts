@@ -147,7 +147,7 @@ const text = fc
         .join(""),
   );
 
-test("consecutive edits give the same result as reading each text as a whole, or fall back to reading it", async () => {
+test("applying consecutive edits gives the same result as reading each text as a whole, or falls back to that", async () => {
   await fc.assert(
     fc.asyncProperty(fc.array(text, { minLength: 2, maxLength: 6 }), async (texts) => {
       let served: ServedText | null = null;
