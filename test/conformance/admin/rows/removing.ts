@@ -58,7 +58,7 @@ export const removing: Table = {
       body: { data: [], next: null },
     },
     {
-      does: "removes a nested key by the key",
+      does: "removes a nested key by its value",
       ask: "DELETE /consumers/base/key-auth/base-key",
       status: 204,
     },
