@@ -42,7 +42,7 @@ const commands: Readonly<Record<string, Listed>> = {
     load: async () => (await import("./commands/config/index.ts")).configCommand,
   },
   migrate: {
-    summary: "reports what of a Kong's configuration is served, and converts that part",
+    summary: "reports which part of a Kong configuration is served, and converts that part",
     load: async () => (await import("./commands/migrate/index.ts")).migrateCommand,
   },
   dev: {

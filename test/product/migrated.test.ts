@@ -1,5 +1,5 @@
 /**
- * What `sluice migrate --write` writes, served by a node: a request that Kong refuses is never answered by an upstream.
+ * A node serves the output of `sluice migrate --write`: a request that Kong refuses is never answered by an upstream.
  * The same configuration is written as custom resources for an operator, and as a file.
  */
 import assert from "node:assert/strict";

@@ -32,7 +32,7 @@ type Run = (settings: Settings, log: ReturnType<typeof makeLog>, count: number) 
 
 interface Command {
   readonly run: Run;
-  /** The number that the command takes: its unit, its default and its maximum number of digits. */
+  /** The numeric argument of the command: its unit, its default and its maximum number of digits. */
   readonly count?: { readonly unit: string; readonly standard: number; readonly digits: number };
 }
 

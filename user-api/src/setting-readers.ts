@@ -6,7 +6,7 @@ import { type Demand, parseDemand, type Rules } from "./policy/policy.ts";
 
 /** The value of a setting's text, or a description of the texts that the setting accepts. */
 export type Parsed<Value> =
-  | { readonly value: Value /** If the text has a former form: its present form. */; readonly rewrite?: string }
+  | { readonly value: Value /** The present form of a text in a former form. */; readonly rewrite?: string }
   | { readonly expected: string };
 
 export type Reader<Value> = (text: string) => Parsed<Value>;

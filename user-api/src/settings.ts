@@ -45,7 +45,7 @@ export function readSettings(
   environment: Environment,
   options: ReadOptions = { serves: true },
 ):
-  | { readonly settings: Settings /** About former names and values. */; readonly warnings: readonly string[] }
+  | { readonly settings: Settings /** One for each former name or value. */; readonly warnings: readonly string[] }
   | { readonly violations: readonly string[] } {
   const { settings, warnings, violations } = readEach(environment, options);
   return violations.length > 0 ? { violations } : { settings, warnings };

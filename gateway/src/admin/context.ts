@@ -1,4 +1,4 @@
-/** The dependencies of the parts of the admin listener. */
+/** The objects that all parts of the admin listener depend on. */
 import type { Log } from "@sluice/crds";
 import type { Target, Upstream } from "@sluice/model";
 import type { Connections } from "../metrics/metrics.ts";

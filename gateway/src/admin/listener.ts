@@ -52,7 +52,7 @@ export function createListener(context: AdminContext, { access, closing }: Admin
     frameworkErrors: (_error, request, reply) => answerError(badRequest("the URL is not well-formed"), request, reply),
   });
   for (const method of httpMethods) {
-    // Added so that a method that no route supports is answered like any other wrong method.
+    // Methods that Fastify does not know are added, so that they are answered like any other wrong method.
     if (!app.supportedMethods.includes(method) && method !== "CONNECT") app.addHttpMethod(method, { hasBody: true });
   }
   app.removeAllContentTypeParsers();
@@ -183,7 +183,7 @@ function preflight(reply: FastifyReply, allowed: string, headers: FastifyRequest
     .send();
 }
 
-/** As reported by Node's parser. */
+/** Input that Node's parser could not read, as Node reports it. */
 interface Unread {
   readonly code?: string;
   readonly rawPacket?: unknown;

@@ -14,7 +14,7 @@ export interface AdminRequest {
   /** Without the query and without a trailing slash. */
   readonly path: string;
   readonly query: Query;
-  /** Decoded, by the names in the URL. */
+  /** The decoded parameters of the URL, by name. */
   readonly params: Readonly<Record<string, string>>;
   readonly headers: IncomingHttpHeaders;
   readonly bytes: Buffer | undefined;
@@ -44,7 +44,7 @@ export interface EntityRequest {
   readonly preconditions: Preconditions;
   /** Ids that the store reported as in use. A new entity whose derived id is one of them gets a random id. */
   readonly takenIds: ReadonlySet<string>;
-  /** Reported together with the violations of the entity. */
+  /** Violations that the response reports together with those of the entity. */
   readonly extraViolations: readonly Violation[];
 }
 

@@ -12,9 +12,9 @@ export interface Row extends RequestOptions {
   /** Method and path: `POST /services`. */
   readonly ask: string;
   readonly status: number;
-  /** The whole body. */
+  /** The whole expected body. */
   readonly body?: unknown;
-  /** A part of the body. */
+  /** A part of the expected body. */
   readonly has?: object;
   readonly message?: string | RegExp;
   /** Headers by lower-case names; undefined: absent. */

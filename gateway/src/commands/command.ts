@@ -5,8 +5,8 @@ import type { Logger } from "pino";
 export interface Running {
   close(): Promise<void>;
   /**
-   * Called on SIGHUP, as is `reloadPlugins`. Null or absent: nothing to do. If neither is given, SIGHUP ends the
-   * process.
+   * SIGHUP calls this function and `reloadPlugins`; null or absent: the command has no such function. If it has neither
+   * of them, SIGHUP ends the process.
    */
   readonly reopenLogs?: (() => void) | null;
   readonly reloadPlugins?: (() => Promise<void>) | null;

@@ -37,7 +37,7 @@ printed, and the earlier code stays active.
       plugins: [...settings.plugins.filter((entry) => entry !== plugin), plugin],
       source: "file" as const,
       allowedUpstreams: ["127.0.0.0/8", "::1/128"],
-      // A connection that stays open, such as a browser's, would be served by the earlier code once more.
+      // After a reload, a connection that stays open, such as a browser's, would reach the earlier code once more.
       maxRequests: 1,
     };
     const loaded = await registerConfiguredPlugins(node, "code");
@@ -52,7 +52,7 @@ printed, and the earlier code stays active.
         print(`the earlier code stays active:\n${message}\n`);
       }
     };
-    // Before the node starts, so that no save is missed meanwhile.
+    // The folders are watched before the node starts, so that no save during the start is missed.
     const watchers = loaded.map(({ files }) => watchFolder(dirname(fileURLToPath(files.code)), reload));
     let example: Example | null = null;
     const closeWatchers = () => {

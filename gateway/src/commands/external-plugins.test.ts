@@ -120,7 +120,7 @@ describe("a node with a plugin of SLUICE_PLUGINS", () => {
     ["one worker", "1", 0],
     ["two worker threads, and a file that is read in another process", "2", 2000],
   ] as const)
-    test(`runs it with ${what}`, async (context) => {
+    test(`runs the plugin with ${what}`, async (context) => {
       write("sluice.json", declarative(routes));
       const { proxy, process } = await start(context, "gateway", { SLUICE_WORKERS: workers });
       assert.deepEqual(await get(`${proxy}/hello`), [200, "word: hello"]);
@@ -132,7 +132,7 @@ describe("a node with a plugin of SLUICE_PLUGINS", () => {
       await process.waitForOutput(/plugin words \([^)]*\) cannot be created: Error: not today/);
     });
 
-  test("hides the parameters from which it reads keys in the access log, which worker threads write", async (context) => {
+  test("redacts, in the access log of worker threads, the parameters from which the plugin reads keys", async (context) => {
     write("sluice.json", declarative());
     const { proxy, process } = await start(context, "gateway", {
       SLUICE_WORKERS: "2",
@@ -144,7 +144,7 @@ describe("a node with a plugin of SLUICE_PLUGINS", () => {
     assert.doesNotMatch(process.output(), /open-sesame/);
   });
 
-  test("names it in a warning, in a metric and in the log, when it blocks the event loop", async (context) => {
+  test("names the plugin in warnings and in a metric when it blocks the event loop", async (context) => {
     write("sluice.json", declarative());
     const { proxy, status, process } = await start(context, "gateway", {
       SLUICE_WORKERS: "2",
@@ -159,7 +159,7 @@ describe("a node with a plugin of SLUICE_PLUGINS", () => {
     assert.deepEqual(await get(`${proxy}/hello`), [200, "word: hello"]);
   });
 
-  test("shows it in the admin API, which validates its config", async (context) => {
+  test("shows the plugin in the admin API, which validates its config", async (context) => {
     write("sluice.json", declarative());
     const { admin } = await start(context, "start", { SLUICE_FILE_WRITABLE: "true" });
     const read = async (path: string) => JSON.parse((await get(`${admin}${path}`))[1]);
@@ -183,7 +183,7 @@ describe("a node with a plugin of SLUICE_PLUGINS", () => {
   });
 });
 
-test("a node over a database that lacks a plugin answers 503 in its scope, and names it in its status, metrics and log", async (context) => {
+test("a node that lacks a plugin of its database answers 503 in the plugin's scope, and names the plugin in its status, metrics and log", async (context) => {
   const database = { SLUICE_STORE: "database", SLUICE_DATABASE_DIR: "database" };
   const { port } = upstream.address() as AddressInfo;
   const bootstrap = { name: "sluice", cwd: folder.path, env: { SLUICE_DATABASE_DIR: "database" } };
@@ -276,7 +276,7 @@ for (const workers of ["1", "2"])
     for (const token of ["", "token", "token token-of-bob"]) assert.equal((await withToken(proxy, token))[0], 401);
   });
 
-test("credentials of a plugin in a database have no effect while the plugin refuses them, and stay for a version that accepts them", async (context) => {
+test("credentials of a plugin in a database have no effect while the plugin refuses them, and remain stored for a version that accepts them", async (context) => {
   writeTokenPlugin();
   const database = { ...TOKEN_OPTIONS, SLUICE_STORE: "database", SLUICE_DATABASE_DIR: "token-database" };
   const { port } = upstream.address() as AddressInfo;

@@ -23,7 +23,7 @@ export interface MigrationsCommand {
   readonly settings: DatabaseSettings;
   readonly print: (line: string) => void;
   readonly printFault: (line: string) => void;
-  /** Asks the user. Undefined when there is no terminal. */
+  /** Asks the user for confirmation. Undefined when there is no terminal. */
   readonly ask?: ((question: string) => Promise<string>) | undefined;
   /** Replaces the migrations of this version, for tests. */
   readonly migrations?: readonly Migration[];

@@ -210,7 +210,7 @@ for (const workers of ["1", "2"]) {
 }
 
 for (const workers of ["1", "2"]) {
-  test(`a protecting plugin gets a value from the environment of ${workers} workers, and closes its routes without it`, async (context) => {
+  test(`with SLUICE_WORKERS=${workers}, a protecting plugin gets a value from the environment, and its route answers 503 without the value`, async (context) => {
     process.env.START_TEST_SECRET = "of the webhook";
     context.after(() => delete process.env.START_TEST_SECRET);
     const env = { SLUICE_VAULT_ENV: "START_TEST_*", SLUICE_WORKERS: workers };

@@ -4,8 +4,8 @@
 export class CounterGroup<Value> {
   readonly #values = new Map<string, Value>();
   /**
-   * Created at the first removal, and kept at its position. A new iterator would have to skip every removed entry that
-   * the map still holds, up to about a million at the default capacity.
+   * The iterator of `deleteOldest`, which continues after the last removal. A new iterator would have to skip every
+   * removed entry that the map still holds, up to about a million at the default capacity.
    */
   #byAge: MapIterator<string> | undefined;
 
@@ -29,7 +29,7 @@ export class CounterGroup<Value> {
     return this.#values.values();
   }
 
-  /** False: the group is empty. */
+  /** Returns false when the group is empty. */
   deleteOldest(): boolean {
     this.#byAge ??= this.#values.keys();
     let oldest = this.#byAge.next();
@@ -49,8 +49,8 @@ const SIZE_CLASSES = 31;
 const COMPARED = 16;
 
 /**
- * All groups together, up to a number of counters. Keeps every group in a class by the power of two of its size, so
- * that a change of size only costs something when it changes the class.
+ * All groups, with at most `capacity` counters together. Keeps every group in a class by the power of two of its size,
+ * so that a change of size only costs something when it changes the class.
  */
 export class BoundedGroups<Value> {
   readonly #capacity: number;

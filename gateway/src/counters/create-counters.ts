@@ -11,7 +11,7 @@ export interface CountersOptions {
   readonly connect: Connect;
   /** Unix milliseconds; default Date.now. */
   readonly now?: () => number;
-  /** Counters of `policy: local`; default: in this thread. */
+  /** Counters of `policy: local`; default: counters of this thread only. */
   readonly local?: Counters;
   /** Counters of `policy: cluster`, for the database mode only. Default: a take with this policy rejects. */
   readonly cluster?: Counters;

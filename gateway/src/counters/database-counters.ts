@@ -44,7 +44,7 @@ export class DatabaseCounters implements Counters {
   #timer: NodeJS.Timeout | undefined;
   #closed = false;
   #lost = false;
-  /** While the database is lost: when the next take may try it, in the time of performance.now(). */
+  /** The time of `performance.now()` from which the next statement may try a lost database. */
   #triedAgain = 0;
 
   constructor({ query, warn, tidying = 1000, patience = 1000 }: DatabaseCountersOptions) {
@@ -83,7 +83,7 @@ export class DatabaseCounters implements Counters {
     if (this.#lost && performance.now() < this.#triedAgain) throw new Error("the database cannot be reached");
     // Only one statement at a time checks whether the database is back.
     this.#triedAgain = performance.now() + this.#patience;
-    // A node that counts also removes expired counters.
+    // The first statement starts the removal of expired counters: only nodes that count take part in it.
     if (!this.#closed) this.#timer ??= setInterval(() => this.#tidy(), this.#tidying).unref();
     try {
       const rows = await this.#soon(this.#query(text, values));

@@ -8,7 +8,7 @@ import { RedisBatch } from "./redis-batch.ts";
 export type RedisConfig = CounterOptions["redis"];
 
 export interface RedisConnectionsOptions {
-  /** Called when a server is lost and when it is back, but not for every request in between. */
+  /** Called once when a server is lost, and once when it is back. */
   readonly warn: Warn;
   /** Opens connections through the guard, because the host comes from the configuration. */
   readonly connect: Connect;
@@ -16,7 +16,7 @@ export interface RedisConnectionsOptions {
   readonly now: () => number;
   /** Milliseconds of disuse after which a connection is closed; default five minutes. */
   readonly idle?: number;
-  /** Given to `warn`. Default: about counters. */
+  /** The messages for `warn`. Default: messages about counters. */
   readonly messages?: { readonly lost: string; readonly back: string };
 }
 
@@ -182,7 +182,7 @@ export function redisOptions(config: RedisConfig): RedisOptions {
     // All commands of a turn of the event loop are sent together, except scripts: RedisBatch combines these.
     enableAutoPipelining: true,
     autoPipeliningIgnoredCommands: ["evalsha", "eval"],
-    // A count that is sent twice would be wrong, and waiting for a lost server would delay the request for nothing.
+    // A command that is sent twice would count twice, and a request must not wait for a lost server.
     autoResendUnfulfilledCommands: false,
     enableOfflineQueue: false,
     maxRetriesPerRequest: 0,

@@ -41,7 +41,7 @@ export class SyncedCounters {
   readonly #client: () => Promise<Redis>;
   readonly #interval: number;
   readonly #now: () => number;
-  /** By instance. */
+  /** By plugin instance. */
   readonly #groups = new Map<string, Group>();
   readonly #all: BoundedGroups<Entry>;
   #timer: NodeJS.Timeout | undefined;

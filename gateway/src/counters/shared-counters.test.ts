@@ -77,7 +77,7 @@ for (const [what, prepare] of [
     assert.equal(admitted.size, 1000);
   });
 
-test("threads that use several counters add the admitted requests to each, and never more than its limit", async () => {
+test("threads that use several counters add the admitted requests to each counter, up to its limit", async () => {
   const memory = createCountersMemory(1024);
   const [narrow, wide] = [counter("narrow", { limit: 3000 }), counter("wide", { limit: 4000 })];
   const takes = many(THREADS, (thread) => many(3000, () => (thread % 2 === 0 ? [narrow, wide] : [wide, narrow])));

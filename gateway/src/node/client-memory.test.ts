@@ -72,7 +72,7 @@ async function startNode(context: TestContext) {
     const { body } = await send(status, { path: "/metrics" });
     return Number(/^sluice_memory_bytes\{.*kind="clients"\} (\d+)$/m.exec(body)?.[1]);
   };
-  /** Seconds; the system counts in hundredths. */
+  /** CPU seconds of the node; the system counts them in hundredths. */
   const busy = () => {
     const [, , user = 0, system = 0] = readFileSync(`/proc/${node.pid}/stat`, "utf8").split(" ").slice(11).map(Number);
     return (user + system) / 100;

@@ -85,7 +85,7 @@ for (const [header, expected] of [
   ["x-real-ip", "1.1.1.1"],
   ["x-forwarded-for", "2.2.2.2"],
 ] as const) {
-  test(`a node takes the client's address from ${header} of a trusted proxy if a setting selects this header`, async (context) => {
+  test(`a node reads the client's address from ${header} of a trusted proxy if a setting selects this header`, async (context) => {
     const { send } = await startNode(context, {
       service: { routes: [{ paths: ["/"] }] },
       settings: { SLUICE_TRUSTED_IPS: "127.0.0.1", SLUICE_REAL_IP_HEADER: header },
@@ -259,7 +259,7 @@ test("the health of targets is shown on the status listener and in the metrics, 
   assert.ok(shown.includes(`${labels("idle", "10.0.0.1:8000", "healthchecks_off")} 1`), shown.join("\n"));
 });
 
-test("a node with several workers reports for all of them: readiness, sums, targets and their health", async (context) => {
+test("a node with several workers reports its readiness, the sums of all workers' counts, and the health of targets", async (context) => {
   const live = await startUpstream(context, (_request, response) => response.end("live"));
   const target = `127.0.0.1:${portOf(live)}`;
   const [pool, id] = ["7e9a1b7c-52d3-4a57-9d0f-6a0b8f6f0a01", "7e9a1b7c-52d3-4a57-9d0f-6a0b8f6f0a03"];
@@ -314,7 +314,7 @@ for (const workers of ["1", "2"]) {
     const refused = async () => JSON.parse((await getStatus("/status")).body).sluice.refused_destinations;
     const hosts = async () => (await refused()).map(({ host }: { host: string }) => host).sort();
     await waitFor(async () => (await hosts()).includes("localhost"), {
-      what: "the check of a target by name to be refused",
+      what: "the health check of the target localhost to be refused",
     });
     assert.deepEqual([...new Set(await hosts())], ["127.0.0.1", "169.254.1.1", "localhost"]);
     for (const { reason } of await refused()) assert.match(reason, /no entry of SLUICE_ALLOWED_UPSTREAMS allows/);

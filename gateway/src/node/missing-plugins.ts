@@ -1,7 +1,7 @@
 /** The names of plugins that a node's configuration uses and the node does not have. */
 import { differences, pluginNamed, type Snapshot, type SnapshotPlugin } from "@sluice/model/serving";
 
-/** Follows the served snapshots. The cost of a step depends on the number of changed plugins. */
+/** Finds missing plugins in each served snapshot, at a cost that depends only on the number of changed plugins. */
 export class MissingPlugins {
   #before: Snapshot["plugins"] = new Map();
   /** Number of enabled plugins by missing name. */
@@ -17,7 +17,7 @@ export class MissingPlugins {
     this.#names = [...this.#counts.keys()].sort();
   }
 
-  /** Follows the snapshot as if it were the first: the plugins of the node have changed. */
+  /** Counts again from zero. Must be called when the plugins of the node have changed. */
   recount(snapshot: Snapshot): void {
     this.#before = new Map();
     this.#counts.clear();

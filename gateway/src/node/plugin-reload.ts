@@ -21,9 +21,9 @@ interface PluginReloadOptions {
 }
 
 /**
- * The schemas of this process, which an admin API in it also uses, and the code of the workers change together or not
- * at all. Reloads run one after the other. A reload that waits for its turn will load the newest code, so further calls
- * meanwhile share its result.
+ * The code of the workers and the schemas of this process, which its admin API also uses, change together or not at
+ * all. Reloads run one after the other. A reload that waits for its turn will load the newest code, so further calls
+ * during its wait share its result.
  */
 export function createPluginReload(
   { plugins: entries }: { readonly plugins: readonly string[] },
@@ -75,10 +75,10 @@ const faultsOf = (messages: readonly string[]): SettingsError =>
   new SettingsError(messages.map((message) => `${setting.variable}: ${message}`).join("\n"));
 
 /**
- * Prepares the served configs of these plugins and of their credentials for new schemas: members with a default of the
- * present schemas are left out. The returned function checks the configs by the schemas that are registered when it is
- * called, fills in their defaults, and returns the snapshot with the results. It throws SettingsError if the config of a
- * plugin is invalid; a credential that the new schema refuses grants no access.
+ * Prepares the served configs of these plugins and of their credentials for new schemas: members that equal the
+ * defaults of the present schemas are left out. The returned function checks the configs by the schemas that are
+ * registered when it is called, fills in their defaults, and returns the snapshot with the results. It throws
+ * SettingsError if the config of a plugin is invalid; a credential that the new schema refuses grants no access.
  */
 async function configsOf(served: Snapshot, names: ReadonlySet<string>): Promise<() => Snapshot> {
   // Loaded on demand: serving needs no code that validates.

@@ -217,7 +217,8 @@ export async function startGateway({ settings, log, ...given }: GatewayOptions):
 
 /**
  * A single worker runs in the control thread, unless it has plugins of `SLUICE_PLUGINS`: a reload of their code
- * replaces the worker's thread. Where threads cannot share an address, it runs in the control thread nevertheless.
+ * replaces the worker's thread. On systems where threads cannot share an address, a single worker with such plugins
+ * runs in the control thread, too.
  */
 async function startWorkers(count: number, options: StartWorkersOptions): Promise<Workers> {
   const startSingle = async () => (await import("../workers/single-worker.ts")).startSingleWorker(options);

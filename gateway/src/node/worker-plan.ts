@@ -1,4 +1,4 @@
-/** The worker's options that follow from the settings, as plain data. */
+/** The options of a worker that are computed from the settings, as plain data. */
 import { type LoadedPlugin, readAuthorities, SettingsError } from "@sluice/model/serving";
 import { type ListenAddress, proxySettingsOf } from "../proxy/settings.ts";
 import { type GatewaySettings, gatewaySettings as names } from "../settings/gateway.ts";

@@ -1,6 +1,6 @@
 /**
  * Address ranges that configured connections must not reach, such as this machine, link-local and multicast addresses,
- * and the metadata services of clouds; also when an IPv6 address embeds an address of these ranges.
+ * and the metadata services of clouds. An IPv6 address that embeds an address of these ranges is in them, too.
  */
 import { type BlockList, isIP } from "node:net";
 import { addressSet, canonicalAddress, isInAddressSet } from "./address-set.ts";

@@ -18,7 +18,7 @@ export interface OutboundConnectOptions {
   readonly host: string;
   readonly port: number;
   readonly allowHalfOpen?: boolean;
-  /** Read buffer. Default: the socket emits "data" events. */
+  /** A buffer for received bytes. Default: the socket emits "data" events instead. */
   readonly onread?: OnReadOpts;
   /** An open connection to the host, on which TLS starts. Absent: a new connection is opened. */
   readonly socket?: Socket;

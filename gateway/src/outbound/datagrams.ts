@@ -14,7 +14,7 @@ const MAX_PENDING = 1000;
 interface Resolved {
   readonly address: string;
   readonly family: 4 | 6;
-  /** By `performance.now()`. */
+  /** The time of `performance.now()` at which the address expires. */
   readonly until: number;
 }
 

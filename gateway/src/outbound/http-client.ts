@@ -4,14 +4,14 @@ import { isIP } from "node:net";
 import type { HttpClient, HttpRequest, HttpResponse } from "@sluice/plugin-sdk";
 import type { Connect } from "./connect.ts";
 
-/** Not imported; see proxy/response/reason-phrases.ts. */
+/** Not loaded by an import, which costs memory; see proxy/response/reason-phrases.ts. */
 const { Agent, request: requestHttp } = process.getBuiltinModule("node:http");
 
 /** Milliseconds that an idle connection is kept by default. */
 const KEEP_ALIVE = 60_000;
 /** Maximum bytes of a response by default. */
 const MAX_RESPONSE = 1024 * 1024;
-/** The last valid status. */
+/** The highest valid status code. */
 const LAST_STATUS = 599;
 /** Maximum connections of a client to one server; further requests wait. */
 const MAX_CONNECTIONS = 32;
@@ -20,7 +20,7 @@ const MAX_IDLE = 4;
 
 export class GuardedHttpClient implements HttpClient {
   readonly #connect: Connect;
-  /** By the options that a connection depends on besides its destination. */
+  /** By those options of a request, other than its destination, on which its connection depends. */
   readonly #agents = new Map<string, GuardedAgent>();
   #isClosed = false;
 
@@ -62,7 +62,7 @@ export class GuardedHttpClient implements HttpClient {
 /** Methods of requests that may be sent again (RFC 9110 section 9.2.2) if the server has closed an idle connection. */
 const repeatable: ReadonlySet<string> = new Set(["GET", "HEAD", "OPTIONS"]);
 
-/** The server has closed a kept connection when, or before, the request was sent on it. */
+/** The server closed a kept connection before, or at the moment when, the request was sent on it. */
 class StaleConnection extends Error {
   override readonly name = "StaleConnection";
 }
@@ -96,7 +96,7 @@ class GuardedAgent extends Agent {
   }
 }
 
-/** Throws on a URL that cannot be requested. The message does not contain it, because it may contain secrets. */
+/** Throws on a URL that cannot be requested. The message does not repeat the URL, which may contain secrets. */
 function urlOf(text: string): URL {
   const url = URL.parse(text);
   if (url === null || (url.protocol !== "http:" && url.protocol !== "https:")) {
@@ -119,7 +119,7 @@ function exchange(asked: HttpRequest, url: URL, agent: GuardedAgent): Promise<Ht
   const late = setTimeout(() => sent.destroy(new Error(`no complete response within ${timeout} ms`)), timeout);
   sent.once("response", (response) => {
     const { statusCode = 0 } = response;
-    // Invalid (RFC 9110 section 15); a plugin that passed it on could not answer over HTTP/2.
+    // An invalid status (RFC 9110 section 15). A plugin that answered a client with it would fail over HTTP/2.
     if (statusCode > LAST_STATUS) {
       sent.destroy(new Error(`the server answered with the invalid status ${statusCode}`));
       return;

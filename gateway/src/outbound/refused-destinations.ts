@@ -2,7 +2,7 @@
 
 /** Plain data, which can be sent between threads. */
 export interface RefusedDestination {
-  /** As configured. */
+  /** The host name or address as configured. */
   readonly host: string;
   readonly port: number;
   readonly reason: string;

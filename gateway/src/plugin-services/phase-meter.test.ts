@@ -156,7 +156,7 @@ describe("plugin code", () => {
     ],
   ];
   for (const [what, phasesOf] of after)
-    test(`after ${what} has the plugin's number, and a block is warned about`, async () => {
+    test(`after ${what} runs with the plugin's number, and a warning reports that it blocks the event loop`, async () => {
       const seen: number[] = [];
       const { phases, warnings, end } = meter((context) =>
         phasesOf(() => {

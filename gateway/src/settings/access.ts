@@ -51,7 +51,7 @@ export const accessSettings = defineSettings({
     default: [],
     description:
       "Origins of web pages that may use the admin API, such as https://console.example.com, in addition to the " +
-      "listener's own origin. Unset: no others.",
+      "listener's own origin. Unset: only that origin.",
   },
   hosts: {
     variable: "SLUICE_ADMIN_HOSTS",

@@ -291,7 +291,7 @@ export const gatewaySettings = defineSettings({
     description:
       "Header in which the proxies of SLUICE_TRUSTED_IPS send the client's address. Of several entries the last " +
       "one that is not a trusted proxy is used, without its port. If an entry is not an address, the proxy that " +
-      "sent it is taken as the client.",
+      "sent it counts as the client.",
   },
   plugins,
   vaultVariables: {

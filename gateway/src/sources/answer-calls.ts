@@ -15,8 +15,9 @@ export interface AnswerCallsOptions {
 /** Returns a function that stops answering, and resolves when no statement is under way. */
 export async function answerCalls({ database, log, node, askPlugin }: AnswerCallsOptions) {
   /**
-   * By id. A call is read until its result is in the database, and a read that began before may still return it: it
-   * stays here until no node answers it any more, so that it runs once.
+   * The calls that this node answers or has answered, by id. `readCalls` returns a call until its result is in the
+   * database, and a read that began earlier may return it even later. So a call stays in this map until it has expired
+   * for all nodes: the node runs each call only once.
    */
   const answering = new Map<string, { readonly answered: Promise<void>; readonly until: number }>();
   let reading: Promise<void> = Promise.resolve();
@@ -24,7 +25,7 @@ export async function answerCalls({ database, log, node, askPlugin }: AnswerCall
   const warn = (error: unknown) =>
     log.warn({ reason: describeDatabaseError(error) }, "a request to an endpoint of a plugin was not answered");
 
-  /** Also after a reconnect: a notification may have been missed. */
+  /** Runs for each notification, and after a reconnect, because notifications may have been missed. */
   function read(): void {
     reading = reading
       .then(async () => {

@@ -19,7 +19,7 @@ export interface DatabaseSourceOptions {
   readonly log: SourceLog;
   /** How other processes reach the node: the address of its status listener. Called only after the listener is open. */
   readonly place: () => { readonly address: string; readonly status: string | null };
-  /** Answers requests to endpoints of plugins. Default: there are none. */
+  /** Answers requests to endpoints of plugins. Default: the node has no such endpoints. */
   readonly askPlugin?: NodeStatusSource["askPlugin"];
   /** Called as soon as the node serves a revision, before the database is informed: for waits in the same process. */
   readonly onServed?: (node: string, revision: number) => void;
@@ -37,7 +37,7 @@ const MAX_REST = 10;
 /** Maximum milliseconds for which the next of several successive changes is awaited. */
 const MAX_PAUSE = 4;
 
-/** Rate-limiting may use the database as its counter store here. */
+/** With this source, rate-limiting may count in the database (policy `cluster`). */
 const HERE = { ...READ_NEWER, database: true };
 
 export function createDatabaseSource(options: DatabaseSourceOptions): Source {
@@ -150,7 +150,7 @@ export function createDatabaseSource(options: DatabaseSourceOptions): Source {
       waiting = false;
       const newest = notified;
       notified = 0;
-      // The revision was read already, together with another one.
+      // An earlier read has already returned this revision.
       if (seen && newest <= seen.number) return undefined;
       return work(intake, async () => {
         await rest();
@@ -177,7 +177,7 @@ export function createDatabaseSource(options: DatabaseSourceOptions): Source {
       end = await database.listen(CHANGES_CHANNEL, (number) => onNotification(intake, numberOf(number)));
       await follow(intake);
       const { node } = intake.state();
-      // Before the node is registered: a caller waits for all registered nodes.
+      // Answering begins before the node is registered, because callers wait for all registered nodes.
       endCalls = await answerCalls({ database, log, node, askPlugin });
       await queueHeartbeat(intake, true);
       log.info({ revision: seen?.number ?? 0, hash: intake.state().hash }, "serving the database");
@@ -192,11 +192,11 @@ export function createDatabaseSource(options: DatabaseSourceOptions): Source {
       await endCalls?.();
       await working;
       await lastHeartbeat;
-      // Otherwise waits for the nodes would include this node until it counts as silent.
+      // Without this removal, writes would wait for this node until it counts as silent.
       if (known !== null) await removeNode(database, known).catch(() => undefined);
     },
   };
 }
 
-/** Null: the newest revision, whatever its number. */
+/** The revision that a signal announces. Null: the newest revision, whatever its number. */
 const numberOf = (signal: string | null): number => (signal === null ? Number.POSITIVE_INFINITY : Number(signal) || 0);

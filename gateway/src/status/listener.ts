@@ -95,7 +95,7 @@ export function startStatusListener(
       "/upstreams/health": async () => ({ body: await facts.upstreams() }),
       "/metrics"({ accept }) {
         const { metrics } = facts;
-        // A request of the admin listener, which adds up the metrics of all nodes.
+        // The admin listener requests this format, because it adds up the metrics of all nodes.
         if (accept === DATA_LINES) return { body: new Text(DATA_LINES, metrics.data) };
         return { body: new Text(TEXT_FORMAT, metrics.text) };
       },

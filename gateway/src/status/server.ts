@@ -8,7 +8,7 @@ import type { AddressInfo } from "node:net";
 import { Readable } from "node:stream";
 import { pipeline } from "node:stream/promises";
 
-/** Loaded without an import; see proxy/response/reason-phrases.ts. */
+/** Not loaded by an import, which costs memory; see proxy/response/reason-phrases.ts. */
 const { createServer } = process.getBuiltinModule("node:http");
 
 export interface StatusResponse {
@@ -29,7 +29,7 @@ export class Text {
   }
 }
 
-/** By path, without a trailing slash. */
+/** The handlers by path, without a trailing slash. */
 export type StatusRoutes = Readonly<
   Record<string, (headers: IncomingHttpHeaders) => StatusResponse | Promise<StatusResponse>>
 >;

@@ -8,13 +8,13 @@ for (const [statuses, expected] of [
   [[204, 503, 500], 503],
   [[404, 404], 404],
 ] as const)
-  test(`responses with the statuses ${statuses.join(" and ")} become one with ${expected}`, () => {
+  test(`responses with the statuses ${statuses.join(" and ")} are merged to one with status ${expected}`, () => {
     assert.equal(mergeEndpointResponses(statuses.map((status) => ({ status })))?.status, expected);
   });
 
-test("no response stays none", () => assert.equal(mergeEndpointResponses([]), null));
+test("an empty list of responses is merged to null", () => assert.equal(mergeEndpointResponses([]), null));
 
-test("merged responses concern shared state only if each of them does", () => {
+test("a merged response concerns shared state only if every response does", () => {
   const shared: EndpointResponse = { status: 204, isShared: true };
   assert.equal(mergeEndpointResponses([shared, shared])?.isShared, true);
   assert.equal(mergeEndpointResponses([shared, { status: 404 }])?.isShared, false);
@@ -22,7 +22,7 @@ test("merged responses concern shared state only if each of them does", () => {
 
 for (const [what, response, message] of [
   ["an invalid status", { status: 999 }, /has the status 999, not one of 200 to 599/],
-  ["a body that is no JSON", { status: 200, body: 1n }, /cannot be written as JSON: .*BigInt/],
+  ["a body that cannot be written as JSON", { status: 200, body: 1n }, /cannot be written as JSON: .*BigInt/],
   ["a body of more than 8 MiB", { status: 200, body: "x".repeat(8 * 1024 * 1024) }, /has more than 8388608 bytes/],
 ] as const)
   test(`a response with ${what} is replaced by an error`, () => {
@@ -31,7 +31,7 @@ for (const [what, response, message] of [
     assert.match((body as { message: string }).message, message);
   });
 
-test("other responses are sent as they are", () => {
+test("a valid response is returned unchanged, and so is null", () => {
   const response = { status: 200, body: { a: 1 } };
   assert.equal(checkedEndpointResponse(response), response);
   assert.equal(checkedEndpointResponse(null), null);

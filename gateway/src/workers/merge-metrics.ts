@@ -8,7 +8,7 @@ import { type MetricsParts, partsOf, Sum, textOf } from "../metrics/slices.ts";
 export interface NodeMetrics {
   /** In Prometheus text format. */
   text(): AsyncIterable<string>;
-  /** See data-lines.ts. */
+  /** In the format of data-lines.ts. */
   data(): AsyncIterable<string>;
 }
 

@@ -12,7 +12,7 @@ import type { WorkerPlan } from "./worker.ts";
 import type { StartWorkersOptions, WorkerReport } from "./workers.ts";
 
 export interface WorkerThreadData {
-  /** From 1; 0 is the control thread. */
+  /** The number of the thread, from 1; 0 is the control thread. */
   readonly number: number;
   readonly plan: WorkerPlan;
   readonly memory: CountersMemory;

@@ -2,7 +2,7 @@
 import type { ExchangeCount, Runtime } from "../compile/runtime.ts";
 import type { PluginInstance } from "../plugin-services/plugin-instance.ts";
 
-/** A replaced runtime: its exchanges under way, and the instances to stop once it and all older runtimes have none. */
+/** A replaced runtime: its exchanges, and the instances to stop once it and all older runtimes have no exchanges. */
 interface Replaced {
   readonly exchanges: ExchangeCount;
   readonly removed: PluginInstance[];

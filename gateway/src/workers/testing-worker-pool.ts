@@ -33,7 +33,7 @@ export interface TestPool {
   readonly log: readonly { readonly level: number; readonly msg: string }[];
 }
 
-/** Everything is stopped when the test ends. */
+/** The pool and the upstream are stopped when the test ends. */
 export async function startTestPool(
   context: TestContext,
   { count = 2, clusterCounters, settings, workerTimeout = 30_000, accessLog: file, plugins = [] }: TestPoolOptions = {},

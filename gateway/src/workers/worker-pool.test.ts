@@ -17,7 +17,7 @@ const many = <Value>(count: number, make: (index: number) => Value) =>
 const routed = (url: string, more: object = {}) =>
   snapshotOf({ services: [{ name: "up", url, routes: [{ name: "r", paths: ["/"] }], ...more }] });
 
-/** One request on each of this number of connections, which stay open. */
+/** Sends one request on each of `count` connections, which stay open. */
 function clientsOf({ address: { port } }: WorkerPool, count: number) {
   const agents = many(count, () => new Agent({ keepAlive: true, maxSockets: 1 }));
   const ask = (agent: Agent) =>
@@ -74,7 +74,7 @@ test("a rate limit applies to the whole node, whichever worker serves a request"
   assert.ok((await accepted(pool)).every((share) => share > 0));
 });
 
-test("a worker that dies is replaced, and clients of other workers notice nothing; limits and sums continue", async (context) => {
+test("a worker that dies is replaced, without an effect on clients of other workers, rate limits and summed counts", async (context) => {
   const { pool, log } = await startTestPool(context);
   const url = await startUpstream(context, (_request, response) => response.end("ok"));
   const config = { year: 1000 };
@@ -171,7 +171,7 @@ for (const [what, prepare] of [
     },
   ],
   [
-    "that ends meanwhile",
+    "that ends during the reload",
     async (pool: WorkerPool) => {
       const [old] = pool.threads();
       const reloaded = pool.reload([idlePlugin], emptySnapshot);
@@ -216,7 +216,7 @@ test("a document is acknowledged when the slowest worker serves it", async (cont
   assert.deepEqual(new Set(bodies), new Set(["two"]));
 });
 
-test("a worker that dies instead of serving a document does not delay the document, with which its successor starts", async (context) => {
+test("a document is not delayed by a worker that dies instead of serving it, and the worker's successor starts with this document", async (context) => {
   const { pool } = await startTestPool(context);
   const url = await startUpstream(context, (_request, response) => response.end("ok"));
   await blockOneThread(context, 60_000);

@@ -32,7 +32,7 @@ import { addConnections, RetiredThreads } from "./retired-threads.ts";
 import { WorkerThread } from "./worker-thread.ts";
 import type { StartWorkersOptions, Workers, WorkersReport } from "./workers.ts";
 
-/** Milliseconds. A thread that ends after living this long is restarted at once; its earlier failures do not count. */
+/** Milliseconds. A thread that ends after running this long is restarted at once; its earlier failures do not count. */
 const HEALTHY_LIFETIME = 10_000;
 /**
  * Milliseconds before the restart after a second failure in a row. Doubled with each further failure, up to the
@@ -42,8 +42,9 @@ const MIN_RESTART_DELAY = 100;
 const MAX_RESTART_DELAY = 10_000;
 
 /**
- * Threads that exist at the same time, as a multiple of the workers, in a pool whose plugins can be loaded again: those
- * that serve, and two generations of replaced ones that drain. A further reload waits until enough of them have ended.
+ * In a pool whose plugins can be loaded again, the maximum number of threads as a multiple of the workers: the threads
+ * that serve, and two generations of replaced threads that drain. A further reload waits until enough of these have
+ * ended.
  */
 const GENERATIONS = 3;
 /** Numbers of threads are bytes in the memory of shared counters; 0 is the control thread. */
@@ -83,7 +84,7 @@ class ThreadPool implements WorkerPool {
   readonly #connectionLimits: ConnectionLimitsMemory;
   readonly #heartbeat: HeartbeatOptions;
   readonly #heartbeats: HeartbeatMonitor;
-  /** Those that serve, and replaced ones that drain. */
+  /** The threads that serve, and replaced threads that drain. */
   readonly #threads = new Map<number, WorkerThread>();
   readonly #draining = new Set<WorkerThread>();
   readonly #count: number;
@@ -146,7 +147,7 @@ class ThreadPool implements WorkerPool {
   }
 
   async reload(plugins: readonly string[], snapshot: Snapshot): Promise<void> {
-    // New threads would keep the process alive.
+    // Once the pool is being closed, new threads would keep the process alive.
     if (this.#ending) throw new SettingsError("the node is being stopped");
     const [pluginsBefore, before] = [this.#plugins, this.#wanted];
     this.#plugins = plugins;
@@ -160,7 +161,7 @@ class ThreadPool implements WorkerPool {
       this.#plugins = pluginsBefore;
       this.#wanted = before;
       await Promise.all(starting.map((thread) => thread.terminate()));
-      // A worker that was restarted during the reload serves the new snapshot: it returns to the previous one.
+      // A worker that was restarted during the reload serves the new snapshot and must return to the previous one.
       await this.#serveEverywhere(before);
       throw error;
     }

@@ -45,7 +45,7 @@ const counters = createCounters({
   }),
 });
 let snapshot = adoptChange(emptySnapshot, start.document.change, start.document.hash);
-// The initial data lives as long as the thread: without this, replaced entities would never be freed.
+// The thread keeps its initial data until it ends. Without this deletion, replaced entities would never be freed.
 Reflect.deleteProperty(start, "document");
 
 let parts = partsOf([]);

@@ -1,4 +1,4 @@
-/** The control thread's side of one worker's thread. */
+/** A worker thread, as the control thread sees and controls it. */
 import { extname } from "node:path";
 import { Worker } from "node:worker_threads";
 import type { Snapshot } from "@sluice/model";
@@ -82,7 +82,7 @@ export class WorkerThread {
       () => {
         this.isListening = true;
       },
-      // A thread that cannot start still answers calls: without this it would never end, and no other would replace it.
+      // A thread that cannot start still answers calls. If it were not terminated, no other thread would replace it.
       (error: Error) => this.terminate(error),
     );
     this.ended = new Promise((resolve) => {

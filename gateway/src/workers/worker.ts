@@ -55,10 +55,10 @@ export interface WorkerOptions extends BalancerTools {
   /** The connection slots shared by the node; absent: this worker has all of them. */
   readonly connectionSlots?: ConnectionSlots;
   readonly log: ServicesLog;
-  /** Default: memory that no other thread reads or counts in. */
+  /** Default: memory that only this thread uses. */
   readonly pluginWords?: PluginWords;
   readonly services: Pick<WorkerServices, "counters" | "caches" | "metrics" | "now">;
-  /** Served from the start. */
+  /** The snapshot that the worker serves from the start. */
   readonly snapshot?: Snapshot;
 }
 

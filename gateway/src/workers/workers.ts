@@ -58,18 +58,17 @@ export interface Workers {
   close(options: { readonly deadline: number }): Promise<void>;
 }
 
-/** The report of one worker. */
 export interface WorkerReport {
   /** Totals since the start of the worker, and current numbers. */
   readonly connections: Connections;
-  /** Bytes of the heap of its thread, unless that is the control thread. */
+  /** Bytes of the heap of the worker's thread, unless that is the control thread. */
   readonly heap: Heap;
-  /** Destinations that it refused to connect to, because their addresses are not allowed. */
+  /** Destinations that the worker refused to connect to, because their addresses are not allowed. */
   readonly refused: readonly RefusedDestination[];
 }
 
 /** The sum of the reports of all workers. Totals of connections include workers that have ended. */
 export interface WorkersReport extends WorkerReport {
-  /** The number of workers in the settings, and of those that accept connections. */
+  /** The configured number of workers, and the number of workers that accept connections. */
   readonly workers: { readonly configured: number; readonly running: number };
 }

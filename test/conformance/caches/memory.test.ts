@@ -23,7 +23,7 @@ cachesSuite("caches in memory", async () => {
 
 describe("full caches in memory", () => {
   const text = "x".repeat(400);
-  /** Bytes of one text of this length with its key and overhead. */
+  /** The bytes that the cache counts for `text`, with its key and overhead. */
   const each = 200 + 2 * 2 + 800;
 
   it("drop the values that have not been used for the longest time", () => {

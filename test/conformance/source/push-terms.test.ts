@@ -68,7 +68,7 @@ test("a push that was overtaken by a later push of the same operator has no effe
     await push(1, 8, ["eight"]);
     const [status, { message }] = await push(1, 7, ["seven"]);
     assert.equal(status, 412);
-    assert.equal(message, "revision 7 of term 1 is outdated: this node serves revision 8 of it");
+    assert.equal(message, "revision 7 of term 1 is outdated: this node serves revision 8");
     assert.deepEqual(served, [["eight"]]);
   }));
 

@@ -3,7 +3,7 @@ import { once } from "node:events";
 import { type AddressInfo, connect, createServer, type Socket } from "node:net";
 
 export interface Link {
-  /** On 127.0.0.1; the same after `mend`. */
+  /** The proxy's port on 127.0.0.1, which `mend` does not change. */
   readonly port: number;
   /** Closes all connections and refuses new ones. */
   cut(): Promise<void>;

@@ -62,7 +62,7 @@ describe("two processes on one database", () => {
         redis,
         environment: { SLUICE_USER_API_DATABASE_URL: postgres.url, SLUICE_USER_API_REDIS_URL: redis.url },
       },
-      // A variant of half a minute is in test/e2e/user-api.
+      // test/e2e/user-api has a variant with an outage of half a minute.
       { seconds: 0 },
     ));
 

@@ -117,9 +117,9 @@ export const hasAll = (followed: readonly Followed[], expected: readonly string[
 export const timesOf = ({ names }: Followed, expected: readonly string[]) =>
   expected.map((name) => names.filter((one) => one === name).length);
 
-/** The duration of the Redis outage. */
+/** How long `outliveRedis` keeps Redis stopped. */
 export interface OutageLog {
-  /** At least these seconds, and until both replicas have noticed the outage and twenty users were created. */
+  /** The minimum in seconds. Both replicas must also notice the outage, and twenty users must be created. */
   readonly seconds: number;
 }
 
@@ -146,7 +146,7 @@ export async function outliveRedis(
   await make(one, "during");
   await connected([one, other], "redis", false);
   for (let n = 0; n < 20 || performance.now() < ends; n++) {
-    // At a realistic rate, not as fast as possible.
+    // Creates further users at a realistic rate instead of as fast as possible.
     if (n >= 20) await setTimeout(50);
     const replica = n % 2 === 0 ? one : other;
     await make(replica, `away${n}`);

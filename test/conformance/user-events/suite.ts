@@ -11,7 +11,7 @@ export interface EventsSuiteOptions {
   readonly name: string;
   /** Opens the events of one replica. All open replicas share one transport. */
   readonly open: (options: Pick<EventsOptions, "store" | "log">) => Promise<Events>;
-  /** Absent where there are no replicas. */
+  /** Absent for an implementation without replicas. */
   readonly between?: Between;
 }
 

@@ -95,7 +95,7 @@ export function userStoreSuite({ name, open }: SuiteOptions): void {
       });
     }
 
-    it("lets only one of many simultaneous writers take an address", async () => {
+    it("accepts only one of many simultaneous users with the same address", async () => {
       const email = `${randomUUIDv7()}@example.org`;
       const won = await Promise.all(Array.from({ length: 8 }, () => store.add(user({ email }))));
       assert.equal(won.filter(Boolean).length, 1);

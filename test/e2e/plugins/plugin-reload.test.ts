@@ -114,7 +114,10 @@ async function start(command: string, env: Readonly<Record<string, string>> = {}
   };
 }
 
-/** Sends requests on a kept connection, one after the other; connects again only if the server has announced its end. */
+/**
+ * Sends requests on a kept connection, one after the other. Connects again only if the server has announced that it
+ * closes the connection.
+ */
 type Client = () => Promise<{ readonly status: number; readonly body: string; readonly remaining: number }>;
 
 function http1Client(url: string, context: TestContext): Client {
@@ -260,7 +263,7 @@ describe("a reload that fails leaves the earlier code active, and the log names 
     });
 });
 
-test("a worker that ends while the files of a plugin are broken is replaced once they are repaired; log and status show this", async (context) => {
+test("a worker that ends while the files of a plugin are broken is replaced once they are repaired; until then, the log and the status report that it is missing", async (context) => {
   writePlugin();
   write("sluice.json", declarative());
   const { process, proxy, workers, body } = await start("gateway", { SLUICE_WORKERS: "2" });
@@ -281,7 +284,7 @@ test("a worker that ends while the files of a plugin are broken is replaced once
   assert.equal(await body(), "1 hello");
 });
 
-test("the admin API validates with the new schema, and shows it", async (context) => {
+test("after a reload, the admin API shows the new schema of a plugin and validates with it", async (context) => {
   writePlugin();
   write("sluice.json", declarative());
   const { process, admin, body } = await start("start", { SLUICE_FILE_WRITABLE: "true" });
@@ -295,7 +298,7 @@ test("the admin API validates with the new schema, and shows it", async (context
   assert.deepEqual([config, await body()], [{ word: "new", more: "much" }, "0 new"]);
 });
 
-/** Starts `sluice dev` with the plugin, and requests that reach its newest code. */
+/** Starts `sluice dev` with the plugin. `body` sends a request and returns the body of the response. */
 async function startDev(context: TestContext, args: readonly string[] = []) {
   const [proxy, status] = [await freePort(), await freePort()];
   const process = await startProcess(join(root, "gateway/src/main.ts"), ["dev", "--plugin", "./words", ...args], {
@@ -322,7 +325,7 @@ describe("sluice dev", () => {
     assert.equal(await body(), "1 new");
   });
 
-  test("loads a plugin again that is saved while the node starts", async (context) => {
+  test("loads a plugin again if it is saved while the node starts", async (context) => {
     // The first worker saves another version after it has read this one.
     const save = `import { writeFileSync } from "node:fs";
       import { isMainThread } from "node:worker_threads";

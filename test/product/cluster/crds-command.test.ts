@@ -37,7 +37,6 @@ async function apply(kubeconfig = plane.kubeconfig): Promise<Outcome> {
   return { code, out, err };
 }
 
-/** Runs the command line. */
 function run(args: readonly string[]): Promise<Outcome> {
   const env = { PATH: process.env.PATH, KUBECONFIG: plane.kubeconfig };
   const lines = (text: string) => text.split("\n").filter((line) => line !== "");

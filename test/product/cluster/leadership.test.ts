@@ -73,7 +73,7 @@ before(async () => {
 });
 after(() => Promise.all(operators.map(({ process }) => process.stop())));
 
-/** Waits until exactly one operator leads and all nodes run its term, and tells the leader from the other operator. */
+/** Waits until exactly one operator leads and all nodes run its term. Returns the leader and the other operator. */
 async function roles(): Promise<{ readonly leader: Operator; readonly other: Operator; readonly term: number }> {
   return waitFor(
     async () => {

@@ -76,7 +76,7 @@ before(async () => {
   await waitFor(async () => (await create("old", invalid)).status === 201, { what: "a route to be stored" });
   replicas = [await startReplica(), await startReplica()];
   await plane.kubectl(["apply", "-f", "-"], JSON.stringify(configuration(replicas[0]?.address.port ?? 0)));
-  await refused("the webhook to be asked");
+  await refused("the API server to call the webhook");
 });
 after(async () => {
   await Promise.all(replicas.map((replica) => replica.stop()));
@@ -186,14 +186,14 @@ describe("the webhook's certificate", { concurrency: false }, () => {
     await plane.kubectl(["delete", "secret", name]);
     await waitFor(async () => (await bundle()) !== before, { what: "another authority in the configuration" });
     for (const replica of replicas) await waitFor(() => isTrusted(replica), { what: "a replica to be trusted" });
-    await refused("the webhook to be asked again");
+    await refused("the API server to call the webhook again");
   });
 
   test("is trusted again when the configuration is created again without an authority", async () => {
     await plane.kubectl(["delete", "validatingwebhookconfiguration", name]);
     await plane.kubectl(["create", "-f", "-"], JSON.stringify(configuration(replicas[0]?.address.port ?? 0)));
     await waitFor(async () => (await bundle()) !== "", { what: "the authority in the configuration" });
-    await refused("the webhook to be asked again");
+    await refused("the API server to call the webhook again");
   });
 
   test("stays trusted when the configuration is applied again without the authority", async () => {
@@ -235,7 +235,7 @@ test("the command sluice-operator opens the webhook at SLUICE_WEBHOOK_LISTEN", a
       ["apply", "--server-side", "--force-conflicts", "-f", "-"],
       JSON.stringify(configuration(port)),
     );
-    await refused("the operator to be asked");
+    await refused("the API server to call the webhook of the operator");
     assert.deepEqual(await operator.stop(), { code: 0, signal: null });
   } finally {
     await operator.kill9();

@@ -83,7 +83,7 @@ export function compilePlan(
         context,
         variables,
         returned,
-        // One for the root, until all its fields have begun.
+        // Counts the root as one value until all of its fields have begun.
         pending: 1,
         failed: false,
         arrive() {

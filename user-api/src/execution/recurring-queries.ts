@@ -38,7 +38,7 @@ function stringVariables(definitions: readonly VariableDefinitionNode[], variabl
   return texts;
 }
 
-/** A plan is kept as long as its operation. */
+/** A plan stays in memory as long as its operation does. */
 export function makeRecurringExecutor(schema: GraphQLSchema): ExecuteRecurring {
   const replay = replayResolvers(schema);
   /** Undefined for an operation that was executed once: making a plan for one that never recurs would not pay off. */

@@ -23,8 +23,8 @@ function indexValues(returned: ReturnedValues): Map<unknown, ValuesBySource> {
 }
 
 /**
- * Wraps the schema's resolvers, in place. Returns a function that takes the values that were returned for a context:
- * from then on, resolvers that get this context return them again.
+ * Wraps the schema's resolvers, in place. The returned function registers the values that resolvers have returned for a
+ * context. A resolver that is then called with this context returns its registered value instead of running again.
  */
 export function replayResolvers(schema: GraphQLSchema): (context: object, returned: ReturnedValues) => void {
   const replayed = new WeakMap<object, Map<unknown, ValuesBySource>>();

@@ -3,12 +3,12 @@ import type { GraphQLError } from "graphql";
 import { failure } from "../errors.ts";
 
 export interface NumberSetting {
-  /** The end of the variable's name. */
+  /** The end of the environment variable's name. */
   readonly suffix: string;
   readonly standard: number;
   readonly min: number;
   readonly max: number;
-  /** Whether the text is a duration with a unit; the numbers are milliseconds. */
+  /** True: the variable's text is a duration with a unit, and the numbers of this setting are milliseconds. */
   readonly duration?: boolean;
 }
 

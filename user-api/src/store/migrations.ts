@@ -26,7 +26,7 @@ const steps: readonly Step[] = [
   );
   create index posts_by_user on posts (user_id, id);`,
   renewEmailKeys,
-  // Domains in ASCII (IDNA).
+  // Step 3: keys with domains in ASCII (IDNA).
   renewEmailKeys,
 ];
 

@@ -25,7 +25,7 @@ describe("PGlite in a folder", () => {
   // Making the files takes seconds, so all tests share one folder. app.test.ts tests PGlite in memory.
   userStoreSuite({ name: "PGlite", open: () => openPglite({ folder }) });
 
-  it("has its users again after a restart, and is locked only while it runs", async () => {
+  it("keeps its users over a restart, and is locked only while it runs", async () => {
     const store = await openUserStore(await openPglite({ folder }));
     assert.ok((await store.users()).length > 0);
     await assert.rejects(openPglite({ folder }), FolderInUse);

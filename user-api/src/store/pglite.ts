@@ -38,7 +38,7 @@ export async function openPglite({ folder, onDeath }: PgliteOptions = {}): Promi
     const { port1, port2 } = new MessageChannel();
     worker.postMessage({ method, text, values, port: port2 } satisfies Call, [port2]);
     try {
-      // No Promise.race with a promise for the thread's end: it would retain the reactions of all calls until then.
+      // Promise.race with a promise for the thread's end would retain the reactions of all calls until the thread ends.
       const [answer]: PgliteAnswer[] = await once(port1, "message", { signal: death.signal }).catch(
         (error: unknown) => {
           throw death.signal.aborted ? death.signal.reason : error;
@@ -55,7 +55,7 @@ export async function openPglite({ folder, onDeath }: PgliteOptions = {}): Promi
     const alive = serves;
     serves = false;
     try {
-      // A dead thread has not closed the database and cannot be asked to; the folder is unlocked nevertheless.
+      // A dead thread can no longer close the database; the folder is unlocked nevertheless.
       if (alive) await call("close");
     } finally {
       await worker.terminate();

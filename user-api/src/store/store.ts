@@ -13,7 +13,7 @@ export interface Post {
   readonly title: string | null;
 }
 
-/** A user with posts, oldest first, where they were requested. */
+/** A user, with the posts (oldest first) if they were requested. */
 export interface UserWithPosts extends User {
   readonly posts?: readonly Post[];
 }

@@ -30,7 +30,7 @@ function given<Value>(value: Value | null): Value {
 }
 
 describe("the quota of a client", () => {
-  it("limits the number of connections, of which closed ones no longer count", () => {
+  it("limits the number of open connections", () => {
     const enter = makeClientQuotas(limits);
     const first = given(enter("a"));
     given(enter("a"));
@@ -124,7 +124,7 @@ describe("a client", () => {
     await following(app, 2);
   });
 
-  it("gets its bytes back when an operation has failed or completed, or its socket is gone", async () => {
+  it("may use the bytes of an operation again when it has failed or completed, or when its socket is gone", async () => {
     const { app, url } = await listening({ subscriptionLimits: { clientBytes: 50_000 } });
     const socket = await acknowledged(url);
     const ends: string[] = [];

@@ -104,7 +104,7 @@ describe("a server that drains", () => {
     });
   }
 
-  it("delivers every user created before the drain, to sockets and streams, and then ends them", async () => {
+  it("delivers every user created before the drain to sockets and streams, and then ends the sockets and streams", async () => {
     const reads: PromiseWithResolvers<void>[] = [];
     const store = arrayStore({
       async postsOf(ids) {

@@ -26,7 +26,7 @@ export interface FeedOptions {
 
 /** The moment when a receiver subscribed. */
 interface Joined {
-  /** The number of users that the receiver's group had been given at that moment. */
+  /** The group's `sequence` when the receiver subscribed. */
   readonly sequence: number;
   /** Users whose ids have an earlier time existed before the subscription, even if the clocks of replicas differ. */
   readonly milliseconds: number;
@@ -36,15 +36,15 @@ interface Joined {
 interface Group {
   readonly subscription: FeedSubscription;
   readonly receivers: Map<Receiver, Joined>;
-  /** Resolves when all users given to the group are sent. */
+  /** Resolves when all users passed to the group are sent. */
   tail: Promise<void>;
-  /** The number of users given to the group. */
+  /** The number of users passed to the group so far. */
   sequence: number;
   /** The number of users that are not sent yet. */
   waiting: number;
 }
 
-/** The maximum number of pending users per group, for when the store responds slowly. */
+/** The maximum number of pending users per group. Users become pending while the store responds slowly. */
 const MAX_PENDING = 1_000;
 /**
  * The maximum difference between the clocks of replicas, which make the ids; events/repair.ts reads as far back. Users
@@ -71,7 +71,7 @@ export function makeFeed({ executor, events, log }: FeedOptions) {
     return JSON.stringify({ data, errors: errors.map((error) => present(error, errorContext)) });
   }
 
-  /** @param number The position of the user among those given to the group. */
+  /** @param number The position of the user among those passed to the group. */
   async function send({ subscription, receivers }: Group, user: User, number: number): Promise<void> {
     const created = UUID_V7.test(user.id) ? creationTime(user.id) : Number.POSITIVE_INFINITY;
     const isFor = ({ sequence, milliseconds }: Joined): boolean => sequence < number && created >= milliseconds;

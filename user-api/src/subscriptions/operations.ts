@@ -150,8 +150,8 @@ export function makeOperations({ executor, feed, limits: { clientBytes: maximum 
 
   return {
     /**
-     * Begins an operation. The receiver is told of the end exactly once, unless the returned function stops the
-     * operation before.
+     * Begins an operation. When it ends, either `fail` or `complete` of the receiver is called once. The returned
+     * function stops the operation without such a call.
      */
     begin(received: ReceivedOperation, sender: Sender, receiver: Receiver): () => void {
       const active = new ActiveOperation(receiver);

@@ -183,7 +183,7 @@ describe("a socket", () => {
     });
   }
 
-  it("is opened at /graphql only; elsewhere the request is an ordinary one", async () => {
+  it("is opened at /graphql only; elsewhere an upgrade is answered like an ordinary request", async () => {
     const { url } = await listening();
     await assert.rejects(bareSocket(url.replace("graphql", "healthz")), /Unexpected server response: 200/);
   });

@@ -8,7 +8,7 @@ import { requiredRights } from "./rights.ts";
 
 export interface AuthorizerOptions {
   readonly token: string | null;
-  /** Whether a verified client certificate is sufficient. */
+  /** Whether a verified client certificate authenticates a request. */
   readonly certificates: boolean;
   /** Null: Kubernetes tokens are not accepted. */
   readonly cluster: ClusterAuthorizer | null;
@@ -84,7 +84,7 @@ const describeRight = ({ verb, group, resource, namespace }: ResourceAttributes)
 
 interface SentTokens {
   readonly bearer: string | undefined;
-  /** The bearer token, and the token in Kong's own header. */
+  /** All tokens of the request: the bearer token and the one in Kong's header. */
   readonly all: readonly string[];
 }
 

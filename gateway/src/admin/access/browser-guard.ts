@@ -14,7 +14,7 @@ export interface BrowserHeaders {
 }
 
 const readMethods: ReadonlySet<string> = new Set(["GET", "HEAD", "OPTIONS"]);
-/** These URLs are served under any host name; under a foreign one, settings, nodes and problems are left out. */
+/** URLs served under any host name. Under a foreign name, the responses leave out settings, nodes and problems. */
 const publicPaths: ReadonlySet<string> = new Set(["/", "/status"]);
 
 /** The host names of the listener, and the origins of pages that may use it. */

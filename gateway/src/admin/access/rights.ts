@@ -1,10 +1,10 @@
 /**
- * The RBAC permissions that a request needs: the same as for doing it with kubectl.
+ * The RBAC permissions that a request needs: those that a user would need to do the same with kubectl.
  *
  * Keys and certificates are in Secrets of the home namespace and are shown in clear text, so reading them requires
  * permission for those Secrets too. Entities may be in any namespace, so reading and changing requires permission in
  * all namespaces. New resources are created in the home namespace, or in the namespace of a resource that they refer
- * to. So creating a resource that may refer to others requires permission in all namespaces, too.
+ * to. So creating a resource that may refer to others also requires permission in all namespaces.
  */
 import type { ResourceAttributes } from "@sluice/crds";
 import {

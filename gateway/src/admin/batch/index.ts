@@ -1,5 +1,5 @@
 /**
- * POST /batch: many writes, all of them done and published or none.
+ * POST /batch: performs and publishes all writes of the body, or none of them.
  *
  * The body is `{ "writes": [{ "method": "PUT", "path": "/services/x", "body": { … } }, …] }`; each write sees the
  * earlier ones. The response lists the entities created, changed and deleted; with `?dry_run=1` nothing is written.
@@ -27,7 +27,7 @@ interface BatchItem {
   readonly method: Method;
   readonly path: string;
   readonly body: RawMembers;
-  /** Like the header If-Match of a single write. */
+  /** Has the effect that the header If-Match has on a single write. */
   readonly ifMatch: string | undefined;
 }
 

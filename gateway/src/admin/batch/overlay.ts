@@ -6,7 +6,7 @@ import type { EntityReader } from "../requests.ts";
 
 /** Covers only the reads that handlers do: the store itself detects faulty writes. */
 export function createOverlay(base: EntityReader) {
-  /** Null: removed. */
+  /** Entities by id; null: the entity was removed. */
   const written = new Map<Collection, Map<string, Entity | null>>();
   const of = (collection: Collection): Map<string, Entity | null> => {
     const known = written.get(collection) ?? new Map<string, Entity | null>();

@@ -109,7 +109,7 @@ describe("a document for a read-only file", () => {
     assert.equal((await rig.ask("POST", "/services", { form: "name=a&host=a" })).status, 405);
   });
 
-  test("is not loaded again if it is the same and check_hash is set", async () => {
+  test("is not loaded if check_hash is set and the same document is loaded already", async () => {
     await reset();
     assert.equal((await post({ json: document }, "?check_hash=1")).status, 304);
     assert.equal((await post({ json: document })).status, 201);
@@ -306,7 +306,7 @@ consumers:
     });
   }
 
-  test("stay as they are in the file if a document has the same ones, as plain text or as the hashes shown", async () => {
+  test("stay unchanged in the file if a document has the same passwords, as plain text or as the shown hashes", async () => {
     const { config } = (await rig.ask("GET", "/config")).body as { config: string };
     const text = rig.text();
     assert.equal((await rig.ask("POST", "/config?check_hash=1", posted)).status, 304);
@@ -327,7 +327,7 @@ consumers:
   });
 });
 
-test("a document is written back to a writable file", async () => {
+test("a loaded document is written to a writable file", async () => {
   const rig = await startFileRig(first, { SLUICE_FILE_WRITABLE: "true" });
   try {
     const services = [

@@ -36,7 +36,7 @@ export const certificates = (derived: EntityOperations): Partial<EntityOperation
 interface Names {
   /** The names to set if the body has no `snis`; undefined: the names stay unchanged. */
   readonly unset?: readonly string[];
-  /** The name in the URL. */
+  /** The server name in the URL, which is added to the names in the body. */
   readonly also?: string;
 }
 

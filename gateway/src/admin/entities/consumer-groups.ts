@@ -1,6 +1,6 @@
 /**
- * Consumer groups and their members, as in Kong Enterprise: a membership is not shown itself, but as the consumer or
- * group at its other end (docs/reference/kong-compatibility.md#consumer-groups).
+ * Consumer groups and their members, as in Kong Enterprise. Responses show the consumer or group at the other end of a
+ * membership instead of the membership (docs/reference/kong-compatibility.md#consumer-groups).
  */
 import { type Collection, type ConsumerGroupConsumer, type Entity, references } from "@sluice/model";
 import { readCollection } from "../../stores/read-all.ts";
@@ -32,7 +32,7 @@ export const consumerGroups = (derived: EntityOperations): Partial<EntityOperati
   },
 });
 
-/** A membership refers to a consumer and a group: the one of the two that is not the parent in the URL. */
+/** The end of a membership (its consumer or its group) that is not the parent in the URL. */
 interface OtherEnd {
   readonly member: "consumer" | "consumer_group";
   readonly collection: Extract<Collection, "consumers" | "consumer_groups">;
@@ -60,7 +60,7 @@ function otherOf(store: EntityReader, membership: ConsumerGroupConsumer, parent:
   return store.find(collection, { id: membership[member].id });
 }
 
-/** The URLs of memberships always have a parent. @throws HttpError 404. */
+/** The URLs of memberships always have a parent. @throws HttpError 404 when the parent does not exist. */
 async function parentOf(call: EntityRequest): Promise<Parent> {
   const parent = await resolveParent(call);
   if (!parent) throw notFound();
@@ -129,7 +129,7 @@ export const consumerGroupConsumers = (derived: EntityOperations): Partial<Entit
     };
   },
 
-  /** One membership, or all of the parent. */
+  /** Removes one membership, or all memberships of the parent. */
   async remove(call): Promise<PreparedWrite> {
     const memberships =
       call.endpoint.kind === "list"

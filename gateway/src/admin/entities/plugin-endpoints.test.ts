@@ -84,7 +84,7 @@ describe("an endpoint of a plugin", () => {
       assert.match(JSON.stringify(body), /done on the nodes that answered; .*: 10\.0\.0\.9:8005 \(no response\)"/);
     });
 
-    test(`needs no other node if its state is shared, at ${url}`, async () => {
+    test(`needs an answer from only one node if its state is shared, at ${url}`, async () => {
       const answers = [{ ...done, isShared: true }];
       const { status } = await ask("DELETE", url, params, { answers, unanswered: silent });
       assert.equal(status, 204);
@@ -95,26 +95,26 @@ describe("an endpoint of a plugin", () => {
   const found: EndpointResponse = { status: 200, body: { ttl: 1 } };
   for (const [what, method, given, expected] of [
     [
-      "that only reads needs one node that has the resource",
+      "answers a GET with 200 if one node has the resource, although another node did not answer",
       "GET",
       { answers: [{ status: 404 }, found], unanswered: silent },
       200,
     ],
     [
-      "that finds nothing may have missed it on a node that did not answer",
+      "answers a GET with 503 if no node has the resource and another node did not answer",
       "GET",
       { answers: [{ status: 404 }], unanswered: silent },
       503,
     ],
-    ["that finds nothing on any node is answered with 404", "GET", { answers: [{ status: 404 }, null] }, 404],
-    ["that removes a value of one node only is done", "DELETE", { answers: [{ status: 404 }, done, null] }, 204],
+    ["answers a GET with 404 if no node has the resource", "GET", { answers: [{ status: 404 }, null] }, 404],
+    ["answers a DELETE with 204 if one node had the value", "DELETE", { answers: [{ status: 404 }, done, null] }, 204],
     [
-      "is reported as failed if it failed on one node",
+      "answers a DELETE with 500 if it failed on one node",
       "DELETE",
       { answers: [done, { status: 500, body: { message: "x" } }] },
       500,
     ],
-    ["is reported as failed if no node answered", "DELETE", { unanswered: silent }, 503],
+    ["answers a DELETE with 503 if no node answered", "DELETE", { unanswered: silent }, 503],
   ] as const satisfies readonly (readonly [string, "GET" | "DELETE", Given, number])[])
     test(what, async () => {
       const { status, body } = await ask(method, ...ofKey, given);
@@ -123,7 +123,7 @@ describe("an endpoint of a plugin", () => {
     });
 
   const below = { entity: cache.id, "*": "caches/k" };
-  test("gets query and body of the request", async () => {
+  test("receives the query and the body of the request", async () => {
     const { asked } = await ask("POST", "/plugins/:entity/*", below, {
       answers: [done],
       query: "tag=a&tag=b&soft=1",
@@ -152,7 +152,7 @@ describe("an endpoint of a plugin", () => {
   for (const [what, params] of [
     ["an unknown plugin", { entity: "11111111-1111-4111-8111-111111111111", "*": "caches" }],
     ["a plugin without endpoints", { entity: cors.id, "*": "caches" }],
-    ["another path", { entity: cache.id, "*": "other" }],
+    ["a path that the plugin does not have", { entity: cache.id, "*": "other" }],
   ] as const) {
     test(`does not exist for ${what}`, async () => {
       const { status, asked } = await ask("DELETE", "/plugins/:entity/*", params, { answers: [done] });

@@ -1,4 +1,4 @@
-/** Resolves a URL to an entity, or to the place of a missing one. */
+/** Resolves a URL to an entity or, if there is none, to the members that the URL defines for a new one. */
 import { randomUUID } from "node:crypto";
 import { type Collection, checkEntity, type Entity, entities, referencedId, type Sni } from "@sluice/model";
 import type { Lookup, ReferenceFilter } from "../../stores/store.ts";
@@ -15,7 +15,7 @@ export interface UrlTarget {
   readonly by: Lookup;
   /** Whether the entity belongs to a different parent than the one in the URL. */
   readonly hasOtherParent: boolean;
-  /** For the URL of an unset reference: the entity whose reference must be set to the one that is created. */
+  /** For the URL of an unset reference, such as `/routes/x/service`: the entity that will refer to the created one. */
   readonly holder?: { readonly collection: Collection; readonly member: string; readonly entity: Entity };
 }
 

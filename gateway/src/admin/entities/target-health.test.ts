@@ -73,7 +73,7 @@ const unhealthy = { health: "UNHEALTHY", addresses: [] };
 const reportOf = (first: object, second: object) => ({ [upstream.id]: { [one.id]: first, [two.id]: second } });
 
 describe("the health of a target", () => {
-  test("is UNHEALTHY if a single node reports that", () =>
+  test("is UNHEALTHY if a single node reports UNHEALTHY", () =>
     withNodes([reportOf(healthy, healthy), reportOf(healthy, unhealthy)], async (nodes) => {
       const options = { store: await filled(), fleet: { nodes: async () => nodes }, node: "n" };
       const { body } = await ask(options, "GET", "/upstreams/:entity/health", { params });

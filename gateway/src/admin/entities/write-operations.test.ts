@@ -51,7 +51,7 @@ spec:
       assert.partialDeepStrictEqual(body, { config: { leeway: 5, session_secret: null } });
     });
 
-  test("gets another value of this member in place of that in the Secret", async (context) => {
+  test("gets a new value of this member, which replaces the one in the Secret", async (context) => {
     const { ask, path } = await start(context);
     const session_secret = "another secret for the cookies";
     assert.equal((await ask("PATCH", path, { json: { config: { session_secret } } })).status, 200);

@@ -9,7 +9,7 @@ import { etagHeader, requirePreconditions } from "../http/preconditions.ts";
 import type { AdminResponse, EntityOperations, EntityRequest, PreparedWrite } from "../requests.ts";
 import { lookupForSegment, resolveParent, resolveUrl, type UrlTarget } from "./resolve-url.ts";
 
-/** POST to a list. */
+/** POST to a list: creates an entity. */
 export async function createEntity(operations: EntityOperations, call: EntityRequest): Promise<PreparedWrite> {
   const { collection } = call.endpoint;
   const parent = await resolveParent(call);
@@ -152,7 +152,7 @@ async function checkedEntity(call: EntityRequest, raw: RawMembers, before: Entit
 
 /**
  * Gives the entity an unused id, unless the request has one. The derived id may be in use: by an entity that had the
- * same name before it was renamed or, for an entity without a name, by an equal one.
+ * same name before it was renamed or, for an entity without a name, by an entity with the same members.
  */
 async function withFreeId(
   { store, endpoint, takenIds: taken }: EntityRequest,
@@ -185,7 +185,10 @@ async function resolveReferences(raw: RawMembers, { store, endpoint }: EntityReq
 /** Longer than any name: longer text is neither looked up nor shown in the error. */
 const MAX_NAME = 512;
 
-/** An id takes precedence; other values are left for the check to report. */
+/**
+ * The unique name in a reference. Undefined if the reference has an id, which takes precedence, or no usable name: the
+ * check of the entity reports that.
+ */
 function nameIn(reference: unknown, unique: readonly string[]): { by: string; value: string } | undefined {
   if (typeof reference !== "object" || reference === null || Array.isArray(reference)) return undefined;
   const members = reference as RawMembers;

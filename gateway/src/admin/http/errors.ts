@@ -36,7 +36,7 @@ export const invalidSize = (message: string) => codedError(400, 9, "invalid size
 export const invalidOffset = (offset: string, why: string) =>
   codedError(400, 7, "invalid offset", { message: `'${offset}' is not a valid offset: ${why}` });
 
-/** For a collection whose entities have no name. */
+/** The error for a name in the URL if the entities of the collection have only ids. */
 export const invalidPrimaryKey = (message: string) =>
   codedError(400, 1, "invalid primary key", {
     message: `invalid primary key: '${luaTable({ id: message })}'`,
@@ -45,7 +45,7 @@ export const invalidPrimaryKey = (message: string) =>
 
 export const referencedByOthers = (message: string) => codedError(400, 19, "referenced by others", { message });
 
-/** A value in the URL that no entity can have. */
+/** The error for a value in the URL that no entity can have. */
 export const invalidUnique = (member: string, message: string) =>
   codedError(400, 10, `invalid unique ${member}`, { message });
 export const invalidOptions = (options: Readonly<Record<string, string>>) => {
@@ -56,7 +56,7 @@ export const invalidOptions = (options: Readonly<Record<string, string>>) => {
 interface Unresolved {
   readonly member: string;
   readonly to: Collection;
-  /** The unique member of the lookup. */
+  /** The unique member by which the reference names the entity. */
   readonly by: string;
   readonly value: string;
 }

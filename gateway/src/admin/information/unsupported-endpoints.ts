@@ -9,7 +9,7 @@ import { HttpError } from "../http/errors.ts";
 
 const plugin = (name: string): string => `the plugin ${name}: ${insteadOfPlugin(name)}`;
 
-/** By the first segment of their URLs: the feature that is missing. */
+/** The missing features, by the first segment of their URLs. */
 const top: Readonly<Record<string, string>> = {
   oauth2: plugin("oauth2"),
   oauth2_tokens: plugin("oauth2"),
@@ -23,7 +23,7 @@ const top: Readonly<Record<string, string>> = {
   "graphql-rate-limiting-advanced": plugin("graphql-rate-limiting-advanced"),
 };
 
-/** Below a supported collection. */
+/** Unsupported endpoints below a supported collection. */
 const nested: readonly (readonly [parent: string, segment: string, what: string])[] = [
   ["consumers", "oauth2", plugin("oauth2")],
   ["services", "filter-chains", "WebAssembly filters"],

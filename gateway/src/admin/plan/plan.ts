@@ -103,7 +103,7 @@ export async function planOfWrites(store: EntityReader, effects: readonly Effect
   return { ...summary, requests: reroutedRequests({ routes, services }, after, changed as Route[]) };
 }
 
-/** Above about this number of routes, or of services, no requests are sampled. */
+/** With more than about this number of routes or of services, a plan has no sample requests. */
 const MAX_READ = 20_000;
 
 async function readUpTo<One extends Entity>(store: EntityReader, collection: Collection): Promise<One[] | undefined> {

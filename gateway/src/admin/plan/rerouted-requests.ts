@@ -16,7 +16,7 @@ interface SampleRequest {
 
 export interface ReroutedRequests {
   readonly sampled: number;
-  /** At most a hundred. */
+  /** Sample requests whose route or service changes; at most a hundred. */
   readonly changed: readonly {
     readonly request: SampleRequest;
     readonly before: MatchedRoute;
@@ -38,7 +38,7 @@ const MAX_SAMPLES = 5_000;
 const MAX_TOLD = 100;
 
 export function reroutedRequests(before: Routing, after: Routing, touched: readonly Route[]): ReroutedRequests {
-  // Changed routes come first: they matter most if there is no room for all.
+  // Changed routes are sampled first, because the number of samples is limited.
   const samples = new Map<string, SampleRequest>();
   for (const route of [...touched, ...after.routes]) {
     for (const sample of sampleRequestsFor(route))

@@ -1,4 +1,4 @@
-/** Schemas of entities and plugins in Kong's format, derived from Sluice's: decK takes defaults from them. */
+/** Schemas of entities and plugins in Kong's format, derived from Sluice's: decK reads defaults from them. */
 import {
   type Collection,
   entities,

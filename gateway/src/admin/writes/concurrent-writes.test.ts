@@ -82,7 +82,7 @@ describe("concurrent writers", () => {
     store.refuse.push(...Array.from({ length: 100 }, () => changed));
     const { status, body } = await ask("PATCH", "/services/shop", { json: { port: 81 } });
     assert.deepEqual([status, body], [409, { message: changed.message }]);
-    assert.ok(store.written.length < 50, "it gives up");
+    assert.ok(store.written.length < 50, "the write gives up");
     store.refuse.length = 0;
   });
 

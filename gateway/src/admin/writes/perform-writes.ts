@@ -6,7 +6,7 @@ import type { PreparedWrite } from "../requests.ts";
 type WriteStep = Omit<PreparedWrite, "respond">;
 
 export interface PerformWritesOptions {
-  /** Also changes fields of other managers. */
+  /** Whether the store also changes fields that other managers own. */
   readonly force: boolean;
   readonly plan: boolean;
   readonly whole?: boolean;
@@ -41,7 +41,7 @@ export async function performWrites<One extends WriteStep>(
     }
     const { fault, index } = outcome;
     const step = steps.flatMap((one) => one.writes.map(() => one))[index];
-    if (!step) throw new TypeError(`the store reports a fault of write ${index}, which it was not given`);
+    if (!step) throw new TypeError(`the store reports a fault of write ${index} of ${writes.length}`);
     if (fault.kind === "primary-key") taken.add(fault.id);
     if (attempt < ATTEMPTS && (await step.isRetryable(fault))) continue;
     throw mapError(writeFaultError(fault, step.attempt), step);

@@ -255,7 +255,7 @@ test("export writes plain passwords as Kong stores them, and its import into the
   assert.equal(read("store.yml"), withPasswords);
 });
 
-test("import into a folder of resources removes the marks of its batch from them before it ends", async (context) => {
+test("import into a folder of resources leaves no batch annotations in the written files", async (context) => {
   const { config, path } = desk(context, { "a.yml": kong });
   mkdirSync(path("resources"));
   const env = { SLUICE_STORE: "directory", SLUICE_DIRECTORY: path("resources") };

@@ -90,7 +90,7 @@ async function partOfAdminApi(admin: string, header: string | boolean | undefine
   return { ...servablePart(data), describe: describeInAdminApi(data) };
 }
 
-/** Why plugins are closed (their scopes answer 503), by the ids of the plugins. */
+/** Why requests in the scopes of plugins are answered 503, by the ids of these plugins. */
 const unavailableIn = ({ document: { plugins = [] } }: Reported): ReadonlyMap<string, string> =>
   new Map(
     plugins.flatMap((plugin) => {
@@ -100,15 +100,15 @@ const unavailableIn = ({ document: { plugins = [] } }: Reported): ReadonlyMap<st
   );
 
 /**
- * The entities for custom resources, which cannot mark a plugin as closed. A closed plugin gets an unknown name
- * instead: requests in its scope are then answered 503, and the webhook accepts the resource.
+ * The entities for custom resources, which have no mark for a plugin whose scope must answer 503. Such a plugin gets an
+ * unknown name instead: requests in its scope are then answered 503, and the webhook accepts the resource.
  */
 function withUnknownNames(part: Reported): EntityLists {
   const lists = entitiesOf(part.document);
   const closed = unavailableIn(part);
   const plugins = lists.plugins?.map((plugin) => {
     if (!closed.has(plugin.id) || !pluginNamed(plugin.name)) return plugin;
-    // All of them: another closed plugin of the scope may have had other protocols.
+    // All protocols: a plugin of the same scope that gets the same name may have had others.
     return { ...plugin, name: `unavailable-${plugin.name}`, config: {}, protocols: [...servedProtocols] };
   });
   return { ...lists, ...(plugins && { plugins }) } satisfies Readonly<Record<string, readonly Entity[]>>;

@@ -116,7 +116,7 @@ test("migrate exits with 3 and reports what is absent, what to do instead, and t
   assert.match(output, /\n {2}kong\.yml:22:1: _workspace: ignored: /);
 });
 
-test("migrate names the routes that get the requests of omitted routes, and the routes that are closed", async (context) => {
+test("migrate names the routes that get the requests of omitted routes, and the routes that answer 503", async (context) => {
   const id = "0d3a1f0e-7c62-4d39-8b42-62a2a0a90001";
   const routes =
     'services:\n- {name: t, url: "tcp://t:1", routes: [{name: a, paths: [/a]}, {name: closed, paths: [/d], plugins: [{name: jwt}]}]}\n' +
@@ -129,11 +129,11 @@ test("migrate names the routes that get the requests of omitted routes, and the 
   assert.deepEqual(
     output.split("\n").filter((line) => line.includes("->")),
     [
-      "    -> left out; left out because they refer to it: 1; requests such as GET /a go to the route look, which answers 503; requests of its routes are answered 503: closed",
+      "    -> left out; entities that refer to it and are left out too: 1; requests such as GET /a go to the route look, which answers 503; requests of its routes are answered 503: closed",
       "    -> left out; requests such as PUT /b go to the route open; requests such as PUT /b/ go to the route open",
       "    -> left out",
       "    -> requests of the route are answered 503",
-      "    -> left out; left out because they refer to it: 2; requests such as GET http://any.example/c match no route and are answered 404",
+      "    -> left out; entities that refer to it and are left out too: 2; requests such as GET http://any.example/c match no route and are answered 404",
     ],
   );
 });
@@ -145,7 +145,7 @@ test("migrate says that all requests are answered 503 if those of a protected ro
   assert.match(output, /-> all requests are answered 503, because those of the route cannot be recognized\n/);
 });
 
-test("migrate writes a file in which the scope of an absent protecting plugin is closed", async (context) => {
+test("migrate writes a file with which requests in the scope of an absent protecting plugin are answered 503", async (context) => {
   const { path, migrate } = desk(context, { "kong.yml": partly });
   const [code, output] = await migrate(path("kong.yml"), "--write", path("sluice.yml"), "--format", "file");
   assert.equal(code, 3);
@@ -177,7 +177,7 @@ test("migrate writes custom resources in which an absent protecting plugin has a
   assert.deepEqual(plugins.toSorted(), ["cors", "key-auth", "oauth2", "unavailable-jwt"]);
 });
 
-test("migrate writes a plugin that gets another name for all protocols, because its scope may have that name already", async (context) => {
+test("migrate writes a plugin under an unknown name with all protocols, because its scope may already have a plugin of that name", async (context) => {
   const https = `${served}    groups: [{name: g}]
 consumer_groups: [{name: g, of_the_future: 1, plugins: [{name: jwt, protocols: [http]}]}]
 `.replace("  - name: cors\n", "  - name: jwt\n    protocols: [https]\n    config: {nope: 1}\n");
@@ -211,7 +211,7 @@ test("migrate reads the entities of an admin API, without changing them", async 
     );
 });
 
-test("migrate does not take another server for a Kong without entities", async (context) => {
+test("migrate --admin does not mistake another server for a Kong without entities", async (context) => {
   const rig = await startFileRig(served);
   context.after(() => rig.close());
   const { migrate } = desk(context);
@@ -219,7 +219,7 @@ test("migrate does not take another server for a Kong without entities", async (
   assert.deepEqual(await migrate("--admin", address), ["failed", `${address} is not the admin API of a Kong`]);
 });
 
-test("findings in an admin API name the entity as its URL does", () => {
+test("sentences about violations in an admin API name the entity as its URL does", () => {
   const id = "0d3a1f0e-7c62-4d39-8b42-62a2a0a90001";
   const document = { services: [{ id, name: "users" }], plugins: [{ id, name: "oauth2" }] };
   const describe = describeInAdminApi(document);

@@ -35,7 +35,7 @@ export function otherRoutes(document: Document): (leftOut: Members) => readonly 
 
 const nameOf = ({ name, id }: SnapshotRoute): string => name ?? id;
 
-/** One request for each path, with the first of the other attributes. */
+/** One request for each path, with the first value of every other attribute. */
 function examplesOf({ paths, hosts, methods, headers, snis, protocols }: Members): readonly RoutableRequest[] {
   const host = (textsIn(hosts)[0] ?? "").toLowerCase().replace("*", "any");
   const [method = "GET"] = textsIn(methods);

@@ -1,4 +1,4 @@
-/** Reading a Kong's admin API: its pages, its lists below parents, and answers that must stop the command. */
+/** Reads the admin API of Kong: pages, lists below parents, and responses that must stop the command. */
 import assert from "node:assert/strict";
 import { createServer, type IncomingMessage } from "node:http";
 import type { AddressInfo } from "node:net";
@@ -97,7 +97,7 @@ const taken: readonly (readonly [what: string, answers: Answers, expected: Reado
     },
   ],
   [
-    "certificates without the names of their SNIs, which are a list of their own",
+    "certificates without the names of their SNIs, which are read as a separate list",
     {
       ...services,
       "/certificates": list({ id: id(1), cert: "c", key: "k", snis: ["a.example"] }),
@@ -130,7 +130,7 @@ const taken: readonly (readonly [what: string, answers: Answers, expected: Reado
 for (const [what, answers, expected] of taken) {
   for (const prefix of ["", "/kong-admin"]) {
     test(`readAdminApi reads ${what}${prefix && ", below a path"}`, async (context) => {
-      // Kong's `next` is a path of the admin API, whatever is in front of it.
+      // Kong's `next` has no prefix, even if a proxy serves the admin API below a path.
       const document = await read(await startKong(context, answers, prefix));
       const found = Object.fromEntries(Object.keys(expected).map((name) => [name, document[name]]));
       assert.deepEqual(found, expected);
@@ -138,7 +138,7 @@ for (const [what, answers, expected] of taken) {
   }
 }
 
-test("readAdminApi sends the header with every request, only GET, and passes no redirect", async (context) => {
+test("readAdminApi sends only GET requests, each with the given header", async (context) => {
   const kong = await startKong(context, {
     ...services,
     "/routes": [200, { data: [], next: "/routes?offset=z" }],
@@ -169,12 +169,12 @@ const refused: readonly (readonly [what: string, answers: Answers, message: RegE
     /^GET http:\/\/127\.0\.0\.1:\d+\/routes repeats a page$/,
   ],
   [
-    "a response that asks for credentials",
+    "a response with status 401",
     { "/services": [401, { message: "Unauthorized" }] },
     /services failed: status 401 without a list: give the admin API's credentials with --header$/,
   ],
   [
-    "a response that refuses them",
+    "a response with status 403",
     { "/services": [403, { message: "no" }] },
     /services failed: status 403 without a list: give the admin API's credentials with --header$/,
   ],
@@ -218,7 +218,7 @@ for (const [what, answers, message] of refused) {
   });
 }
 
-test("a configuration that was read is reduced like a file", async (context) => {
+test("servablePart finds what is not served in a configuration that readAdminApi has read", async (context) => {
   const kong = await startKong(context, {
     ...services,
     "/routes": list({ id: id(2), name: "r", paths: ["/"], service: { id: id(1) }, protocols: ["http", "https"] }),

@@ -48,9 +48,9 @@ export async function readAdminApi(api: AdminApi): Promise<Members> {
     memberships.push(...members.map((consumer) => ({ consumer: { id: consumer.id }, consumer_group: { id } })));
   }
   if (memberships.length > 0) document.consumer_group_consumers = memberships;
-  // Members that Kong's paid editions add to every consumer.
+  // Leaves out members that Kong's paid editions add to every consumer.
   document.consumers = listOf(document.consumers).map(({ username_lower: _, type: _type, ...members }) => members);
-  // A certificate also shows the names of its SNIs, which are entities of their own.
+  // Leaves out the names of SNIs, because `snis` has them as separate entities.
   document.certificates = listOf(document.certificates).map(({ snis: _, ...members }) => members);
   return document;
 }
@@ -97,7 +97,7 @@ async function readPage(url: URL, { headers }: AdminApi) {
     throw failed(cause instanceof Error ? cause.message : message);
   }
   if (response.status === 404) return undefined;
-  // Kong's paid editions call the list of a group's consumers by its name.
+  // In Kong's paid editions, the list of a group's consumers is the member `consumers` instead of `data`.
   const { consumers, data = consumers, next } = Object(body) as Readonly<Record<string, unknown>>;
   const items = isEmptyRecord(data) ? [] : data;
   if (response.status !== 200 || !Array.isArray(items)) {

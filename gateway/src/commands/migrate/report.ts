@@ -9,7 +9,7 @@ import {
 } from "@sluice/model";
 import { otherRoutes } from "./other-routes.ts";
 
-/** A part with the sentence for each of its violations. */
+/** The part of a Kong configuration that can be served, with a function that describes its violations. */
 export interface Reported extends ServablePart {
   readonly describe: (violation: Violation) => string;
 }
@@ -85,17 +85,17 @@ function consequencesIn(part: Reported): (one: Unserved) => string {
     if (outcome === "closed") return `${isRoute ? "requests of the route" : "requests in its scope"} are answered 503`;
     return [
       "left out",
-      ...(dependents === 0 ? [] : [`left out because they refer to it: ${dependents}`]),
+      ...(dependents === 0 ? [] : [`entities that refer to it and are left out too: ${dependents}`]),
       ...leftOutRoutes.flatMap(routesInsteadOf),
       ...(closedRoutes.length === 0 ? [] : [`requests of its routes are answered 503: ${closedRoutes.join(", ")}`]),
     ].join("; ");
   };
 }
 
-/** Sentences for a document that has positions. */
+/** Describes a violation by its position in the file. */
 export const describeInFile = (violation: Violation): string => describeViolation(violation);
 
-/** Sentences that name entities as in the admin API's URLs: `services/users.protocol: …`, `plugins/<id>.name: …`. */
+/** Describes violations of entities as admin URLs name these: `services/users.protocol: …`, `plugins/<id>.name: …`. */
 export function describeInAdminApi(document: Members): (violation: Violation) => string {
   return ({ path: [collection, index, ...rest], message }) => {
     const list = document[String(collection)];

@@ -1,7 +1,7 @@
 /** The files of a new plugin package. */
 import { sdkVersion } from "@sluice/plugin-sdk";
 
-/** Texts by path. */
+/** The texts of the files, by path. */
 export type PackageFiles = Readonly<Record<string, string>>;
 
 const json = (value: object): string => `${JSON.stringify(value, null, 2)}\n`;

@@ -57,7 +57,7 @@ export function peerOf(socket: Socket): ConnectionPeer {
 /** A client connection as its listener controls it. */
 export interface OpenConnection {
   readonly isAnswering: boolean;
-  /** Closes as soon as no request is under way; see `CloseOptions.keepIdle`. */
+  /** Closes the connection as soon as it has no request under way; see `CloseOptions.keepIdle` for idle connections. */
   drain(keepIdle: boolean): void;
   destroy(): void;
   /** Called periodically with the current time. Absent: the connection has no periodic checks. */

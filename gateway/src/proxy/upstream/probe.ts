@@ -8,7 +8,7 @@ import { hostHeader } from "../../balance/host-header.ts";
 import type { Connect } from "../../outbound/connect.ts";
 import { ForbiddenAddressError } from "../../outbound/guard.ts";
 
-/** Not imported; see response/reason-phrases.ts. */
+/** Not loaded by an import, which costs memory; see response/reason-phrases.ts. */
 const { request: requestHttp } = process.getBuiltinModule("node:http");
 
 /** A bare connection or a request, which can be destroyed. */

@@ -1,4 +1,4 @@
-/** Edits of a large file that are read by themselves give the same result as the whole text. */
+/** Reading only the edited items of a large file gives the same result as reading the whole text. */
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { collections, hashTreeOf, loadText } from "@sluice/model";
@@ -56,7 +56,7 @@ const edits: readonly (readonly [what: string, text: string, readByItself: boole
   ],
   ["a comment only", before.replace("- name: b\n", "- name: b # b\n"), true],
   ["a route that loses its service", before.replace("- name: flat\n  service: a\n", "- name: flat\n"), true],
-  ["a new name of a service that others refer to", before.replace("- name: b\n", "- name: c\n"), false],
+  ["a new name of a service to which items refer", before.replace("- name: b\n", "- name: c\n"), false],
   [
     "a service that keeps its name and gets a different id",
     before.replace("- name: b\n", `- name: b\n  id: ${X}\n`),
@@ -147,7 +147,7 @@ const text = fc
         .join(""),
   );
 
-test("consecutive edits give the same result as reading each text as a whole, or fall back to reading it", async () => {
+test("applying consecutive edits gives the same result as reading each text as a whole, or falls back to that", async () => {
   await fc.assert(
     fc.asyncProperty(fc.array(text, { minLength: 2, maxLength: 6 }), async (texts) => {
       let served: ServedText | null = null;

@@ -260,7 +260,7 @@ export function createFileSource(options: FileSourceOptions): FileSource {
       reading = reading.then(async () => {
         fileText.forget();
         served = null;
-        // This process has the earlier schemas.
+        // The reader process still has the earlier schemas; the next read starts a new process.
         await reader.end();
       });
       scheduleCheck();

@@ -64,7 +64,7 @@ export function createFileText(file: string, rest = REST) {
   let observed: { readonly facts: string; readonly since: number; certain: boolean } | null = null;
   /** The metadata when it was last read. */
   let last: Facts | null = null;
-  /** The inode of the served text's file; null: it becomes that of the next file in which the known text is found. */
+  /** The inode of the file with the served text; null: unknown until the known text is found in a file. */
   let accepted: bigint | null = null;
 
   async function readFacts(): Promise<Facts> {
@@ -81,7 +81,7 @@ export function createFileText(file: string, rest = REST) {
     return false;
   }
 
-  /** True for most files when a process starts: they were written long before. */
+  /** True for most files when a process starts, because they were written long before the start. */
   const isOld = ({ changedAt }: Facts): boolean => Math.abs(Date.now() - changedAt) > 2 * SETTLE;
 
   /** Null: the text has not changed. */

@@ -60,7 +60,7 @@ export function findEdit(before: string, text: string): EditedItems | null {
 interface ItemPositions {
   readonly starts: Uint32Array;
   readonly ends: Uint32Array;
-  /** Indexes of the items' collections. */
+  /** For each item, the index of its collection in `collections`. */
   readonly lists: Uint8Array;
 }
 
@@ -78,7 +78,7 @@ function itemPositions({ lists }: DividedText): ItemPositions {
   return places;
 }
 
-/** Whether two items are in the same list and have the same position, apart from the shift. */
+/** Whether two items are in the same list, and `shift` is the distance between their positions. */
 function isSamePosition(old: ItemPositions, at: number, items: ItemPositions, other: number, shift: number): boolean {
   return (
     old.lists[at] === items.lists[other] &&
@@ -87,7 +87,7 @@ function isSamePosition(old: ItemPositions, at: number, items: ItemPositions, ot
   );
 }
 
-/** The lines of the items from one position to another, by list. */
+/** The lines of the items from index `from` to index `to`, by list. */
 function linesOf(text: string, { starts, ends, lists }: ItemPositions, from: number, to: number) {
   const lines: Partial<Record<Collection, string>> = {};
   for (let at = from; at < to; at++) {

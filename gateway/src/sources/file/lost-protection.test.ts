@@ -22,7 +22,7 @@ const goldLimit = `${gold}  plugins:\n  - {name: rate-limiting, config: {minute:
 
 /** A route for all paths, without a plugin. */
 const openSite = "  - {name: site, paths: [/]}\n";
-/** A service with the open route and others. */
+/** A service with the unprotected route for all paths and the given routes. */
 const site = (routes: string) =>
   `${head}services:\n- name: site\n  url: http://site.test\n  routes:\n${openSite}${routes}`;
 const protectedAdmin = "  - {name: admin, paths: [/admin], plugins: [{name: key-auth}]}\n";

@@ -93,7 +93,7 @@ const scopeOf = (route: Identified | null, service: Identified | null): string =
 const isForAll = ({ consumer, consumer_group }: SnapshotPlugin): boolean =>
   consumer === null && consumer_group === null;
 
-/** Whether the plugin protects all requests that the other one protects, of a route that both apply to. */
+/** Whether, on a route that both plugins apply to, `plugin` protects all requests that `other` protects. */
 const coversAll = (plugin: SnapshotPlugin, other: SnapshotPlugin): boolean =>
   plugin.name === other.name &&
   (isForAll(plugin) ||
@@ -118,7 +118,7 @@ function leavesRequests(was: SnapshotRoute, now: SnapshotRoute | undefined): boo
   return !isDeepStrictEqual(was.headers ?? null, now.headers ?? null);
 }
 
-/** For lists that restrict which requests match; an empty list matches all. */
+/** Whether a list that restricts which requests match has become narrower; an empty list matches all. */
 const isNarrowed = (was: readonly string[], now: readonly string[]): boolean =>
   now.length > 0 && (was.length === 0 || was.some((one) => !now.includes(one)));
 

@@ -25,15 +25,15 @@ export type LoadedData = Omit<LoadedText, "positionOf">;
 
 export interface ReadRequest {
   readonly text: string;
-  /** Named in errors. */
+  /** The file name in errors. */
   readonly file: string;
   /** Hashes of the served snapshot; null: unknown, so the whole content is returned. */
   readonly before: HashTree | null;
-  /** Whether the parsed document is wanted too. */
+  /** Whether the result must also contain the parsed document. */
   readonly withData: boolean;
 }
 
-/** Some items of a text, to be read without the others. */
+/** Some items of a text, to be read without the other items. */
 export interface EditRequest {
   readonly items: ChangedItems;
   /** Ids of the requested entities in other items, by `wantedKey`; null: no such entity. */
@@ -53,7 +53,7 @@ export interface FileReading {
   readonly places: ReadonlySet<number> | null;
   /** Hashes of the snapshot. Passed to the next request as `before`. */
   readonly hashes: HashTree;
-  /** Whether the text can be divided into items, so that its edits can be read by themselves. */
+  /** Whether the text can be divided into items, so that edited items can be read without the other items. */
   readonly isDivided: boolean;
   readonly kept: Omit<LoadedData, "snapshot"> | null;
   readonly warnings: LoadedData["warnings"];

@@ -19,7 +19,7 @@ export interface ServedText {
   readonly snapshot: Snapshot;
 }
 
-/** Reads items without the others; null when they have errors. */
+/** Reads some items of a text without the other items; null when they have errors. */
 export type ReadItems = (request: EditRequest) => Promise<EditReading | null>;
 
 /**
@@ -45,7 +45,7 @@ export async function applyFileEdit(
   return next && { text, snapshot: next };
 }
 
-/** The entities of items. Items that refer to other items are read again, with the ids of those. */
+/** The entities of items. Items with references are read a second time, with the ids of the referenced entities. */
 async function entitiesOf(
   items: ChangedItems,
   read: ReadItems,

@@ -8,7 +8,7 @@ const cases: readonly (readonly [what: string, served: readonly Place[], push: P
   ["the first push", [], [0, 0], null],
   ["the next revision", [[2, 5]], [2, 6], null],
   ["a repeated push whose response was lost", [[2, 5]], [2, 5], null],
-  ["a lower revision of the same term", [[2, 5]], [2, 4], /^revision 4 of term 2 is outdated: .* revision 5 of it$/],
+  ["a lower revision of the same term", [[2, 5]], [2, 4], /^revision 4 of term 2 is outdated: .* revision 5$/],
   ["a lower revision of a higher term", [[2, 5]], [3, 1], null],
   ["a higher revision of a lower term", [[2, 5]], [1, 9], /^term 1 is over: this node has seen term 2$/],
   ["a push without a term after a push with a term", [[2, 5]], [undefined, 9], /^term 0 is over/],

@@ -15,7 +15,7 @@ export function createPushFence() {
       if (term < highest) return `term ${term} is over: this node has seen term ${highest}`;
       highest = term;
       if (term > served.term || revision >= served.revision) return null;
-      return `revision ${revision} of term ${term} is outdated: this node serves revision ${served.revision} of it`;
+      return `revision ${revision} of term ${term} is outdated: this node serves revision ${served.revision}`;
     },
     /** Records that the push is served. */
     markServed({ term = 0, revision }: PushPosition): void {

@@ -10,7 +10,7 @@ import { promisify } from "node:util";
 import { gunzip } from "node:zlib";
 import type { PemTexts } from "@sluice/model";
 
-/** Loaded without an import; see proxy/response/reason-phrases.ts. */
+/** Not loaded by an import, which costs memory; see proxy/response/reason-phrases.ts. */
 const { createServer } = process.getBuiltinModule("node:http");
 
 export type PushMethod = "GET" | "PUT" | "PATCH" | "POST";
@@ -56,7 +56,7 @@ const MAX_CALL = 1024 * 1024;
 const FIXED = { minVersion: "TLSv1.3" } as const;
 /**
  * Milliseconds; longer than the operator's own timeout. With very many nodes, the operator polls each of them only
- * every few minutes, and it takes a connection that the node closes as the end of the node's process.
+ * every few minutes. If the node closed an idle connection, the operator would assume the end of the node's process.
  */
 const KEEP_ALIVE = 612_000;
 

@@ -44,7 +44,7 @@ export interface PushSourceOptions {
   readonly journal?: SnapshotJournal;
   /** Milliseconds to wait for the operator before the stored document is served. Default 5000. */
   readonly operatorTimeout?: number;
-  /** Answers requests to endpoints of plugins. Default: there are none. */
+  /** Answers requests to endpoints of plugins. Default: the node has no such endpoints. */
   readonly askPlugin?: NodeStatusSource["askPlugin"];
   readonly log?: SourceLog;
 }
@@ -207,13 +207,13 @@ const refused = (message: string, violations: readonly Violation[]): PushRefused
   violations: violations.slice(0, 100),
 });
 
-/** The response to a body that the operator never sends. */
+/** The response to an invalid call, which no operator sends. */
 const badCall: PushAnswer = {
   status: 400,
   body: { message: "the body must have a plugin (an id) and a request with method, path and query" },
 };
 
-/** The response to a body that the operator never sends. */
+/** The response to an invalid push, which no operator sends. */
 const refusalOf = (member: "document" | "change"): PushAnswer => ({
   status: 400,
   body: refused(

@@ -220,7 +220,7 @@ export const changing: Table = {
     },
     { does: "leaves no entity under the old name", ask: "GET /services/base", status: 404 },
     {
-      does: "gives the entity its old name back by its id",
+      does: "restores the old name of the entity by its id",
       ask: `PATCH /services/${ids.service}`,
       form: "name=base",
       status: 200,

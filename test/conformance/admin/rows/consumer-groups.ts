@@ -101,7 +101,7 @@ const members: readonly Row[] = [
     has: { consumer: base, consumer_groups: [{ ...silver, name: "silver" }] },
   },
   {
-    does: "is shown with a consumer that it got",
+    does: "is shown with a consumer that was added to it",
     ask: "GET /consumer_groups/gold",
     status: 200,
     has: { consumer_group: gold, consumers: [base] },

@@ -264,7 +264,7 @@ export const creating: Table = {
       sends: { "x-sluice-programmed": undefined },
     },
     { does: "removes an entity by id", ask: `DELETE /plugins/${ids.plugin}`, status: 204 },
-    { does: "removes a key by the key", ask: "DELETE /consumers/base/key-auth/short-lived", status: 204 },
+    { does: "removes a key by its value", ask: "DELETE /consumers/base/key-auth/short-lived", status: 204 },
     {
       does: "removes a key by its id, and ignores a body",
       ask: `DELETE /key-auths/${ids.key}`,

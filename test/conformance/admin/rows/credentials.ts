@@ -257,20 +257,20 @@ export const secondConsumer: Table = {
     { does: "is created", ask: "POST /consumers", json: { username: "second" }, status: 201 },
     ...[consumer, second].flatMap(({ id }, index): Row[] => [
       {
-        does: `may have the same secret of jwt as the first (POST for consumer ${index + 1})`,
+        does: `may have the same jwt secret as the first consumer (POST for consumer ${index + 1})`,
         ask: `POST /consumers/${id}/jwt`,
         json: { key: `key-${index}`, secret: "same" },
         status: 201,
       },
       {
-        does: `may be in the same group as the first (POST for consumer ${index + 1})`,
+        does: `may be in the same group as the first consumer (POST for consumer ${index + 1})`,
         ask: `POST /consumers/${id}/acls`,
         json: { group: "users" },
         status: 201,
       },
     ]),
     {
-      does: "does not prevent the first from getting a user name",
+      does: "does not prevent the first consumer from getting a credential with a user name",
       ask: "PUT /consumers/base/basic-auth/ann",
       json: { password: KONG_HASH },
       status: 200,
@@ -283,21 +283,21 @@ export const secondConsumer: Table = {
     },
     ...["GET", "PATCH", "DELETE"].map(
       (method): Row => ({
-        does: `has none of the first's credentials: ${method}`,
+        does: `has none of the first consumer's credentials: ${method}`,
         ask: `${method} /consumers/second/basic-auth/ann`,
         ...(method === "PATCH" && { json: { password: "x" } }),
         status: 404,
       }),
     ),
     {
-      does: "does not get a credential of the first whose hash depends on the first, unless a password is given",
+      does: "does not get, without a new password, a credential whose hash depends on the first consumer",
       ask: "PATCH /basic-auths/ann",
       json: { consumer: { username: "second" } },
       status: 400,
       has: { fields: { "@entity": ["all or none of these fields must be set: 'password', 'consumer.id'"] } },
     },
     {
-      does: "gets this credential if a password is given",
+      does: "gets a credential of the first consumer with a new password",
       ask: "PATCH /basic-auths/ann",
       json: { consumer: { username: "second" }, password: "open sesame" },
       status: 200,
@@ -318,7 +318,7 @@ export const secondConsumer: Table = {
       status: 304,
     },
     {
-      does: "can lose the credential to the first without a password if its hash does not depend on a consumer",
+      does: "loses a credential to the first consumer without a new password if its hash does not depend on a consumer",
       ask: "PATCH /basic-auths/ann",
       json: { consumer },
       status: 200,
@@ -353,7 +353,7 @@ export const consumerGroups: Table = {
     },
     { does: "is listed with all groups", ask: "GET /acls", status: 200, has: { data: [{ group: "admins" }] } },
     {
-      does: "is refused if its consumer is in it already",
+      does: "is refused if the consumer is already in the group",
       ask: "POST /consumers/base/acls",
       form: "group=admins",
       status: 409,

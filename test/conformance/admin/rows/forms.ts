@@ -18,7 +18,7 @@ export const forms: Table = {
       has: { name: "parts", port: 81 },
     },
     {
-      does: "with several parts of one name contains a list",
+      does: "of several parts with the same name contains a list",
       ask: "PATCH /services/parts",
       ...multipart([
         { name: "tags[]", value: "a" },
@@ -28,14 +28,14 @@ export const forms: Table = {
       has: { tags: ["a", "b c"] },
     },
     {
-      does: "with parts is not percent-decoded",
+      does: "of type multipart is not percent-decoded",
       ask: "PATCH /services/parts",
       ...multipart([{ name: "tags", value: "a%20b+c" }]),
       status: 200,
       has: { tags: ["a%20b+c"] },
     },
     {
-      does: "with parts is converted to the members' types",
+      does: "of type multipart is converted to the members' types",
       ask: "PATCH /services/parts",
       ...multipart([
         { name: "port", value: "82" },
@@ -45,21 +45,21 @@ export const forms: Table = {
       has: { port: 82, enabled: false },
     },
     {
-      does: "with an empty part unsets a member",
+      does: "of type multipart unsets a member by an empty part",
       ask: "PATCH /services/parts",
       ...multipart([{ name: "tags", value: "" }]),
       status: 200,
       has: { tags: null },
     },
     {
-      does: "with parts may contain UTF-8",
+      does: "of type multipart may contain UTF-8",
       ask: "PUT /consumers/parts",
       ...multipart([{ name: "custom_id", value: "größe" }]),
       status: 200,
       has: { custom_id: "größe" },
     },
     {
-      does: "with parts must be UTF-8",
+      does: "of type multipart must be UTF-8",
       ask: "PUT /consumers/parts",
       ...multipart([{ name: "custom_id", value: Buffer.from([0xff]) }]),
       status: 400,
@@ -77,7 +77,7 @@ export const forms: Table = {
       has: { cert: elliptic.cert, snis: ["file.example"] },
     },
     {
-      does: "with parts is refused without a boundary",
+      does: "of type multipart is refused without a boundary",
       ask: "POST /services",
       bytes: Buffer.from("x"),
       headers: [["Content-Type", "multipart/form-data"]],
@@ -85,7 +85,7 @@ export const forms: Table = {
       message: /multipart\/form-data/,
     },
     {
-      does: "with parts may be empty",
+      does: "of type multipart may be empty",
       ask: "PATCH /services/parts",
       bytes: Buffer.alloc(0),
       headers: [["Content-Type", "multipart/form-data; boundary=x"]],

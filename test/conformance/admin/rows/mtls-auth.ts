@@ -33,7 +33,7 @@ export const mtlsAuthCredentials: Table = {
       lacks: ["updated_at"],
     },
     {
-      does: "may be given again for one CA certificate",
+      does: "may be used again for one CA certificate",
       ask: `PUT /mtls-auths/${ofAuthority}`,
       form: `subject_name=a@base.example&ca_certificate.id=${ca}&consumer.username=base`,
       status: 200,

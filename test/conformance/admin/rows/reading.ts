@@ -35,7 +35,7 @@ export const reading: Table = {
     { does: "finds an entity by id", ask: `GET /routes/${ids.route}`, status: 200, has: { name: "base" } },
     { does: "finds a consumer by username", ask: "GET /consumers/base", status: 200, has: { custom_id: "base-42" } },
     { does: "finds a plugin by instance name", ask: "GET /plugins/base", status: 200, has: { name: "cors" } },
-    { does: "finds a key by the key", ask: "GET /key-auths/base-key", status: 200, has: { id: ids.key } },
+    { does: "finds a key by its value", ask: "GET /key-auths/base-key", status: 200, has: { id: ids.key } },
     {
       does: "finds a key by its id",
       ask: `GET /key-auths/${ids.key}`,
@@ -58,7 +58,7 @@ export const reading: Table = {
     { does: "lists nested keys", ask: "GET /consumers/base/key-auth/", status: 200, has: { data: [{ id: ids.key }] } },
     { does: "finds a nested entity", ask: "GET /services/base/routes/base", status: 200, has: { id: ids.route } },
     {
-      does: "finds a nested key by the key",
+      does: "finds a nested key by its value",
       ask: "GET /consumers/base/key-auth/base-key",
       status: 200,
       has: { id: ids.key },

@@ -17,12 +17,17 @@ export const removing: Table = {
     { does: "answers 204 at the top level for a missing entity", ask: "DELETE /services/nobody", status: 204 },
     { does: "answers 204 at the top level for an unknown id too", ask: `DELETE /plugins/${ids.unknown}`, status: 204 },
     {
-      does: "answers 404 below a parent",
+      does: "answers 404 for an unknown id below a parent",
       ask: `DELETE /services/base/routes/${ids.unknown}`,
       status: 404,
       body: notFound,
     },
-    { does: "answers 404 below another parent", ask: "DELETE /routes/base/plugins/base", status: 404, body: notFound },
+    {
+      does: "answers 404 below a parent for an entity of another parent",
+      ask: "DELETE /routes/base/plugins/base",
+      status: 404,
+      body: notFound,
+    },
     { does: "is not allowed for lists", ask: "DELETE /routes", status: 405, body: { message: "Method not allowed" } },
     { does: "refuses an invalid name", ask: "DELETE /services/a%2Fb", status: 400, has: { code: 10 } },
     { does: "ignores a body", ask: "DELETE /services/nobody", json: "{", status: 204 },
@@ -53,7 +58,7 @@ export const removing: Table = {
       body: { data: [], next: null },
     },
     {
-      does: "removes a nested key by the key",
+      does: "removes a nested key by its value",
       ask: "DELETE /consumers/base/key-auth/base-key",
       status: 204,
     },

@@ -151,7 +151,7 @@ export const replacing: Table = {
       has: { fields: { name: missing } },
     },
     {
-      does: "creates a key by the key in the URL",
+      does: "creates a key with the value in the URL",
       ask: "PUT /consumers/base/key-auth/put-key",
       json: { tags: ["t"] },
       status: 200,

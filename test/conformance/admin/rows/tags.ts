@@ -13,13 +13,13 @@ export const tags: Table = {
   of: "a tag",
   rows: [
     {
-      does: "is given to another service",
+      does: "is added to another service",
       ask: "POST /services",
       json: { name: "two", host: "a", tags: ["blue", "two words", "größe"] },
       status: 201,
     },
     {
-      does: "is given to a third service",
+      does: "is added to a third service",
       ask: "POST /services",
       json: { name: "three", host: "a", tags: ["red"] },
       status: 201,
@@ -62,7 +62,7 @@ export const tags: Table = {
       has: { data: [{ name: "two" }] },
     },
     {
-      does: "is taken from the first of several arguments",
+      does: "is read from the first argument tags if a URL has several",
       ask: "GET /services?tags=base&tags=red",
       status: 200,
       has: { data: [{ name: "base" }] },
@@ -168,7 +168,7 @@ export const tags: Table = {
       matches: { next: /^\/tags\?offset=[^&]+&size=1$/ },
     },
     { does: "is not listed with a page size out of bounds", ask: "GET /tags?size=0", status: 400, has: { code: 9 } },
-    { does: "is listed from a valid offset only", ask: "GET /tags?offset=bm8%3D", status: 400, has: { code: 7 } },
+    { does: "is not listed from an invalid offset", ask: "GET /tags?offset=bm8%3D", status: 400, has: { code: 7 } },
     { does: "cannot be written separately", ask: "POST /tags", json: {}, status: 405 },
     { does: "is removed with its entity", ask: "DELETE /services/three", status: 204 },
     {

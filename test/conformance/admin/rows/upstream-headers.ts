@@ -16,7 +16,7 @@ export const upstreamHeaders: Table = {
   of: "headers of a service",
   rows: [
     {
-      does: "are shown as they were given",
+      does: "are shown as they were written",
       ask: "POST /services",
       json: { name: "headed", host: "a", upstream_headers: [secret, zone] },
       status: 201,

@@ -22,7 +22,7 @@ export const vaults: Table = {
       },
     },
     {
-      does: "is created by PUT, and has no config if it is given none",
+      does: "is created by PUT, and has no config if the body has none",
       ask: "PUT /vaults/other-env",
       json: { name: "env" },
       status: 200,

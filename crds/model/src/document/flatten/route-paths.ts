@@ -1,7 +1,7 @@
 /**
  * Paths of routes in formats before 3.0, changed as by Kong's own migration (migrate_path_280_300). Those formats do
- * not mark regular expressions: a path is one if it has a character that `PLAIN` does not allow. Plain paths were
- * normalized when they were stored; since then they must be written in their normal form.
+ * not mark regular expressions: a path is one if it has a character that `PLAIN` does not allow. Kong before 3.0
+ * normalized plain paths when it stored them; from format 3.0 on, a document must contain their normal form.
  */
 import { normalizePath } from "../../matching/path.ts";
 
@@ -23,7 +23,7 @@ function migratePath(path: string): string {
   return `~${path.replace(/%([\da-f]{2})/gi, decodeOnce)}`;
 }
 
-/** Before 3.0 paths were percent-decoded when stored; since then they are not, so the migration decodes them once. */
+/** Kong before 3.0 percent-decoded paths when it stored them; Kong 3.0 does not, so the migration decodes them once. */
 function decodeOnce(encoded: string, hex: string): string {
   const character = String.fromCharCode(Number.parseInt(hex, 16));
   if ("!#$%&'()*+,/:;=?@[]".includes(character) || character > "\x7f") return encoded.toUpperCase();
