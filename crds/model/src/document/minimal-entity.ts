@@ -13,7 +13,7 @@ const last = ["created_at", "updated_at"];
 
 /**
  * Members from which `checkEntity` restores this entity. Defaults, timestamps of 0, and an id derived from the name or
- * content are omitted, unless `checkEntity` would not restore them. References stay `{ id }`.
+ * content are omitted if `checkEntity` restores them. References stay `{ id }`.
  */
 export function minimalEntity(collection: Collection, entity: Entity): Members {
   const { id, ...others } = entity as unknown as Members & { readonly id: string };
@@ -25,7 +25,7 @@ export function minimalEntity(collection: Collection, entity: Entity): Members {
   if (isDeepStrictEqual(made, entity)) return brief;
   const withId = inOrder({ id, ...brief });
   if (isDeepStrictEqual(checkEntity(collection, withId, anywhere).value, entity)) return withId;
-  // A default depends on another member: keep all members that are set.
+  // A default depends on another member, so all set members are needed.
   return inOrder(withoutUnset({ id, ...others }));
 }
 

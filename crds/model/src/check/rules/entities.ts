@@ -51,7 +51,7 @@ export const pluginName: TextRule = (name) => {
     : `plugin '${name}' not enabled${suggestion} ${available}`;
 };
 
-/** References and protocols that the plugin does not support. Its config is validated by its own schema. */
+/** Refuses references and protocols that the plugin does not support. `checkConfig` validates the config. */
 export const pluginRule: RecordRule = (members) => {
   const { name, protocols } = members;
   const plugin = pluginNamed(name);

@@ -1,7 +1,7 @@
 /**
  * Paths of routes in formats before 3.0, changed as by Kong's own migration (migrate_path_280_300). Those formats do
- * not mark regular expressions: a path is one if it has a character that `PLAIN` does not allow. Plain paths were
- * normalized when they were stored; since then they must be written in their normal form.
+ * not mark regular expressions: a path counts as one if it has a character that `PLAIN` does not allow. Before 3.0 Kong
+ * normalized plain paths when it stored them; format 3.0 requires them in their normal form.
  */
 import { normalizePath } from "../../matching/path.ts";
 
@@ -18,12 +18,12 @@ export function migratePaths(route: Readonly<Record<string, unknown>>): Readonly
 
 function migratePath(path: string): string {
   if (path.startsWith("~")) return path;
-  // A malformed escape is left for the route's validation, which names it.
+  // A malformed escape is left for the route's validation, which reports it.
   if (PLAIN.test(path)) return normalizePath(path) ?? path;
   return `~${path.replace(/%([\da-f]{2})/gi, decodeOnce)}`;
 }
 
-/** Before 3.0 paths were percent-decoded when stored; since then they are not, so the migration decodes them once. */
+/** Kong before 3.0 percent-decoded paths when it stored them; 3.0 does not, so the migration decodes them once. */
 function decodeOnce(encoded: string, hex: string): string {
   const character = String.fromCharCode(Number.parseInt(hex, 16));
   if ("!#$%&'()*+,/:;=?@[]".includes(character) || character > "\x7f") return encoded.toUpperCase();
