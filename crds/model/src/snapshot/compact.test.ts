@@ -27,7 +27,7 @@ const later = {
   later_section: record({ inner: integer({ description, default: 1 }) }, { description, default: {} }),
 };
 
-/** The result of `run` while the schema has further members. */
+/** Calls `run` while the schema has further members, and returns its result. */
 function withLaterMembers<Result>(schema: SchemaNode, run: () => Result): Result {
   const properties = schema.properties as Record<string, SchemaNode>;
   Object.assign(properties, later);

@@ -18,7 +18,7 @@ export function toStoredEntity(collection: Collection, { _sluice: extras, ...ent
   return freezeDeep(collection === "basicauth_credentials" ? hashPassword(held) : held);
 }
 
-/** Of a secret by which requests name their credential, nodes get the SHA-256 and never the secret. */
+/** Replaces a secret by which requests name their credential by its SHA-256: nodes never get the secret. */
 function hashSecret(collection: Collection, credential: StoredEntity): StoredEntity {
   const lookup = entities[collection].credential?.lookup ?? "";
   const secret = credential[lookup];

@@ -148,7 +148,7 @@ const refused: readonly Row[] = [
     ],
   ],
   [
-    "an unpacked package that is not built",
+    "an unpacked package whose modules are not built",
     unpacked({ ".": "./out/index.js", "./schema": "./out/schema.js" }),
     "./package",
     [/^\.\/package: FROM\/package\/out\/schema\.js cannot be imported: /],

@@ -50,7 +50,9 @@ function credentialClaim(collection: Collection, lookup: string): UniqueClaim {
   };
 }
 
-/** Two namespaces may have the same CA certificate: neither has to rely on the other one's resource. */
+/**
+ * Two namespaces may have the same CA certificate: each namespace has its own resource, which the other cannot remove.
+ */
 const digestClaim: UniqueClaim = {
   ...memberClaim("cert_digest"),
   overlap(one, other) {
