@@ -78,7 +78,7 @@ test("a plugin is attached to each of its targets, or to no target", async () =>
   });
 });
 
-test("a key goes into a labelled Secret as a secret, and nowhere else", async () => {
+test("a key is stored only in a labelled Secret, as a Pulumi secret", async () => {
   const consumer = new Consumer("demo", {
     metadata: { ...metadata, name: "customer" },
     username: "demo",
@@ -110,7 +110,7 @@ test("a key goes into a labelled Secret as a secret, and nowhere else", async ()
   ]);
 });
 
-test("a plugin that does not come with Sluice is given by its facts", async () => {
+test("a Plugin may name a plugin that does not come with Sluice by its facts", async () => {
   const plugin = await sent(new Plugin("hours", { metadata, plugin: openingHoursFacts, config: { from: output(9) } }));
   assert.deepEqual(plugin?.spec, { plugin: "opening-hours", config: { from: 9 } });
 });

@@ -91,10 +91,10 @@ abstract class BaseUpstream {
   }
 
   abstract readonly targets: readonly UpstreamTarget[];
-  /** Target for requests when no other can be reached; null: none. */
+  /** The target for requests while no other target can be reached; null: there is none. */
   abstract readonly fallback: UpstreamTarget | null;
 
-  /** Computed at first use, by the sweep of unused connections. */
+  /** The keys of all targets. Computed at first use, when a pool looks for unused connections. */
   get keys(): ReadonlySet<string> {
     const { fallback } = this;
     this.#keys ??= new Set([...this.targets, ...(fallback === null ? [] : [fallback])].map(({ key }) => key));
