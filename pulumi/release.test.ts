@@ -5,7 +5,7 @@ import { checkRelease, releaseOf } from "./release.ts";
 
 const place = { name: "edge", namespace: "shop" };
 
-test("given lists replace the chart's, and given maps are merged with the chart's", () => {
+test("lists in the values replace the chart's lists, and maps are merged with the chart's maps", () => {
   const { values } = releaseOf({
     ...place,
     values: { gateway: { env: { A: "1" } }, userApi: { route: { paths: ["/u"] } } },

@@ -1,4 +1,4 @@
-/** "Did you mean": finds the known name that a misspelt one most likely stands for. */
+/** "Did you mean": finds the known name that a misspelt name most likely stands for. */
 
 /** Longer names are not compared: the cost of a comparison is the product of both lengths. */
 const MAXIMUM_LENGTH = 100;

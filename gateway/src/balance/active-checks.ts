@@ -34,7 +34,7 @@ export interface RefusedHealthCheck {
 export type HealthProbe = (request: ProbeRequest, signal: AbortSignal) => Promise<ProbeResult>;
 
 export interface CheckClock {
-  /** Runs the callback after the delay, unless the returned function is called before. */
+  /** Runs the callback after the delay, unless the returned function was called. */
   after(milliseconds: number, run: () => void): () => void;
 }
 

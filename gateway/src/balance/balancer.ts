@@ -26,7 +26,7 @@ export interface BalancerOptions {
   readonly authorities: readonly CaCertificate[] | null;
   /** Whether certificates of CAs that the machine trusts are accepted too. */
   readonly trustsMachine: boolean;
-  /** The balancer that this one replaces: targets that stay keep their health and load. */
+  /** The balancer that the new one replaces: targets that both have keep their health and load. */
   readonly previous: Balancer | null;
   /** Milliseconds by a monotonic clock. */
   readonly now: () => number;
@@ -94,7 +94,7 @@ export class Balancer {
         member: members.get(`${target.id} ${target.target}`) ?? new TargetState(target),
         weight: target.weight,
       }));
-    // Counts from before must not apply when health checks are enabled again.
+    // Discards counts, so that they do not apply when health checks are enabled again.
     if (!this.checksHealth) for (const { member } of this.entries) member.health = healthy;
     this.#total = this.entries.reduce((sum, { weight }) => sum + weight, 0);
     this.#algorithm = algorithmOf(this);

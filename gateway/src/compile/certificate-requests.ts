@@ -1,7 +1,8 @@
 /**
- * Which TLS handshakes request a certificate of the client. The route is not known during a handshake, so the server name
- * decides, as in Kong: a handshake requests a certificate if a plugin that needs one applies to a route with this server
- * name in `snis`, or to a route without `snis`, which may be requested under any name.
+ * Which TLS handshakes request a certificate of the client. The route is not known during a handshake, so the server
+ * name decides, as in Kong. A handshake requests a certificate if a plugin that needs one applies to a route with this
+ * server name in `snis`. It also does if such a plugin applies to a route without `snis`, which any server name may
+ * reach.
  */
 import {
   type Difference,

@@ -329,8 +329,8 @@ function loadPlugin(plugin: SnapshotPlugin, tools: PluginTools, vaults: VaultInd
 }
 
 /**
- * The stand-in for an unknown plugin runs before all others, so that none of them counts or answers a refused request. If
- * it is attached to a consumer or a group, it runs as soon as the consumer is known.
+ * The stand-in for an unknown plugin runs before all other plugins, so that no plugin counts or answers a refused
+ * request. If it is attached to a consumer or a group, it runs as soon as the consumer is known.
  */
 const UNKNOWN_PRIORITY = Number.POSITIVE_INFINITY;
 
@@ -366,7 +366,7 @@ function stepOf(
   return { step, instance: instance.running, vaults: vaultPrefixesOf(references) };
 }
 
-/** An instance that cannot be created must neither leave its scope open nor keep the other changes from being served. */
+/** If an instance cannot be created, requests in its scope are answered 503, and other changes are still served. */
 function instanceOf(
   { id, name }: SnapshotPlugin,
   create: () => PluginInstance,

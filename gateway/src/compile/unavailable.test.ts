@@ -116,7 +116,7 @@ for (const [what, attached, closed] of scopes)
           ["other", consumerNamed("other")],
         ] as const) {
           const steps = chains?.identified(consumer, AFTER).steps ?? [];
-          // Steps that ran before stay in the chain, so key-auth precedes the step that answers 503.
+          // Steps that ran before the consumer was known stay in the chain, so key-auth comes first.
           if (isClosed(steps[1])) found.push([path, who]);
         }
     }

@@ -107,8 +107,8 @@ const RETRY_INTERVAL = 10_000;
 
 /**
  * Round-robin over targets. It has no state per request, so one object serves the tries of every request. When no
- * endpoint of a core Service accepts connections, requests go to the Service's own address: without a leading operator a
- * node does not learn of new pods, but kube-proxy does.
+ * endpoint of a core Service accepts connections, requests go to the Service's own address: without a leading operator,
+ * kube-proxy learns of new pods and nodes do not.
  */
 class RoundRobinUpstream extends BaseUpstream implements ServiceUpstream, TargetAttempts<UpstreamTarget> {
   readonly host: string;

@@ -49,7 +49,7 @@ const rows: readonly (readonly [what: string, before: readonly Vault[], after: r
   ],
   ["a removed vault", [a, second], [second], { keys: [null, "of-b", "secret"], added: 0, removed: 1 }],
   [
-    "a vault that takes the prefix of a removed one",
+    "a vault that gets the prefix of a removed vault",
     [a, second],
     [{ ...second, prefix: "mine" }],
     { keys: ["of-b", null, "secret"], added: 1, removed: 2 },

@@ -119,7 +119,7 @@ describe("createMetrics", () => {
     assert.deepEqual(counted.toSorted(), ["a 2", "c 1"]);
   });
 
-  it("restarts a dropped series at 0, even if a recorder of the series was created before", async () => {
+  it("restarts a dropped series at 0, even for a recorder that was created before the drop", async () => {
     const metrics = node({ maxSeries: 1 });
     const [kept, other] = [metrics.recorder(labels("kept")), metrics.recorder(labels("other"))];
     kept.bytes(5, 0);

@@ -77,7 +77,7 @@ export interface GatewayMetrics extends RequestMetrics {
    * A counter of a plugin. Calls with the same plugin and the same name in `options` count in the same metric.
    *
    * @throws TypeError if an earlier call for the metric had other labels, or if a metric of Sluice or of another plugin
-   * has the same full name: that of the plugin `a-b` with `c` equals that of `a` with `b_c`.
+   * has the same full name: the metric `c` of the plugin `a-b` and the metric `b_c` of `a` have the same.
    */
   pluginCounter(plugin: string, options: CounterMetricOptions): CounterMetric;
   readonly counted: readonly Table[];

@@ -52,7 +52,9 @@ class Branch {
     return own.concat(steps.flatMap(([step, branch]) => branch.lines(`${prefix}${label(step)}`)));
   }
 
-  /** A message about a record is under `@entity` if its members have messages too. One about a list is omitted. */
+  /**
+   * A message about a record is under `@entity` if its members have messages too. A message about a list is omitted.
+   */
   fields(isRoot = true): Fields {
     if (!isRoot && this.below.size + this.whole.length === 0) return this.own[0] ?? null;
     const indexes = [...this.below.keys()].filter((step) => typeof step === "number");

@@ -71,7 +71,7 @@ function fillList(schema: SchemaNode, value: unknown, progress: Progress): unkno
   return schema.uniqueItems === true ? [...new Set(filled)] : filled;
 }
 
-/** Most defaults are primitive, and structuredClone would take longer than all other work on defaults. */
+/** Most defaults are primitive, and structuredClone would take longer than everything else that fills in defaults. */
 const copyOf = (value: unknown): unknown =>
   typeof value === "object" && value !== null ? structuredClone(value) : value;
 

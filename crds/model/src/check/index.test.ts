@@ -136,7 +136,7 @@ test("every entity gets its own copy of a default, so that no two entities share
   assert.deepEqual(filled("routes", { paths: ["/a"] }).protocols, ["http", "https"]);
 });
 
-test("unset timestamps become the current time; given timestamps are kept", () => {
+test("unset timestamps become the current time, and set timestamps are kept", () => {
   const now = { now: 1_700_000_000 };
   const value = checkEntity("consumers", { username: "a", created_at: 5, updated_at: null }, now).value;
   assert.equal(value?.created_at, 5);

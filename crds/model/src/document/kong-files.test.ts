@@ -10,7 +10,7 @@ const service = "services:\n- name: s\n  host: s.example\n";
 
 const publicKey = generateKeyPairSync("ec", { namedCurve: "P-256" }).publicKey.export({ type: "spki", format: "pem" });
 
-/** Different names with the same ending, as the items of a list. */
+/** The items of a YAML list: different names with the same ending. */
 const many = (name: string, count = 100) => Array.from({ length: count }, (_, at) => `n${at}-${name}`).join(", ");
 
 const load = (text: string) => {

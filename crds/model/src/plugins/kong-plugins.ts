@@ -1,5 +1,5 @@
 /**
- * Plugins of Kong 3.9: those of the free edition (`kong/constants.lua`) and of the paid ones. The errors for plugins that
+ * Plugins of Kong 3.9, of the free edition (`kong/constants.lua`) and of the paid editions. The errors for plugins that
  * Sluice lacks, the report of `sluice migrate` and the table of plugins in the reference derive from this table.
  */
 import { pluginNamed } from "./index.ts";

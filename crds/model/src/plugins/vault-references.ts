@@ -101,7 +101,7 @@ export function variableOf({ name, prefix }: VaultAddress, vault?: Pick<Vault, "
   return `${before}${name}`.replaceAll("-", "_").toUpperCase();
 }
 
-/** A text that is not valid percent-encoding stays as it is, and is no valid name. */
+/** A text that is not valid percent-encoding stays as it is, and is not a valid name. */
 function decoded(text: string): string {
   try {
     return decodeURIComponent(text);

@@ -19,7 +19,7 @@ const examples: Partial<Record<Collection, Readonly<Record<string, unknown>>>> =
   targets: { id: id(7), target: "a:1", upstream: { id: id(6) } },
 };
 
-const description = "Of a later version.";
+const description = "A member of a later version.";
 const later = {
   later_switch: boolean({ description, default: true }),
   later_text: nullable(text({ description })),

@@ -172,7 +172,7 @@ test("the order of entities in a document does not matter", () => {
   );
 });
 
-test("a snapshot's document gives the same snapshot again", () => {
+test("applying the document of a snapshot gives the same snapshot", () => {
   fc.assert(
     fc.property(documents, (document) => {
       const snapshot = whole(document);

@@ -87,7 +87,7 @@ const table: ProtectionTable = [
     { closed: ["acl"], left: { consumers: 1, plugins: 2 } },
   ],
   [
-    "acl and mtls-auth answer 503 if a denied consumer is left out and mtls-auth could admit it as another one",
+    "acl and mtls-auth answer 503 if a denied consumer is left out and mtls-auth could admit it as another",
     {
       ca_certificates: caCertificates,
       plugins: [guestByDefault, denyBanned],

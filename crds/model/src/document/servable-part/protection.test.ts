@@ -2,7 +2,7 @@
 import { open, type ProtectionTable, testProtection } from "./testing-protection.ts";
 
 const keyAuth = { name: "key-auth" };
-/** RE2 has no look-around. */
+/** A route whose regular expression Sluice refuses, because RE2 has no look-around. */
 const lookAround = { name: "r", paths: ["~/admin/(?!health)"], service: "s" };
 const denyBanned = { name: "acl", config: { deny: ["banned"] } };
 /** Longer than the limit of groups. */
