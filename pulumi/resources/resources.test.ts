@@ -146,7 +146,7 @@ export function wrongMembers(service: Service, route: Route) {
   new Consumer("k", { metadata, username: "demo", keyAuth: [{ key: "a-plain-key" }] });
 }
 
-test("upstreams and certificates are created as custom resources too", async () => {
+test("Upstream and Certificate create custom resources", async () => {
   const upstream = await sent(new Upstream("pool", { metadata, targets: [{ target: "10.0.0.1:80" }] }));
   assert.deepEqual(upstream?.spec, { targets: [{ target: "10.0.0.1:80" }] });
   registered.length = 0;

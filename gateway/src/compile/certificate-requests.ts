@@ -16,7 +16,7 @@ import { GroupIndex } from "./identities/group-index.ts";
 
 /** Stays the same object until its content changes, because TLS contexts are cached by this object. */
 export interface CertificateRequest {
-  /** CA certificates (PEM) by whose names clients may select a certificate. Empty: the request has no names. */
+  /** CA certificates (PEM) whose names the request lists, for clients to select a certificate. Empty: no names. */
   readonly authorities: readonly string[];
 }
 

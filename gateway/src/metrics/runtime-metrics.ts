@@ -39,7 +39,7 @@ export function createRuntimeMetrics({ nodeId, worker }: RuntimeMetricsOptions):
 }
 
 interface Collected extends MetricObject {
-  /** Each number of a histogram's series is a value with a name of its own; those of buckets have the label `le`. */
+  /** Each number of a histogram's series is a value with its own metric name; values of buckets have the label `le`. */
   readonly values: readonly (MetricValue<string> & { readonly metricName?: string })[];
 }
 

@@ -57,7 +57,7 @@ interface Row {
   readonly status?: number;
   /** The URL at the upstream. */
   readonly url?: string;
-  /** Headers at the upstream; undefined: absent. */
+  /** Headers that the upstream receives; undefined for a header that it must not receive. */
   readonly sent?: Readonly<Record<string, string | undefined>>;
 }
 

@@ -16,7 +16,7 @@ export interface LoadOptions {
   readonly file?: string;
   /** The snapshot that the text replaces: unchanged entities are shared with it. Default: the empty snapshot. */
   readonly previous?: Snapshot;
-  /** Whether the document is for a database, as in CheckOptions. Default false. */
+  /** Whether the document is for a database: rate-limiting may then have policy `cluster`. Default false. */
   readonly database?: boolean;
 }
 

@@ -19,7 +19,7 @@ export function minimalEntity(collection: Collection, entity: Entity): Members {
   const { id, ...others } = entity as unknown as Members & { readonly id: string };
   const given = Object.entries(others).filter(([name, value]) => !(last.includes(name) && value === 0));
   const brief = inOrder(withoutDefaults(entitySchemaOf(collection, others), Object.fromEntries(given)));
-  // The entity was already validated for its own store, which may be a database.
+  // The entity was already validated for the store that it is in, which may be a database.
   const anywhere = { database: true };
   const made: unknown = checkEntity(collection, brief, anywhere).value;
   if (isDeepStrictEqual(made, entity)) return brief;

@@ -75,7 +75,7 @@ function visit(node: Plain, path: string, look: (node: Plain, path: string) => v
 for (const kind of resourceKinds) {
   const root = (crd(kind, kinds[kind]) as Plain).spec?.versions?.[0]?.schema?.openAPIV3Schema as Plain;
 
-  test(`${kind}: every member has a type and a description, and nothing but structural keywords`, () => {
+  test(`${kind}: every member has a type and a description, and only structural keywords`, () => {
     visit(root, kind, (node, path) => {
       assert.equal(typeof node.type, "string", path);
       if (path !== `${kind}.metadata`)

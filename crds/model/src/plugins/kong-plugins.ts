@@ -5,7 +5,7 @@
 import { pluginNamed } from "./index.ts";
 
 export interface KongPlugin {
-  /** Whether only Kong's paid editions have it. */
+  /** Whether only Kong's paid editions have the plugin. */
   readonly paid: boolean;
   /** How Sluice's plugin differs from Kong's for the same config and requests; absent: only in limits, if at all. */
   readonly differs?: string;

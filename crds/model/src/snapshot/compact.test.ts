@@ -54,7 +54,7 @@ const extended: readonly (readonly [Collection, string, SchemaNode | undefined])
   ["targets", "the entity", entities.targets.schema],
 ];
 
-describe("new members that are unset change neither what a newer operator pushes nor its digest", () => {
+describe("new members that are unset change neither the value that a newer operator pushes nor its digest", () => {
   for (const [collection, where, schema] of extended)
     it(`${collection}: ${where}`, () => {
       assert.ok(schema);

@@ -77,7 +77,7 @@ const unreadable: readonly [string, string, readonly string[]][] = [
   ],
   ["records as names", "? {a: 1}\n: 2", ["1:3  a member's name must be a string"]],
   ["a member called __proto__", "a:\n  __proto__: {b: 1}", ["2:3 a.__proto__ unknown field"]],
-  ["<< with a string", "<<: x", ["1:1  << takes a record, or a list of records"]],
+  ["<< with a string", "<<: x", ["1:1  << expects a record, or a list of records"]],
   [
     "an alias inside its own anchor",
     "a: &a [*a]",

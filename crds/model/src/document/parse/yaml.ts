@@ -186,7 +186,7 @@ function convert(root: Document.Parsed["contents"], place: (offset: number) => P
         const from = toData(value, path, aliased);
         for (const each of Array.isArray(from) ? from : [from]) {
           if (isRecord(each)) merged.push(each);
-          else report(path, key, "<< takes a record, or a list of records");
+          else report(path, key, "<< expects a record, or a list of records");
         }
         continue;
       }

@@ -31,7 +31,7 @@ const unrelatedToMatching: ReadonlySet<string> = new Set([
 /** Members for Kong's expressions router, which Sluice does not have. */
 const ofExpressions: ReadonlySet<string> = new Set(["expression", "priority"]);
 
-/** Protocols of Kong's paid editions for WebSocket, with those by which Sluice serves WebSocket. */
+/** The WebSocket protocols of Kong's paid editions, and the protocols in which Sluice serves WebSocket. */
 const served: Readonly<Record<string, string>> = { ws: "http", wss: "https" };
 
 /**

@@ -18,7 +18,7 @@ export interface DocumentItem {
   members: Readonly<Record<string, unknown>>;
   /** Whether requests in the entity's scope are answered 503. */
   closed: boolean;
-  /** Whether members are left out. */
+  /** Whether members of the entity were left out. */
   reduced: boolean;
 }
 

@@ -88,7 +88,7 @@ function emptyValue(value: CST.Token | null | undefined): readonly number[] {
   return value.type === "scalar" ? [value.offset, value.offset + value.source.length] : [];
 }
 
-/** Where the blank lines and comments above a line begin that belong to the line; its own start if there are none. */
+/** The start of a line, including the blank lines and comments above it that belong to it. */
 function leadStart(text: string, offset: number, indent: number): number {
   let start = lineStart(text, offset);
   while (start > 0) {
