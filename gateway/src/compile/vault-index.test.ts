@@ -1,4 +1,4 @@
-/** A changed vault is used by the plugins that refer to it. */
+/** Plugins that refer to a changed vault get new instances. */
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { checkConfig, type Plugin, type Snapshot, type Vault } from "@sluice/model";

@@ -67,7 +67,7 @@ function expandUrl(members: Members): ReplacedMembers {
   return { members: { ...rest, ...partsOf(url) }, violations: [] };
 }
 
-/** Sets a host, so that the host is not also reported as missing. Because of the violation it is never used. */
+/** Sets a host, so that the host is not also reported as missing. The violation prevents the use of this host. */
 const faultyUrl = (members: Members, message: string): ReplacedMembers => ({
   members: { host: "url", ...members },
   violations: [{ path: ["url"], message }],
