@@ -14,7 +14,7 @@ export interface ValuesFault {
   readonly surplus?: true;
 }
 
-/** All faults of a release whose values fit the chart's schema. */
+/** All errors of a release whose values match the chart's schema. */
 export const releaseFaults = (release: Release): readonly ValuesFault[] => [
   ...nameFaults(release),
   ...contradictions(release),

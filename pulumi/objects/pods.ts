@@ -55,7 +55,7 @@ export const containerOf = (release: Release, image: Workload["image"] | string)
   },
 });
 
-/** Scheduling of the pods. The loss of one machine should not stop a part. */
+/** Scheduling of the pods: they are spread, so that the loss of one machine does not stop a part. */
 export function placementOf(release: Release, component: string, placement: Workload) {
   const { nodeSelector, tolerations, affinity, priorityClassName } = placement;
   return {

@@ -38,7 +38,7 @@ const base64 = (text: string): string => Buffer.from(text).toString("base64");
 
 /**
  * Creates a Secret with generated entries and returns an entry as it is in the cluster: the value of the first run, not
- * that of this one.
+ * of this run.
  */
 export function keptEntry(object: KubernetesObject, entry: string, options: CustomResourceOptions): Output<string> {
   const created = createOnce(object, options);

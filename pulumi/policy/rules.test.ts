@@ -81,7 +81,7 @@ for (const { name, object, fault } of [
   {
     name: "a container with added capabilities",
     object: security({ capabilities: { drop: ["ALL"], add: ["SYS_ADMIN"] } }),
-    fault: /it gets cap/,
+    fault: /it adds cap/,
   },
   {
     name: "a container without a seccomp profile",
@@ -142,7 +142,7 @@ const routing = (kind: string, name: string, spec: object, namespace = "shop"): 
 });
 const targets = (kind: string, name: string) => ({ plugin: "key-auth", targetRefs: [{ kind, name }] });
 
-test("a route needs a plugin of its namespace on it or on its service", () => {
+test("bareRoutes refuses a Route without a Plugin of its namespace on it or its Service", () => {
   const routes = [
     routing("Route", "a", { serviceRef: { name: "users" } }),
     routing("Route", "b", { serviceRef: { name: "orders" } }),

@@ -84,7 +84,7 @@ const restrictedPods: Rule = {
       ...(own.capabilities?.drop?.includes("ALL")
         ? []
         : ["it does not drop all capabilities (capabilities.drop: [ALL])"]),
-      ...((own.capabilities?.add ?? []).every((name) => name === "NET_BIND_SERVICE") ? [] : ["it gets capabilities"]),
+      ...((own.capabilities?.add ?? []).every((name) => name === "NET_BIND_SERVICE") ? [] : ["it adds capabilities"]),
       ...(seccomp.has(own.seccompProfile?.type ?? inPod.seccompProfile?.type ?? "")
         ? []
         : ["it has no seccomp profile (seccompProfile.type: RuntimeDefault)"]),

@@ -100,7 +100,9 @@ export interface Targets {
   readonly consumerGroup?: ComponentReference<"ConsumerGroup">;
 }
 
-/** The name of a plugin that comes with Sluice, or the facts of another one, from `definePluginFacts` of the SDK. */
+/**
+ * The name of a plugin that comes with Sluice, or the facts of a custom plugin, from `definePluginFacts` of the SDK.
+ */
 export type PluginChoice = PluginName | PluginFacts;
 
 type ConfigOf<Chosen extends PluginChoice> = Chosen extends PluginName

@@ -109,7 +109,7 @@ export function followPemFiles(options: FollowPemOptions): { close(): void } {
   }
 
   const watching = watchers();
-  // The files may have changed since they were read.
+  // The files may have changed between the reading of `texts` and the start of the watchers.
   plan(SETTLED);
   return {
     close() {

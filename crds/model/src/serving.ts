@@ -1,6 +1,6 @@
 /**
  * `@sluice/model/serving`: the part of the model needed for serving requests. Every worker loads its own copy of its
- * imports, and the rest of the model, for validating, reading and writing, takes 10 MB with Ajv and the YAML library.
+ * imports. The rest of the model (validating, reading and writing) would need 10 MB, with Ajv and the YAML library.
  */
 
 export { compileRegex, LruCache } from "@sluice/plugin-sdk";

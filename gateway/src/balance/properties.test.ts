@@ -12,7 +12,7 @@ function numbers(seed: number): (limit: number) => number {
   };
 }
 
-test("out of as many requests as the sum of all weights, round-robin sends each target exactly as many as its weight", () => {
+test("round-robin chooses a target as often as its weight in as many requests as the sum of all weights", () => {
   for (let seed = 1; seed <= 50; seed++) {
     const below = numbers(seed);
     const weights = Array.from({ length: 1 + below(8) }, () => below(20));

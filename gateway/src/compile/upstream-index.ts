@@ -10,7 +10,7 @@ import { createUpstream } from "./upstream.ts";
 
 type Sections = Pick<Snapshot, "services" | "endpoints" | "certificates" | "ca_certificates">;
 
-/** An upstream and the version that last validated it. */
+/** An upstream, and the version of the latest index for which it is known to be valid. */
 interface CachedUpstream {
   readonly version: number;
   readonly upstream: ServiceUpstream;

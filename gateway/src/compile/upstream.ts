@@ -91,10 +91,10 @@ abstract class BaseUpstream {
   }
 
   abstract readonly targets: readonly UpstreamTarget[];
-  /** Target for requests when no other can be reached; null: none. */
+  /** The target for requests while no other target can be reached; null: there is none. */
   abstract readonly fallback: UpstreamTarget | null;
 
-  /** Computed at first use, by the sweep of unused connections. */
+  /** The keys of all targets. Computed at first use, when a pool looks for unused connections. */
   get keys(): ReadonlySet<string> {
     const { fallback } = this;
     this.#keys ??= new Set([...this.targets, ...(fallback === null ? [] : [fallback])].map(({ key }) => key));
@@ -107,8 +107,8 @@ const RETRY_INTERVAL = 10_000;
 
 /**
  * Round-robin over targets. It has no state per request, so one object serves the tries of every request. When no
- * endpoint of a core Service accepts connections, requests go to the Service's own address: without a leading operator a
- * node does not learn of new pods, but kube-proxy does.
+ * endpoint of a core Service accepts connections, requests go to the Service's own address: without a leading operator,
+ * kube-proxy learns of new pods and nodes do not.
  */
 class RoundRobinUpstream extends BaseUpstream implements ServiceUpstream, TargetAttempts<UpstreamTarget> {
   readonly host: string;

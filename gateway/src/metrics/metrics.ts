@@ -47,14 +47,14 @@ export interface Reloads {
 }
 
 /**
- * Functions that are called at every scrape. If one is missing, its metrics have no series; without `heap`, its numbers
- * count as 0.
+ * Functions that are called at every scrape. If a function is missing, its metrics have no series; without `heap`, the
+ * numbers of other threads and clients are 0.
  */
 export interface MetricReadings {
   /** The document that the node runs; null: none. */
   config(): Config | null;
   connections(): Connections;
-  /** The memory of the other threads and of clients; the numbers are 0 where there are none. */
+  /** The memory of the other threads and of clients; 0 for what the node does not have. */
   heap(): Heap;
   targets(): Iterable<TargetHealthSample>;
   certificates(): Iterable<ServedCertificate>;
@@ -70,14 +70,14 @@ export interface MetricReadings {
 export interface GatewayMetrics extends RequestMetrics {
   /** Counts a request that was answered before a route matched; the reason is from a fixed set. */
   countUnrouted(reason: string): void;
-  /** A measured call of a plugin's phase. */
+  /** Records the duration of one call of a plugin's phase. */
   observePlugin(plugin: string, phase: string, seconds: number): void;
   read(readings: Partial<MetricReadings>): void;
   /**
    * A counter of a plugin. Calls with the same plugin and the same name in `options` count in the same metric.
    *
    * @throws TypeError if an earlier call for the metric had other labels, or if a metric of Sluice or of another plugin
-   * has the name: `a-b` with `c` and `a` with `b_c` would share one.
+   * has the same full name: the metric `c` of the plugin `a-b` and the metric `b_c` of `a` have the same.
    */
   pluginCounter(plugin: string, options: CounterMetricOptions): CounterMetric;
   readonly counted: readonly Table[];

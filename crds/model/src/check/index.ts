@@ -22,9 +22,9 @@ export interface CheckOptions {
    */
   readonly database?: boolean;
   /**
-   * Whether a plugin that this version cannot read, and that may protect its targets, is marked as unavailable instead
-   * of rejected; likewise a plugin's credential. Meant for entities that a newer version may have written, not for
-   * entities that users send. Default false.
+   * Whether a plugin that may protect its targets is marked as unavailable, and not rejected, if this version cannot
+   * read it. The same applies to plugins' credentials. Meant for entities that a newer version may have written, not
+   * for entities that users send. Default false.
    */
   readonly closePlugins?: boolean;
 }
@@ -102,7 +102,7 @@ export function checkConfig(
   return checkByFacts(facts, raw, (value) => (isCounted && Object(value).policy === "cluster" ? [NO_CLUSTER] : []));
 }
 
-/** @param findFurther Returns violations that the facts do not express, for a config with defaults. */
+/** @param findFurther Returns violations that the plugin's facts do not express; called with defaults filled in. */
 function checkByFacts(
   facts: ConfigFacts,
   raw: unknown,
@@ -134,7 +134,7 @@ function validateConfig({ schema, check }: ConfigFacts, value: unknown): readonl
   return violations;
 }
 
-/** Drops violations at vault references, whose values are unknown here; adds those of the references' own syntax. */
+/** Drops violations at vault references, whose values are unknown here; adds violations of the references' syntax. */
 function withReferences({ schema }: ConfigFacts, value: unknown, found: readonly Violation[]): readonly Violation[] {
   const references = vaultReferencesIn(schema, value);
   if (references.length === 0) return found;
@@ -154,7 +154,7 @@ function runCheck(check: ConfigFacts["check"], config: Members): readonly Violat
   }
 }
 
-/** Plugins that keep counters where their `policy` says; the policy `cluster` keeps them in the database. */
+/** Plugins whose `policy` selects where counters are stored; with `cluster`, counters are stored in the database. */
 const countingPlugins: ReadonlySet<string> = new Set(["rate-limiting", "response-ratelimiting"]);
 
 const NO_CLUSTER: Violation = {
@@ -167,7 +167,7 @@ interface PluginOptions {
   readonly database: boolean;
 }
 
-/** The config with defaults. Undefined: the entity has no config, or the entity's schema reports what is invalid. */
+/** The config with defaults. Undefined: there is none, or the entity's schema reports why it cannot be checked. */
 function checkConfigOf(collection: Collection, entity: Members, options: PluginOptions): Checked<unknown> | undefined {
   if (collection === "plugins") return checkPluginConfig(entity, options);
   return collection === "plugin_credentials" ? checkCredentialConfig(entity, options) : undefined;
@@ -192,7 +192,7 @@ const inConfig = ({ path, message }: Violation): Violation => ({
 const noCredentials = (plugin: string): string =>
   `the plugin ${plugin} declares no credentials: name a plugin of your own whose facts have the member credentials`;
 
-/** Also checks the key, unless only its hash is known. */
+/** Checks config and key. A key of which only the hash is known is not checked. */
 function checkCredentialConfig({ plugin, key, config }: Members, { extras }: PluginOptions) {
   if (typeof plugin !== "string" || !isRecord(config) || extras?.unavailable !== undefined) return undefined;
   const facts = credentialFactsOf(plugin);
@@ -205,7 +205,7 @@ function checkCredentialConfig({ plugin, key, config }: Members, { extras }: Plu
   return { violations: [...ofKey, ...(checked.violations ?? []).map(inConfig)] };
 }
 
-/** The violations of the schema that the plugin declares for keys. The schema of the entity reports an empty key. */
+/** Checks a key by the schema that the plugin declares for keys. The schema of the entity reports an empty key. */
 export function checkCredentialKey(plugin: unknown, key: string): readonly Violation[] {
   const schema = key === "" ? undefined : credentialFactsOf(plugin)?.key;
   return schema === undefined ? [] : validate(schema, key).map(({ message }) => ({ path: ["key"], message }));

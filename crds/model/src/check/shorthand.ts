@@ -10,7 +10,10 @@ import { withPort } from "./rules/hosts.ts";
 
 type Members = Readonly<Record<string, unknown>>;
 
-/** Also adds a target's port and a CA certificate's digest, and defaults that depend on another member: gRPC routes keep their path. */
+/**
+ * Replaces shorthands. Also adds a target's port, a CA certificate's digest, and defaults that depend on another
+ * member, such as `strip_path: false` for gRPC routes.
+ */
 export function expandEntity(collection: Collection, members: Members): ReplacedMembers {
   if (collection === "services") return expandUrl(members);
   if (collection === "targets" && typeof members.target === "string") {
@@ -34,7 +37,7 @@ export const withAlgorithm = (members: Members): Members =>
     ? { ...members, algorithm: "consistent-hashing" }
     : members;
 
-/** As in Kong, the config of a vault is not checked if its kind is not served, which is a violation of its own. */
+/** As in Kong, a vault of an unsupported kind has one violation, at `name`: its config is not checked. */
 function withoutForeignConfig(members: Members): Members {
   if (vaultKinds.includes(String(members.name))) return members;
   const { config: _config, ...rest } = members;
@@ -64,7 +67,7 @@ function expandUrl(members: Members): ReplacedMembers {
   return { members: { ...rest, ...partsOf(url) }, violations: [] };
 }
 
-/** Sets a host, so that the host is not also reported as missing. The violation keeps the members from being used. */
+/** Sets a host, so that the host is not also reported as missing. The violation prevents the use of this host. */
 const faultyUrl = (members: Members, message: string): ReplacedMembers => ({
   members: { host: "url", ...members },
   violations: [{ path: ["url"], message }],
@@ -94,7 +97,7 @@ export function expandConfig({ schema, expand }: ConfigFacts, config: Members): 
   try {
     return replaceDeprecated(schema, expand?.(config) ?? config);
   } catch (error) {
-    // A bug of the plugin. It must not end the process, so the config counts as invalid.
+    // An expansion that throws is a bug of the plugin. It must not end the process, so the config counts as invalid.
     return { members: config, violations: [{ path: ["@entity"], message: `the plugin's expansion failed: ${error}` }] };
   }
 }

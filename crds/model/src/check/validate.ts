@@ -110,7 +110,7 @@ interface Found {
 const isBelow = (path: Violation["path"], list: Violation["path"]): boolean =>
   path.length > list.length && list.every((step, index) => step === path[index]);
 
-/** One message per path, the one that Kong would find first; a record as a whole may have several. */
+/** One violation per path, that which Kong would find first; a record as a whole may have several violations. */
 function tellOnce(found: readonly Found[]): readonly Violation[] {
   const reported = new Set<string>();
   const violations: Violation[] = [];

@@ -24,8 +24,8 @@ import { type Vault, vaultSchema } from "./vault.ts";
 /** Facts about an entity by which a plugin identifies or groups consumers. Its schema has the reference `consumer`. */
 export interface CredentialFacts {
   /**
-   * The member by which requests find the credential; null: it is found by its consumer. With `uniqueTogether`, several
-   * credentials may have the same value.
+   * The member by which a credential is looked up for a request; null: it is found by its consumer. With
+   * `uniqueTogether`, several credentials may have the same value.
    */
   readonly lookup: string | null;
   /** Members that the admin API generates when they are unset. */

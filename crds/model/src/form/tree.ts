@@ -1,5 +1,5 @@
 /**
- * Kong's grammar of form bodies: names give the place of a value in nested data
+ * Kong's grammar of form bodies: the name of a value is its path in nested data
  * (docs/reference/kong-compatibility.md#bodies).
  *
  * | name | meaning |
@@ -36,7 +36,7 @@ interface Branch {
 
 const branch = (): Branch => ({ texts: [], members: new Map(), items: new Map(), list: false });
 
-/** A name and its value in a form; undefined: not percent-encoded UTF-8. */
+/** A name and its value in a form; undefined for a text that is not percent-encoded UTF-8. */
 export interface Argument {
   readonly name: string | undefined;
   readonly text: string | undefined;

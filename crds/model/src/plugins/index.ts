@@ -1,4 +1,4 @@
-/** The plugins that this process knows: those that come with Sluice, and registered ones. */
+/** The plugins that this process knows: plugins that come with Sluice, and registered plugins. */
 import { hash } from "node:crypto";
 import type { PluginCredentialFacts, PluginFacts, PluginTarget, SchemaNode } from "@sluice/plugin-sdk";
 import { builtInFacts } from "@sluice/plugins/schemas";
@@ -15,7 +15,7 @@ export const PLUGIN_NAME_LENGTH = 64;
  * Adds plugins to those that come with Sluice. Must be called before the process validates any entity: entities of a
  * plugin that is not yet registered are refused or answer 503.
  *
- * @throws TypeError when a plugin of the same name is known already.
+ * @throws TypeError if there is already a plugin of the same name.
  */
 export function registerPlugins(plugins: readonly PluginFacts[]): void {
   for (const facts of plugins) {
@@ -24,7 +24,7 @@ export function registerPlugins(plugins: readonly PluginFacts[]): void {
   }
 }
 
-/** The targets that a plugin does not support: one that refuses consumers also refuses groups of consumers. */
+/** The targets that a plugin does not support: a plugin that refuses consumers also refuses consumer groups. */
 export const refusedTargets = ({ refuses = [] }: Pick<PluginFacts, "refuses">): readonly PluginTarget[] =>
   refuses.flatMap((target) => (target === "consumer" ? [target, "consumer_group"] : [target]));
 
@@ -52,8 +52,8 @@ export const pluginNamed = (name: unknown): PluginFacts | undefined =>
 export const pluginNames = (): readonly string[] => [...known.keys()];
 
 /**
- * SHA-256 of the names, versions and schemas (also those of credentials) of the registered plugins, in hex. Those that come with Sluice differ
- * between its versions and do not count.
+ * SHA-256 of the names, versions and schemas (also those of credentials) of the registered plugins, in hex. The plugins
+ * that come with Sluice are not included, because they differ between versions of Sluice.
  */
 export function pluginSetHash(): string {
   const facts = registered().map(({ name, version, schema, credentials }) => ({

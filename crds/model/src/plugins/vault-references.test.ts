@@ -20,7 +20,7 @@ for (const [text, variable, key] of named)
     assert.deepEqual([variableOf(value, vault), value.key], [variable, key]);
   });
 
-test("references name the prefixes of vaults, each of them once, and not kinds", () => {
+test("vaultPrefixesOf returns each prefix of a vault once, and no kinds of vaults", () => {
   const texts = ["{vault://b/x}", "{vault://my-env/x}", "{vault://env/y}", "{vault://my-env/y}", "{vault://my-env}"];
   assert.deepEqual(vaultPrefixesOf(texts.map((text) => ({ text }))), ["my-env"]);
 });

@@ -20,13 +20,13 @@ export interface VaultAddress {
   /** The prefix of a vault, or a kind of vaults, such as env. */
   readonly vault: string;
   readonly name: string;
-  /** The text before the name; null: that of the vault's config. */
+  /** The prefix of the variable's name; null: the prefix in the config of the vault. */
   readonly prefix: string | null;
   /** The member of the JSON object in the variable; null: the whole variable. */
   readonly key: string | null;
 }
 
-/** Kong's test: such a text is a reference even if it is malformed. */
+/** As in Kong, a text that begins with `{vault://` and ends with `}` is a reference even if it is malformed. */
 export const isVaultReference = (value: unknown): value is string =>
   typeof value === "string" && value.startsWith("{vault://") && value.endsWith("}");
 
@@ -64,7 +64,7 @@ export function vaultReferencesIn(schema: SchemaNode, value: unknown): readonly 
   return found;
 }
 
-/** The vaults that references name by their prefix. */
+/** The prefixes of vaults that the references name, each of them once. */
 export function vaultPrefixesOf(references: readonly Pick<VaultReference, "text">[]): readonly string[] {
   const vaults = references.flatMap(({ text }) => parseVaultReference(text).value?.vault ?? []);
   return [...new Set(vaults)].filter((vault) => !vaultKinds.includes(vault));
@@ -101,7 +101,7 @@ export function variableOf({ name, prefix }: VaultAddress, vault?: Pick<Vault, "
   return `${before}${name}`.replaceAll("-", "_").toUpperCase();
 }
 
-/** A text that is not valid percent-encoding stays as it is, and is no valid name. */
+/** A text that is not valid percent-encoding stays as it is, and is not a valid name. */
 function decoded(text: string): string {
   try {
     return decodeURIComponent(text);

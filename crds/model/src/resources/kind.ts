@@ -84,13 +84,13 @@ export function camelSchema(node: SchemaNode): SpecNode {
 }
 
 interface SpecParts {
-  /** Default: the entity's description. */
+  /** The description of the spec. Default: the entity's description. */
   readonly description?: string;
   /** Members of the entity that the spec does not have. Timestamps are always omitted. */
   readonly omit?: readonly string[];
   /** Members that only the spec has, or that differ from the entity's. */
   readonly add: Readonly<Record<string, SpecNode>>;
-  /** Further keywords of members that are the entity's. */
+  /** Further keywords for members that come from the entity. */
   readonly refine?: Readonly<Record<string, SpecNode>>;
   readonly required?: readonly string[];
   readonly cel?: readonly CelRule[];

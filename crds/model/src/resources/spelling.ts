@@ -57,7 +57,10 @@ export function writeSpec(node: SpecNode, entity: Members, previous: unknown = {
   return withoutDefaults({ properties: Object.fromEntries(derived) }, Object.fromEntries(members), previous);
 }
 
-/** Converts a path in an entity to a path in its spec: `["strip_path"]` -> `["stripPath"]`. Names in mappings stay. */
+/**
+ * Converts a path in an entity to a path in its spec: `["strip_path"]` -> `["stripPath"]`. Names in mappings stay
+ * unchanged.
+ */
 export function camelPath(collection: Collection, path: Path): Path {
   let node: SchemaNode | undefined = entities[collection].schema;
   return path.map((step) => {

@@ -61,11 +61,11 @@ test("a snapshot keeps the hash of a key and not the key", () => {
 const guard = deriveId("plugins", "guard");
 /** A key-auth on the route. */
 const keyAuth = { id: guard, name: "key-auth", route: { id: route }, config: { key_names: ["k"] } };
-/** The same plugin with a member that only a newer version knows. */
+/** `keyAuth` with a member that only a newer version has. */
 const newer = { ...keyAuth, config: { key_names: ["k"], identity: "x" } };
 const CLOSE = { closePlugins: true };
 
-/** The outcome when one version of a plugin replaces another: the plugin's key names, or `closed`. */
+/** What `after` becomes when it replaces `before`: the plugin's key names, or `closed` if the plugin answers 503. */
 const replaced: readonly (readonly [what: string, before: object | null, after: object, fares: readonly string[]])[] = [
   ["a new plugin", null, newer, ["closed"]],
   ["a plugin whose previous version has the same scope", keyAuth, newer, ["k"]],
@@ -92,7 +92,7 @@ for (const [what, before, after, fares] of replaced)
     assert.deepEqual(plugin?._sluice?.unavailable === undefined ? plugin?.config.key_names : ["closed"], fares);
   });
 
-test("a plugin that the process does not have counts in the hash of the snapshot in its pushed form", () => {
+test("the hash of a snapshot covers the pushed config of a plugin that the process does not have", () => {
   const put = (config: object) => {
     const change = { put: { plugins: [{ id: guard, name: "words", config }] }, remove: {} };
     return applyChange(emptySnapshot, change, CLOSE).value ?? assert.fail();
@@ -245,7 +245,7 @@ const refused: readonly [string, Partial<Change>, readonly string[]][] = [
     [missing("routes[0].service", service, "services")],
   ],
   [
-    "a name, a key and a plugin's scope that are taken",
+    "a name, a key and a plugin's scope that other entities already have",
     {
       put: {
         services: [{ id: guest, name: "s", host: "h" }],
@@ -294,7 +294,7 @@ for (const [what, change, expected] of refused) {
   test(`applyChange refuses ${what}`, () => assert.deepEqual(refusals(change), expected));
 }
 
-test("a whole document replaces everything and shares unchanged parts", () => {
+test("applyDocument removes entities that the document lacks, and shares unchanged parts", () => {
   const smaller: Document = { ...document, plugins: [], routes: [], _sluice: {} };
   const next = applyDocument(base, smaller).value ?? assert.fail("the document has faults");
   assert.equal(next.services, base.services);
@@ -306,7 +306,7 @@ test("a whole document replaces everything and shares unchanged parts", () => {
   ]);
 });
 
-test("the change between two snapshots contains only their differences", () => {
+test("changeBetween returns only the differences between two snapshots", () => {
   const next = apply(base, {
     put: { services: [{ name: "s", host: "elsewhere" }], plugins: [] },
     remove: { services: [other] },

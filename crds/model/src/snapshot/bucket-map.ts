@@ -50,7 +50,7 @@ export class BucketMap<Value> implements ReadonlyMap<string, Value> {
   /** Bits by which a key's hash is shifted to get its bucket. */
   readonly #shift: number;
 
-  /** An empty map, unless it is given the buckets of an existing one. */
+  /** Makes an empty map, or a map with the given buckets. */
   constructor(place: KeyHash, buckets: readonly Bucket<Value>[] = noBuckets, size = 0) {
     this.keyHash = place;
     this.buckets = buckets;

@@ -11,7 +11,7 @@ const leaves: readonly Leaf[] = Array.from({ length: 1000 }, (_, number) => [
   number,
 ]);
 
-/** The tree after an update of the places of the changed leaves, with the content of these places from `all`. */
+/** Updates the buckets of the changed leaves. Their new content is the leaves of `all` in these buckets. */
 function update(tree: HashTree, all: readonly Leaf[], changed: readonly Leaf[] = all): HashTree {
   const touched = changed.map(([section, id]) => ({ section, bucket: byId(id) }));
   return updateHashTree(tree, touched, ({ section, bucket }) =>

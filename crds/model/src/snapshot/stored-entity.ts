@@ -18,7 +18,9 @@ export function toStoredEntity(collection: Collection, { _sluice: extras, ...ent
   return freezeDeep(collection === "basicauth_credentials" ? hashPassword(held) : held);
 }
 
-/** Of a secret by which requests name their credential, nodes get the SHA-256 and never the secret. */
+/**
+ * If requests name the credential by a secret, stores the SHA-256 instead of the secret: nodes never get the secret.
+ */
 function hashSecret(collection: Collection, credential: StoredEntity): StoredEntity {
   const lookup = entities[collection].credential?.lookup ?? "";
   const secret = credential[lookup];

@@ -11,7 +11,7 @@ const HTTP = {
   when: "'http' or 'https'",
   plain: ["methods", "hosts", "headers", "paths"],
 };
-/** The same for gRPC routes. */
+/** The forbidden and the matching members of gRPC routes. */
 const GRPC = {
   forbidden: ["methods", "sources", "destinations"],
   when: "'grpc' or 'grpcs'",

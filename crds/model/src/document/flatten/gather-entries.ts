@@ -59,7 +59,9 @@ export function gatherEntries(document: Readonly<Record<string, unknown>>): Gath
     }
   }
 
-  /** Loading a file refuses this list (`top-level.ts`); `sluice migrate` makes plugins of it. */
+  /**
+   * Loading a file refuses `consumer_group_plugins` (`top-level.ts`); `sluice migrate` converts its entries to plugins.
+   */
   function gatherGroupPlugins(
     holder: DocumentEntry["item"],
     path: Violation["path"],

@@ -8,12 +8,12 @@ export interface WrittenList {
   readonly child: Collection;
   /** The reference of the children that the nesting replaces. */
   readonly member: string;
-  /** The children as entities of `child`. */
+  /** The list; entries of decK's membership lists are converted to entities of `child`. */
   readonly value: unknown;
 }
 
 /**
- * decK's lists of a consumer's groups and of a group's consumers. Their entries are the entity at the other end of a
+ * decK's lists of a consumer's groups and of a group's consumers. Each entry names the group or consumer of one
  * membership.
  */
 const membershipLists = [
@@ -34,7 +34,7 @@ export function writtenLists(collection: Collection, item: Readonly<Record<strin
   return [...own, ...memberships].filter(({ value }) => value !== undefined);
 }
 
-/** Only the name or id is used: the entity itself is defined elsewhere in the file. */
+/** Only the name or id of the entry is used: the file defines the group or consumer elsewhere. */
 function membershipWith(other: string, entry: unknown): unknown {
   if (!isRecord(entry)) return entry;
   const { id, name, username } = entry;

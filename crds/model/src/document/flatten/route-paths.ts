@@ -18,7 +18,7 @@ export function migratePaths(route: Readonly<Record<string, unknown>>): Readonly
 
 function migratePath(path: string): string {
   if (path.startsWith("~")) return path;
-  // A malformed escape is left for the route's validation, which names it.
+  // A malformed escape is left for the route's validation, which reports it.
   if (PLAIN.test(path)) return normalizePath(path) ?? path;
   return `~${path.replace(/%([\da-f]{2})/gi, decodeOnce)}`;
 }

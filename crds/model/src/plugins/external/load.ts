@@ -25,7 +25,7 @@ export interface LoadPluginsOptions {
 const KONG_BUNDLE = "bundled";
 const ENABLED = "the plugins that come with Sluice are always enabled: remove this entry";
 
-/** Returns all plugins, or the faults of all entries. The path of a violation is the index of its entry. */
+/** Returns all plugins, or the violations of all entries. The path of a violation is the index of its entry. */
 export async function load(
   entries: readonly string[],
   { part, from, importTimeout }: LoadPluginsOptions,
@@ -77,7 +77,7 @@ async function loadOne(
   return codeFault === undefined ? { facts, files } : [codeFault];
 }
 
-/** Processes that load only the facts must know the same plugin as the nodes. */
+/** Compares the definition with the facts, because some processes load only the facts. */
 async function codeFaultOf(
   { code }: PluginFiles,
   facts: PluginFacts,

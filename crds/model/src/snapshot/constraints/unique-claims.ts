@@ -25,7 +25,10 @@ const togetherClaim = (members: readonly string[]): UniqueClaim => ({
 const claimedValue = (entity: StoredEntity, member: string): unknown =>
   referencedId(entity, member) ?? entity[member] ?? null;
 
-/** `name set to 'cors' for the same route`: a name is unique for each combination of route, service and consumer. */
+/**
+ * `name set to 'cors' for the same route`: a name is unique for each combination of references, such as route and
+ * consumer.
+ */
 function describePlugin(plugin: StoredEntity): string {
   const scope = references.plugins.map(({ member }) => member).filter((member) => plugin[member] !== null);
   return `name set to '${plugin.name}' for ${scope.length === 0 ? "all requests" : `the same ${scope.join(" and ")}`}`;
@@ -50,7 +53,9 @@ function credentialClaim(collection: Collection, lookup: string): UniqueClaim {
   };
 }
 
-/** Two namespaces may have the same CA certificate: neither has to rely on the other one's resource. */
+/**
+ * Two namespaces may have the same CA certificate: each namespace has its own resource, which the other cannot remove.
+ */
 const digestClaim: UniqueClaim = {
   ...memberClaim("cert_digest"),
   overlap(one, other) {
