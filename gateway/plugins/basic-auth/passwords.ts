@@ -40,8 +40,8 @@ let running = 0;
 const waiting: (() => void)[] = [];
 
 /**
- * Whether the password is right. Returns no promise for fast hashes and for passwords that were compared before. The
- * promise rejects with PasswordQueueFull.
+ * Whether the password is correct. Returns a promise only if the password has to be hashed with scrypt. The promise
+ * rejects with PasswordQueueFull if too many passwords wait to be hashed.
  *
  * @param password The bytes that the client sent
  */

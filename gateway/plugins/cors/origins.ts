@@ -10,7 +10,7 @@ export type AllowedOrigin =
   /** Not the origin of the request. */
   | { readonly kind: "none" };
 
-/** Applied to the value of a request's Origin header; undefined without one. */
+/** Decides about the value of a request's Origin header; undefined: the request has no such header. */
 export type OriginRule = (origin: string | undefined) => AllowedOrigin;
 
 interface Origin {

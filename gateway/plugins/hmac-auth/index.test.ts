@@ -254,7 +254,7 @@ const refused: readonly (readonly [what: string, request: FakeExchangeOptions, m
       [what, { headers: { date, authorization: authorization().replace(part, instead) } }, NOT_VALID] as const,
   ),
   [
-    "with a wrong signature in Proxy-Authorization beside a right one in Authorization",
+    "with an invalid signature in Proxy-Authorization beside a valid one in Authorization",
     {
       headers: { date, "proxy-authorization": authorization({ secret: "x" }), authorization: authorization() },
     },

@@ -299,7 +299,7 @@ describe("key-auth", () => {
       }
     }
 
-    it("prefers a valid key", async () => {
+    it("attributes a request with a valid key to the consumer of the key", async () => {
       const { exchange } = await send({ anonymous: "nobody" }, { headers: { apikey: "demo-key" } });
       assert.deepEqual([exchange.consumer, exchange.anonymous], [consumer, false]);
     });

@@ -22,7 +22,7 @@ export class DirectoryUnavailable extends Error {
 
 /** The size of the cache, which keeps at most twice this number of answers. */
 const CACHE_SIZE = 2048;
-/** Binds under way, each on its own connection; clients can invent any number of passwords. */
+/** Maximum concurrent binds. Each uses its own connection, and clients can send any number of passwords. */
 const MAX_PENDING = 256;
 
 const SUCCESS = 0;
@@ -100,7 +100,7 @@ export class Directory {
     }
   }
 
-  /** The connection that was used last, so that the others can be closed after `keepalive`. */
+  /** The open connection that was used last, so that others reach their `keepalive`; null: no connection is open. */
   #takeIdle(): LdapConnection | null {
     for (let idle = this.#idle.pop(); idle !== undefined; idle = this.#idle.pop()) {
       if (idle.isOpen) return idle;
@@ -115,7 +115,7 @@ export class Directory {
   }
 }
 
-/** A value in a distinguished name (RFC 4514 section 2.4): everything but these characters is written as `\XX`. */
+/** A value in a distinguished name (RFC 4514 section 2.4): bytes other than these characters are written as `\XX`. */
 const escaped = (value: string): string =>
   Array.from(Buffer.from(value), (byte) =>
     /[\dA-Za-z@._-]/.test(String.fromCharCode(byte)) ? String.fromCharCode(byte) : `\\${hex(byte)}`,

@@ -21,7 +21,7 @@ export interface LdapRequest {
   readonly responseTag: number;
 }
 
-/** Maximum bytes of a message from the server. A result has fewer than a hundred without the server's explanation. */
+/** Maximum bytes of a message from the server. Without the server's explanation, a result has fewer than 100. */
 const MAX_MESSAGE = 16_384;
 
 const INTEGER = 0x02;
@@ -56,7 +56,7 @@ export const bindRequest = (name: string, password: Buffer): LdapRequest => ({
   responseTag: BIND_RESPONSE,
 });
 
-/** RFC 4511 section 4.14. */
+/** The request to start TLS (RFC 4511 section 4.14). */
 export const startTlsRequest: LdapRequest = {
   encode: (id) => message(id, element(EXTENDED_REQUEST, element(CONTEXT_0, Buffer.from(START_TLS)))),
   responseTag: EXTENDED_RESPONSE,

@@ -23,7 +23,7 @@ describe("loggly", () => {
     [503, "<10>"],
   ];
   for (const [status, priority] of severities) {
-    it(`gives a record the severity that is configured for its status: ${status}`, async (context) => {
+    it(`sends a record with the severity that is configured for its status: ${status}`, async (context) => {
       const { port, received } = await startDatagramServer(context);
       const config = {
         successful_severity: "notice",

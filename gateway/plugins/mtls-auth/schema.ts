@@ -100,7 +100,7 @@ const schema = record(
 
 export type MtlsAuthConfig = Static<typeof schema>;
 
-/** Null disables the comparison; for other members it means the default. */
+/** In `consumer_by`, null disables the comparison; in other members, null means the default. */
 const expand = (config: RecordMembers): RecordMembers =>
   config.consumer_by === null ? { ...config, consumer_by: [] } : config;
 

@@ -1,11 +1,11 @@
 /** The keys with which a provider signs tokens (JSON Web Key Set, RFC 7517). */
 import { isRecord, type JsonWebToken, publicKeyVerifier, type TokenVerifier } from "@sluice/plugin-sdk";
 
-/** Further keys of a set are ignored. */
+/** Maximum keys of a set; further keys are ignored. */
 const MAX_KEYS = 64;
 /** Maximum keys that are tried for a token: it may name no key, or several keys may have the same id. */
 const MAX_TRIED = 4;
-/** RFC 7518 section 3.3. */
+/** Minimum size of RSA keys (RFC 7518 section 3.3). */
 const MIN_RSA_BITS = 2048;
 
 export interface VerificationKey {

@@ -19,7 +19,7 @@ const notCached: DirectResponse = { status: 504 };
 
 const noDirectives: Directives = new Map();
 
-/** Milliseconds. */
+/** Minimum milliseconds between two logged errors of the cache. */
 const LOG_INTERVAL = 10_000;
 
 /** A request that the cache cannot answer, and whose response may be stored. */
@@ -60,7 +60,7 @@ export const proxyCache = definePlugin({
       showStatus(exchange, "Bypass");
     }
 
-    /** Logs an error of the cache, at most once in LOG_INTERVAL: it may affect every request. */
+    /** Logs an error of the cache, at most once in LOG_INTERVAL, because an error may affect every request. */
     function report(message: string, error: unknown, exchange: Exchange): void {
       const at = now();
       if (at < silentUntil) return;

@@ -60,7 +60,7 @@ const requiredIf = (when: string, value: string, then: string): KongCheck => ({
   },
 });
 
-/** Those of these checks that Kong's schema language can express. */
+/** The checks in this file that Kong's schema language can express. */
 export const kongChecks: readonly KongCheck[] = [
   { at_least_one_of: periods.map((period) => `config.${period}`) },
   requiredIf("policy", "redis", "redis.host"),

@@ -139,7 +139,7 @@ describe("request-termination", () => {
     assert.equal("raw_body" in echo.request, false);
   });
 
-  it("does not take an inherited property for the parameter of the trigger", () => {
+  it("does not mistake an inherited property for the query parameter of the trigger", () => {
     assert.equal(send({ trigger: "constructor" }, { query: "?a=1" }), undefined);
   });
 

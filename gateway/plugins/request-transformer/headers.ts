@@ -53,7 +53,7 @@ export function headerActionsOf(config: RequestTransformerConfig): HeaderActions
   };
 }
 
-/** New names of headers have no expressions. */
+/** A scope without values, because new names of headers contain no expressions. */
 const noValues: TemplateScope = () => undefined;
 
 interface ChangedHeader {

@@ -121,13 +121,13 @@ const queryCases: readonly Variant<string, string>[] = [
   ["decodes names", { remove: "a b" }, "?a+b=1&a%20b=2&%zz=3", "?%zz=3"],
   ["leaves other bytes unchanged", { add: "z:1" }, "?expected=$&+,/:;?@", "?expected=$&+,/:;?@&z=1"],
   [
-    "uses captures, with a default",
+    "renders captures of the path, with a default",
     { add: ["a:$(uri_captures.user)", "b:$(uri_captures.none or 'default')"] },
     "",
     "?a=J%C3%B6&b=default",
   ],
   [
-    "shows templates the query before any change",
+    "renders templates with the query before any change",
     { remove: "a", add: "b:$(query_params.a)" },
     "?a=%C3%A9",
     "?b=%C3%A9",

@@ -12,7 +12,7 @@ interface Pair {
 
 const ENCODED = /\+|%[\da-f]{2}/gi;
 
-/** A byte string. A `%` that begins no escape is kept. */
+/** Decodes to a byte string. A `%` that begins no escape is kept. */
 const decode = (text: string): string =>
   /[%+]/.test(text)
     ? text.replace(ENCODED, (code) => (code === "+" ? " " : String.fromCharCode(Number.parseInt(code.slice(1), 16))))

@@ -28,7 +28,7 @@ const replaced: DirectResponse = { status: 429, body: "" };
 interface LimitUsage {
   readonly name: string;
   readonly counters: readonly Counter[];
-  /** What is left in each period, before this request; negative if concurrent requests exceeded the limit. */
+  /** The remaining amount in each period, before this request; negative if concurrent requests exceeded the limit. */
   readonly remaining: readonly number[];
 }
 
@@ -75,7 +75,7 @@ export const responseRatelimiting = definePlugin({
       );
     }
 
-    /** Refuses the request, or tells the upstream what is left. */
+    /** Refuses the request, or sends the remaining amounts to the upstream. */
     function admit(
       exchange: Exchange,
       wanted: readonly (readonly Counter[])[],

@@ -134,7 +134,7 @@ export const session = definePlugin({
 /**
  * Where and how long a session of the credential is valid. A credential that is no entity, such as the subject of a
  * token, is valid only in the namespace of its login. Otherwise the writers of one namespace could impersonate any
- * consumer in other namespaces, with a server of their own that names this consumer or id.
+ * consumer in other namespaces, by an authentication server of their own that names the consumer or the id.
  */
 function validityOf(
   { identities }: Exchange,

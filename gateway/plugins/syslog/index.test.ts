@@ -20,7 +20,7 @@ describe("syslog", () => {
     ["authpriv", 404, 10 * 8 + 4],
     ["cron", 503, 9 * 8 + 2],
   ] as const) {
-    it(`gives a record the facility and the severity for its status: ${facility}, ${status}`, async (context) => {
+    it(`sends a record with the facility and the severity for its status: ${facility}, ${status}`, async (context) => {
       const { port, received } = await startDatagramServer(context);
       const config = {
         facility,

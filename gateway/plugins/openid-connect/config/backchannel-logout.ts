@@ -43,7 +43,7 @@ export const backchannelLogout = nullable(
   ),
 );
 
-/** Path of a URL; null: it is none. */
+/** Path of a URL; null: the value is not a URL. */
 const pathOf = (url: unknown): string | null => (typeof url === "string" ? (URL.parse(url)?.pathname ?? null) : null);
 
 export function backchannelViolations(config: RecordMembers): readonly Violation[] {
