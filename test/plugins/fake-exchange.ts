@@ -28,7 +28,7 @@ import { createGuard } from "../../gateway/src/outbound/guard.ts";
 import { createCaches } from "../../gateway/src/plugin-caches/create-caches.ts";
 import { InstanceContext, type WorkerServices } from "../../gateway/src/plugin-services/instance-context.ts";
 
-/** Applies header edits to the given headers. Header names may be in any case. */
+/** Applies header edits to the given headers. Header names may be in any letter case. */
 export class RecordedHeaders implements HeaderEdits {
   readonly #values = new Map<string, string[]>();
   /** Lower-case names of headers that an edit set, replaced or removed: their values before the edits are gone. */

@@ -18,7 +18,7 @@ const MAX_PER_CREDENTIAL = 4;
 /** Maximum passwords for all credentials that are being hashed or wait to be hashed. */
 const MAX_PENDING = 256;
 
-/** Too many passwords are being hashed or wait to be hashed. */
+/** Thrown if too many passwords are being hashed or wait to be hashed. */
 export class PasswordQueueFull extends Error {
   override readonly name = "PasswordQueueFull";
 }

@@ -13,7 +13,12 @@ const variants: readonly (readonly [
   ["a single origin, for any requesting origin", ["https://a.test:8443"], "https://b.test", "https://a.test:8443"],
   ["a single host, for any requesting origin", ["a.test"], "https://a.test", "a.test"],
 
-  ["an equal origin of several", ["http://a.test", "https://b.test:90"], "https://b.test:90", "https://b.test:90"],
+  [
+    "an origin that equals one of several",
+    ["http://a.test", "https://b.test:90"],
+    "https://b.test:90",
+    "https://b.test:90",
+  ],
   [
     "one of several origins if it is requested with its default port, and answers without the port",
     ["http://a.test", "http://b.test"],

@@ -61,7 +61,7 @@ const accepted: readonly (readonly [what: string, request: FakeExchangeOptions, 
     (algorithm) => [`with ${algorithm}`, { headers: { date, authorization: authorization({ algorithm }) } }] as const,
   ),
   ["in Proxy-Authorization", { headers: { date, "proxy-authorization": authorization() } }],
-  ["with the scheme in another case", { headers: { date, authorization: authorization().replace("hmac ", "Hmac ") } }],
+  ["with the scheme in title case", { headers: { date, authorization: authorization().replace("hmac ", "Hmac ") } }],
   [
     "of X-Date",
     { headers: { "x-date": date, authorization: authorization({ names: "x-date", text: `x-date: ${date}` }) } },

@@ -15,7 +15,7 @@ export interface LdapLogin {
 /** The credential of a verified login, or the result of a bind that the server refused. */
 export type Verification = ExchangeCredential | LdapResult;
 
-/** The directory did not answer, its answer was invalid, or too many logins are under way. The message is logged. */
+/** Thrown if the directory does not answer validly, or too many logins are under way. The message is logged. */
 export class DirectoryUnavailable extends Error {
   override readonly name = "DirectoryUnavailable";
 }
@@ -29,7 +29,7 @@ const SUCCESS = 0;
 
 interface Known {
   readonly answer: Verification;
-  /** Milliseconds of the node's clock. */
+  /** When the answer expires, in milliseconds of the node's clock. */
   readonly until: number;
 }
 
@@ -72,7 +72,7 @@ export class Directory {
     // The id is the same on every node, so that rate limits can count requests by credential.
     const id = hash("sha256", JSON.stringify([ldap_host, ldap_port, name]));
     const answer = isRight ? { id, consumer: null } : result;
-    // Results other than these two may be temporary and are not cached.
+    // Results other than success and a wrong password may be temporary and are not cached.
     if (cache_ttl > 0 && (isRight || result.code === INVALID_CREDENTIALS)) {
       this.#known.set(key, { answer, until: this.#context.now() + cache_ttl * 1000 });
     }

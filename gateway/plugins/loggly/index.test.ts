@@ -36,7 +36,7 @@ describe("loggly", () => {
     });
   }
 
-  it("leaves out records that are less urgent than the log level", async (context) => {
+  it("does not send records that are less urgent than log_level", async (context) => {
     const { port, received } = await startDatagramServer(context);
     const config = { log_level: "err", server_errors_severity: "err" };
     const { add } = startLogging(context, "loggly", { host, port, key: "token", ...config });

@@ -46,20 +46,20 @@ const acceptedDigests: ReadonlySet<string> = new Set(["01", "02", "03"].map((las
 /** Tag of hashAlgorithm in the parameters of RSASSA-PSS (RFC 4055 section 3.1); without it the digest is SHA-1. */
 const HASH_ALGORITHM = 0xa0;
 
-/** Verifying with larger keys takes long. */
+/** Maximum size of RSA keys: verifying with larger keys takes long. */
 const MAX_RSA_BITS = 8192;
 const MAX_RSA_EXPONENT = 2n ** 32n;
-/** In OpenSSL's names. Verifying with other curves can take milliseconds. */
+/** Names in OpenSSL. Verifying with other curves can take milliseconds. */
 const acceptedCurves: ReadonlySet<string> = new Set(["prime256v1", "secp384r1", "secp521r1"]);
 
 export interface CertificateFacts {
   readonly validFrom: number;
   readonly validTo: number;
-  /** Why the certificate cannot be that of a client, whatever its issuer; null: it can. */
+  /** Why the certificate cannot be used by a client, whatever its issuer; null: it can be used. */
   readonly clientFault: string | null;
-  /** Why the certificate cannot issue others; null: it can. */
+  /** Why the certificate cannot issue other certificates; null: it can. */
   readonly issuerFault: string | null;
-  /** Maximum number of intermediate certificates below; Infinity: any. */
+  /** Maximum number of intermediate certificates below this one; Infinity: no limit. */
   readonly maxPathLength: number;
   /** Whether the certificate's signature has an accepted algorithm and digest. */
   readonly isSignatureAccepted: boolean;
@@ -83,7 +83,8 @@ function readFacts(certificate: X509Certificate): CertificateFacts {
     return {
       ...times,
       isSignatureAccepted: hasAcceptedSignature(certificate),
-      clientFault: common ?? ((usage & (DIGITAL_SIGNATURE | KEY_AGREEMENT)) === 0 ? "its key must not sign" : null),
+      clientFault:
+        common ?? ((usage & (DIGITAL_SIGNATURE | KEY_AGREEMENT)) === 0 ? "its key usage allows no signatures" : null),
       issuerFault: common ?? issuerFault(certificate, usage, extensions),
       maxPathLength: maxPathLengthOf(extensions),
     };
@@ -108,8 +109,8 @@ function commonFault({ keyUsage }: X509Certificate, extensions: Extensions): str
 }
 
 function issuerFault(certificate: X509Certificate, usage: number, extensions: Extensions): string | null {
-  if (!certificate.ca) return "it is not that of a CA";
-  if ((usage & KEY_CERT_SIGN) === 0) return "its key must not sign certificates";
+  if (!certificate.ca) return "it is not a CA certificate";
+  if ((usage & KEY_CERT_SIGN) === 0) return "its key usage does not allow signing certificates";
   // Ignoring name constraints would admit names that the CA must not certify.
   if (extensions.has(extensionIds.nameConstraints)) return "it has name constraints, which Sluice does not support";
   return isAcceptedKey(certificate) ? null : "its key has a type, curve or size that Sluice does not support";

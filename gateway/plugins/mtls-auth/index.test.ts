@@ -186,7 +186,7 @@ describe("mtls-auth", () => {
     assert.deepEqual([exchange.credential?.consumer, exchange.anonymous], [{ id: "c-ann" }, false]);
   });
 
-  it("identifies the credential of a mapping by its id", async () => {
+  it("uses the id of a mapping as the id of the credential", async () => {
     const { exchange } = await send({}, { connection: secure(leaf), subjectNames: [mapped("m-1", byName, null)] });
     assert.equal(exchange.credential?.id, "m-1");
   });

@@ -54,7 +54,8 @@ const schema = record(
     }),
     allow_partial_chain: boolean({
       description:
-        "Trust intermediate CA certificates of `ca_certificates` too. Otherwise a chain must end in a self-signed one.",
+        "Trust intermediate CA certificates of `ca_certificates` too. By default, a chain must end in a self-signed " +
+        "CA certificate.",
       default: false,
     }),
     send_ca_dn: boolean({

@@ -31,7 +31,7 @@ export interface CertificateOptions {
 }
 
 export interface IssuedCertificate {
-  /** As `TLSSocket` returns it. */
+  /** The certificate as `TLSSocket` returns it. */
   readonly certificate: X509Certificate;
   readonly pem: string;
   /** The private key, PKCS #8 in PEM. */

@@ -97,7 +97,7 @@ const unusual = await authority("CN=unusual", {
 });
 
 const accepted: readonly (readonly [what: string, of: Case, authorities?: readonly string[]])[] = [
-  ["a certificate of the root", { sent: [leaf] }],
+  ["a certificate that the root has issued", { sent: [leaf] }],
   ["the last of several authorities as its root", { sent: [leaf], trusted: [otherRoot, forgedRoot, root] }, ["ca-2"]],
   ["an intermediate certificate that the client sends", { sent: [deepLeaf, intermediate] }],
   ["the root that the client sends too", { sent: [deepLeaf, intermediate, root] }],
@@ -122,7 +122,7 @@ const accepted: readonly (readonly [what: string, of: Case, authorities?: readon
   ["a chain of ten certificates", { sent: await chainOf(8) }],
 ];
 
-const badIssuer = "a CA certificate cannot be used: ";
+const badIssuer = "the certificate of an issuer cannot be used: ";
 const badClient = "the client's certificate cannot be used: ";
 const noIssuer = "no certificate of `ca_certificates` is its issuer";
 const broken = "a signature of the chain uses an algorithm or digest that is not accepted";
@@ -140,7 +140,7 @@ const refused: readonly (readonly [what: string, of: Case, fault: string])[] = [
     { sent: [await leafOf(forgedIntermediate), forgedIntermediate, forgedRoot] },
     noIssuer,
   ],
-  ["the root itself", { sent: [root] }, `${badClient}its key must not sign`],
+  ["the root itself as the client", { sent: [root] }, `${badClient}its key usage allows no signatures`],
   ["a missing intermediate certificate", { sent: [deepLeaf] }, noIssuer],
   ["a partial chain", { sent: [deepLeaf], trusted: [intermediate] }, noIssuer],
   [
@@ -149,10 +149,10 @@ const refused: readonly (readonly [what: string, of: Case, fault: string])[] = [
     noIssuer,
   ],
   ["an expired certificate", { sent: [await leafOf(root, expired)] }, "the client's certificate has expired"],
-  ["a certificate of the future", { sent: [await leafOf(root, future)] }, "the client's certificate is not valid yet"],
+  ["a certificate not valid yet", { sent: [await leafOf(root, future)] }, "the client's certificate is not valid yet"],
   ["an expired authority", { sent: [await leafOf(expiredRoot)], trusted: [expiredRoot] }, `${badIssuer}it has expired`],
   [
-    "an intermediate certificate of the future",
+    "an intermediate certificate that is not valid yet",
     await below(future).then(async (issuer) => ({ sent: [await leafOf(issuer), issuer] })),
     `${badIssuer}it is not valid yet`,
   ],
@@ -171,12 +171,12 @@ const refused: readonly (readonly [what: string, of: Case, fault: string])[] = [
   [
     "a key that only encrypts",
     { sent: [await leafOf(root, { keyUsage: KeyUsageFlags.keyEncipherment })] },
-    `${badClient}its key must not sign`,
+    `${badClient}its key usage allows no signatures`,
   ],
   [
     "a client's certificate as an issuer",
     await leafOf(root, { keyUsage: null }).then(async (issuer) => ({ sent: [await leafOf(issuer), issuer] })),
-    `${badIssuer}it is not that of a CA`,
+    `${badIssuer}it is not a CA certificate`,
   ],
   [
     "an authority whose key must not sign certificates",
@@ -249,7 +249,7 @@ describe("a chain of certificates", () => {
 
   const unverified: readonly (readonly [what: string, sent: readonly IssuedCertificate[]])[] = [
     ["that lead to no authority", [byOneAnother, ...oneAnother]],
-    ["below the name of an authority", [byOneAnother, belowNameOfRoot, ...oneAnother]],
+    ["below a certificate that names an authority as its issuer", [byOneAnother, belowNameOfRoot, ...oneAnother]],
   ];
   for (const [what, sent] of unverified) {
     it(`is refused before a key of the client is used, with certificates ${what}`, ({ mock }) => {

@@ -159,7 +159,7 @@ class ChainSearch {
   }
 }
 
-const UNUSABLE = "a CA certificate cannot be used: ";
+const UNUSABLE = "the certificate of an issuer cannot be used: ";
 
 const isSame = (one: X509Certificate, other: X509Certificate): boolean => one === other || one.raw.equals(other.raw);
 

@@ -15,7 +15,7 @@ const MAX_LENGTH = 16_384;
 
 interface Known {
   readonly answer: Claims | TokenFault;
-  /** Milliseconds of the node's clock. */
+  /** When the answer expires, in milliseconds of the node's clock. */
   readonly until: number;
 }
 

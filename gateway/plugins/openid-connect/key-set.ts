@@ -12,7 +12,7 @@ export interface VerificationKey {
   readonly id: string | null;
   /** The JWK as JSON. */
   readonly text: string;
-  /** Null: the key is not for this algorithm. Created at the first use of an algorithm. */
+  /** The verifier for an algorithm, created at its first use; null: the key is not for this algorithm. */
   verifier(algorithm: string): TokenVerifier | null;
 }
 
@@ -30,7 +30,7 @@ export class KeySet {
     this.#keys = keys;
   }
 
-  /** The keys for the token's algorithm that may have signed it: with the id that it names, if it names one. */
+  /** The keys for the token's algorithm that may have signed it. If the token has a `kid`, only those with this id. */
   candidates({ header: { alg, kid } }: JsonWebToken): readonly VerificationKey[] {
     const algorithm = String(alg);
     const named = kid === undefined ? this.#keys : this.#keys.filter(({ id }) => id === kid);

@@ -30,7 +30,7 @@ describe("a login of openid-connect", () => {
     ["with the algorithm none", { header: { alg: "none" } }],
     ["signed with a secret", { header: { alg: "HS256" } }],
     ["that is a logout token", { header: { typ: "logout+jwt" } }],
-    ["missing", {}, { id_token: undefined }],
+    ["that is missing", {}, { id_token: undefined }],
     ["that is no token", {}, { id_token: "nonsense" }],
     ["that is a number", {}, { id_token: 7 }],
   ];

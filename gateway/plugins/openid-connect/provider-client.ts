@@ -21,14 +21,14 @@ export interface Tokens {
   readonly accessToken: string;
   readonly refreshToken: string | null;
   readonly idToken: string | null;
-  /** Seconds; null: unknown. */
+  /** Seconds for which the access token is valid; null: unknown. */
   readonly lifetime: number | null;
   /** The granted scopes; null: those that were requested. */
   readonly scope: string | null;
 }
 
 /**
- * The provider has refused a login or a refresh, or its response was invalid for the login. The message is for the log.
+ * The provider has refused a login or a refresh, or its response does not match the login. The message is for the log.
  */
 export class GrantRefused extends Error {
   override readonly name = "GrantRefused";

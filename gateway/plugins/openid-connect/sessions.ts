@@ -35,7 +35,7 @@ const REFRESHES = 256;
 
 interface Refreshed {
   readonly result: Promise<Session | null>;
-  /** Milliseconds of the node's clock. */
+  /** When the refresh began, in milliseconds of the node's clock. */
   readonly at: number;
 }
 
@@ -82,7 +82,7 @@ export class Sessions {
     this.#cookie = cookieOf(config, "session");
   }
 
-  /** A new session. Rejects with `GrantRefused` if the ID token is invalid, or with `LogoutsUnavailable`. */
+  /** A session of new tokens. Rejects with `GrantRefused` if the ID token is invalid, or with `LogoutsUnavailable`. */
   async create(tokens: Tokens): Promise<Session> {
     const { idToken } = tokens;
     if (idToken === null) throw new GrantRefused("the provider sent no ID token");

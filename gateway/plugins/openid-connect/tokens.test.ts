@@ -101,7 +101,7 @@ describe("a token of openid-connect", () => {
     ["without an issuer", { claims: { iss: undefined } }, "the token has another issuer"],
     ["with a list of issuers", { claims: { iss: ["https://another.test"] } }, "the token has another issuer"],
     ["that has expired", { claims: { exp: NOW } }, "the token has expired"],
-    ["that has expired before the leeway", { claims: { exp: NOW - 5 } }, "the token has expired", { leeway: 5 }],
+    ["that expired longer ago than the leeway", { claims: { exp: NOW - 5 } }, "the token has expired", { leeway: 5 }],
     ["that does not expire", { claims: { exp: undefined } }, "the token has no expiry"],
     ["whose exp is a string", { claims: { exp: String(NOW + 60) } }, "the token has no expiry"],
     ["that is not valid yet", { claims: { nbf: NOW + 1 } }, "the token is not valid yet"],
@@ -189,7 +189,7 @@ describe("a token of openid-connect", () => {
     [{ sub: "crm-7" }, ["username", "custom_id"]],
     [{ sub: "c-1" }, ["id"]],
   ] as const) {
-    it(`with the subject ${claims.sub} has the consumer whose ${by.at(-1)} it is`, async (test) => {
+    it(`with the subject ${claims.sub} is attributed to the consumer with this ${by.at(-1)}`, async (test) => {
       const provider = await startStubProvider(test);
       const { send } = instanceFor(provider, { consumer_claim: ["sub"], consumer_by: by });
       const headers = { authorization: `Bearer ${provider.token({ claims })}` };

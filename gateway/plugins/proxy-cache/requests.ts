@@ -7,7 +7,7 @@ import type { ProxyCacheConfig } from "./schema.ts";
 const MAX_REQUEST_BODY = 1_048_576;
 
 /**
- * Headers from which some upstreams take another method or target than that of the request line, and headers that ask
+ * Headers in which some upstreams read a method or target other than that of the request line, and headers that ask
  * for a part of the response or another protocol. The response to such a request must not be served for other requests.
  */
 const uncachedHeaders = [

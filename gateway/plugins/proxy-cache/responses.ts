@@ -101,7 +101,7 @@ function keptHeaders({ request }: Exchange, received: readonly string[], now: nu
   for (let at = 0; at < received.length; at += 2) {
     const name = received[at] ?? "";
     const lower = lowerCase(name);
-    // Kept for HEAD, as the length of the body that GET would get. For other methods, the stored body has the length.
+    // Kept for HEAD, as the length of the body that GET would get. Other responses get the length of the stored body.
     const isLength = lower === "content-length" && request.method === "HEAD";
     // As in Kong, remaining counts of rate limits are left out: they belong to the request that was forwarded.
     const isDropped = droppedHeaders.has(lower) || listed.has(lower) || lower.includes("ratelimit-remaining");

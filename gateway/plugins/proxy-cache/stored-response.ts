@@ -17,7 +17,7 @@ export interface StoredResponse {
   readonly mustRevalidate: boolean;
 }
 
-/** The response depends on headers of the request, so it is under a key that contains their values. */
+/** The response depends on headers of the request, so it is stored under a key that contains their values. */
 export interface Variants {
   /** Lower-case names, sorted. */
   readonly vary: readonly Lowercase<string>[];

@@ -17,7 +17,7 @@ export const checkRateLimiting: RecordRule = (config) => [
   ...needed(config),
 ];
 
-/** Kong reports the first pair only. */
+/** Like Kong, reports only the first pair of periods whose limits contradict each other. */
 function periodsInOrder(config: RecordMembers): readonly Violation[] {
   const limits = periods.flatMap((period) => {
     const limit = config[period];

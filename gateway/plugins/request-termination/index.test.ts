@@ -58,7 +58,7 @@ const triggers: readonly (readonly [what: string, trigger: string, request: Fake
   ["the parameter", "x-end", { query: "?a=1&x-end=no" }, true],
   ["the parameter without a value", "x-end", { query: "?x-end" }, true],
   ["the escaped parameter", "x-end", { query: "?x%2Dend=1" }, true],
-  ["the parameter in another case", "x-end", { query: "?X-End=1" }, false],
+  ["the parameter in another letter case", "x-end", { query: "?X-End=1" }, false],
   ["a longer parameter", "x-end", { query: "?x-end2=1&b=x-end" }, false],
   ["a broken escape", "x-end", { query: "?%zz&%" }, false],
 ];

@@ -124,7 +124,7 @@ interface Part {
   /** Null for text between parts. */
   readonly name: string | null;
   readonly value: string;
-  /** With its delimiter. */
+  /** The whole part, with its delimiter. */
   readonly text: string;
 }
 
@@ -132,7 +132,7 @@ interface Part {
 class Parts implements NamedMembers {
   readonly #boundary: string;
   #parts: Part[];
-  /** From the closing delimiter on. */
+  /** The end of the body, from the closing delimiter on. */
   readonly #closing: string;
   changed = false;
 

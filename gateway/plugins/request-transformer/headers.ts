@@ -1,6 +1,6 @@
 /**
  * Changes of the headers that are forwarded. They are applied at the end, because templates show the headers as they
- * were before.
+ * were before any change.
  */
 import {
   connectionHeaders,

@@ -6,7 +6,7 @@ interface Pair {
   readonly name: string;
   /** True for a name without `=`. */
   readonly value: string | true;
-  /** As it is sent. */
+  /** The pair as it is sent. */
   readonly text: string;
 }
 

@@ -219,7 +219,7 @@ for (const [what, change] of [
   });
 }
 
-test("the content of one of the two cookies is not accepted in the other one", async (test) => {
+test("the content of one of the two cookies is not accepted in the other cookie", async (test) => {
   const { gateway, browser } = await start(test, { remember: true, idling_timeout: 10 });
   await browser.send("/", withKey("alice-key"));
   const [session = "", remember = ""] = browser.cookies.values();

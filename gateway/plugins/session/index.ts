@@ -110,7 +110,7 @@ export const session = definePlugin({
         times: newSession(cookies.seconds),
       };
       if (cookies.begin(exchange, begun)) return begun;
-      log.warn("a session is too long for cookies, and was not begun", {}, exchange);
+      log.warn("a session was not started, because it is too long for cookies", {}, exchange);
       return null;
     }
 

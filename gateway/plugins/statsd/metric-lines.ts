@@ -44,7 +44,7 @@ const workspaceOf = (metric: Metric, config: StatsdConfig): string =>
     ? workspace.id
     : workspace.name;
 
-/** The line of a metric that is not about users or statuses; null: another metric, or the exchange has no value. */
+/** The line of a metric; null: the metric is about users or statuses, or the exchange has no value for it. */
 function measurementOf(exchange: Exchange, { name, stat_type: type, sample_rate: sampleRate }: Metric): Line | null {
   const { request, kong, proxy } = latenciesOf(exchange.timings);
   const measurements: Readonly<Partial<Record<Metric["name"], readonly [name: string, value: number]>>> = {

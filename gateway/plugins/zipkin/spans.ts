@@ -26,7 +26,7 @@ interface Span {
   readonly parentId: string | null;
   readonly name: string;
   readonly kind: "SERVER" | "CLIENT";
-  /** By the clock of `Timings`. */
+  /** In milliseconds by the clock of `Timings`. */
   readonly start: number;
   readonly end: number;
   readonly remote: Endpoint;

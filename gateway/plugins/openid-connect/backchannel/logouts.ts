@@ -29,7 +29,7 @@ const MAX_GENERATION = 2 ** 31;
 
 /** The part of a session by which a node finds out whether the provider has reported the session's logout. */
 export interface LogoutMarks {
-  /** Identify the counters of the session. */
+  /** The names of the session's counters. */
   readonly names: readonly string[];
   /** Their values when the session began, in the order of `#countersSince`. */
   readonly counts: readonly number[];
@@ -86,7 +86,7 @@ export class Logouts {
   async marksOf(claims: Claims, created: number): Promise<LogoutMarks> {
     const { iss, sub, sid } = claims;
     const subject = [String(iss), String(sub)];
-    // Without a `sid` in the ID token, a logout that names one ends all sessions of its subject.
+    // A session without a `sid` ends at every logout of its subject, even if the logout names a `sid`.
     const own = typeof sid === "string" ? nameOf("sid", String(iss), sid) : nameOf("subject without sid", ...subject);
     const names = [own, nameOf("subject", ...subject)];
     const counters = this.#countersSince(created, names);
