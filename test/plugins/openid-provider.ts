@@ -22,7 +22,7 @@ const configuration: Configuration = {
       redirect_uris: [`${APP}/callback`],
       post_logout_redirect_uris: [`${APP}/bye`],
     },
-    // The client of the worked example of openid-connect.
+    // The client in gateway/plugins/openid-connect/examples.yaml.
     {
       client_id: "partner",
       client_secret: "partner-secret",

@@ -1,4 +1,4 @@
-/** Finds the tokens of a request, in the places where Kong looks. */
+/** Finds the tokens of a request, in the places that Kong searches. */
 import { type Exchange, type ExchangeRequest, headerValuesOf, pairValues } from "@sluice/plugin-sdk";
 import type { JwtConfig } from "./schema.ts";
 

@@ -70,8 +70,8 @@ function element(tag: number, ...contents: readonly Buffer[]): Buffer {
 }
 
 /**
- * The length of the message with which the bytes begin; null: more bytes are needed to tell. Throws if the bytes do not
- * begin with a message, or if the message is too long.
+ * The length of the message with which the bytes begin; null: the length is not complete yet. Throws if the bytes do
+ * not begin with a message, or if the message is too long.
  */
 export function messageLength(bytes: Buffer): number | null {
   if (bytes.length > 0 && bytes[0] !== SEQUENCE) throw new Error("it is not an LDAP message");

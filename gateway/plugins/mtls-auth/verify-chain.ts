@@ -42,7 +42,7 @@ interface Candidate {
   readonly authorityId: string | null;
 }
 
-/** @param sent The client's certificate, and others from which the chain may be built */
+/** @param sent The client's certificate, and other certificates from which the chain may be built */
 export function verifyChain(
   [leaf, ...others]: readonly X509Certificate[],
   options: ChainOptions,

@@ -83,7 +83,7 @@ describe("request-termination", () => {
     it(`answers with ${what}`, () => assert.deepEqual(send(config), response));
   }
 
-  it("answers a gRPC call with the text as message", () => {
+  it("sends the text to a gRPC client as the gRPC message", () => {
     assert.deepEqual(send({}, grpc), { status: 503, message: "Service unavailable" });
     assert.deepEqual(send({ body: "closed", echo: false }, grpc), { status: 503, message: "closed" });
     assert.deepEqual(send({ status_code: 418, echo: true }, grpc), { status: 418, message: "" });

@@ -147,7 +147,7 @@ describe("response-ratelimiting", () => {
     const { send, log } = startInstance({}, counters);
     await send("video=1");
     await new Promise(setImmediate);
-    assert.match(log.join(), /^used amounts are not counted \{"reason":"gone"/);
+    assert.match(log.join(), /^used amounts could not be counted \{"reason":"gone"/);
   });
 
   for (const [config, expected] of [

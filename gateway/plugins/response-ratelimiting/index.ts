@@ -156,7 +156,7 @@ export const responseRatelimiting = definePlugin({
           const added = counters.add(ofName, amount, options);
           if (added instanceof Promise) {
             added.catch((error: Error) =>
-              log.warn("used amounts are not counted", { reason: error.message }, exchange),
+              log.warn("used amounts could not be counted", { reason: error.message }, exchange),
             );
           }
         }

@@ -62,7 +62,7 @@ export const session = definePlugin({
         return;
       }
       const credential = credentialOf(exchange, session);
-      // The cookie stays, because the credential may be valid for other routes.
+      // The cookie is not removed, because the credential may be valid for other routes.
       if (credential === undefined) return;
       used.set(exchange, opened);
       if (session.groups !== null) exchange.authenticatedGroups = session.groups;

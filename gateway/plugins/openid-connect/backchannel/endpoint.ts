@@ -93,7 +93,7 @@ export class BackchannelLogoutEndpoint {
     if (typeof jti !== "string" || jti === "") return new TokenFault("the token has no jti");
     const events = ownMember(claims, "events");
     if (!isRecord(events) || !isRecord(ownMember(events, EVENT)))
-      return new TokenFault("the token is not about a logout");
+      return new TokenFault("the token has no logout event");
     if (Object.hasOwn(claims, "nonce"))
       return new TokenFault("the token has a nonce, which a logout token must not have");
     if (![sid, sub].every((claim) => claim === undefined || (typeof claim === "string" && claim !== ""))) {

@@ -50,7 +50,7 @@ export class LogoutsUnavailable extends Error {
   override readonly name = "LogoutsUnavailable";
 }
 
-/** Identifies a counter by what it counts. 132 bits suffice, and the names are in the cookies of sessions. */
+/** Identifies a counter by what it counts. Cut to 132 bits, because session cookies contain the names. */
 const nameOf = (...parts: readonly string[]): string => hash("sha256", JSON.stringify(parts), "base64url").slice(0, 22);
 
 /**
@@ -124,7 +124,7 @@ export class Logouts {
 
   /**
    * The counters of all weeks since the session began: the generation in the first week, and each name in every week.
-   * The order stays the same while the session lives, with further counters at the end.
+   * The order does not change during a session; later weeks are appended.
    */
   #countersSince(created: number, names: readonly string[]): readonly Counter[] {
     const first = startOf(WEEK, created * SECOND - SKEW);
