@@ -173,7 +173,7 @@ describe("mtls-auth", () => {
 
   it("logs the reason for refusing a certificate", async () => {
     const { answer } = await send({}, { connection: secure(untrusted) });
-    assert.equal(answer?.reason, "mtls-auth: no certificate of `ca_certificates` is its issuer");
+    assert.equal(answer?.reason, "mtls-auth: no chain leads to a certificate of `ca_certificates`");
   });
 
   it("passes the consumer and the subject name to the upstream", async () => {

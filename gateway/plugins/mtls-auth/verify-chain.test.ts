@@ -124,7 +124,7 @@ const accepted: readonly (readonly [what: string, of: Case, authorities?: readon
 
 const badIssuer = "the certificate of an issuer cannot be used: ";
 const badClient = "the client's certificate cannot be used: ";
-const noIssuer = "no certificate of `ca_certificates` is its issuer";
+const noIssuer = "no chain leads to a certificate of `ca_certificates`";
 const broken = "a signature of the chain uses an algorithm or digest that is not accepted";
 
 const refused: readonly (readonly [what: string, of: Case, fault: string])[] = [

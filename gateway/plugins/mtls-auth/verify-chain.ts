@@ -82,7 +82,7 @@ class ChainSearch {
     const time = this.#timeFault(leaf);
     if (time !== null) return { fault: `the client's certificate ${time}` };
     const found = this.#search([{ certificate: leaf, authorityId: null }]);
-    if (found === null) return { fault: this.#fault ?? "no certificate of `ca_certificates` is its issuer" };
+    if (found === null) return { fault: this.#fault ?? "no chain leads to a certificate of `ca_certificates`" };
     return {
       authorityIds: found.flatMap(({ authorityId }) => authorityId ?? []),
       validTo: Math.min(...found.map(({ certificate }) => factsOf(certificate).validTo)),

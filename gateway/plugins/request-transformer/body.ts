@@ -55,7 +55,7 @@ export function changedBody(body: Buffer, { type, contentType, actions, scope }:
   const text = body.toString("latin1");
   const members = type === "form" ? formOf(text) : Parts.of(text, contentType);
   if (members === null) return null;
-  // The order of actions on multipart bodies is Kong's too: members are renamed before others are removed.
+  // As in Kong, the members of a multipart body are renamed before others are removed.
   if (type === "multipart" && text !== "") transform(members, { ...NO_ACTIONS, rename: actions.rename }, scope);
   const rest = type === "multipart" ? { ...actions, rename: [], append: [] } : actions;
   transform(members, rest, scope, text === "");
