@@ -28,7 +28,7 @@ import { createGuard } from "../../gateway/src/outbound/guard.ts";
 import { createCaches } from "../../gateway/src/plugin-caches/create-caches.ts";
 import { InstanceContext, type WorkerServices } from "../../gateway/src/plugin-services/instance-context.ts";
 
-/** Applies header edits to the given headers. Header names may be in any case. */
+/** Applies header edits to the given headers. Header names may be in any letter case. */
 export class RecordedHeaders implements HeaderEdits {
   readonly #values = new Map<string, string[]>();
   /** Lower-case names of headers that an edit set, replaced or removed: their values before the edits are gone. */
@@ -96,7 +96,7 @@ export interface FakeRequest {
   readonly headers?: Readonly<Record<string, string | readonly string[]>>;
   readonly body?: string | Buffer;
   readonly clientAddress?: string;
-  /** Default: a connection of its own. */
+  /** Default: a new connection. */
   readonly connection?: ClientConnection;
 }
 
@@ -204,7 +204,7 @@ export interface FakeServicesOptions extends Partial<WorkerServices> {
   readonly authorities?: readonly string[];
 }
 
-/** Connections may go to this machine. Log lines are discarded. */
+/** A worker's services. Connections to this machine are allowed, and log lines are discarded. */
 export function fakeServices({ authorities = [], ...members }: FakeServicesOptions = {}): WorkerServices {
   const guard = createGuard({ allowedUpstreams: ["127.0.0.0/8", "::1"], ownListeners: [] });
   const { now = () => 1_700_000_000_000 } = members;

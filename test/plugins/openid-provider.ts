@@ -22,7 +22,7 @@ const configuration: Configuration = {
       redirect_uris: [`${APP}/callback`],
       post_logout_redirect_uris: [`${APP}/bye`],
     },
-    // The client of the worked example of openid-connect.
+    // The client in gateway/plugins/openid-connect/examples.yaml.
     {
       client_id: "partner",
       client_secret: "partner-secret",
@@ -92,7 +92,7 @@ export interface OpenidProvider {
   revoke(token: string): Promise<void>;
   /** From now on, requests to the token endpoint are answered with 503. */
   breakTokenEndpoint(): void;
-  /** The URL of the gateway that gets the reports of logouts. */
+  /** Sets the URL of the gateway to which the provider reports logouts. */
   sendLogoutsTo(gateway: string): void;
   /** The statuses of the responses to logout tokens. */
   readonly logouts: readonly number[];
@@ -131,7 +131,7 @@ export async function startOpenidProvider(
   let application = APP;
   const logouts: number[] = [];
   const sendLogout = async (url: string, init: RequestInit) => {
-    // Without the dispatcher of the library, which refuses to connect to this machine.
+    // The library's dispatcher is left out, because it refuses to connect to this machine.
     const { method, headers, body } = init;
     const response = await fetch(url.replace(APP, application), { method, headers, body });
     logouts.push(response.status);
@@ -202,7 +202,7 @@ export class Browser {
     this.#gateway = gateway;
   }
 
-  /** The response after all redirects; `stopAt` ends at the first URL that begins with this text, without a request. */
+  /** The response after all redirects; null: a redirect leads to a URL that begins with `stopAt`. */
   async visit(
     url: string,
     { stopAt, ...init }: RequestInit & { readonly stopAt?: string } = {},
@@ -238,7 +238,7 @@ export class Browser {
     return response;
   }
 
-  /** The cookies of the application, as it gets them. */
+  /** The Cookie header with which the browser sends the application's cookies. */
   cookieHeader(): string {
     return [...(this.#cookies.get(APP) ?? [])].map(([name, value]) => `${name}=${value}`).join("; ");
   }

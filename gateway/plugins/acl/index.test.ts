@@ -98,7 +98,7 @@ const rows: readonly Row[] = [
     { "x-authenticated-groups": "ldap, b" },
   ],
   [
-    "a request for which a plugin found other groups than the allowed one",
+    "a request for which a plugin found only groups that are not allowed",
     { allow: ["x"] },
     { authenticatedGroups: ["ldap"] },
     FORBIDDEN,

@@ -19,7 +19,7 @@ interface Login {
 const COLON = 0x3a;
 const LINE_FEED = 0x0a;
 
-/** Both headers are searched, the proxy's first, as in Kong. */
+/** The headers that are searched for a login, in Kong's order. */
 const HEADERS = ["proxy-authorization", "authorization"] as const;
 
 const overloaded: DirectResponse = { status: 503, message: "Service unavailable" };

@@ -73,7 +73,7 @@ function compile(): readonly Regex[] {
   });
 }
 
-/** Compiled for the first request: most nodes have no instance of this plugin. */
+/** Compiled at the first request, because most nodes have no instance of this plugin. */
 let regexes: readonly Regex[] | null = null;
 
 /** @param agent The User-Agent without spaces at its ends. */

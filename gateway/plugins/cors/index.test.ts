@@ -64,7 +64,7 @@ const preflights: readonly Variant[] = [
     },
   ],
   [
-    "a private network if that is requested",
+    "permission to use a private network, if the browser asks for it",
     { private_network: true, methods: ["GET"] },
     preflight({ "access-control-request-private-network": "true" }),
     {
@@ -138,7 +138,7 @@ const responses: readonly Variant[] = [
     { "access-control-allow-origin": "*", vary: "Origin" },
   ],
   [
-    "the exposed headers, and no header of a preflight",
+    "the exposed headers, without the headers for preflights",
     { exposed_headers: ["x-a", "x-b"], max_age: 600, headers: ["x-c"] },
     plain,
     { "access-control-allow-origin": "*", "access-control-expose-headers": "x-a,x-b" },

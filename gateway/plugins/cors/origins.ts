@@ -7,10 +7,10 @@ export type AllowedOrigin =
   | { readonly kind: "all"; readonly vary: boolean }
   /** Only this origin. */
   | { readonly kind: "one"; readonly origin: string }
-  /** Not the origin of the request. */
+  /** The origin of the request is not allowed. */
   | { readonly kind: "none" };
 
-/** Applied to the value of a request's Origin header; undefined without one. */
+/** Decides about the value of a request's Origin header; undefined: the request has no such header. */
 export type OriginRule = (origin: string | undefined) => AllowedOrigin;
 
 interface Origin {
@@ -46,7 +46,7 @@ function matcher(entry: string): (origin: Origin) => boolean {
 
 const anyOrigin: AllowedOrigin = { kind: "all", vary: false };
 
-/** Throws for an entry that is not a valid regular expression; the model rejects those earlier. */
+/** Throws for an invalid regular expression, which the check of the config has already refused. */
 export function originRule(origins: readonly string[] | null): OriginRule {
   const [first, ...others] = origins ?? [];
   if (first === undefined || (first === "*" && others.length === 0)) return () => anyOrigin;

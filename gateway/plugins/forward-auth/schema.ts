@@ -52,7 +52,7 @@ const schema = record(
       maximum: 8_388_608,
     }),
     preserve_request_method: boolean({
-      description: "Ask with the method of the request. Default: with GET.",
+      description: "Use the method of the client's request for the request to the server. Default: GET.",
       default: false,
     }),
     preserve_location_header: boolean({

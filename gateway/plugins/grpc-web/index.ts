@@ -16,7 +16,7 @@ const MAX_BODY = 8 * 1024 * 1024;
 
 const ORIGIN = "Access-Control-Allow-Origin";
 
-/** Kong's text for all media types that it cannot convert without a file of definitions. */
+/** Kong's message for media types that it could convert only with a .proto file. */
 const unsupportedType: DirectResponse = {
   status: 400,
   body: "transcoding requests require a .proto file defining the service",

@@ -6,7 +6,7 @@ const TRAILERS = 0x80;
 const FRAME_HEAD = 5;
 
 const PADDING = 0x3d;
-/** The value of each character of base64; -1: not one of them. */
+/** The value of each base64 character by its code; -1: the code is not a base64 character. */
 const VALUES = new Int8Array(256).fill(-1);
 for (const [value, character] of [..."ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/"].entries()) {
   VALUES[character.charCodeAt(0)] = value;

@@ -117,7 +117,7 @@ const decodeBase64 = (text: string): Buffer | null =>
   /^[\w+/-]*={0,2}$/.test(text) ? Buffer.from(text, "base64") : null;
 
 /**
- * What is wrong with the claims, by claim and in Kong's words; null: nothing.
+ * Kong's message for each invalid claim, by the name of the claim; null: all claims are valid.
  *
  * @param now Unix seconds
  */

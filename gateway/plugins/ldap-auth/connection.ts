@@ -59,7 +59,7 @@ export class LdapConnection {
     return !this.#socket.destroyed && this.#socket.writable;
   }
 
-  /** Rejects and closes the connection if the response is invalid, or has not arrived when the signal aborts. */
+  /** Sends a request. Rejects and closes the connection if the response is invalid, or the signal aborts before it. */
   async send(request: LdapRequest, signal: AbortSignal): Promise<LdapResult> {
     this.#id = (this.#id % 127) + 1;
     const { promise, resolve, reject } = Promise.withResolvers<LdapResult>();

@@ -54,7 +54,8 @@ const schema = record(
     }),
     allow_partial_chain: boolean({
       description:
-        "Trust intermediate CA certificates of `ca_certificates` too. Otherwise a chain must end in a self-signed one.",
+        "Trust intermediate CA certificates of `ca_certificates` too. By default, a chain must end in a self-signed " +
+        "CA certificate.",
       default: false,
     }),
     send_ca_dn: boolean({
@@ -100,7 +101,7 @@ const schema = record(
 
 export type MtlsAuthConfig = Static<typeof schema>;
 
-/** Null disables the comparison; for other members it means the default. */
+/** In `consumer_by`, null disables the comparison; in other members, null means the default. */
 const expand = (config: RecordMembers): RecordMembers =>
   config.consumer_by === null ? { ...config, consumer_by: [] } : config;
 

@@ -89,8 +89,8 @@ export const openidConnect = definePlugin({
       }
       const session = methods.has("session") ? await sessions.use(exchange) : null;
       if (session !== null) return acceptSession(exchange, session, sessions);
-      // Only GET requests are redirected, because a redirect loses the body of other methods. A callback without a
-      // login of this browser is refused: another login could fail in the same way, without end.
+      // Only GET requests are redirected, because a redirect loses the body of other methods. A callback that matches
+      // no login of this browser is refused: if it began a new login, the browser could be redirected endlessly.
       const mayLogin = request.method === "GET" && !login.isCallback(request) && !isGrpc(exchange);
       return methods.has("authorization_code") && mayLogin
         ? { response: await login.start(exchange) }
@@ -178,7 +178,7 @@ function refusals(config: OpenidConnectConfig) {
 
 interface AcceptedToken {
   readonly text: string;
-  /** Null: it comes from a session. */
+  /** Null: the token comes from a session. */
   readonly found: FoundToken | null;
 }
 
@@ -230,7 +230,7 @@ function consumerOf(
   for (const member of value === undefined ? [] : members) {
     const wanted = value ?? "";
     const found = member === "custom_id" ? identities.consumerByCustomId(wanted) : identities.consumer(wanted);
-    // `consumer` looks for ids and for usernames, so the member that matched is checked.
+    // `identities.consumer` accepts ids and usernames, so the configured member is compared.
     if (found?.[member] === wanted) return found;
   }
   return isOptional ? null : undefined;
@@ -243,7 +243,7 @@ function headerOfClaim(claim: unknown): string | undefined {
   try {
     return headerValue(JSON.stringify(claim));
   } catch {
-    // Nested too deeply.
+    // The claim is nested too deeply for JSON.stringify.
     return undefined;
   }
 }

@@ -4,7 +4,7 @@ import type { QueuedSpan } from "./spans.ts";
 
 const NANOSECONDS = 1e6;
 
-/** Seconds and nanoseconds of Unix milliseconds. */
+/** Converts Unix milliseconds to seconds and nanoseconds. */
 function hrTime(milliseconds: number): [number, number] {
   const whole = Math.floor(milliseconds);
   return [Math.floor(whole / 1000), (whole % 1000) * NANOSECONDS + Math.round((milliseconds - whole) * NANOSECONDS)];

@@ -28,7 +28,7 @@ const schema = record(
   {
     traces_endpoint: nullable(
       text({
-        description: "URL of the collector's traces (OTLP over HTTP).",
+        description: "URL of the collector to which spans are sent (OTLP over HTTP).",
         maxLength: 4096,
         secret: true,
         referenceable: true,

@@ -27,7 +27,7 @@ export interface QueuedSpan {
   readonly hasFailed: boolean;
 }
 
-/** The ids of a trace's part in this exchange. */
+/** The ids of the trace and of the spans of an exchange. */
 export interface ExchangeTrace {
   readonly traceId: string;
   /** The span of the sender; null: the trace begins here. */

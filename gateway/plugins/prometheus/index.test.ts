@@ -106,7 +106,7 @@ describe("prometheus", () => {
     it(`counts ${what}`, async () => assert.deepEqual(await logged(config, options), lines));
   }
 
-  it("uses Kong's names if configured to", async () => {
+  it("uses Kong's names of metrics with SLUICE_COMPAT=kong", async () => {
     const lines = await logged(everything, { ...proxied, source: "gateway" }, true);
     assert.deepEqual(lines, [
       `kong_http_requests_total{${here},code="200",source="kong",workspace="default",consumer=""} 1`,

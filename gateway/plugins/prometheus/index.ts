@@ -14,7 +14,7 @@ import { prometheusFacts } from "./schema.ts";
 /** nginx's status for a client that disconnected before the response; Kong counts such requests too. */
 const CLIENT_CLOSED_REQUEST = 499;
 
-/** Milliseconds; a phase that did not happen is not counted. */
+/** Records latencies in milliseconds, except those of phases that did not happen. */
 function recordLatencies(recorder: RequestRecorder, { started, forwarded, answered, ended }: Timings): void {
   // The gateway's own latency ends when the last attempt to forward begins, or else with the gateway's own response.
   const left = forwarded ?? ended;

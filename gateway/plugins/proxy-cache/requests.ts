@@ -7,7 +7,7 @@ import type { ProxyCacheConfig } from "./schema.ts";
 const MAX_REQUEST_BODY = 1_048_576;
 
 /**
- * Headers from which some upstreams take another method or target than that of the request line, and headers that ask
+ * Headers in which some upstreams read a method or target other than that of the request line, and headers that ask
  * for a part of the response or another protocol. The response to such a request must not be served for other requests.
  */
 const uncachedHeaders = [
@@ -38,9 +38,9 @@ const hasBody = (request: ExchangeRequest): boolean =>
   (request.header("content-length") ?? "0") !== "0" || request.header("transfer-encoding") !== undefined;
 
 /**
- * Whether the response may be for a user whom the key does not name: the upstream may read Authorization, and the gateway
- * has not identified the consumer. Such requests do not use the cache. With `cache_control`,
- * the Cache-Control header of the response decides.
+ * Whether the response may be for a user whom the cache key does not name: the upstream may read Authorization, and the
+ * gateway has not identified the consumer. Such requests do not use the cache. With `cache_control`, the Cache-Control
+ * header of the response decides.
  */
 export function isPersonal(
   { request, consumer, anonymous }: Exchange,

@@ -49,7 +49,10 @@ const revalidating = ["must-revalidate", "proxy-revalidate", "s-maxage"];
 /** Directives that allow a shared cache to store the response to a request with Authorization (RFC 9111 section 3.5). */
 const sharing = ["public", "s-maxage", "must-revalidate"];
 
-/** RFC 9111 section 3. As in Kong, a response with `no-cache` is not stored, because no response is validated. */
+/**
+ * Whether the response may be stored (RFC 9111 section 3). As in Kong, a response with `no-cache` is not stored,
+ * because no response is validated.
+ */
 function mayStore({ request }: Exchange, directives: Directives): boolean {
   if (["private", "no-store", "no-cache"].some((name) => directives.has(name))) return false;
   return request.header("authorization") === undefined || sharing.some((name) => directives.has(name));
@@ -98,7 +101,7 @@ function keptHeaders({ request }: Exchange, received: readonly string[], now: nu
   for (let at = 0; at < received.length; at += 2) {
     const name = received[at] ?? "";
     const lower = lowerCase(name);
-    // Kept for HEAD, as the length of the body that GET would get. Other stored bodies have a length of their own.
+    // Kept for HEAD, as the length of the body that GET would get. Other responses get the length of the stored body.
     const isLength = lower === "content-length" && request.method === "HEAD";
     // As in Kong, remaining counts of rate limits are left out: they belong to the request that was forwarded.
     const isDropped = droppedHeaders.has(lower) || listed.has(lower) || lower.includes("ratelimit-remaining");

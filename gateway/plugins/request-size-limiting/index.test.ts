@@ -41,7 +41,7 @@ const rows: readonly Row[] = [
   ["a body over the limit in megabytes", { ...ten, size_unit: "megabytes" }, declared(10 * MiB + 1), 413],
   ["a small body with Expect", ten, declared(10, expect), undefined],
   ["a large body with Expect", ten, declared(11, expect), 417],
-  ["a large body with Expect in another case", ten, declared(11, { expect: " 100-Continue" }), 417],
+  ["a large body with Expect in another letter case", ten, declared(11, { expect: " 100-Continue" }), 417],
   ["a body of zero bytes with the limit 0", { ...ten, allowed_payload_size: 0 }, declared(0), undefined],
   ["a body of one byte with the limit 0", { ...ten, allowed_payload_size: 0 }, declared(1), 413],
   ["a chunked body of exactly the limit", ten, chunked(10), undefined],

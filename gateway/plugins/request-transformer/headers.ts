@@ -1,6 +1,6 @@
 /**
  * Changes of the headers that are forwarded. They are applied at the end, because templates show the headers as they
- * were before.
+ * were before any change.
  */
 import {
   connectionHeaders,
@@ -53,7 +53,7 @@ export function headerActionsOf(config: RequestTransformerConfig): HeaderActions
   };
 }
 
-/** New names of headers have no expressions. */
+/** A scope without values, because new names of headers contain no expressions. */
 const noValues: TemplateScope = () => undefined;
 
 interface ChangedHeader {

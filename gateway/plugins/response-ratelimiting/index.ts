@@ -28,7 +28,7 @@ const replaced: DirectResponse = { status: 429, body: "" };
 interface LimitUsage {
   readonly name: string;
   readonly counters: readonly Counter[];
-  /** What is left in each period, before this request; negative if concurrent requests exceeded the limit. */
+  /** The remaining amount in each period, before this request; negative if concurrent requests exceeded the limit. */
   readonly remaining: readonly number[];
 }
 
@@ -75,7 +75,7 @@ export const responseRatelimiting = definePlugin({
       );
     }
 
-    /** Refuses the request, or tells the upstream what is left. */
+    /** Refuses the request, or sends the remaining amounts to the upstream. */
     function admit(
       exchange: Exchange,
       wanted: readonly (readonly Counter[])[],
@@ -156,7 +156,7 @@ export const responseRatelimiting = definePlugin({
           const added = counters.add(ofName, amount, options);
           if (added instanceof Promise) {
             added.catch((error: Error) =>
-              log.warn("used amounts are not counted", { reason: error.message }, exchange),
+              log.warn("used amounts could not be counted", { reason: error.message }, exchange),
             );
           }
         }

@@ -20,7 +20,7 @@ type HeaderCase = readonly [
 ];
 
 const headerCases: readonly HeaderCase[] = [
-  ["removes headers in any case", { remove: ["H1", "h2"] }, { h1: "1", h2: "2", h3: "3" }, { h3: "3" }],
+  ["removes headers in any letter case", { remove: ["H1", "h2"] }, { h1: "1", h2: "2", h3: "3" }, { h3: "3" }],
   ["renames a header that exists", { rename: ["h1:h2", "h3:h4"] }, { h1: "v1" }, { h2: "v1" }],
   ["overwrites the header with the new name", { rename: "h1:h2" }, { h1: "v1", h2: "v2" }, { h2: "v1" }],
   ["keeps a header that is renamed to its own name", { rename: "h1:H1" }, { h1: "v1" }, { h1: "v1" }],

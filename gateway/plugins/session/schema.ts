@@ -126,7 +126,7 @@ const schema = record(
 export type SessionConfig = Static<typeof schema>;
 export type SessionProperty = (typeof properties)[number];
 
-/** Former names of members, which Kong 3.9 still accepts. As there, they override the present names. */
+/** Former names of members, which Kong 3.9 still accepts. As in Kong, they override the current names. */
 const formerNames: Readonly<Record<string, (value: unknown) => RecordMembers>> = {
   cookie_lifetime: (value) => ({ rolling_timeout: value }),
   cookie_idletime: (value) => ({ idling_timeout: value ?? 0 }),

@@ -68,7 +68,7 @@ const schema = record(
       default: "preserve",
     }),
     default_header_type: choice(traceFormats, {
-      description: "Deprecated: use `propagation.default_format`. The format if no context was found.",
+      description: "Deprecated: use `propagation.default_format`. The format if the request has no trace headers.",
       default: "b3",
     }),
     tags_header: text({

@@ -45,7 +45,7 @@ function neededMembers(config: RecordMembers): readonly Violation[] {
   });
 }
 
-/** Minimum bytes of a key for HS256, which has the shortest (RFC 7518 section 3.2). */
+/** Minimum bytes of a key for HS256, the algorithm with the shortest keys (RFC 7518 section 3.2). */
 const MIN_HMAC_KEY = 32;
 
 const keyProblems = ({ client_secret, enable_hs_signatures }: RecordMembers): readonly Violation[] =>

@@ -50,7 +50,7 @@ interface SingleOptions {
   readonly referenceable?: true;
 }
 
-/** A list in Kong, of which Sluice supports one item. */
+/** A list in Kong; Sluice supports lists with one item. */
 export const singleValue = (description: string, options: SingleOptions) => {
   const { secret, ...rest } = options;
   return nullable(

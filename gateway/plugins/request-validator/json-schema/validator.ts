@@ -49,7 +49,7 @@ export class SchemaCompiler {
   readonly draft: Draft;
   readonly #targets: Readonly<Record<string, unknown>>;
   readonly #tests = new Map<unknown, { run: ValueTest }>();
-  /** References that lead nowhere. */
+  /** References whose target does not exist. */
   readonly unresolved: string[] = [];
 
   /** @param targets The schemas of the document by their absolute URI */
@@ -147,7 +147,8 @@ export function compileJsonSchema(text: string, draft: Draft): Checked<JsonSchem
   const compiler = new SchemaCompiler(draft, targets);
   const test = compiler.test(schema);
   const { unresolved } = compiler;
-  if (unresolved.length > 0) return invalid(unresolved.map((each) => `the reference ${each} leads to no schema in it`));
+  if (unresolved.length > 0)
+    return invalid(unresolved.map((each) => `the reference ${each} does not lead to a schema of the same document`));
   return { value: { errorOf: (value) => firstErrorOf(test, value) } };
 }
 
