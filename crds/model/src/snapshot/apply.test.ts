@@ -92,6 +92,20 @@ for (const [what, before, after, fares] of replaced)
     assert.deepEqual(plugin?._sluice?.unavailable === undefined ? plugin?.config.key_names : ["closed"], fares);
   });
 
+test("a plugin that moves to another consumer group and that only a newer version can read answers 503 there", () => {
+  const groups = ["gold", "silver"].map((name) => ({ id: deriveId("consumer_groups", name), name }));
+  const limit = (group: number, more: object) => {
+    const config = { minute: 5, policy: "local", ...more };
+    return { id: guard, name: "rate-limiting", consumer_group: { id: groups[group]?.id }, config };
+  };
+  const before = apply(emptySnapshot, { put: { consumer_groups: groups, plugins: [limit(0, {})] } });
+  const moved = { put: { plugins: [limit(1, { unknown: true })] }, remove: {} };
+  const { value, violations } = applyChange(before, moved, CLOSE);
+  const plugin = value?.plugins.get(guard);
+  assert.deepEqual([plugin?.consumer_group?.id, violations], [groups[1]?.id, undefined]);
+  assert.notEqual(plugin?._sluice?.unavailable, undefined);
+});
+
 test("the hash of a snapshot covers the pushed config of a plugin that the process does not have", () => {
   const put = (config: object) => {
     const change = { put: { plugins: [{ id: guard, name: "words", config }] }, remove: {} };

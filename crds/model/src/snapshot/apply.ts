@@ -144,5 +144,5 @@ const isClosedHere = (raw: unknown, entity: StoredEntity): boolean =>
 const protectsAlike = (before: StoredEntity, now: StoredEntity): boolean =>
   unavailable(before) === undefined && scopeOf(before) === scopeOf(now);
 
-const scopeOf = ({ name, enabled, route, service, consumer, protocols }: StoredEntity): string =>
-  canonicalJson({ name, enabled, route, service, consumer, protocols });
+const scopeOf = ({ name, enabled, route, service, consumer, consumer_group, protocols }: StoredEntity): string =>
+  canonicalJson({ name, enabled, route, service, consumer, consumer_group, protocols });
