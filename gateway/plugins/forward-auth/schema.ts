@@ -32,7 +32,7 @@ const schema = record(
       maxLength: 4096,
     }),
     auth_request_headers: headerNames(
-      "Headers of the request that the server receives. Default: all, except headers of the connection, headers that " +
+      "Headers of the client's request that are sent to the authorization server. Default: all, except headers of the connection, headers that " +
         "proxies set, conditions and ranges.",
     ),
     auth_response_headers: headerNames(

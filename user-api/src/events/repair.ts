@@ -1,4 +1,4 @@
-/** Recovers from lost messages: reads the users created during an outage of the transport from the store. */
+/** Recovers from lost messages: reads from the store the users that were created during an outage. */
 import type { FastifyBaseLogger } from "fastify";
 import type { User, UserStore } from "../store/store.ts";
 

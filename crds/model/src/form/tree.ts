@@ -143,7 +143,7 @@ function gather(at: Branch, path: Violation["path"], violations: Violation[]): F
   return [...sorted.map(([, item], index) => gather(item, [...path, index], violations)), ...texts];
 }
 
-/** Members are defined, never assigned, so that no name is special. */
+/** Members are defined by `Object.fromEntries` and never assigned, so `__proto__` is a member like any other. */
 const gatherMembers = ({ members }: Branch, path: Violation["path"], violations: Violation[]) =>
   Object.fromEntries(
     [...members].map(([name, member]): [string, FormValue] => [name, gather(member, [...path, name], violations)]),

@@ -61,7 +61,7 @@ test("a snapshot keeps the hash of a key and not the key", () => {
 const guard = deriveId("plugins", "guard");
 /** A key-auth on the route. */
 const keyAuth = { id: guard, name: "key-auth", route: { id: route }, config: { key_names: ["k"] } };
-/** `keyAuth` with a member that only a newer version has. */
+/** `keyAuth` with a member that only newer nodes know. */
 const newer = { ...keyAuth, config: { key_names: ["k"], identity: "x" } };
 const CLOSE = { closePlugins: true };
 
@@ -82,7 +82,7 @@ const replaced: readonly (readonly [what: string, before: object | null, after: 
   ],
 ];
 for (const [what, before, after, fares] of replaced)
-  test(`a plugin that only a newer version can read ${fares[0] === "closed" ? "answers 503" : "keeps its previous version"}: ${what}`, () => {
+  test(`a plugin that only newer nodes can read ${fares[0] === "closed" ? "answers 503" : "is served as it was before"}: ${what}`, () => {
     const put = (previous: Snapshot, plugin: object) => {
       const { value, violations } = applyChange(previous, { put: { plugins: [plugin] }, remove: {} }, CLOSE);
       return value ?? assert.fail(violations.map(describeViolation).join("\n"));
@@ -92,7 +92,7 @@ for (const [what, before, after, fares] of replaced)
     assert.deepEqual(plugin?._sluice?.unavailable === undefined ? plugin?.config.key_names : ["closed"], fares);
   });
 
-test("a plugin that moves to another consumer group and that only a newer version can read answers 503 there", () => {
+test("a plugin that moves to another consumer group and that only newer nodes can read answers 503 there", () => {
   const groups = ["gold", "silver"].map((name) => ({ id: deriveId("consumer_groups", name), name }));
   const limit = (group: number, more: object) => {
     const config = { minute: 5, policy: "local", ...more };

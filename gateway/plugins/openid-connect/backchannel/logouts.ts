@@ -149,7 +149,10 @@ export class Logouts {
     };
   }
 
-  /** A counter that admits a logout token once. The token determines the window, so it counts repeated tokens too. */
+  /**
+   * A counter that admits a logout token once. Its window depends on the token's `iat` and not on the current time, so a
+   * repeated token reaches the same counter and exceeds its limit.
+   */
   #tokenCounter(name: string, iat: number): Counter {
     const windowStart = startOf(HOUR, (iat - MAX_AGE) * SECOND);
     const expires = windowStart + HOUR + 2 * MAX_AGE * SECOND + SKEW;

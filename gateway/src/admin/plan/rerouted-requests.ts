@@ -1,6 +1,6 @@
 /**
- * Finds sample requests that a different route or service would answer, by matching them with the router before and
- * after.
+ * Finds sample requests whose route or service a planned write changes: matches each with a router over the routes
+ * before the write, and with one over the routes after it.
  */
 import type { Route, Service } from "@sluice/model";
 import { Router } from "../../compile/router/router.ts";

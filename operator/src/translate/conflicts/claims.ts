@@ -163,8 +163,8 @@ export function createClaimTable(interests: { add(claimant: Claimant): void }) {
 
   return {
     /**
-     * Claims the properties of the entity; of a route's matches, those that are free. On a conflict it claims nothing
-     * and returns a sentence that describes the conflict; otherwise it returns null.
+     * Claims the properties of the entity and returns null. A route claims those of its matches that are free; it has a
+     * conflict only if none is free. On a conflict nothing is claimed, and the result is a sentence about the conflict.
      */
     claim(claimant: Claimant) {
       interests.add(claimant);

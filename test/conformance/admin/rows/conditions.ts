@@ -165,7 +165,7 @@ export const conditions: Table = {
       keep: { header: "etag", as: "certificate" },
     },
     {
-      does: "follows a POST of a server name, which changes the ETag of the certificate",
+      does: "is prepared by a POST of a server name, which changes the ETag of the certificate",
       ask: `POST /certificates/${ids.certificate}/snis`,
       form: "name=more.example",
       status: 201,

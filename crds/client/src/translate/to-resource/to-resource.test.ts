@@ -212,7 +212,11 @@ test("the time of a resource's last change is the time of the last write that ch
   assert.equal(updatedAt(metadata), Date.parse("2026-01-01T00:00:05Z") / 1000);
   assert.equal(updatedAt({ ...metadata, managedFields: [] }), 1_767_225_601);
   const byAdmin = [{ manager: "sluice-admin", time: "2026-03-01T00:00:00Z" }];
-  assert.equal(updatedAt({ ...metadata, managedFields: byAdmin }), 1_767_225_601, "the annotation has the time");
+  assert.equal(
+    updatedAt({ ...metadata, managedFields: byAdmin }),
+    1_767_225_601,
+    "writes of sluice-admin are ignored if the annotation exists",
+  );
   assert.equal(updatedAt({ ...metadata, annotations: {}, managedFields: byAdmin }), 1_772_323_200);
   assert.equal(updatedAt({ name: "mine", namespace: "home" }), undefined);
 });
