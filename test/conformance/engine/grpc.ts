@@ -154,7 +154,7 @@ export function grpcSuite(engine: Engine): void {
       for (const answer of await Promise.all(calls)) assert.deepEqual(shown(answer), [200, "0"]);
     });
 
-    it("reaches upstreams over TLS if they choose HTTP/2", async (test) => {
+    it("calls upstreams over TLS, and verifies their certificates unless tls_verify is false", async (test) => {
       const authority = await makeAuthority();
       const pair = await authority.issue({ name: "a", sans: ["a.example"], usage: "server" });
       const server = createSecureServer({ cert: pair.certificate, key: pair.key });

@@ -61,7 +61,7 @@ export class ClientBody {
     return this.#whole === null ? this.#declared : this.#whole.length;
   }
 
-  /** True once a byte may have reached an upstream: from then on, no other upstream can be tried. */
+  /** True once a byte may have reached an upstream: from then on, no other target can be tried. */
   get begun(): boolean {
     return this.#begun;
   }

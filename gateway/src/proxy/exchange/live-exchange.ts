@@ -340,7 +340,7 @@ export class LiveExchange implements Exchange {
     return this.#upstreamEdits === null ? headers : this.#upstreamEdits.applyTo(headers);
   }
 
-  /** Returns the client's trailers that are forwarded to the upstream. Both are lines in wire format. */
+  /** Returns the client's trailers that are forwarded to the upstream. `lines` and the result are in wire format. */
   forwardedTrailers(lines: string): string {
     return this.#upstreamEdits === null || lines === "" ? lines : this.#upstreamEdits.passedLines(lines);
   }

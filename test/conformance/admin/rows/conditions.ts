@@ -74,14 +74,14 @@ export const conditions: Table = {
       has: { host: "b" },
     },
     {
-      does: "is met by * if the entity exists",
+      does: "of If-Match: * is met if the entity exists",
       ask: "PATCH /services/base",
       headers: match("*"),
       json: { port: 83 },
       status: 200,
     },
     {
-      does: "is not met by * if the entity does not exist",
+      does: "of If-Match: * is not met if the entity does not exist",
       ask: "PUT /services/nobody",
       headers: match("*"),
       json: { host: "a" },

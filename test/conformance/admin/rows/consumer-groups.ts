@@ -80,14 +80,14 @@ const members: readonly Row[] = [
     status: 404,
   },
   {
-    does: "does not get a consumer without a name",
+    does: "does not get a consumer if the body names none",
     ask: "POST /consumer_groups/gold/consumers",
     json: {},
     status: 400,
     message: "set consumer to a name or an id",
   },
   {
-    does: "does not get a consumer by an unknown member",
+    does: "does not get a consumer from a body with an unknown member",
     ask: "POST /consumer_groups/gold/consumers",
     json: { consumer: "base", tags: ["a"] },
     status: 400,

@@ -96,7 +96,7 @@ export const vaults: Table = {
       has: { code: 2, fields: { prefix: "must not be one of: env" } },
     },
     {
-      does: "cannot be created under the prefix of a kind",
+      does: "cannot be created under a prefix that is a kind",
       ask: "PUT /vaults/env",
       json: { name: "env" },
       status: 400,
