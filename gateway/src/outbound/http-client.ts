@@ -20,7 +20,7 @@ const MAX_IDLE = 4;
 
 export class GuardedHttpClient implements HttpClient {
   readonly #connect: Connect;
-  /** By those options of a request, other than its destination, on which its connection depends. */
+  /** By the properties of a request that its connection must have: protocol, verification and keep-alive time. */
   readonly #agents = new Map<string, GuardedAgent>();
   #isClosed = false;
 
@@ -142,7 +142,7 @@ function exchange(asked: HttpRequest, url: URL, agent: GuardedAgent): Promise<Ht
   return promise.finally(() => clearTimeout(late));
 }
 
-/** An error leaves the loop before the end of the response, which closes the connection. */
+/** The whole body. An error that ends the loop before the end of the response closes the connection. */
 async function read(response: IncomingMessage, limit: number): Promise<Buffer> {
   const chunks: Buffer[] = [];
   let length = 0;

@@ -174,7 +174,7 @@ describe("plugin code", () => {
       end();
     });
 
-  test("of a middleware after next has the plugin's number", async () => {
+  test("of a middleware has the plugin's number, also after it has awaited next", async () => {
     // Loads the classes of the Fetch API, which takes long at first.
     assert.ok(new Request("http://x") && new Response());
     const seen: number[] = [];

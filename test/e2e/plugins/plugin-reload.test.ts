@@ -306,7 +306,7 @@ test("a worker that ends while the files of a plugin are broken is replaced once
   assert.equal(await body(), "1 hello");
 });
 
-test("after a reload, the admin API shows the new schema of a plugin and validates with it", async (context) => {
+test("after a reload, the admin API shows a plugin's config with the defaults of its new schema, and requests use them", async (context) => {
   writePlugin();
   write("sluice.json", declarative());
   const { process, admin, body } = await start("start", { SLUICE_FILE_WRITABLE: "true" });
