@@ -68,7 +68,7 @@ export function integer(min: number, max: number): Reader<number> {
 
 const units: Readonly<Record<string, number>> = { ms: 1, s: 1_000, m: 60_000, h: 3_600_000 };
 
-/** A duration in milliseconds. The text has its unit, like the durations of the gateway. */
+/** A duration in milliseconds. The text has a unit, like the durations of the gateway. */
 export function duration(min: number, max: number): Reader<number> {
   return (text) => {
     const [, amount, unit = ""] = /^(\d{1,9}(?:\.\d{1,3})?)(ms|s|m|h)$/.exec(text) ?? [];

@@ -5,7 +5,7 @@ import type { User, UserStore } from "../store/store.ts";
 export interface RepairOptions {
   readonly store: Pick<UserStore, "users">;
   readonly log: Pick<FastifyBaseLogger, "warn">;
-  /** Called with every user that is found; it ignores users delivered before. */
+  /** Called with every user that is found. Ignores users that it has delivered before. */
   readonly deliver: (user: User) => void;
   /** Tells the other replicas that they may have missed the users from this id on. */
   readonly announce: (missedAfter: string) => Promise<void>;

@@ -56,7 +56,7 @@ const membershipOf = ({ consumer, consumer_group }: Claimant["entity"]): string 
 
 const groupOf = ({ consumer, group }: Claimant["entity"]): string => `group=${JSON.stringify([idOf(consumer), group])}`;
 
-/** Whether requests identify a credential of the collection by a value, such as its key, unique in each namespace. */
+/** Whether credentials of the collection are found by a value, such as a key, which is unique in each namespace. */
 const isFoundByValue = (collection: Collection): boolean => typeof entities[collection].credential?.lookup === "string";
 
 /** Different namespaces may have equal CA certificates (unique-claims.ts of @sluice/model). */
