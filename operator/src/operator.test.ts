@@ -214,7 +214,7 @@ describe("the operator on a directory with two nodes", { concurrency: false }, (
     );
   });
 
-  test("names a node that is down, and continues with the other node", async () => {
+  test("names in /status a node that is down, and continues with the other node", async () => {
     const { nodes, client, operator, write } = await scene(service("users"));
     await programmed(client, "Service", "users");
     await nodes[1].stop();

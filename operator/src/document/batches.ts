@@ -120,10 +120,10 @@ export function createBatches(options: BatchesOptions) {
 
   return {
     /**
-     * Called for each version of a resource that is read.
+     * Called with every version of a resource, when the version has been read.
      *
-     * @param before The version before it; null: none; undefined: unknown, because reading has just begun or the
-     * namespace has just been selected.
+     * @param before The previous version; null: there was none; undefined: unknown, because reading has just begun or
+     * the namespace has just been selected.
      */
     observe,
     holdBack(clusterState: ClusterState): HeldBack {

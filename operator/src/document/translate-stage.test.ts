@@ -57,7 +57,7 @@ test("nothing is translated before the cluster and the saved state have been rea
   assert.deepEqual([documents.map(({ hosts }) => hosts), translate.upToDate()], [[["a.test"]], true]);
 });
 
-test("a restored version replaces an invalid resource, and the gate learns which document contains it", async (t) => {
+test("a restored version replaces an invalid resource, and the gate is told when the next document is published", async (t) => {
   const { put, changed, restore, settled, documents, calls } = scene(t);
   const valid = put("Service", "a", service("valid.test"));
   put("Service", "a", { spec: { url: "no URL" } });

@@ -84,7 +84,7 @@ export function createTranslateStage(options: TranslateStageOptions): TranslateS
   let isLastComplete = false;
   /** The number of changes so far. */
   let changeCount = 0;
-  /** `changeCount` when the last document was started; -1: there is none. */
+  /** `changeCount` when the translation of the last document was started; -1: there is no document. */
   let translatedCount = -1;
   let isWorking = false;
   let closed = false;

@@ -67,7 +67,7 @@ export function parseNodeState(answer: Members): NodeReport {
   };
 }
 
-/** @throws Error when the response is not one to a request to an endpoint of a plugin. */
+/** @throws Error when the response is not the result of a call of an endpoint of a plugin. */
 export function parseEndpointResult(answer: Members): PluginEndpointResult {
   if (isPluginEndpointResult(answer)) return answer;
   throw new Error(`the response is not from a node: ${JSON.stringify(answer).slice(0, MAX_QUOTED_CHARACTERS)}`);

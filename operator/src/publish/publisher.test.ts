@@ -251,7 +251,7 @@ test("after a restart the operator continues the nodes' revisions and pushes no 
   });
 });
 
-test("while another operator leads, nodes are polled and no document is pushed; from this operator's first term on, all nodes get the document", async () => {
+test("while another operator leads, nodes are polled and no document is pushed; once this operator leads, all nodes get the document", async () => {
   const node = fakeNode([one.hash, one.hash, one.hash]);
   let term: number | null = null;
   const publisher = createPublisher({

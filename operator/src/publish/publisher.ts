@@ -71,7 +71,7 @@ export function createPublisher(options: PublisherOptions) {
 
   /**
    * Detects an operator with a later term that neither this Lease nor the saved state knows. A node that accepted
-   * pushes in this term and no longer does follows another operator; this operator does not compete for it.
+   * pushes in this term and rejects them now follows another operator; this operator does not compete for the node.
    */
   function detectHigherTerm({ status: { state }, hasAcceptedTerm }: TrackedNode): void {
     const ours = term();

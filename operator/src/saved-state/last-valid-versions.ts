@@ -60,8 +60,8 @@ export function createLastValidVersions() {
      */
     version: () => version,
     /**
-     * Merges the saved versions of this operator or of an earlier leader. They fill gaps; where both exist, the newer
-     * version wins.
+     * Merges the saved versions of this operator or of an earlier leader. They fill gaps; where a version of the object
+     * is already known, the newer one wins.
      *
      * @param now The current resource; undefined (the default): unknown.
      * @returns The keys whose entries have changed.

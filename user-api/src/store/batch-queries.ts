@@ -1,7 +1,7 @@
 /** Combines concurrent lookups of many requests into few database queries. */
 
 export interface BatchOptions {
-  /** Queries in flight at a time. Lookups that arrive while all of them run wait and share the next query. */
+  /** Maximum number of queries in flight. Lookups that arrive while so many run share the next query. */
   readonly maxQueries: number;
   /** Keys per query; one caller's keys are never split. */
   readonly maxKeys: number;
