@@ -67,7 +67,7 @@ class ChainSearch {
   readonly #verified = new Map<X509Certificate, Map<X509Certificate, boolean>>();
   #steps = 0;
   #signatures = 0;
-  /** The first reason why an issuer was rejected. */
+  /** The first reason why an issuer or a chain was rejected, or the search ended. */
   #fault: string | null = null;
 
   constructor(sent: readonly X509Certificate[], options: ChainOptions) {
