@@ -236,7 +236,7 @@ function consumerOf(
   return isOptional ? null : undefined;
 }
 
-/** Lists and objects are sent as JSON. */
+/** A claim as the value of a header, in JSON unless it is a string; undefined: it is missing or nested too deeply. */
 function headerOfClaim(claim: unknown): string | undefined {
   if (claim === undefined) return undefined;
   if (typeof claim === "string") return headerValue(claim);

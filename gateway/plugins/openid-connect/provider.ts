@@ -32,7 +32,7 @@ export class Provider {
   #state: ProviderState | null = null;
   #pending: Promise<ProviderState> | null = null;
   #failure: ProviderUnavailable | null = null;
-  /** Milliseconds of the node's clock when the last attempt began, and when one last succeeded. */
+  /** Milliseconds of the node's clock when the last attempt began, and when the last successful one began. */
   #attempted = Number.NEGATIVE_INFINITY;
   #succeeded = Number.NEGATIVE_INFINITY;
 

@@ -13,7 +13,7 @@ import {
 /** `SpanKind` of OpenTelemetry's API. */
 export const spanKinds = { server: 1, client: 2 } as const;
 
-/** A span as it waits in the queue, as JSON. */
+/** A span in the queue, which contains it as JSON. */
 export interface QueuedSpan {
   readonly traceId: string;
   readonly spanId: string;

@@ -21,7 +21,7 @@ export function directivesOf(values: readonly string[]): Directives {
   return directives;
 }
 
-/** Undefined: the directive is absent. An argument that is not a number counts as 0, which means stale in `max-age`. */
+/** The argument in seconds; undefined: no such directive. Text that is not a number counts as 0: stale in `max-age`. */
 export function secondsIn(directives: Directives, name: string): number | undefined {
   const argument = directives.get(name);
   return argument === undefined ? undefined : secondsOf(argument);

@@ -28,7 +28,7 @@ const urlProblems = (config: RecordMembers): readonly Violation[] =>
       .map(() => problem(name, NOT_A_URL)),
   );
 
-/** Members that an authentication method needs. */
+/** Reports the members that an authentication method needs and the config lacks. */
 function neededMembers(config: RecordMembers): readonly Violation[] {
   const methods = listOf(config.auth_methods);
   const needed: readonly (readonly [name: string, methods: readonly string[]])[] = [
