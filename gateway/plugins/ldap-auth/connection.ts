@@ -33,7 +33,11 @@ export class LdapConnection {
       .on("close", () => this.#fail(new ConnectionEnded("the server has closed the connection")));
   }
 
-  /** @param signal When it aborts, a connection that is not open yet is closed. */
+  /**
+   * Opens a connection, with TLS if the config demands it.
+   *
+   * @param signal When it aborts, a connection that is not open yet is closed
+   */
   static async open(config: LdapAuthConfig, network: PluginNetwork, signal: AbortSignal): Promise<LdapConnection> {
     const { ldap_host: host, ldap_port: port, ldaps, start_tls, verify_ldap_host: verify } = config;
     const tls = { serverName: null, verify };

@@ -42,7 +42,11 @@ interface Candidate {
   readonly authorityId: string | null;
 }
 
-/** @param sent The client's certificate, and other certificates from which the chain may be built */
+/**
+ * Searches a valid chain from the client's certificate to a trusted authority.
+ *
+ * @param sent The client's certificate, and other certificates from which the chain may be built
+ */
 export function verifyChain(
   [leaf, ...others]: readonly X509Certificate[],
   options: ChainOptions,

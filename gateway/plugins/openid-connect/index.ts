@@ -218,7 +218,7 @@ function acceptance(config: OpenidConnectConfig, forbid: (reason: string) => Aut
 const pairsOf = (names: readonly string[] | null, claims: readonly string[] | null) =>
   (names ?? []).map((name, index) => [name, claims?.[index] ?? ""] as const);
 
-/** Null: the token needs no consumer. Undefined: it needs one, and there is none. */
+/** The consumer that a token names. Null: the token needs no consumer. Undefined: it needs one, and there is none. */
 function consumerOf(
   { identities }: Exchange,
   config: OpenidConnectConfig,

@@ -156,6 +156,7 @@ function checkEndpoints(metadata: ServerMetadata, issuer: string): void {
     if (!/^(?:jwks_uri|(?:authorization|token|introspection|end_session)_endpoint)$/.test(name)) continue;
     const url = typeof value === "string" ? URL.parse(value) : null;
     const isHttp = url?.protocol === "http:" && issuer.startsWith("http:");
-    if (url?.protocol !== "https:" && !isHttp) throw new Error(`the discovery document has no usable ${name}`);
+    if (url?.protocol !== "https:" && !isHttp)
+      throw new Error(`the ${name} of the discovery document or of the config is unusable`);
   }
 }

@@ -56,6 +56,8 @@ const cut = (attributes: SpanAttributes): SpanAttributes =>
   );
 
 /**
+ * A span of the request, and one of each attempt to forward it.
+ *
  * @param now Unix milliseconds of the end of the exchange
  */
 export function spansOf(exchange: Exchange, trace: ExchangeTrace, now: number): readonly QueuedSpan[] {

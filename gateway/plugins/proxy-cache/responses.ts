@@ -72,7 +72,7 @@ function lifetimeOf(directives: Directives, received: readonly string[], now: nu
 const isTooLong = ({ request }: Exchange, received: readonly string[]): boolean =>
   request.method !== "HEAD" && Number(valuesOf(received, "content-length")[0] ?? 0) > MAX_STORED_BODY;
 
-/** Null: the response depends on more than headers (`*`). */
+/** The names of headers in Vary, sorted; null: the response depends on more than headers (`*`). */
 function varyOf(received: readonly string[]): Variants["vary"] | null {
   const names = new Set<Lowercase<string>>();
   for (const value of valuesOf(received, "vary")) {
