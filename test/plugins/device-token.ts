@@ -1,4 +1,4 @@
-/** The facts of a plugin as users write one, with its own type of credentials. */
+/** The facts of a plugin that does not come with Sluice and has its own type of credentials. */
 import { definePluginFacts, nullable, record, text } from "@sluice/plugin-sdk";
 
 export const deviceTokenFacts = definePluginFacts({

@@ -107,7 +107,7 @@ export type FakeCredentials = {
 export interface FakeExchangeOptions extends FakeRequest {
   /** Headers of the upstream's response. */
   readonly responseHeaders?: Readonly<Record<string, string>>;
-  /** Keys that open the route, with their credentials. */
+  /** The credentials of key-auth, by their keys in clear text. */
   readonly keys?: Readonly<Record<string, SnapshotCredential<"keyauth_credentials">>>;
   /** Other credentials by their collection and the value by which requests name them. */
   readonly credentials?: FakeCredentials;

@@ -100,7 +100,7 @@ export interface OpenidProvider {
   logOut(browser: Browser): Promise<void>;
 }
 
-/** The configuration with back-channel logout: the provider calls `send` for each request to the application. */
+/** The configuration, with back-channel logout if `logoutTokens` is set: the provider then sends requests by `send`. */
 function withLogouts(
   { logoutTokens, logoutUri }: OpenidProviderOptions,
   send: (url: string, init: RequestInit) => Promise<Response>,

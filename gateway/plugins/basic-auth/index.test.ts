@@ -15,8 +15,8 @@ const guest = fakeConsumer({ id: "c-0", username: "guest" });
 const salt = Buffer.alloc(16, 7);
 const unpadded = (bytes: Buffer) => bytes.toString("base64").replace(/=+$/, "");
 
-/** The forms in which a node stores the password `open:sesame ü`. */
 const PASSWORD = "open:sesame ü";
+/** The forms in which a node stores the password. */
 const stored = {
   kong: hash("sha1", `${PASSWORD}${consumer.id}`),
   file: `$sha256$${hash("sha256", `${consumer.id}${PASSWORD}`)}`,

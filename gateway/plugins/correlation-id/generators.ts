@@ -18,7 +18,7 @@ interface Usage {
 const usages = new WeakMap<ClientConnection, Usage>();
 let connections = 0;
 
-/** Connections are numbered when they first need an id, so that requests without this plugin cost nothing. */
+/** Connections get their numbers at their first generated id, so that requests without this plugin cost nothing. */
 function usageOf(connection: ClientConnection): Usage {
   const known = usages.get(connection);
   if (known !== undefined) return known;

@@ -91,7 +91,7 @@ describe("correlation-id", () => {
     assert.match(forwarded ?? "", forms["uuid#counter"]);
   });
 
-  it("uses the configured header, in upper or lower case", () => {
+  it("finds the configured header in any letter case, and sets it if the request does not have it", () => {
     const exchange = fakeExchange({ headers: { "x-trace": "mine" } });
     instance({ header_name: "X-Trace" }).access?.(exchange);
     assert.deepEqual(exchange.upstreamHeaders.all(), {});

@@ -153,7 +153,7 @@ const responses: readonly Variant[] = [
 
 describe("cors", () => {
   for (const [what, config, request, expected] of preflights) {
-    it(`answers a preflight with 200 and an empty body: ${what}`, async () => {
+    it(`answers a preflight with 200, an empty body, and ${what}`, async () => {
       const { answer, headers } = await send(config, request);
       assert.deepEqual(answer, { status: 200, body: "" });
       assert.deepEqual(headers, expected);

@@ -20,7 +20,7 @@ const variants: readonly (readonly [
     "https://b.test:90",
   ],
   [
-    "one of several origins if it is requested with its default port, and answers without the port",
+    "one of several origins whose default port the request contains, and answers without the port",
     ["http://a.test", "http://b.test"],
     "http://a.test:80",
     "http://a.test",

@@ -46,7 +46,10 @@ function matcher(entry: string): (origin: Origin) => boolean {
 
 const anyOrigin: AllowedOrigin = { kind: "all", vary: false };
 
-/** Throws for an invalid regular expression, which the check of the config has already refused. */
+/**
+ * The rule of a config with these origins. Throws for an invalid regular expression, which the check of the config has
+ * already refused.
+ */
 export function originRule(origins: readonly string[] | null): OriginRule {
   const [first, ...others] = origins ?? [];
   if (first === undefined || (first === "*" && others.length === 0)) return () => anyOrigin;

@@ -12,8 +12,9 @@ import { type ForwardAuthConfig, forwardedNames } from "./schema.ts";
 type Headers = Record<string, string>;
 
 /**
- * Headers of the client that are not sent to the authorization server. The server could believe that a proxy has set
- * them. It would apply conditions and ranges (RFC 9110 sections 13 and 14) to its own resource.
+ * Headers of the client that are sent to the authorization server only if the config names them: those that the server
+ * could take for headers of a proxy, and conditions and ranges (RFC 9110 sections 13 and 14), which it would apply to
+ * its own resource.
  */
 const droppedNames: ReadonlySet<string> = new Set([
   ...["host", "forwarded", "proxy", "via", "x-real-ip", "x-rewrite-url"],

@@ -28,7 +28,7 @@ async function echoed(response: Response): Promise<Readonly<Record<string, strin
   return ((await response.json()) as { headers: Readonly<Record<string, string>> }).headers;
 }
 
-test("the authorization server receives the client's headers, and its method, scheme, host, URI and address", async (test) => {
+test("the authorization server receives the client's headers, and the method, scheme, host, URI and client address of the request", async (test) => {
   const { asked, gateway } = await start(test);
   await echoed(await gateway.fetch("/a%20b/é?x=%2F", { method: "POST", body: "text", headers: { cookie: "a=1" } }));
   const [{ method, url, headers, body } = assert.fail()] = asked;
@@ -111,7 +111,7 @@ test("a cached response is served again only if the authorization server sets th
   ]);
 });
 
-test("the client receives only the cookies of an admission that add_auth_cookies_to_response lists", async (test) => {
+test("the client receives only the cookies that add_auth_cookies_to_response lists, if the authorization server admits a request", async (test) => {
   const config = { add_auth_cookies_to_response: ["session"] };
   const { gateway } = await start(test, config, (response) => {
     response.writeHead(200, { "Set-Cookie": ["session=1; Path=/", "other=2"] }).end("a body");
@@ -159,7 +159,7 @@ test("gRPC clients receive a refusal as a gRPC status", async (test) => {
   assert.equal(response.headers.get("grpc-status"), "7");
 });
 
-test("with forward_body, the authorization server and the upstream receive the body, up to max_body_size", async (test) => {
+test("with forward_body, the authorization server receives the body, and a body above max_body_size is refused", async (test) => {
   const { asked, gateway } = await start(test, { forward_body: true, max_body_size: 8, preserve_request_method: true });
   await echoed(await gateway.fetch("/", { method: "PUT", body: "12345678" }));
   assert.deepEqual([asked[0]?.method, asked[0]?.body], ["PUT", "12345678"]);
@@ -265,7 +265,7 @@ test("a request is answered with 503 if the authorization server's address is re
   }
 });
 
-test("a request to the authorization server is sent again if the server has closed the idle connection", async (test) => {
+test("a request to the authorization server is sent again if the server closes the reused connection instead of answering", async (test) => {
   const address = await startRawServer(test, (socket, count) => {
     if (count === 2) socket.destroy();
     else socket.write(`${ok}Content-Length: 0\r\n\r\n`);

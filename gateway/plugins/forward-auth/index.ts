@@ -85,7 +85,7 @@ export const forwardAuth = definePlugin({
   },
 });
 
-/** `identities.consumer` also accepts ids, so the username is compared. */
+/** The consumer with this username or custom_id. `identities.consumer` accepts ids too, so the username is compared. */
 function consumerNamed({ identities }: Exchange, name: string): ExchangeConsumer | undefined {
   const consumer = identities.consumer(name);
   return consumer?.username === name ? consumer : identities.consumerByCustomId(name);

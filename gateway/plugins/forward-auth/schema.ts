@@ -1,4 +1,4 @@
-/** Config of forward-auth: the authorization server, and what it receives and sets. Names follow Traefik's ForwardAuth. */
+/** Config of forward-auth: the authorization server, and the data that it receives and sets. Names follow Traefik. */
 import {
   array,
   boolean,
@@ -62,8 +62,8 @@ const schema = record(
     consumer_header: nullable(
       text({
         description:
-          "Header of the server's response that names the consumer: its username or its custom_id. Without it, the " +
-          "request gets no consumer.",
+          "Header of the server's response that names the consumer by its username or custom_id. If unset, requests " +
+          "get no consumer.",
         rule: "header-name",
         maxLength: 128,
       }),

@@ -25,7 +25,7 @@ describe("grpc-web", () => {
     assert.deepEqual([exchange.convertsGrpc, exchange.upstreamPath], [true, "/hello.HelloService/SayHello"]);
   });
 
-  it("does not buffer a binary body", async () => {
+  it("does not replace a binary body", async () => {
     const { answer, exchange } = await access({ ...typed("Application/gRPC-Web+proto"), body: "x" });
     assert.deepEqual([answer, exchange.replacedBody], [undefined, null]);
   });

@@ -156,7 +156,7 @@ describe("a token of jwt", () => {
         { cookie_names: ["silly"] },
       ],
       [
-        "that is cut off, in a cookie",
+        "that is not a token, in a cookie",
         { headers: { cookie: "silly=abc" } },
         "Bad token; invalid JSON",
         { cookie_names: ["silly"] },

@@ -8,7 +8,7 @@ import type { LdapAuthConfig } from "./schema.ts";
 export interface LdapLogin {
   /** Not empty. */
   readonly username: string;
-  /** The bytes that the client sent, at least one. A bind without a password would succeed for any user (RFC 4513 5.1.2). */
+  /** The bytes that the client sent, at least one: a bind without a password would succeed for any user (RFC 4513). */
   readonly password: Buffer;
 }
 
@@ -48,7 +48,7 @@ export class Directory {
     this.#context = context;
   }
 
-  /** Throws, or rejects, with DirectoryUnavailable. */
+  /** Verifies a login by the cache or by a bind. Throws, or rejects, with DirectoryUnavailable. */
   verify(login: LdapLogin): Verification | Promise<Verification> {
     // No user name contains the separator, so different logins never have the same key.
     const key = createHmac("sha256", KEY).update(`${login.username}\0`).update(login.password).digest("base64");

@@ -106,7 +106,7 @@ test("a login is not sent again if the LDAP server ends a new connection instead
 });
 
 for (const ending of ["end", "resetAndDestroy"] as const) {
-  test(`a login after the server has closed the idle connection (${ending}) uses a new connection`, async (test) => {
+  test(`a login is sent again if the server closes the reused connection instead of answering (${ending})`, async (test) => {
     const { port, connections } = await startStub(test, (count, socket) => {
       if (count !== 2) return bound(1);
       socket[ending]();

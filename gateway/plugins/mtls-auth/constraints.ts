@@ -97,7 +97,10 @@ function readFacts(certificate: X509Certificate): CertificateFacts {
 
 type Extensions = ReadonlyMap<string, Extension>;
 
-/** Node's `keyUsage` is the extended key usage. As in OpenSSL, that of a CA also limits the certificates it issues. */
+/**
+ * Why a certificate can be used neither by a client nor as an issuer; null: neither is ruled out. Node's `keyUsage` is
+ * the extended key usage. As in OpenSSL, a CA's extended key usage also limits the certificates that it issues.
+ */
 function commonFault({ keyUsage }: X509Certificate, extensions: Extensions): string | null {
   for (const [id, { isCritical }] of extensions) {
     if (isCritical && !supported.has(id) && id !== extensionIds.nameConstraints)
@@ -145,7 +148,7 @@ function hasAcceptedSignature(certificate: X509Certificate): boolean {
   return acceptedDigests.has(id?.content.toString("hex") ?? "");
 }
 
-/** Without the extension every use is allowed. */
+/** The bits of keyUsage. Without the extension, every use is allowed. */
 function keyUsageOf(extensions: Extensions): number {
   const extension = extensions.get(extensionIds.keyUsage);
   // The first byte of a BIT STRING is the number of unused bits.

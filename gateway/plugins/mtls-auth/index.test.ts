@@ -154,7 +154,7 @@ describe("mtls-auth", () => {
     ],
     ["a CA certificate that does not exist", { connection: secure(leaf), caCertificates: [] }, FAILED],
     [
-      "one of two CA certificates that does not exist",
+      "two CA certificates of which one does not exist",
       { connection: secure(leaf), caCertificates: caCertificates.slice(0, 1) },
       "ann",
     ],

@@ -97,7 +97,10 @@ export const mtlsAuth = definePlugin({
   },
 });
 
-/** The proxy removes both headers from the client's request. Commas in names are escaped: they separate names. */
+/**
+ * Sends the subject to the upstream in two headers, which the proxy removes from the client's request. Commas in names
+ * are escaped, because the list of names has commas between them.
+ */
 function sendSubject({ upstreamHeaders }: Exchange, { distinguishedName, names }: Subject): void {
   if (distinguishedName !== "") upstreamHeaders.set("X-Client-Cert-Dn", headerValue(distinguishedName));
   const list = names.map((name) => name.replaceAll(",", "%2C")).join(", ");

@@ -42,7 +42,11 @@ interface Candidate {
   readonly authorityId: string | null;
 }
 
-/** @param sent The client's certificate, and other certificates from which the chain may be built */
+/**
+ * Searches a valid chain from the client's certificate to a trusted authority.
+ *
+ * @param sent The client's certificate, and other certificates from which the chain may be built
+ */
 export function verifyChain(
   [leaf, ...others]: readonly X509Certificate[],
   options: ChainOptions,
@@ -67,7 +71,7 @@ class ChainSearch {
   readonly #verified = new Map<X509Certificate, Map<X509Certificate, boolean>>();
   #steps = 0;
   #signatures = 0;
-  /** The first reason why an issuer was rejected. */
+  /** The first reason why an issuer or a chain was rejected, or the search ended. */
   #fault: string | null = null;
 
   constructor(sent: readonly X509Certificate[], options: ChainOptions) {

@@ -13,7 +13,7 @@ export interface FoundToken {
   hide(exchange: Exchange): void;
 }
 
-/** Undefined: the request has no token. The result is a promise only if the body is searched. */
+/** The token of a request; undefined: it has none. The result is a promise only if the body is searched. */
 export function findToken(
   exchange: Exchange,
   config: OpenidConnectConfig,

@@ -218,7 +218,7 @@ function acceptance(config: OpenidConnectConfig, forbid: (reason: string) => Aut
 const pairsOf = (names: readonly string[] | null, claims: readonly string[] | null) =>
   (names ?? []).map((name, index) => [name, claims?.[index] ?? ""] as const);
 
-/** Null: the token needs no consumer. Undefined: it needs one, and there is none. */
+/** The consumer that a token names. Null: the token needs no consumer. Undefined: it needs one, and there is none. */
 function consumerOf(
   { identities }: Exchange,
   config: OpenidConnectConfig,
@@ -236,7 +236,7 @@ function consumerOf(
   return isOptional ? null : undefined;
 }
 
-/** Lists and objects are sent as JSON. */
+/** A claim as the value of a header, in JSON unless it is a string; undefined: it is missing or nested too deeply. */
 function headerOfClaim(claim: unknown): string | undefined {
   if (claim === undefined) return undefined;
   if (typeof claim === "string") return headerValue(claim);

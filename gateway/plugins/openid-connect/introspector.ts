@@ -59,7 +59,7 @@ export class Introspector {
     return answer;
   }
 
-  /** The claims iss, exp and nbf are optional in an answer. */
+  /** Why the claims of an active token are refused; null: they are accepted. Of them, iss, exp and nbf are optional. */
   #fault(claims: Claims): TokenFault | null {
     const { issuers_allowed: allowed, leeway } = this.#config;
     const now = this.#now() / 1000;

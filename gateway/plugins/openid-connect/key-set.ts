@@ -16,7 +16,7 @@ export interface VerificationKey {
   verifier(algorithm: string): TokenVerifier | null;
 }
 
-/** Null: the value is not a key set. Keys that cannot verify signatures are left out. */
+/** The keys of a set, without those that cannot verify signatures; null: the value is not a key set. */
 export function readKeySet(value: unknown): KeySet | null {
   if (!isRecord(value) || !Array.isArray(value.keys)) return null;
   const keys = value.keys.slice(0, MAX_KEYS).filter(isRecord).filter(isForSignatures);

@@ -123,7 +123,7 @@ describe("a provider of openid-connect", () => {
     assert.equal((await send(provider.token())).answer?.status, 401, "the former key is no longer accepted");
   });
 
-  it("that fails keeps its known keys in use; withdrawn keys are refused once it answers again", async (test) => {
+  it("that fails: its known keys stay in use, and withdrawn keys are refused once it answers again", async (test) => {
     const provider = await startStubProvider(test);
     const { send, advance } = instanceFor(provider);
     const token = provider.token({ claims: { exp: undefined } });

@@ -114,7 +114,7 @@ export class ProviderTokenVerifier {
     });
   }
 
-  /** Null: the token is signed with the client's secret. */
+  /** Why the token is not validly signed with the client's secret; null: it is. */
   #secretFault(token: JsonWebToken): TokenFault | null {
     const { enable_hs_signatures, client_secret } = this.#config;
     const [secret] = client_secret ?? [];

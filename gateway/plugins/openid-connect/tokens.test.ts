@@ -148,7 +148,7 @@ describe("a token of openid-connect", () => {
     ["that is symmetric", { kty: "oct", kid: "rsa", k: base64url("key") }],
     ["that is broken", { kty: "RSA", kid: "rsa", n: "x".repeat(400), e: 7 }],
   ] as const) {
-    it(`is refused if the provider publishes a key ${what}`, async (test) => {
+    it(`is refused if the provider publishes only a key ${what}`, async (test) => {
       const provider = await startStubProvider(test);
       provider.setKeys([key]);
       const pair = what === "that is too short" ? "short" : "rsa";
@@ -274,7 +274,7 @@ describe("the token of a request of openid-connect", () => {
     });
   }
 
-  it("is not searched in places that are not configured", async (test) => {
+  it("is not looked for in places that are not configured", async (test) => {
     const provider = await startStubProvider(test);
     const { send } = instanceFor(provider, { bearer_token_param_type: ["header"] });
     const { answer } = await send({ query: `?access_token=${provider.token()}` });
@@ -293,7 +293,7 @@ describe("the token of a request of openid-connect", () => {
     assert.equal(exchange.upstreamHeaders.get("x-token"), token);
   });
 
-  it("is attributed to the anonymous consumer if it is invalid or missing", async (test) => {
+  it("may be invalid or missing with anonymous: the request is attributed to the anonymous consumer", async (test) => {
     const provider = await startStubProvider(test);
     const { send } = instanceFor(provider, { anonymous: "alice" });
     for (const authorization of ["", "Bearer e30.e30.e30"]) {

@@ -22,7 +22,11 @@ export function resourceOf(attributes: Readonly<Record<string, string>> | null) 
   return { "service.name": "sluice", "service.version": sdkVersion, ...attributes };
 }
 
-/** @param entries Spans as JSON */
+/**
+ * The body of a request to the collector.
+ *
+ * @param entries Spans as JSON
+ */
 export async function traceRequest(
   entries: readonly string[],
   resource: Readonly<Record<string, string>>,

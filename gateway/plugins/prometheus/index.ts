@@ -39,7 +39,11 @@ class Recorders {
     this.#metrics = metrics;
   }
 
-  /** @param consumer "" for all requests of a route */
+  /**
+   * The recorder for the route and the service of the exchange.
+   *
+   * @param consumer "" for all requests of a route
+   */
   of({ route, service }: Exchange, consumer: string): RequestRecorder {
     const kept = this.#byRoute.get(route);
     if (kept !== undefined && kept.service === service) return kept.recorder;

@@ -105,7 +105,12 @@ const rows: readonly Row[] = [
     statuses: hit,
   },
   { what: "follows Expires", config: control, response: { Expires: inSeconds(10) }, later: 9, statuses: hit },
-  { what: "does not cache an invalid Expires", config: control, response: { Expires: "0" }, statuses: never },
+  {
+    what: "does not cache a response with an invalid Expires",
+    config: control,
+    response: { Expires: "0" },
+    statuses: never,
+  },
   {
     what: "counts the lifetime from Date to Expires",
     config: control,

@@ -11,7 +11,7 @@ const TOKEN = "[!#$%&'*+.^_`|~\\w-]+";
 const ESSENCE = new RegExp(`^\\s*(${TOKEN})/(${TOKEN})\\s*(?=;|$)`);
 const PARAMETER = new RegExp(`\\s*;\\s*(?:(${TOKEN})=(?:(${TOKEN})|"((?:[^"\\\\]|\\\\.)*)"))?\\s*(?=;|$)`, "y");
 
-/** Null: malformed. */
+/** Reads a media type; null: the text is malformed. */
 function mediaTypeOf(text: string): MediaType | null {
   if (text.trim() === "*") return { type: "*", subtype: "*", parameters: new Map() };
   const essence = ESSENCE.exec(text);

@@ -46,7 +46,7 @@ export function createStorableOf(config: ProxyCacheConfig): StorableOf {
 
 /** Directives that forbid a shared cache to use a stale response (RFC 9111 sections 4.2.4, 5.2.2.10). */
 const revalidating = ["must-revalidate", "proxy-revalidate", "s-maxage"];
-/** Directives that allow a shared cache to store the response to a request with Authorization (RFC 9111 section 3.5). */
+/** Directives that let a shared cache store the response to a request with Authorization (RFC 9111 section 3.5). */
 const sharing = ["public", "s-maxage", "must-revalidate"];
 
 /**
@@ -58,7 +58,7 @@ function mayStore({ request }: Exchange, directives: Directives): boolean {
   return request.header("authorization") === undefined || sharing.some((name) => directives.has(name));
 }
 
-/** Seconds (RFC 9111 section 4.2.1); 0 without an explicit lifetime, as in Kong. */
+/** The freshness lifetime in seconds (RFC 9111 section 4.2.1); 0 without an explicit lifetime, as in Kong. */
 function lifetimeOf(directives: Directives, received: readonly string[], now: number): number {
   const stated = secondsIn(directives, "s-maxage") ?? secondsIn(directives, "max-age");
   if (stated !== undefined) return stated;
@@ -72,7 +72,7 @@ function lifetimeOf(directives: Directives, received: readonly string[], now: nu
 const isTooLong = ({ request }: Exchange, received: readonly string[]): boolean =>
   request.method !== "HEAD" && Number(valuesOf(received, "content-length")[0] ?? 0) > MAX_STORED_BODY;
 
-/** Null: the response depends on more than headers (`*`). */
+/** The names of headers in Vary, sorted; null: the response depends on more than headers (`*`). */
 function varyOf(received: readonly string[]): Variants["vary"] | null {
   const names = new Set<Lowercase<string>>();
   for (const value of valuesOf(received, "vary")) {

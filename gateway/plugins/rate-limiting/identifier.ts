@@ -34,8 +34,8 @@ const identifiers: Readonly<Record<LimitBy, (config: RateLimitingConfig) => Iden
 const REMEMBERED = 256;
 
 /**
- * The names of a plugin's counters: its scope, and the identifier prefixed by its type. Falls back to the client's
- * address.
+ * The name of the counters of a request: the plugin's scope, and the request's identifier after its type. The client's
+ * address replaces a missing identifier.
  */
 export function counterNames(config: RateLimitingConfig, scope: PluginScope): (exchange: Exchange) => string {
   const prefix = counterScope(scope);

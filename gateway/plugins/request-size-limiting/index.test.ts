@@ -48,7 +48,7 @@ const rows: readonly Row[] = [
   ["a chunked body over the limit", ten, chunked(11), 413],
   ["a small chunked body with Expect", ten, chunked(10, expect), undefined],
   ["a large chunked body with Expect", ten, chunked(11, expect), 417],
-  ["a body over HTTP/2 without a length", ten, { body: "12345678901" }, 413],
+  ["a body with neither Content-Length nor Transfer-Encoding, as over HTTP/2", ten, { body: "12345678901" }, 413],
   ["a request without a body", ten, { method: "GET" }, undefined],
   [
     "a request without a body if a length is required",

@@ -19,7 +19,7 @@ export const MAX_BODY = 1024 * 1024;
 
 export type BodyType = "json" | "multipart" | "form";
 
-/** Null for other content types, whose bodies are not changed. As in Kong, the type may be anywhere in the header. */
+/** The type of a body; null: another type, which is not changed. As in Kong, it may be anywhere in the header. */
 export function bodyTypeOf(contentType: string): BodyType | null {
   const lower = contentType.toLowerCase();
   if (lower.includes("application/json")) return "json";
@@ -64,7 +64,7 @@ export function changedBody(body: Buffer, { type, contentType, actions, scope }:
 
 const NO_ACTIONS: Actions = { remove: [], rename: [], replace: [], add: [], append: [] };
 
-/** Throws TooManyMembersError. */
+/** The members of a form. Throws TooManyMembersError. */
 export function formOf(text: string): Pairs {
   limitMembers(text, "&");
   return new Pairs(text);
@@ -142,7 +142,10 @@ class Parts implements NamedMembers {
     this.#boundary = boundary;
   }
 
-  /** Null: no boundary, or no closing delimiter in the body. Throws TooManyMembersError and InvalidBodyError. */
+  /**
+   * The parts of a body; null: it has no boundary, or no closing delimiter. Throws TooManyMembersError and
+   * InvalidBodyError.
+   */
   static of(text: string, contentType: string): Parts | null {
     const boundary = boundaryOf(contentType);
     if (boundary === undefined) return null;

@@ -91,7 +91,7 @@ describe("request-validator and content types", () => {
     [["application/json"], "json", TYPE],
     [["application/json"], "", TYPE],
   ] as const) {
-    it(`answers ${expected} to '${sent}' if '${allowed}' is allowed${validates ? "" : " with any parameter"}`, async () => {
+    it(`has the result '${expected}' for the Content-Type '${sent}' if '${allowed}' is allowed${validates ? "" : " with any parameter"}`, async () => {
       const config = { ...draft4, allowed_content_types: allowed, content_type_parameter_validation: validates };
       assert.equal(await answer(config, { headers: { "content-type": sent }, body }), expected);
     });

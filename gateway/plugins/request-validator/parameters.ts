@@ -69,7 +69,7 @@ function textOf({ in: place, name }: ParameterPlace, { request, pathCaptures }: 
   return values.length === 0 ? null : values.join(",");
 }
 
-/** The items of a parameter; of an object `name=value` items, or names and values in turn; null: absent. */
+/** The items of a parameter; null: absent. An object has items `name=value`, or names and values in turn. */
 function partsOf(parameter: ParameterPlace, source: ParameterSource, isScalar: boolean): readonly string[] | null {
   const { in: place, name, style, explode } = parameter;
   if (place === "query") {

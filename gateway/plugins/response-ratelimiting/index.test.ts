@@ -65,7 +65,7 @@ describe("response-ratelimiting", () => {
     assert.equal(second.upstream.get("x-ratelimit-remaining-image"), "1");
   });
 
-  it("answers 429 without a body in place of a response that reports more of a limit that is used up", async () => {
+  it("answers 429 without a body in place of a response that reports an amount for a limit that is used up", async () => {
     const { send } = startInstance({});
     assert.equal((await send("video=5")).status, 200);
     const { answer, left } = await send("video=1,image=1");

@@ -36,7 +36,7 @@ interface Usage {
   readonly limits: readonly LimitUsage[];
   /** Null until the service has responded. */
   reported: ReadonlyMap<string, number> | null;
-  /** Whether the response is replaced: its amounts are not added. */
+  /** Whether the response is replaced, so that its amounts are not added to the counters. */
   isReplaced: boolean;
 }
 

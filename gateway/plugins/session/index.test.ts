@@ -313,7 +313,7 @@ describe("a session", () => {
     assert.equal(exchange.responseHeaders.get("set-cookie"), undefined);
   });
 
-  test("is used without a stored credential if its login had none, such as the subject of a token", async () => {
+  test("is used without a stored credential if its login had none, as after a login with a token", async () => {
     const token = { id: "subject", consumer: { id: alice.id } };
     const cookie = await cookieOf({ credential: token as typeof key });
     const exchange = await used(cookie, { consumers: [alice] });

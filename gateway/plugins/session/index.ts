@@ -144,7 +144,7 @@ function validityOf(
   return { isEntity: entity !== undefined, namespace: entity === credential ? null : identities.namespace };
 }
 
-/** Undefined: the credential of the session was deleted, has expired, or is not valid for the route. */
+/** The credential of the session; undefined: it was deleted, has expired, or is not valid for the route. */
 function credentialOf(
   { identities }: Exchange,
   { credential: id, consumer, isEntity, namespace }: CookieSession,

@@ -118,8 +118,8 @@ const schema = record(
   },
   {
     description:
-      "Keeps the consumer whom another plugin has authenticated in an encrypted cookie, so that later requests need no " +
-      "credentials.",
+      "Records in an encrypted cookie which consumer another plugin has authenticated, so that later requests need " +
+      "no credentials.",
   },
 );
 

@@ -17,7 +17,7 @@ const undotted = (name: string): string => statsdText(name).replaceAll(".", "_")
 
 const host = undotted(hostname());
 
-/** Null: the exchange has no consumer, or the consumer lacks the configured member. */
+/** The configured member of the consumer; null: there is no consumer, or it lacks the member. */
 function consumerOf({ consumer }: Exchange, metric: Metric, config: StatsdConfig): string | null {
   if (consumer === null) return null;
   const by = metric.consumer_identifier ?? config.consumer_identifier_default;

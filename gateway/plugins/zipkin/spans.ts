@@ -39,8 +39,8 @@ const MAX_TAGS = 64;
 const MAX_VALUE = 1024;
 
 /**
- * A tag as name and value; null: the text is not a tag. As in Kong, they are separated by the last `=` in the first
- * word that is followed by a value. If there is none, an `=` after the first word separates them.
+ * A tag as name and value; null: the text is not a tag. As in Kong, the last `=` in the first word that has a value
+ * after it separates the two. If the first word has no such `=`, an `=` after the word separates them.
  */
 function tagOf(text: string): readonly [name: string, value: string] | null {
   const part = text.slice(0, 2 * MAX_VALUE).trim();

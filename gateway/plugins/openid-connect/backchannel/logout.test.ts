@@ -223,7 +223,7 @@ describe("a logout token of the provider", () => {
     assert.equal(await isAccepted(instance, cookie), true);
   });
 
-  it("that is sent again is refused although the counters of a rate limit have ended in between", async (test) => {
+  it("that is sent again is refused although the counters of a rate limit have expired in between", async (test) => {
     const counters = new ThreadCounters();
     const start = NOW - (NOW % 3600);
     const count = (from: number) => {

@@ -71,12 +71,12 @@ const pairs: readonly (readonly [what: string, schema: unknown, valid: unknown, 
   ["an anchor", { $ref: "#a", $defs: { any: { $anchor: "a", type: "string" } } }, "x", 1],
   ["keywords beside a reference", { $ref: "#/$defs/a", maxLength: 1, $defs: { a: {} } }, "a", "ab"],
   [
-    "unevaluatedProperties behind allOf",
+    "unevaluatedProperties beside allOf",
     { allOf: [{ properties: { a: true } }], unevaluatedProperties: false },
     { a: 1 },
     { b: 1 },
   ],
-  ["unevaluatedItems behind contains", { contains: { const: 1 }, unevaluatedItems: false }, [1], [1, 2]],
+  ["unevaluatedItems beside contains", { contains: { const: 1 }, unevaluatedItems: false }, [1], [1, 2]],
 ];
 
 describe("a JSON Schema", () => {

@@ -96,7 +96,7 @@ export class SchemaCompiler {
     return this.test(target);
   }
 
-  /** Null: the schema has no such keyword. */
+  /** The test of the keywords that look at one value only; null: the schema has none. */
   #scalars(known: SchemaObject): ValueTest | null {
     const scalars = Object.fromEntries(Object.entries(known).filter(([name]) => scalarKeywords.includes(name)));
     if (Object.keys(scalars).length === 0) return null;
