@@ -77,7 +77,7 @@ test("the reflector waits between lists when every version is too old", () =>
     assert.equal(fake.waits.length, 3);
   }));
 
-test("the reflector waits longer after each failure, up to 30 s, and only briefly after a success", () =>
+test("the reflector waits longer after each failure, up to 30 s, and a success resets the delay", () =>
   reflecting(async (fake) => {
     fake.failLists(new Error("refused"), 8);
     await fake.settle();
@@ -239,7 +239,7 @@ test("on request, the reflector aborts a list that hangs, retries at once, and a
     assert.equal(fake.reportedFailures.length, failures, "an aborted list is not reported as an error");
   }));
 
-test("a list that has just started is aborted only after a grace period when another attempt is requested", () =>
+test("when another attempt is requested, a list that has just started is aborted only after a grace period", () =>
   reflecting(async (fake) => {
     fake.hangLists(1);
     await fake.settle();
@@ -301,7 +301,7 @@ test("the reflector sends no request before the time in Retry-After is over, eve
     assert.equal(fake.calls.length, calls + 2, "the list and its watch");
   }));
 
-test("a requested retry does not shorten the time in Retry-After", () =>
+test("a retry that is requested during a list does not shorten the time in the list's Retry-After", () =>
   reflecting(async (fake) => {
     fake.pageTakes = 500;
     fake.failLists(new ApiServerError(429, { message: "too many requests" }, 7000), 1);
