@@ -67,7 +67,7 @@ export interface Effect {
   readonly before: Entity | null;
   /** The entity as later readers see it; null: it no longer exists. */
   readonly after: Entity | null;
-  /** Entities removed in addition: dependents of a removed entity, or expired keys with the id or value of a new key. */
+  /** Entities removed too: dependents of a removed entity, or expired keys with the id or value of a new key. */
   readonly along: readonly { readonly collection: Collection; readonly entity: Entity }[];
 }
 

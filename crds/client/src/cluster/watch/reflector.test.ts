@@ -213,7 +213,7 @@ test("the reflector reopens a watch at its last position on request, whether it 
     assert.deepEqual([fake.waits, fake.reportedFailures, fake.reported], [[], [], ["replaced a"]]);
   }));
 
-test("the reflector retries at once on request, and again after a short delay", () =>
+test("when a retry is requested during a long delay, the reflector retries at once, and again after a short delay", () =>
   reflecting(async (fake) => {
     fake.failLists(new Error("refused"), 20);
     await fake.settle();
@@ -285,7 +285,7 @@ test("after a completed list, the next list that hangs is aborted as early as th
     assert.deepEqual(fake.calls.slice(4), ["list", "list", "watch 10"]);
   }));
 
-test("the reflector sends no request before the time in Retry-After is over, even on request, and then retries at once", () =>
+test("before the time in Retry-After is over, the reflector sends nothing even if a retry is requested, and then it retries at once", () =>
   reflecting(async (fake) => {
     fake.failLists(new Error("refused"), 5);
     fake.failLists(new ApiServerError(429, { message: "too many requests" }, 7000), 1);
