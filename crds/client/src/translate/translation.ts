@@ -88,7 +88,7 @@ export interface TranslatedEntity {
   readonly references?: readonly ReferencedResource[];
   /** Only for Services with a `backendRef`. */
   readonly backend?: BackendService;
-  /** Services, plugins and their credentials only: paths in the item of values from Secrets, never quoted in messages. */
+  /** Services, plugins and their credentials: paths in the item of values from Secrets, never quoted in messages. */
   readonly secretPaths?: readonly Path[];
   /** Plugins and their credentials only: paths in the item of members in Secrets that the audience does not see. */
   readonly hiddenPaths?: readonly Path[];
