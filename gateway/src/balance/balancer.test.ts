@@ -101,7 +101,7 @@ test("a target with an unchanged address keeps its health and load; a new addres
   assert.equal(targetStateOf(next, "d:1").health.healthy, true);
 });
 
-test("health is discarded when health checks are disabled", () => {
+test("the health of targets is discarded when health checks are disabled", () => {
   const old = balancerOf({ upstream: strict, targets: three });
   old.setHealth(targetStateOf(old, "a:1").id, null, false);
   const off = balancerOf({ targets: three, previous: old });

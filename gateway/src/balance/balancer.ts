@@ -94,7 +94,7 @@ export class Balancer {
         member: members.get(`${target.id} ${target.target}`) ?? new TargetState(target),
         weight: target.weight,
       }));
-    // Discards counts, so that they do not apply when health checks are enabled again.
+    // Discards health and counts, so that they do not apply when health checks are enabled again.
     if (!this.checksHealth) for (const { member } of this.entries) member.health = healthy;
     this.#total = this.entries.reduce((sum, { weight }) => sum + weight, 0);
     this.#algorithm = algorithmOf(this);
@@ -104,7 +104,10 @@ export class Balancer {
     return this.upstream.algorithm === "consistent-hashing";
   }
 
-  /** False: requests of the upstream are answered 503. As in Kong, the healthy weight must exceed the threshold. */
+  /**
+   * False: requests to the upstream are answered 503. As in Kong, the percentage of the weight that is healthy must
+   * exceed the threshold.
+   */
   get isUp(): boolean {
     if (this.#total === 0) return false;
     if (!this.checksHealth) return true;

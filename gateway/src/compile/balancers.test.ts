@@ -123,7 +123,7 @@ test("connections with different client certificates are not shared, and the poo
   assert.ok(!keys.join().includes("secret") && !keys.join().includes("cert"));
 });
 
-test("active checks trust the CA certificates of the services that use the upstream, and follow their changes", () => {
+test("active checks trust the current CA certificates of all services that use the upstream", () => {
   const [one, two] = [caCertificateOf("one"), caCertificateOf("two")];
   const secure = (name: string, ca_certificates: readonly string[] | null, host = "pool") =>
     serviceNamed(name, { protocol: "https", host, ca_certificates: ca_certificates && [...ca_certificates] });

@@ -116,8 +116,8 @@ type Trust = Pick<Balancer, "authorities" | "trustsMachine">;
 
 /**
  * The CAs that the health checks of an upstream trust: the CA certificates of all services that use the upstream, and
- * the machine's CAs if one of the services names no CA certificates. So no service makes targets of other services
- * unhealthy.
+ * the machine's CAs if one of the services names no CA certificates. So the CA certificates of one service do not make
+ * targets unhealthy that another service trusts.
  */
 function trustOf(services: readonly Service[], snapshot: Pick<Snapshot, "ca_certificates">): Trust {
   const named = services.map(({ ca_certificates }) => ca_certificates ?? []);

@@ -1,8 +1,7 @@
 /**
  * Which TLS handshakes request a certificate of the client. The route is not known during a handshake, so the server
  * name decides, as in Kong. A handshake requests a certificate if a plugin that needs one applies to a route with this
- * server name in `snis`. It also does if such a plugin applies to a route without `snis`, which any server name may
- * reach.
+ * server name in `snis`, or to a route without `snis`, which requests with any server name may match.
  */
 import {
   type Difference,
@@ -45,7 +44,7 @@ function requestsCertificates({ name, enabled, _sluice }: SnapshotPlugin, defini
 export class CertificateRequests {
   readonly #sources: Sources;
   readonly #definitions: Definitions;
-  /** Requests of the previous and of this object, by the texts of their authorities. */
+  /** The requests of this object and of the previous one, by the texts of their authorities. */
   readonly #known: Map<string, CertificateRequest>;
   /** Built at the first handshake, in one pass over the routes. */
   #byName: ReadonlyMap<string, CertificateRequest> | null = null;

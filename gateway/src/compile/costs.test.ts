@@ -60,7 +60,7 @@ const changes: readonly (readonly [what: string, change: Step, plugins: number])
 ];
 
 for (const [what, change, plugins] of changes) {
-  test(`compiling a change by ${what}, and the next request, iterate over no whole collection`, (context) => {
+  test(`neither compiling a change nor the next request iterates over a whole collection (${what})`, (context) => {
     const before = compile(null, full, tools);
     const next = stepped(full, [change]);
     for (const name of ["entries", "keys", "values"] as const)

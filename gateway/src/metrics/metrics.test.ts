@@ -71,7 +71,7 @@ describe("createMetrics", () => {
     assert.deepEqual(await states(), ["healthchecks_off 0", "healthy 0", "unhealthy 1"]);
   });
 
-  it("reports whether its configuration can be read, and how many entities it serves", async () => {
+  it("reports whether the node can read its configuration, and how many entities the node serves", async () => {
     const metrics = node({ compat: true });
     assert.deepEqual(await lines(metrics, "kong_datastore_reachable"), []);
     let [isReachable, routes] = [true, 2];

@@ -70,7 +70,7 @@ function countsOf(values: Collected["values"]): readonly number[] {
 
 const isOfProcess = (name: string): boolean => name.startsWith("process_");
 
-/** Only Linux lists open descriptors in this folder; on other systems the metric has no value. */
+/** Only Linux lists open descriptors in /proc/self/fd; on other systems the metric has no value. */
 function openDescriptors(registry: Registry): void {
   new Gauge({
     name: "process_open_fds",

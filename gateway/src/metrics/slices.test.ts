@@ -142,7 +142,7 @@ async function throughJson(tables: readonly Table[]) {
   return Array.fromAsync(readData(bytesOf(writeData(partsOf(tables)))));
 }
 
-it("Sum keeps only the later of two parts with different label names, as after a plugin was loaded again", async () => {
+it("Sum keeps only the later part of a metric if the label names of two parts differ, as after a plugin is loaded again", async () => {
   const sum = new Sum();
   for (const [labelNames, labels] of [
     [["kind"], ["a"]],

@@ -119,7 +119,7 @@ export function createResourceCache<Kinds extends Kind>(options: ResourceCacheOp
   const selected = selector && trackNamespaces(selector, { client, signal, log, onChange: applyNamespaceChange });
   const ahead = Object.fromEntries(kinds.map((kind) => [kind, createPendingWrites()])) as Record<Kinds, PendingWrites>;
 
-  /** The version that the watches delivered, without pending writes. */
+  /** The version that the watches delivered, without pending writes; undefined: they delivered none. */
   const watchedVersionOf = (kind: Kinds, key: string): Resource | undefined =>
     scopes.find((scope) => scope.kind === kind && scope.found.has(key))?.found.get(key);
 

@@ -22,7 +22,7 @@ export interface LeaseObservation {
   readonly firstSeenAt: number;
 }
 
-/** Keeps the time at which a version was first observed. */
+/** The observation of a Lease that was just read. A version that `before` has too keeps the time of `before`. */
 export function observeLease(
   before: LeaseObservation | null,
   lease: VersionedLease | null,

@@ -53,7 +53,7 @@ const noCustomIds = new GroupIndex<Consumer>(({ custom_id }) => custom_id ?? und
 export class CompiledIdentities {
   readonly #indexes: Indexes;
   readonly #now: () => number;
-  /** Built at the first lookup, because most nodes have no plugin that looks up consumers in this way. */
+  /** Built at the first lookup, because most nodes have no plugin that looks up consumers by `custom_id`. */
   #customIds: GroupIndex<Consumer> | null = null;
 
   private constructor(indexes: Indexes, now: () => number) {
@@ -89,7 +89,7 @@ export class CompiledIdentities {
     return identities;
   }
 
-  /** The unexpired credential that is valid for the route and has this lookup value; for a secret, its SHA-256 (hex). */
+  /** The unexpired credential that is valid for the route and has this lookup value (of a secret: SHA-256, hex). */
   credential<Name extends CredentialCollection>(
     collection: Name,
     value: string,
@@ -102,7 +102,7 @@ export class CompiledIdentities {
     return found as SnapshotCredential<Name> | undefined;
   }
 
-  /** All such credentials, for a collection in which several credentials may have the same lookup value. */
+  /** Like `credential`, but returns all of them: for a collection in which several may have the same lookup value. */
   credentials<Name extends CredentialCollection>(
     collection: Name,
     value: string,

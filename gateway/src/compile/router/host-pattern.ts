@@ -1,6 +1,6 @@
 /**
- * Host patterns as keys of a table. Every request host has a few keys that could match it, so that candidates are found
- * by a few lookups instead of a scan over all patterns.
+ * Host patterns as keys of a table. Only a few keys can match the host of a request, so that the matching patterns are
+ * found by a few lookups instead of a scan over all patterns.
  */
 export interface HostPattern {
   /** `left` is `*.x`, `right` is `x.*`. */

@@ -94,8 +94,8 @@ const gone = (collection: Collection) =>
   ({ kind: "changed", message: `the ${entities[collection].singular} was removed in the meantime` }) as const;
 
 /**
- * The conflict of the entity with existing ones, checked in the order of Postgres and Kong: primary key, unique
- * members, references.
+ * The conflict of the entity with existing ones; undefined: there is none. The checks have the order of Postgres and
+ * Kong: primary key, unique members, references.
  */
 function clashOf(draft: TablesDraft, { collection, entity }: PlacedEntity, old?: Entity): WriteFault | undefined {
   const { id } = entity;

@@ -125,8 +125,8 @@ export function createCredentials(config: KubeConfig, now: () => number = () => 
 }
 
 /**
- * The file is read here because client-node reads it again only once a minute by wall-clock time: a token may expire
- * earlier, and clocks jump.
+ * The path of the token file; undefined if the user has none. The file is read here because client-node reads it again
+ * only once a minute by wall-clock time: a token may expire earlier, and clocks jump.
  */
 function tokenFileOf(config: KubeConfig): string | undefined {
   const { tokenFile } = (config.getCurrentUser()?.authProvider?.config ?? {}) as { readonly tokenFile?: unknown };

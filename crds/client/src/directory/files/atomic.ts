@@ -132,8 +132,8 @@ export async function removeUnfinished(path: string): Promise<void> {
 const minAge = 60_000;
 
 /**
- * Removes temporary files of resources that killed writers left below a folder, but not in hidden folders. Temporary
- * files of Secrets contain key material. The caller must hold the lock of the writers in the folder.
+ * Removes the temporary files that killed writers of resources left below a folder, but not in hidden folders.
+ * Temporary files of Secrets contain key material. The caller must hold the lock of the writers in the folder.
  */
 export async function removeStaleTemporaryFiles(folder: string): Promise<void> {
   const entries = (await readdir(folder, { withFileTypes: true }).catch(undefinedIfMissing)) ?? [];

@@ -67,7 +67,7 @@ for (const [what, references, member, message] of refused) {
   });
 }
 
-test("an update keeps the name, namespace, class, backendRef and keys of the resource", () => {
+test("an update keeps the name, class and keys of the resource, and its backendRef unless the host changes", () => {
   const backendRef = { name: "users", port: 4000 };
   const previous = resource("Service", { class: "other", backendRef, retries: 1 });
   const [item] = translate(previous, options);
