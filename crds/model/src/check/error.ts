@@ -53,7 +53,8 @@ class Branch {
   }
 
   /**
-   * A message about a record is under `@entity` if its members have messages too. A message about a list is omitted.
+   * This branch as `fields`. If messages are also about members of a record, the record's own are under `@entity`. If
+   * messages are also about items of a list, the list's own are omitted.
    */
   fields(isRoot = true): Fields {
     if (!isRoot && this.below.size + this.whole.length === 0) return this.own[0] ?? null;

@@ -69,7 +69,10 @@ export function checkDocument(
   return { value: { document, origins, warnings, snapshot: applied.value } };
 }
 
-/** Members that Kong generates must be written in a file: each node would generate a different value. */
+/**
+ * The violation's message. It has a hint if the missing member is one that Kong generates: a file must have such a
+ * member, because each node would generate a different value.
+ */
 function messageOf({ path: [collection, , member], message }: Violation): string {
   const generated = entities[collection as Collection]?.credential?.generated ?? [];
   if (message !== "required field missing" || !generated.includes(String(member))) return message;

@@ -21,7 +21,7 @@ import { type Sni, sniSchema } from "./tls/sni.ts";
 import { type Upstream, upstreamSchema } from "./upstream.ts";
 import { type Vault, vaultSchema } from "./vault.ts";
 
-/** Facts about an entity by which a plugin identifies or groups consumers. Its schema has the reference `consumer`. */
+/** Facts about entities that identify or group consumers for a plugin. Their schemas have the reference `consumer`. */
 export interface CredentialFacts {
   /**
    * The member by which a credential is looked up for a request; null: it is found by its consumer. With

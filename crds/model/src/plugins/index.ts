@@ -44,7 +44,7 @@ export function replaceRegistered(plugins: readonly PluginFacts[]): readonly Plu
 
 const registered = (): readonly PluginFacts[] => [...known.values()].slice(builtInFacts.length);
 
-/** Undefined for a plugin that this process does not have. */
+/** The facts of a plugin; undefined if this process does not have the plugin. */
 export const pluginNamed = (name: unknown): PluginFacts | undefined =>
   typeof name === "string" ? known.get(name) : undefined;
 
@@ -75,7 +75,7 @@ export function configFactsOf(collection: Collection, entity: object): ConfigFac
   return collection === "plugin_credentials" ? credentialFactsOf(plugin) : undefined;
 }
 
-/** Undefined: this process lacks the plugin, or the plugin has no credentials of its own. */
+/** What a plugin declares about its credentials; undefined if this process lacks the plugin, or it declares nothing. */
 export const credentialFactsOf = (plugin: unknown): PluginCredentialFacts | undefined =>
   pluginNamed(plugin)?.credentials;
 
@@ -97,6 +97,6 @@ export function secretMembers(collection: Collection, entity: object): readonly 
 }
 
 /**
- * Whether the plugin's routes answer 503 while it cannot run. An unknown or misspelt plugin might be a protecting one.
+ * Whether requests in the plugin's scope are answered 503 while it cannot run. An unknown plugin may be a protecting one.
  */
 export const mayProtect = (name: unknown): boolean => pluginNamed(name)?.protects ?? true;

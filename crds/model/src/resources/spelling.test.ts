@@ -59,7 +59,7 @@ test("every member of every entity is in a spec, or on the list of exceptions", 
   }
 });
 
-test("a spec's member has the same description as the entity's", () => {
+test("the member stripPath of a spec has the description of the entity's member strip_path", () => {
   assert.equal(
     kinds.Route.spec.properties?.stripPath?.description,
     entities.routes.schema.properties?.strip_path?.description,

@@ -136,7 +136,7 @@ const isMissingHere = (collection: Collection, raw: unknown, entity: StoredEntit
 
 const unavailable = ({ _sluice }: Readonly<Record<string, unknown>>): unknown => Object(_sluice).unavailable;
 
-/** Whether the check marked the plugin as unavailable, and not the writer of the plugin. */
+/** Whether the plugin was marked as unavailable by the check, and not by its writer. */
 const isClosedHere = (raw: unknown, entity: StoredEntity): boolean =>
   unavailable(entity) !== undefined && isRecord(raw) && (unavailable(raw) ?? null) === null;
 

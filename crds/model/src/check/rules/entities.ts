@@ -54,7 +54,7 @@ export const pluginName: TextRule = (name) => {
     : `plugin '${name}' not enabled${suggestion} ${available}`;
 };
 
-/** Refuses references and protocols that the plugin does not support. `checkConfig` validates the config. */
+/** Refuses references that the plugin does not support, and protecting plugins without effect; not about the config. */
 export const pluginRule: RecordRule = (members) => {
   const { name, protocols } = members;
   const plugin = pluginNamed(name);
@@ -72,7 +72,7 @@ export const pluginRule: RecordRule = (members) => {
 const served: readonly unknown[] = servedProtocols;
 const known: readonly unknown[] = pluginProtocols;
 
-/** A protecting plugin must not be without effect. Kong 3.9 rejects these protocols too, except for ip-restriction. */
+/** A violation if all protocols are known but not served. Kong 3.9 rejects them too, except for ip-restriction. */
 const unprotected = (protocols: unknown): readonly Violation[] =>
   Array.isArray(protocols) &&
   protocols.length > 0 &&

@@ -144,6 +144,6 @@ function vaultReferenceIn(value: unknown): ViolationPath | undefined {
   return undefined;
 }
 
-/** The name of an entity for a report. */
+/** The name of an entity for a report; its id if it has no name. */
 export const labelOf = ({ collection, members }: DocumentItem): string =>
   String(members[entities[collection].key ?? "id"] ?? members.id);

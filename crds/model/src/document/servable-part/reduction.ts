@@ -228,7 +228,7 @@ export class Reduction {
     this.#close(fault, { route: { id: members.id } }, CLOSED_ROUTES);
   }
 
-  /** Whether another entity has the same id. References to the id then remain valid. */
+  /** Whether another entity has the same id, so that references to it remain valid after a removal. */
   #hasTwin = ({ collection, members }: DocumentItem): boolean =>
     this.items.filter((one) => one.collection === collection && one.members.id === members.id).length > 1;
 
@@ -268,7 +268,7 @@ export class Reduction {
     return collection === "consumers" && this.items.some(mayAdmitUnknown);
   }
 
-  /** A certificate whose consumer is not found is admitted as the default or anonymous consumer. */
+  /** Makes mtls-auth answer 503 if it would admit a removed consumer's certificate as another consumer. */
   #closeMtlsAuth(item: DocumentItem, faults: readonly Violation[]): void {
     if (item.collection !== "consumers" && item.collection !== "mtls_auth_credentials") return;
     for (const one of this.items) {
@@ -277,8 +277,8 @@ export class Reduction {
   }
 
   /**
-   * Without its group a consumer is not refused by `deny` of acl, and has no plugins of the group. The same applies to
-   * a consumer that is left out, if its requests may be admitted.
+   * If a membership in a group is removed, makes acl plugins that deny the group, and plugins of the group, answer 503:
+   * they would no longer act on the consumer. A removed consumer counts only if its requests may still be admitted.
    */
   #closeWhatOpens(item: DocumentItem, faults: readonly Violation[]): void {
     const { collection, members } = item;

@@ -29,7 +29,7 @@ export function factsFaults(facts: Members): string[] {
       : [`refuses: expected a list of service, route, consumer and consumer_group, not ${shown(refuses)}`]),
     ...(Array.isArray(endpoints) && endpoints.every((segment) => typeof segment === "string" && SEGMENT.test(segment))
       ? []
-      : [`endpoints: expected a list of lower-case letters, digits and dashes, not ${shown(endpoints)}`]),
+      : [`endpoints: expected a list of path segments of lower-case letters, digits and dashes, not ${shown(endpoints)}`]),
     ...["expand", "check"].flatMap((member) =>
       facts[member] === undefined || typeof facts[member] === "function" ? [] : [`${member}: expected a function`],
     ),
@@ -102,7 +102,7 @@ const keywords: Readonly<Record<keyof SchemaNode, (value: unknown) => boolean>> 
   referenceable: (value) => value === true,
 };
 
-/** `keyRule` is a keyword of mappings only, which `SchemaNode` leaves to `mapping`. */
+/** With `keyRule`, which only mappings have: the SDK's `mapping` sets it, and `SchemaNode` does not declare it. */
 const known: Readonly<Record<string, (value: unknown) => boolean>> = {
   ...keywords,
   keyRule: (value) => typeof value === "string" && Object.hasOwn(textRules, value),
