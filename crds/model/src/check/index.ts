@@ -43,8 +43,8 @@ const REMARKS = new Set(["_comment", "_ignore"]);
  *
  * A `url` is split, every member gets its default or null, a missing id is derived (ids.ts), and a plugin's config gets
  * the defaults of the plugin's schema. A plugin marked by `_sluice.unavailable` never runs, so it may be unknown to
- * this version, and an invalid config is replaced by an empty one. A plugin's credential that is marked in this way keeps
- * its config. A credential needs its key, or the key's hash in `_sluice`: generating a key is the caller's task.
+ * this version, and an invalid config is replaced by an empty one. A plugin's credential that is marked in this way
+ * keeps its config. A credential needs its key, or the key's hash in `_sluice`: generating a key is the caller's task.
  */
 export function checkEntity<Name extends Collection>(
   collection: Name,
@@ -121,7 +121,7 @@ function checkByFacts(
   return violations.length > 0 ? { violations } : { value: filled.value as Members };
 }
 
-/** As in Kong, a path has one violation, the schema's if there is one; a path that ends in `@entity` may have several. */
+/** As in Kong, a path has one violation, the schema's if it has one; a path that ends in `@entity` may have several. */
 function validateConfig({ schema, check }: ConfigFacts, value: unknown): readonly Violation[] {
   const violations = [...validate(schema, value)];
   const reported = new Set(violations.map(({ path }) => JSON.stringify(path)));

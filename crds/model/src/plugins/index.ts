@@ -97,6 +97,6 @@ export function secretMembers(collection: Collection, entity: object): readonly 
 }
 
 /**
- * Whether requests in the plugin's scope are answered 503 while it cannot run. An unknown plugin may be a protecting one.
+ * Whether requests in a plugin's scope are answered 503 while it cannot run. An unknown plugin may be a protecting one.
  */
 export const mayProtect = (name: unknown): boolean => pluginNamed(name)?.protects ?? true;
