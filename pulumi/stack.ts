@@ -94,7 +94,7 @@ export function createSluice({ release, ownNamespace, ...secrets }: SluiceConfig
   };
 }
 
-/** Only pods with restricted Pod Security may run in the namespace. */
+/** The namespace of the release, in which only pods with restricted Pod Security may run. */
 const namespaceOf = ({ namespace }: Release) => ({
   apiVersion: "v1",
   kind: "Namespace",

@@ -145,7 +145,7 @@ function withReferences({ schema }: ConfigFacts, value: unknown, found: readonly
   return [...found.filter(({ path }) => !places.has(JSON.stringify(path))), ...faults];
 }
 
-/** A check that throws is a bug of the plugin. It must not end the process, so the config counts as invalid. */
+/** The violations from the plugin's check. A check that throws is a bug of the plugin: the config counts as invalid. */
 function runCheck(check: ConfigFacts["check"], config: Members): readonly Violation[] {
   try {
     return [...(check?.(config) ?? [])];

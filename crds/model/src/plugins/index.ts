@@ -48,7 +48,7 @@ const registered = (): readonly PluginFacts[] => [...known.values()].slice(built
 export const pluginNamed = (name: unknown): PluginFacts | undefined =>
   typeof name === "string" ? known.get(name) : undefined;
 
-/** In the order of `builtInFacts`; registered plugins come last. */
+/** The names of all known plugins, in the order of `builtInFacts`; registered plugins come last. */
 export const pluginNames = (): readonly string[] => [...known.keys()];
 
 /**

@@ -26,7 +26,7 @@ export interface VaultAddress {
   readonly key: string | null;
 }
 
-/** As in Kong, a text that begins with `{vault://` and ends with `}` is a reference even if it is malformed. */
+/** Whether a value is a reference. As in Kong, a malformed one between `{vault://` and `}` counts too. */
 export const isVaultReference = (value: unknown): value is string =>
   typeof value === "string" && value.startsWith("{vault://") && value.endsWith("}");
 

@@ -38,7 +38,11 @@ export interface HashPlace {
   readonly bucket: number;
 }
 
-/** @param linesOf A line for each value in a place, in the order of ids: the id and the value's digest. */
+/**
+ * The tree after a change of the values in the touched places.
+ *
+ * @param linesOf A line for each value in a place after the change, in the order of ids: the id and the value's digest.
+ */
 export function updateHashTree(
   tree: HashTree,
   touched: readonly HashPlace[],
@@ -76,5 +80,5 @@ export const differingBuckets = (one: HashTree, other: HashTree): ReadonlySet<nu
 
 const hashOf = ({ hash: known }: { readonly hash: string }): string => known;
 
-/** "" for an empty list. */
+/** The SHA-256 of the lines; "" for an empty list. */
 const hashAll = (lines: readonly string[]): string => (lines.length === 0 ? "" : hash("sha256", lines.join("\n")));

@@ -133,8 +133,8 @@ export interface DirectResponse {
 /** Lookups in the exchange's runtime. Plugin instances outlive runtimes, so they must not keep this object. */
 export interface Identities {
   /**
-   * The namespace of the route's custom resource. The authors of resources in this namespace decide who is authenticated
-   * on its routes. Null: the configuration has no namespaces.
+   * The namespace of the route's custom resource. The authors of resources in this namespace decide who is
+   * authenticated on its routes. Null: the configuration has no namespaces.
    */
   readonly namespace: string | null;
   /**

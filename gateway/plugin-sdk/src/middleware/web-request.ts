@@ -13,7 +13,7 @@ export class RequestBodyTooLongError extends Error {
 /** Methods that a `Request` refuses (https://fetch.spec.whatwg.org/#forbidden-method). */
 export const FORBIDDEN_METHODS: ReadonlySet<string> = new Set(["CONNECT", "TRACE", "TRACK"]);
 
-/** A request of HTTP/1.0 may have no host, which a `Request` must have. */
+/** The URL of a request. A request of HTTP/1.0 may have no host, but the URL of a `Request` must have one. */
 const urlOf = ({ scheme, host, path, query }: ExchangeRequest): string =>
   `${scheme}://${host || "localhost"}${path}${query}`;
 

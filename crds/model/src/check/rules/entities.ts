@@ -40,7 +40,7 @@ const protocolFaults: RecordRule = (members) => {
 export const consumerRule: RecordRule = (members) => atLeastOneOf(members, ["custom_id", "username"]);
 
 /**
- * Kong's clients search the message for `not enabled`. The rest of Kong's message names a property that Sluice does not
+ * Requires a known plugin. Kong's clients search the message for `not enabled`. The rest of Kong's message names a property that Sluice does not
  * have.
  */
 export const pluginName: TextRule = (name) => {
@@ -80,6 +80,6 @@ const unprotected = (protocols: unknown): readonly Violation[] =>
     ? [{ path: ["protocols"], message: `must include one of: ${served.join(", ")}` }]
     : [];
 
-/** An address, a port, or both. */
+/** Requires an address, a port, or both. */
 export const endpointRule: RecordRule = (members) =>
   isEmptyValue(members.ip) && isEmptyValue(members.port) ? atLeastOneOf(members, ["ip", "port"]) : [];
