@@ -8,8 +8,8 @@ import { secretObject } from "./objects/secrets.ts";
 
 /**
  * Labels every Kubernetes object registered from now on, and lets Pulumi override changes by other clients: an `up`
- * restores the program's state after objects were scaled or edited. CRDs, which several stacks share, only get the
- * label.
+ * restores the program's state after objects were scaled or edited. Also adds `goneAtOnce` to objects whose deletion
+ * ends no pods. CRDs, which several stacks share, only get the label.
  */
 export function ownEverything(name: string, value: string): void {
   runtime.registerStackTransformation(({ type, props, opts }) => {

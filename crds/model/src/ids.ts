@@ -26,8 +26,8 @@ export const deriveId = (collection: Collection, key: string): string => uuidV5(
 
 /**
  * The id derived from an entity's own members: from its name (and its parent, if names are unique only within parents).
- * An entity without a name has an id from its parent and its content, or only its unique members if its kind has no key
- * but unique members.
+ * Without a name, it is derived from the parent and the content. If the collection has no key but unique members, only
+ * these count as content.
  */
 export function derivedIdOf(collection: Collection, members: Readonly<Record<string, unknown>>): string {
   const { within, key, unique, uniqueTogether = unique } = entities[collection];

@@ -11,7 +11,7 @@ import { mayProtect } from "../plugins/index.ts";
 
 type Members = Readonly<Record<string, unknown>>;
 
-/** `_sluice.unavailable` accepts 1024 characters. */
+/** Maximum characters of a reason before the added `…`; `_sluice.unavailable` accepts 1024. */
 const MAX_REASON = 1000;
 
 /**

@@ -7,7 +7,7 @@ import { validate } from "./validate.ts";
 type Members = Readonly<Record<string, unknown>>;
 type Path = readonly string[];
 
-/** Members in the schema's form, and the violations found in the members that were converted to it. */
+/** Members after their conversion to those of the schema, and the violations that the conversion found. */
 export interface ReplacedMembers {
   readonly members: Members;
   readonly violations: readonly Violation[];

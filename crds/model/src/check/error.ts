@@ -53,8 +53,8 @@ class Branch {
   }
 
   /**
-   * This branch as `fields`. If messages are also about members of a record, the record's own are under `@entity`. If
-   * messages are also about items of a list, the list's own are omitted.
+   * This branch as `fields`. A record's own messages are under `@entity` if its members have messages too. A list's own
+   * messages are omitted if its items have messages.
    */
   fields(isRoot = true): Fields {
     if (!isRoot && this.below.size + this.whole.length === 0) return this.own[0] ?? null;

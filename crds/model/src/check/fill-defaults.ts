@@ -71,7 +71,7 @@ function fillList(schema: SchemaNode, value: unknown, progress: Progress): unkno
   return schema.uniqueItems === true ? [...new Set(filled)] : filled;
 }
 
-/** A default's own copy for a value. Most defaults are primitive; structuredClone would slow the whole filling down. */
+/** A copy of a default. Most defaults are primitive, and structuredClone would take longer than all other filling. */
 const copyOf = (value: unknown): unknown =>
   typeof value === "object" && value !== null ? structuredClone(value) : value;
 

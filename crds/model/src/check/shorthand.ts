@@ -44,7 +44,7 @@ function withoutForeignConfig(members: Members): Members {
   return rest;
 }
 
-/** Removes `ordering`, and refuses a set one. Kong's paid editions show it for every plugin, null if it is unset. */
+/** Removes an empty `ordering`, and refuses any other. Kong's paid editions show it for every plugin, null if unset. */
 function withoutOrdering(members: Members): ReplacedMembers {
   if (!Object.hasOwn(members, "ordering")) return { members, violations: [] };
   const { ordering, ...rest } = members;
@@ -73,7 +73,7 @@ const faultyUrl = (members: Members, message: string): ReplacedMembers => ({
   violations: [{ path: ["url"], message }],
 });
 
-/** RFC 3986 appendix B. A service has no user, query or fragment; Kong drops them too. */
+/** The members of a service in a URL (RFC 3986 appendix B). User, query and fragment are dropped, as in Kong. */
 function partsOf(url: string): Members {
   const [, scheme, authority = "", path = ""] =
     /^(?:([A-Za-z][A-Za-z0-9+.-]*):)?(?:\/\/([^/?#]*))?([^?#]*)/.exec(url) ?? [];

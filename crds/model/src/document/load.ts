@@ -61,7 +61,7 @@ export function checkDocument(
       path: originOf(violation.path, flat),
       message: messageOf(violation),
     })) ?? [];
-  // An unresolved reference already has a violation; its derived id would be reported a second time.
+  // An unresolved reference already has a violation; a second one for its derived id is left out.
   const reported = new Set(flat.violations.map(({ path }) => JSON.stringify(path)));
   const violations = [...flat.violations, ...found.filter(({ path }) => !reported.has(JSON.stringify(path)))];
   if (violations.length > 0 || applied.value === undefined) return { violations };

@@ -210,8 +210,8 @@ export const isSecretLookup = (collection: Collection): boolean =>
   entitySecrets[collection].includes(entities[collection].credential?.lookup ?? "");
 
 /**
- * The SHA-256 in hex by which nodes know a secret lookup value. Plugins may have credentials with the same key, so
- * their hashes cover the name of the plugin, which has no space.
+ * The SHA-256 in hex by which nodes know a secret lookup value. Two plugins may have credentials with the same key, so
+ * the hash of a plugin's credential also covers the plugin's name.
  */
 export const lookupHash = (secret: string, plugin?: unknown): string =>
   hash("sha256", plugin === undefined ? secret : `${plugin} ${secret}`);

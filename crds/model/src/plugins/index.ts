@@ -75,7 +75,7 @@ export function configFactsOf(collection: Collection, entity: object): ConfigFac
   return collection === "plugin_credentials" ? credentialFactsOf(plugin) : undefined;
 }
 
-/** What a plugin declares about its credentials; undefined if this process lacks the plugin, or it declares nothing. */
+/** What a plugin declares about its credentials; undefined if it declares none, or if this process lacks the plugin. */
 export const credentialFactsOf = (plugin: unknown): PluginCredentialFacts | undefined =>
   pluginNamed(plugin)?.credentials;
 

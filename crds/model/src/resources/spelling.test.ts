@@ -7,7 +7,7 @@ import { kinds } from "./index.ts";
 import type { KindFacts, SpecNode } from "./kind.ts";
 import { camelPath, readSpec, writeSpec } from "./spelling.ts";
 
-/** Members that a resource expresses by other members. */
+/** Members that a spec does not have, because the resource expresses them in another way. */
 const elsewhere: Readonly<Record<string, readonly string[]>> = {
   certificates: ["created_at", "updated_at", "cert", "key", "cert_alt", "key_alt"],
   ca_certificates: ["created_at", "updated_at", "cert_digest"],

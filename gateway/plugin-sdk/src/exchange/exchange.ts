@@ -168,7 +168,7 @@ export interface Identities {
   groups(consumerId: string): readonly { readonly group: string }[];
   consumer(idOrUsername: string): ExchangeConsumer | undefined;
   consumerByCustomId(customId: string): ExchangeConsumer | undefined;
-  /** The same object until the CA certificate changes, so that a plugin may keep what it derives from it. */
+  /** The CA certificate with this id: the same object until it changes, so that a plugin may keep what it derives. */
   caCertificate(id: string): ExchangeCaCertificate | undefined;
 }
 

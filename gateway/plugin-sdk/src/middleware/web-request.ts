@@ -18,7 +18,7 @@ const urlOf = ({ scheme, host, path, query }: ExchangeRequest): string =>
   `${scheme}://${host || "localhost"}${path}${query}`;
 
 /**
- * The body is read from the client when the middleware reads it.
+ * A client's request as a `Request`. Its body is read from the client when the middleware reads it.
  *
  * @param readBody Returns null for a body that is longer than the middleware may read
  */

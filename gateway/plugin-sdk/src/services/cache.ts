@@ -35,7 +35,7 @@ export interface PluginCache<Value> {
   /** The value of the key; undefined if it is not cached or has expired. */
   get(key: string): Value | undefined | Promise<Value | undefined>;
   /**
-   * Replaces the value of the key. A value that alone is larger than the cache may be is not stored.
+   * Replaces the value of the key. A value that alone exceeds the maximum size of the cache is not stored.
    *
    * @param lifetime Milliseconds until the value expires
    */

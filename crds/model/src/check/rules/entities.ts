@@ -40,8 +40,8 @@ const protocolFaults: RecordRule = (members) => {
 export const consumerRule: RecordRule = (members) => atLeastOneOf(members, ["custom_id", "username"]);
 
 /**
- * Requires a known plugin. Kong's clients search the message for `not enabled`. The rest of Kong's message names a property that Sluice does not
- * have.
+ * Requires a known plugin. Kong's clients search the message for `not enabled`. The rest of Kong's message names a
+ * property that Sluice does not have.
  */
 export const pluginName: TextRule = (name) => {
   if (pluginNamed(name) !== undefined) return undefined;
@@ -54,7 +54,10 @@ export const pluginName: TextRule = (name) => {
     : `plugin '${name}' not enabled${suggestion} ${available}`;
 };
 
-/** Refuses references that the plugin does not support, and protecting plugins without effect; not about the config. */
+/**
+ * Refuses references that the plugin does not support, and a protecting plugin that would have no effect. `checkConfig`
+ * validates the config.
+ */
 export const pluginRule: RecordRule = (members) => {
   const { name, protocols } = members;
   const plugin = pluginNamed(name);

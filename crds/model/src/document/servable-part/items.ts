@@ -99,7 +99,7 @@ export const omitMembers = (
   omitted: { has(member: unknown): boolean },
 ): DocumentItem["members"] => Object.fromEntries(Object.entries(members).filter(([member]) => !omitted.has(member)));
 
-/** The members that the schema of plugins has, without those that have a violation; the name is always kept. */
+/** The members of a plugin that its schema has and that have no violation; the name is always kept. */
 export function readableMembers(
   { members, origin }: DocumentItem,
   faults: readonly Violation[],

@@ -98,7 +98,7 @@ export class Reduction {
     }
   }
 
-  /** References that Kong resolves and Sluice does not: Sluice would use their text as the value, even of a secret. */
+  /** Entities with references that Kong resolves and Sluice does not: Sluice would use their text, even as a secret. */
   #vaultReferences(): ReadonlyMap<DocumentItem, Violation> {
     const message =
       "only some fields of plugins' configs may refer to a vault, and only to one of the kind env: write the value, or " +
@@ -209,7 +209,7 @@ export class Reduction {
     this.#report("closed", faults);
   }
 
-  /** Leaving the route out would send its requests to other routes, without the plugins that may protect it. */
+  /** Makes a route answer 503. Without it, its requests would match other routes, which its plugins do not protect. */
   #closeRoute(item: DocumentItem, faults: readonly Violation[]): void {
     const inRoute = faults.map((fault) => ({ ...fault, path: fault.path.slice(item.origin.length) }));
     const members = item.closed ? undefined : closedRoute(item.members, inRoute);
@@ -332,7 +332,7 @@ const wordsIn = (text: unknown): string =>
     .match(/[a-z0-9]+/g)
     ?.join("-") ?? "";
 
-/** Whether acl refuses the group; true if the group cannot be read. */
+/** Whether the plugin is acl and `deny` has the group; true if `deny` is set, and it or the group cannot be read. */
 function denies({ members: { name, config } }: DocumentItem, group: unknown): boolean {
   const { deny } = isRecord(config) ? config : {};
   if (name !== "acl" || (deny ?? null) === null) return false;

@@ -77,7 +77,7 @@ async function loadOne(
   return codeFault === undefined ? { facts, files } : [codeFault];
 }
 
-/** Compares the definition with the facts, because some processes load only the facts. */
+/** The fault if the definition differs from the facts, which some processes load alone; undefined if there is none. */
 async function codeFaultOf(
   { code }: PluginFiles,
   facts: PluginFacts,

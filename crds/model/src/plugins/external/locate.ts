@@ -144,7 +144,8 @@ function resolveFrom(specifier: string, parent: string): string {
 /**
  * Makes every import of the SDK in this thread resolve to the SDK of this process, even if the importing plugin has
  * installed its own SDK: two copies of the SDK would have different classes and caches. A plugin's folder therefore
- * needs neither an installed SDK nor a package.json. If a module is imported again (`withGeneration`), so are the modules that it imports.
+ * needs neither an installed SDK nor a package.json. If a module is imported again (`withGeneration`), so are the
+ * modules that it imports.
  */
 export function useOwnSdk(): void {
   if (isHooked) return;
