@@ -10,7 +10,7 @@ export interface CacheCodec<Value> {
   size(value: Value): number;
   /** The value as bytes, for a cache outside the process. */
   encode(value: Value): Buffer;
-  /** The value; undefined if the bytes are none, for example because another version of the plugin has written them. */
+  /** The value; undefined if the bytes are not one, for example if another version of the plugin wrote them. */
   decode(bytes: Buffer): Value | undefined;
 }
 
