@@ -18,7 +18,11 @@ export interface ReleaseArgs {
   readonly values?: Unfilled<Values>;
 }
 
-/** @throws RunError with all errors of name and values. */
+/**
+ * The release, with the chart's defaults for unset values.
+ *
+ * @throws RunError with all errors of name and values.
+ */
 export function releaseOf(args: ReleaseArgs): Release {
   const { release, faults } = checkRelease(args);
   if (release !== undefined) return release;

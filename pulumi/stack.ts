@@ -8,8 +8,8 @@ import { secretObject } from "./objects/secrets.ts";
 
 /**
  * Labels every Kubernetes object registered from now on, and lets Pulumi override changes by other clients: an `up`
- * restores the program's state after objects were scaled or edited. CRDs, which several stacks share, only get the
- * label.
+ * restores the program's state after objects were scaled or edited. Also adds `goneAtOnce` to objects whose deletion
+ * ends no pods. CRDs, which several stacks share, only get the label.
  */
 export function ownEverything(name: string, value: string): void {
   runtime.registerStackTransformation(({ type, props, opts }) => {
@@ -94,7 +94,7 @@ export function createSluice({ release, ownNamespace, ...secrets }: SluiceConfig
   };
 }
 
-/** Only pods with restricted Pod Security may run in the namespace. */
+/** The namespace of the release, in which only pods with restricted Pod Security may run. */
 const namespaceOf = ({ namespace }: Release) => ({
   apiVersion: "v1",
   kind: "Namespace",

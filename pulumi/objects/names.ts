@@ -49,13 +49,13 @@ export const labelsOf = (release: Release, component: string): Readonly<Record<s
 });
 
 /**
- * The Secret with the push certificates of operator and nodes. By default the operator creates it, and the Secret of
- * the certificate authority.
+ * The name of the Secret with the push certificates of operator and nodes. By default the operator creates it, and the
+ * Secret of the certificate authority.
  */
 export const pushSecret = (release: Release): string =>
   release.values.push.existingSecret || objectName(release, "push");
 
-/** The Secret with the token that the admin API sends to the operator. */
+/** The name of the Secret with the token that the admin API sends to the operator. */
 export const operatorSecret = (release: Release): string =>
   release.values.operator.existingSecret || objectName(release, "operator");
 

@@ -27,7 +27,7 @@ export const podsOf = (release: Release, { component, values, pod, container, vo
   },
 });
 
-/** The pod's security context for restricted Pod Security. */
+/** The security context of a pod for restricted Pod Security, and the Secrets for pulling its images. */
 const podSecurity = ({ values }: Release) => ({
   enableServiceLinks: false,
   securityContext: {

@@ -17,7 +17,7 @@ export interface SecretParts {
   readonly entries: Readonly<Record<string, Input<string>>>;
 }
 
-/** The entries are passed as Pulumi secrets, whether or not they already are. */
+/** A Secret. Its entries are passed as Pulumi secrets, whether or not they already are. */
 export function secretObject(
   release: Release,
   { component, suffix, credential, entries }: SecretParts,

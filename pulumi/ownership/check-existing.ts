@@ -58,7 +58,7 @@ const isNamed = (props: unknown): props is ObjectIdentity & { readonly data?: un
 const isKept = (kind: string, opts: { readonly ignoreChanges?: readonly string[] }): boolean =>
   kind === "Secret" && opts.ignoreChanges?.includes("data") === true;
 
-/** The program has generated new entries, but those in the cluster are in use, for example by the data on a volume. */
+/** The generated entries, replaced by those in the cluster, which are in use: a volume's data may need the password. */
 const keptEntries = (made: unknown, found: Promise<Found | null>) =>
   secret(output({ made, found }).apply(({ made, found }) => ({ ...(made as object), ...found?.data })));
 

@@ -61,7 +61,7 @@ const memoryLimits: Rule = {
   ),
 };
 
-/** The requirements of Pod Security `restricted`, and a read-only root file system. */
+/** Requirements of Pod Security `restricted`, though not all of them, and a read-only root file system. */
 const restrictedPods: Rule = {
   name: "restricted-pods",
   description: "Pods meet the Pod Security level restricted and have read-only root file systems.",
@@ -124,8 +124,8 @@ export const judge = (objects: readonly KubernetesObject[], list = policyRules):
   );
 
 /**
- * Routes that no Plugin targets, neither directly nor through their Service. Plugins without targets do not count. For
- * public stacks, in which requests should be authenticated or limited.
+ * A sentence for each Route that no Plugin targets, neither directly nor through its Service. Plugins without targets
+ * do not count. This is for public stacks, in which requests should be authenticated or limited.
  */
 export function bareRoutes(objects: readonly KubernetesObject[]): readonly string[] {
   const plugins = objects.filter(({ apiVersion, kind }) => kind === "Plugin" && apiVersion.startsWith("sluice.dev/"));

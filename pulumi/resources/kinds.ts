@@ -1,4 +1,4 @@
-/** Components of the kinds that consist of their custom resource only. */
+/** Components that consist of one custom resource only: those of all kinds except Consumer. */
 import type { ComponentResourceOptions } from "@pulumi/pulumi";
 import type {
   CACertificateSpec,
@@ -123,7 +123,7 @@ export type PluginArgs<Chosen extends PluginChoice> = Placed &
     readonly config?: InputsOf<Unfilled<ConfigOf<Chosen>>>;
   };
 
-/** An enabled plugin. Its config is typed by the plugin. */
+/** A plugin with its config and its targets. The chosen plugin determines the type of the config. */
 export class Plugin<Chosen extends PluginChoice> extends SluiceResource<"Plugin"> {
   constructor(name: string, args: PluginArgs<Chosen>, options?: ComponentResourceOptions) {
     const { metadata, plugin: chosen, service, route, consumer, consumerGroup, ...members } = args;

@@ -110,7 +110,7 @@ test("a key is stored only in a labelled Secret, as a Pulumi secret", async () =
   ]);
 });
 
-test("a Plugin may name a plugin that does not come with Sluice by its facts", async () => {
+test("the argument `plugin` may be the facts of a plugin that does not come with Sluice", async () => {
   const plugin = await sent(new Plugin("hours", { metadata, plugin: openingHoursFacts, config: { from: output(9) } }));
   assert.deepEqual(plugin?.spec, { plugin: "opening-hours", config: { from: 9 } });
 });

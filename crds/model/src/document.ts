@@ -40,8 +40,8 @@ export interface PluginExtras {
 
 export interface CredentialExtras {
   /**
-   * SHA-256 in hex of a secret by which requests name their credential: the key of key-auth. A pushed document contains
-   * this hash and never the secret.
+   * The `lookupHash` of a secret by which requests name their credential, such as the key of key-auth. A pushed
+   * document contains this hash and never the secret.
    */
   readonly key_hash?: string;
   /** The namespaces for whose routes the credential is valid; absent means all. */

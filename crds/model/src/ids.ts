@@ -25,8 +25,9 @@ const namespaces = Object.fromEntries(collections.map((name) => [name, uuidV5(RO
 export const deriveId = (collection: Collection, key: string): string => uuidV5(namespaces[collection], key);
 
 /**
- * The id derived from an entity's own members: from its name (within its parent, where names are unique only there), or
- * from its parent and its content if it has no name.
+ * The id derived from an entity's own members: from its name (and its parent, if names are unique only within parents).
+ * Without a name, it is derived from the parent and the content. If the collection has no key but unique members, only
+ * these count as content.
  */
 export function derivedIdOf(collection: Collection, members: Readonly<Record<string, unknown>>): string {
   const { within, key, unique, uniqueTogether = unique } = entities[collection];

@@ -27,7 +27,7 @@ export interface PluginFacts<
   readonly version: string;
   /** Order of execution, the highest first. Plugins that Kong has too have the same priority as in Kong. */
   readonly priority: number;
-  /** Whether the plugin protects its targets: if it is invalid, its routes answer 503 instead of staying open. */
+  /** Whether the plugin protects: requests in the scope of an invalid instance are answered 503, not let through. */
   readonly protects: boolean;
   /**
    * Targets that this plugin does not support (Kong: `value must be null`). A plugin that refuses consumers also refuses
@@ -40,8 +40,8 @@ export interface PluginFacts<
   /** Replaces short forms that the schema does not have, such as one string for a list of strings. */
   expand?(config: RecordMembers): RecordMembers;
   /**
-   * Checks between members. It receives the config with defaults, even if members are invalid. Paths start at the
-   * config.
+   * Checks members against each other. It receives the config with defaults, even if members are invalid. Paths start
+   * at the config.
    */
   check?(config: RecordMembers): readonly Violation[];
   /**

@@ -11,7 +11,7 @@ export const hasPostgres = ({ values: { postgres } }: Release): boolean =>
 export const postgresSecret = (release: Release): string =>
   release.values.postgres.existingSecret || objectName(release, "postgres");
 
-/** Undefined if Redis requires no password. */
+/** The name of the Secret with the password of Redis; undefined if there is no password. */
 export function redisSecret(release: Release): string | undefined {
   const { existingSecret, enabled } = release.values.redis;
   if (existingSecret !== "") return existingSecret;

@@ -11,12 +11,13 @@ import { mayProtect } from "../plugins/index.ts";
 
 type Members = Readonly<Record<string, unknown>>;
 
-/** `_sluice.unavailable` accepts 1024 characters. */
+/** Maximum characters of a reason before the added `…`; `_sluice.unavailable` accepts 1024. */
 const MAX_REASON = 1000;
 
 /**
  * The plugin with an empty config and without the members that this version does not have, marked as unavailable.
- * Undefined if the plugin does not protect, or if a member that this version has, such as `route`, is invalid.
+ * Undefined if the plugin is known and does not protect, or if a known member other than `name` and `config`, such as
+ * `route`, is invalid.
  */
 export function closedPlugin(raw: Members, violations: readonly Violation[]): Members | undefined {
   const { name } = raw;

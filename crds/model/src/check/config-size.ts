@@ -3,9 +3,9 @@
  * so it cannot limit the size itself.
  */
 
-/** Members and items at all depths. */
+/** Maximum number of members and items, at all depths. */
 export const MAX_VALUES = 1000;
-/** Characters (UTF-16) of all names and texts together. */
+/** Maximum number of characters (UTF-16) of all names and texts together. */
 export const MAX_CHARACTERS = 64 * 1024;
 
 /**

@@ -53,7 +53,8 @@ class Branch {
   }
 
   /**
-   * A message about a record is under `@entity` if its members have messages too. A message about a list is omitted.
+   * This branch as `fields`. A record's own messages are under `@entity` if its members have messages too. A list's own
+   * messages are omitted if its items have messages.
    */
   fields(isRoot = true): Fields {
     if (!isRoot && this.below.size + this.whole.length === 0) return this.own[0] ?? null;

@@ -71,11 +71,11 @@ function fillList(schema: SchemaNode, value: unknown, progress: Progress): unkno
   return schema.uniqueItems === true ? [...new Set(filled)] : filled;
 }
 
-/** Most defaults are primitive, and structuredClone would take longer than everything else that fills in defaults. */
+/** A copy of a default. Most defaults are primitive, and structuredClone would take longer than all other filling. */
 const copyOf = (value: unknown): unknown =>
   typeof value === "object" && value !== null ? structuredClone(value) : value;
 
-/** As in Kong, all members except the id are ignored. */
+/** A reference with its id only, in lower case: as in Kong, all other members are ignored. */
 function fillReference(value: unknown): unknown {
   if (!isRecord(value) || !Object.hasOwn(value, "id")) return isRecord(value) ? {} : value;
   return { id: typeof value.id === "string" ? value.id.toLowerCase() : value.id };

@@ -22,14 +22,14 @@ export interface CheckOptions {
    */
   readonly database?: boolean;
   /**
-   * Whether a plugin that may protect its targets is marked as unavailable, and not rejected, if this version cannot
+   * Whether a plugin that protects, or may protect, is marked as unavailable instead of rejected if this version cannot
    * read it. The same applies to plugins' credentials. Meant for entities that a newer version may have written, not
    * for entities that users send. Default false.
    */
   readonly closePlugins?: boolean;
 }
 
-/** An entity with defaults; routes, plugins and credentials may have `_sluice`. */
+/** An entity with defaults; an entity of a collection in `Extras` may have `_sluice`. */
 export type CheckedEntity<Name extends Collection> = Entities[Name] &
   (Name extends keyof Extras ? { readonly _sluice?: Extras[Name] } : unknown);
 
@@ -43,8 +43,8 @@ const REMARKS = new Set(["_comment", "_ignore"]);
  *
  * A `url` is split, every member gets its default or null, a missing id is derived (ids.ts), and a plugin's config gets
  * the defaults of the plugin's schema. A plugin marked by `_sluice.unavailable` never runs, so it may be unknown to
- * this version, and an invalid config is replaced by an empty one. A plugin's credential that is marked in this way keeps
- * its config. A credential needs its key, or the key's hash in `_sluice`: generating a key is the caller's task.
+ * this version, and an invalid config is replaced by an empty one. A plugin's credential that is marked in this way
+ * keeps its config. A credential needs its key, or the key's hash in `_sluice`: generating a key is the caller's task.
  */
 export function checkEntity<Name extends Collection>(
   collection: Name,
@@ -102,7 +102,7 @@ export function checkConfig(
   return checkByFacts(facts, raw, (value) => (isCounted && Object(value).policy === "cluster" ? [NO_CLUSTER] : []));
 }
 
-/** @param findFurther Returns violations that the plugin's facts do not express; called with defaults filled in. */
+/** @param findFurther Returns violations that the facts do not express. Its argument is the config with defaults. */
 function checkByFacts(
   facts: ConfigFacts,
   raw: unknown,
@@ -121,7 +121,7 @@ function checkByFacts(
   return violations.length > 0 ? { violations } : { value: filled.value as Members };
 }
 
-/** As in Kong, a path has one violation, that of the schema first; a path that ends in `@entity` may have several. */
+/** As in Kong, a path has one violation, the schema's if it has one; a path that ends in `@entity` may have several. */
 function validateConfig({ schema, check }: ConfigFacts, value: unknown): readonly Violation[] {
   const violations = [...validate(schema, value)];
   const reported = new Set(violations.map(({ path }) => JSON.stringify(path)));
@@ -145,7 +145,7 @@ function withReferences({ schema }: ConfigFacts, value: unknown, found: readonly
   return [...found.filter(({ path }) => !places.has(JSON.stringify(path))), ...faults];
 }
 
-/** A check that throws is a bug of the plugin. It must not end the process, so the config counts as invalid. */
+/** The violations from the plugin's check. A check that throws is a bug of the plugin: the config counts as invalid. */
 function runCheck(check: ConfigFacts["check"], config: Members): readonly Violation[] {
   try {
     return [...(check?.(config) ?? [])];
@@ -167,7 +167,10 @@ interface PluginOptions {
   readonly database: boolean;
 }
 
-/** The config with defaults. Undefined: there is none, or the entity's schema reports why it cannot be checked. */
+/**
+ * The config with defaults, or its violations. Undefined: the entity has no config, its schema reports why the config
+ * cannot be checked, or the config of a credential marked as unavailable stays as it is.
+ */
 function checkConfigOf(collection: Collection, entity: Members, options: PluginOptions): Checked<unknown> | undefined {
   if (collection === "plugins") return checkPluginConfig(entity, options);
   return collection === "plugin_credentials" ? checkCredentialConfig(entity, options) : undefined;
@@ -211,7 +214,7 @@ export function checkCredentialKey(plugin: unknown, key: string): readonly Viola
   return schema === undefined ? [] : validate(schema, key).map(({ message }) => ({ path: ["key"], message }));
 }
 
-/** A plugin marked as unavailable does not run, so it may be unknown to this version. */
+/** Whether the violation is that a plugin marked as unavailable is unknown: it does not run, so this is allowed. */
 const isUnknownPlugin = ({ path, message }: Violation, extras: CheckedExtras["extras"], { name }: Members): boolean =>
   extras?.unavailable !== undefined && path.length === 1 && path[0] === "name" && message === pluginName(String(name));
 
@@ -227,7 +230,7 @@ function checkSecret(collection: Collection, { entity, extras }: CheckedCredenti
     : [];
 }
 
-/** Credentials have no updated_at. */
+/** The members with `now` for unset timestamps of the schema; credentials have no updated_at. */
 function withTimes(schema: SchemaNode, members: Members, now: number): Members {
   const unset = ["created_at", "updated_at"].filter(
     (name) => memberSchemaOf(schema, name) && (own(members, name) ?? null) === null,

@@ -31,20 +31,20 @@ export function expandEntity(collection: Collection, members: Members): Replaced
   return { members, violations: [] };
 }
 
-/** As in Kong, a hash_on other than none, without an algorithm, selects consistent hashing. */
+/** Sets an unset algorithm as Kong does: a hash_on other than none selects consistent hashing. */
 export const withAlgorithm = (members: Members): Members =>
   typeof members.hash_on === "string" && members.hash_on !== "none" && (members.algorithm ?? null) === null
     ? { ...members, algorithm: "consistent-hashing" }
     : members;
 
-/** As in Kong, a vault of an unsupported kind has one violation, at `name`: its config is not checked. */
+/** Removes the config of a vault of an unsupported kind: as in Kong, its only violation is at `name`. */
 function withoutForeignConfig(members: Members): Members {
   if (vaultKinds.includes(String(members.name))) return members;
   const { config: _config, ...rest } = members;
   return rest;
 }
 
-/** Kong's paid editions show `ordering` of every plugin, null if it is unset. */
+/** Removes an empty `ordering`, and refuses any other. Kong's paid editions show it for every plugin, null if unset. */
 function withoutOrdering(members: Members): ReplacedMembers {
   if (!Object.hasOwn(members, "ordering")) return { members, violations: [] };
   const { ordering, ...rest } = members;
@@ -73,7 +73,7 @@ const faultyUrl = (members: Members, message: string): ReplacedMembers => ({
   violations: [{ path: ["url"], message }],
 });
 
-/** RFC 3986 appendix B. A service has no user, query or fragment; Kong drops them too. */
+/** The members of a service in a URL (RFC 3986 appendix B). User, query and fragment are dropped, as in Kong. */
 function partsOf(url: string): Members {
   const [, scheme, authority = "", path = ""] =
     /^(?:([A-Za-z][A-Za-z0-9+.-]*):)?(?:\/\/([^/?#]*))?([^?#]*)/.exec(url) ?? [];
@@ -87,7 +87,7 @@ function partsOf(url: string): Members {
   };
 }
 
-/** An invalid port is left for the schema to reject. */
+/** The port of a URL, by default that of the protocol. An invalid port is left for the schema to reject. */
 function portOf(port: string, protocol: string): number | string {
   if (port === "") return protocol === "https" ? 443 : 80;
   return /^\d+$/.test(port) ? Number(port) : port;

@@ -1,4 +1,4 @@
-/** Validates a value with defaults against its schema: Ajv finds the violations, this file words them like Kong. */
+/** Validates a value with filled-in defaults by its schema. Ajv finds violations; this file words them like Kong. */
 
 import { isRecord, type RecordMembers, type SchemaNode, type Violation } from "@sluice/plugin-sdk";
 import { Ajv, type AnySchemaObject, type ErrorObject, type ValidateFunction } from "ajv";
@@ -169,6 +169,6 @@ const kongMessages: Readonly<Record<string, Text>> = {
 
 const ranks = new Map(Object.keys(kongMessages).map((keyword, index) => [keyword, index]));
 
-/** The lowest rank is reported. An invalid UUID is reported as such, whatever its length. */
+/** Of a value's errors, that with the lowest rank is reported. An invalid UUID has rank 0, whatever its length. */
 const rank = ({ keyword, params }: ErrorObject): number =>
   params.rule === "uuid" ? 0 : (ranks.get(keyword) ?? ranks.size);

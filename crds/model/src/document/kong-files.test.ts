@@ -63,7 +63,7 @@ const taken: readonly (readonly [what: string, text: string, warnings: readonly 
   ],
   ["null for a shared config", "plugins:\n- {name: cors, _config: null}\n", []],
   [
-    "an order of plugins that is unset",
+    "a plugin with an `ordering` that is null or empty",
     "plugins:\n- {name: cors, ordering: null}\n- {name: key-auth, ordering: {}}\n",
     [],
   ],
@@ -83,7 +83,7 @@ const taken: readonly (readonly [what: string, text: string, warnings: readonly 
     [],
   ],
   [
-    "protocols that Sluice does not proxy in plugins that do not protect",
+    "plugins that do not protect and have protocols that Sluice does not proxy",
     "plugins:\n- name: prometheus\n  protocols: [grpc, grpcs, http, https, tcp, tls, tls_passthrough, udp, ws, wss]\n- name: cors\n  protocols: [tcp]\n",
     [],
   ],

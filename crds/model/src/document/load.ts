@@ -61,7 +61,7 @@ export function checkDocument(
       path: originOf(violation.path, flat),
       message: messageOf(violation),
     })) ?? [];
-  // An unresolved reference already has a violation; its derived id would be reported a second time.
+  // An unresolved reference already has a violation; a second one for its derived id is left out.
   const reported = new Set(flat.violations.map(({ path }) => JSON.stringify(path)));
   const violations = [...flat.violations, ...found.filter(({ path }) => !reported.has(JSON.stringify(path)))];
   if (violations.length > 0 || applied.value === undefined) return { violations };
@@ -69,7 +69,10 @@ export function checkDocument(
   return { value: { document, origins, warnings, snapshot: applied.value } };
 }
 
-/** Members that Kong generates must be written in a file: each node would generate a different value. */
+/**
+ * The violation's message. It has a hint if the missing member is one that Kong generates: a file must have such a
+ * member, because each node would generate a different value.
+ */
 function messageOf({ path: [collection, , member], message }: Violation): string {
   const generated = entities[collection as Collection]?.credential?.generated ?? [];
   if (message !== "required field missing" || !generated.includes(String(member))) return message;

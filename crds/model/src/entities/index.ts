@@ -21,7 +21,7 @@ import { type Sni, sniSchema } from "./tls/sni.ts";
 import { type Upstream, upstreamSchema } from "./upstream.ts";
 import { type Vault, vaultSchema } from "./vault.ts";
 
-/** Facts about an entity by which a plugin identifies or groups consumers. Its schema has the reference `consumer`. */
+/** Facts about entities that identify or group consumers for a plugin. Their schemas have the reference `consumer`. */
 export interface CredentialFacts {
   /**
    * The member by which a credential is looked up for a request; null: it is found by its consumer. With
@@ -210,8 +210,8 @@ export const isSecretLookup = (collection: Collection): boolean =>
   entitySecrets[collection].includes(entities[collection].credential?.lookup ?? "");
 
 /**
- * The SHA-256 in hex by which nodes know a secret lookup value. Plugins may have credentials with the same key, so
- * their hashes cover the name of the plugin, which has no space.
+ * The SHA-256 in hex by which nodes know a secret lookup value. Two plugins may have credentials with the same key, so
+ * the hash of a plugin's credential also covers the plugin's name.
  */
 export const lookupHash = (secret: string, plugin?: unknown): string =>
   hash("sha256", plugin === undefined ? secret : `${plugin} ${secret}`);

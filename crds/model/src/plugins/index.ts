@@ -44,11 +44,11 @@ export function replaceRegistered(plugins: readonly PluginFacts[]): readonly Plu
 
 const registered = (): readonly PluginFacts[] => [...known.values()].slice(builtInFacts.length);
 
-/** Undefined for a plugin that this process does not have. */
+/** The facts of a plugin; undefined if this process does not have the plugin. */
 export const pluginNamed = (name: unknown): PluginFacts | undefined =>
   typeof name === "string" ? known.get(name) : undefined;
 
-/** In the order of `builtInFacts`; registered plugins come last. */
+/** The names of all known plugins, in the order of `builtInFacts`; registered plugins come last. */
 export const pluginNames = (): readonly string[] => [...known.keys()];
 
 /**
@@ -75,7 +75,7 @@ export function configFactsOf(collection: Collection, entity: object): ConfigFac
   return collection === "plugin_credentials" ? credentialFactsOf(plugin) : undefined;
 }
 
-/** Undefined: this process lacks the plugin, or the plugin has no credentials of its own. */
+/** What a plugin declares about its credentials; undefined if it declares none, or if this process lacks the plugin. */
 export const credentialFactsOf = (plugin: unknown): PluginCredentialFacts | undefined =>
   pluginNamed(plugin)?.credentials;
 
@@ -97,6 +97,6 @@ export function secretMembers(collection: Collection, entity: object): readonly 
 }
 
 /**
- * Whether the plugin's routes answer 503 while it cannot run. An unknown or misspelt plugin might be a protecting one.
+ * Whether requests in a plugin's scope are answered 503 while it cannot run. An unknown plugin may be a protecting one.
  */
 export const mayProtect = (name: unknown): boolean => pluginNamed(name)?.protects ?? true;

@@ -11,7 +11,7 @@ export interface VaultReference {
   /** Where the reference is in the config. */
   readonly path: Violation["path"];
   readonly text: string;
-  /** The member that has the reference as its value. */
+  /** The schema of the member that has the reference as its value. */
   readonly schema: SchemaNode;
 }
 
@@ -26,7 +26,7 @@ export interface VaultAddress {
   readonly key: string | null;
 }
 
-/** As in Kong, a text that begins with `{vault://` and ends with `}` is a reference even if it is malformed. */
+/** Whether a value is a reference. As in Kong, a malformed one between `{vault://` and `}` counts too. */
 export const isVaultReference = (value: unknown): value is string =>
   typeof value === "string" && value.startsWith("{vault://") && value.endsWith("}");
 
@@ -85,14 +85,14 @@ export function parseVaultReference(text: string): Checked<VaultAddress> {
   const { prefix = null, ...others } = Object.fromEntries(url.searchParams);
   const [name = "", key = null, ...rest] = url.pathname.slice(1).split("/").map(decoded);
   const address = { vault, name, prefix, key };
-  // The config of a vault may have a prefix, and only the first character of a variable cannot be a digit.
+  // A variable's name cannot begin with a digit, but the config of a vault may have a prefix for the name.
   const form = isKind ? /^[A-Z_][A-Z0-9_]*$/ : /^[A-Z0-9_]+$/;
   const isValid = form.test(variableOf(address)) && name !== "" && key !== "";
   return isValid && rest.length === 0 && Object.keys(others).length === 0 ? { value: address } : refuse;
 }
 
 /**
- * The environment variable that a reference names. As in Kong, it is in upper case, with `_` for `-`.
+ * The name of the environment variable to which a reference refers. As in Kong, it is in upper case, with `_` for `-`.
  *
  * @param vault The vault with the prefix that the reference names. Default: the reference names a kind.
  */

@@ -60,7 +60,7 @@ export function isPluginEndpointResults(value: unknown): value is PluginEndpoint
   );
 }
 
-/** A status that HTTP allows for a final response (RFC 9110 section 15). */
+/** Whether HTTP allows the status for a final response (RFC 9110 section 15). */
 const isStatus = (value: unknown): boolean => Number.isInteger(value) && Number(value) >= 200 && Number(value) <= 599;
 
 const isTexts = (value: unknown): boolean => Array.isArray(value) && value.every((each) => typeof each === "string");

@@ -12,7 +12,7 @@ const dnsLabel = { minLength: 1, maxLength: 63, pattern: "^[a-z]([-a-z0-9]*[a-z0
 
 export const DEFAULT_CLASS = "sluice";
 
-/** The label of a Lease with the class of those resources in its namespace that have no `spec.class`. */
+/** The label of a Lease whose value is the class of the resources without `spec.class` in the Lease's namespace. */
 export const CLASS_LABEL = "sluice.dev/class";
 
 /** The label that a Secret must carry for Sluice to read it, unless its type is `TLS_SECRET_TYPE`. */

@@ -71,7 +71,7 @@ export function camelPath(collection: Collection, path: Path): Path {
   });
 }
 
-/** The value with its fixed members respelled. Values that do not fit the schema stay unchanged. */
+/** The value with the members of its schema respelled. Values that do not fit the schema stay unchanged. */
 function respell(node: SpecNode, value: unknown, spell: (name: string) => string): unknown {
   if (Array.isArray(value)) return node.items ? value.map((item) => respell(node.items ?? {}, item, spell)) : value;
   if (!isRecord(value) || !node.properties) return value;

@@ -124,8 +124,9 @@ const same = (collection: Collection, before: StoredEntity | undefined, now: Sto
   before !== undefined && digestOf(collection, before) === digestOf(collection, now) ? before : now;
 
 /**
- * A newer operator may give a plugin members that this node cannot read. The node then keeps the plugin's previous
- * version if its scope is unchanged, so that an upgrade does not turn served routes into 503 responses.
+ * Whether a plugin's previous version stays in use. A newer operator may give the plugin members that this node cannot
+ * read. The node then keeps an available previous version with the same scope, so that an upgrade does not turn served
+ * routes into 503 responses.
  */
 const keepsPrevious = (raw: unknown, before: StoredEntity, now: StoredEntity): boolean =>
   isClosedHere(raw, now) && protectsAlike(before, now);
@@ -136,7 +137,7 @@ const isMissingHere = (collection: Collection, raw: unknown, entity: StoredEntit
 
 const unavailable = ({ _sluice }: Readonly<Record<string, unknown>>): unknown => Object(_sluice).unavailable;
 
-/** Whether the check marked the plugin as unavailable, and not the writer of the plugin. */
+/** Whether the plugin was marked as unavailable by the check, and not by its writer. */
 const isClosedHere = (raw: unknown, entity: StoredEntity): boolean =>
   unavailable(entity) !== undefined && isRecord(raw) && (unavailable(raw) ?? null) === null;
 

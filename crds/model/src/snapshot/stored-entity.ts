@@ -1,4 +1,4 @@
-/** Entities as a snapshot stores them: frozen, with hashes instead of keys of key-auth and passwords of basic-auth. */
+/** Entities as a snapshot stores them: frozen, with hashes of secret lookup values and of passwords of basic-auth. */
 import type { Violation } from "@sluice/plugin-sdk";
 import { documentPassword } from "../entities/credentials/basic-auth.ts";
 import { type Collection, entities, isSecretLookup, lookupHash } from "../entities/index.ts";

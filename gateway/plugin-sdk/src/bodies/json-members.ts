@@ -79,7 +79,7 @@ function endOfString(text: string, start: number): number {
   return at + 1;
 }
 
-/** An object or list ends where the brackets outside of strings are balanced. */
+/** The position after a value. An object or list ends where the brackets outside of strings are balanced. */
 function endOfValue(text: string, start: number): number {
   if (text[start] === '"') return endOfString(text, start);
   let at = start;

@@ -28,7 +28,7 @@ function delimiters(text: string, delimiter: string): readonly number[] {
   return found;
 }
 
-/** A part with several names is returned once per name. */
+/** The parts of a body, in order. A part is returned once for each of its names; a part without a name is left out. */
 export function multipartParts(text: string, boundary: string): readonly Part[] {
   const delimiter = `--${boundary}`;
   const starts = delimiters(text, delimiter);

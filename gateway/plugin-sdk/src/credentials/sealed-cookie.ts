@@ -80,7 +80,7 @@ export class SealedCookie {
   }
 
   /**
-   * False if the value is too long for cookies; then nothing is set.
+   * Sets the cookie to the value. Returns false and sets nothing if the value is too long for cookies.
    *
    * @param lifetime Seconds for which the browser keeps the cookie. Null: until the browser is closed.
    */
@@ -97,12 +97,12 @@ export class SealedCookie {
     return true;
   }
 
-  /** Deletes the cookies that the client has sent. */
+  /** Deletes all pieces of this cookie that the client has sent. */
   clear(exchange: Exchange): void {
     for (const name of this.#piecesOf(exchange.request).keys()) this.#expire(exchange, name);
   }
 
-  /** Removes the cookies from the request to the upstream, which could use them to act as the client. */
+  /** Removes all pieces from the request to the upstream, which could use them to act as the client. */
   hide(exchange: Exchange): void {
     const before = exchange.upstreamHeaderValues("cookie").join("; ");
     const kept = pairsOf(before).filter(([name]) => !this.#names.includes(name));

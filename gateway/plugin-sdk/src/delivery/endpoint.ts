@@ -1,7 +1,7 @@
 /** The URL of a server to which a plugin sends what it records. */
 import type { Violation } from "../violation.ts";
 
-/** Kong's messages for a text that is not a URL. The schema reports values that are not strings. */
+/** A violation, in Kong's words, for a text that is no http or https URL. The schema reports values of other types. */
 export function endpointViolations(member: string, value: unknown): readonly Violation[] {
   if (typeof value !== "string" || value === "") return [];
   const url = URL.parse(value);

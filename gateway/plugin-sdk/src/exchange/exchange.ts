@@ -133,8 +133,8 @@ export interface DirectResponse {
 /** Lookups in the exchange's runtime. Plugin instances outlive runtimes, so they must not keep this object. */
 export interface Identities {
   /**
-   * The namespace of the route's custom resource, whose writers decide who is authenticated there. Null: the
-   * configuration has no namespaces.
+   * The namespace of the route's custom resource. The authors of resources in this namespace decide who is
+   * authenticated on its routes. Null: the configuration has no namespaces.
    */
   readonly namespace: string | null;
   /**
@@ -168,7 +168,7 @@ export interface Identities {
   groups(consumerId: string): readonly { readonly group: string }[];
   consumer(idOrUsername: string): ExchangeConsumer | undefined;
   consumerByCustomId(customId: string): ExchangeConsumer | undefined;
-  /** The same object until the CA certificate changes, so that a plugin may keep what it derives from it. */
+  /** The CA certificate with this id: the same object until it changes, so that a plugin may keep what it derives. */
   caCertificate(id: string): ExchangeCaCertificate | undefined;
 }
 

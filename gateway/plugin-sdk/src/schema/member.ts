@@ -28,7 +28,7 @@ export interface MemberOptions {
   readonly rule?: string;
   /** The value is sensitive: in a cluster it is kept in a Secret. */
   readonly secret?: true;
-  /** The value of a plugin's config may be a reference to a vault, `{vault://env/NAME}`. */
+  /** In a plugin's config: the value may be a reference to a vault, `{vault://env/NAME}`. */
   readonly referenceable?: true;
 }
 

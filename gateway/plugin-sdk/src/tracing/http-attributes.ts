@@ -6,7 +6,7 @@ import type { Exchange } from "../exchange/exchange.ts";
 
 export type SpanAttributes = Readonly<Record<string, string | number | undefined>>;
 
-/** Methods of the conventions: clients must not be able to create arbitrary values. */
+/** Methods that the conventions name. All others are replaced: clients must not create arbitrary values. */
 const METHODS: ReadonlySet<string> = new Set([
   ...["CONNECT", "DELETE", "GET", "HEAD", "OPTIONS", "PATCH", "POST", "PUT", "QUERY", "TRACE"],
 ]);

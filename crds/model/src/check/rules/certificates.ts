@@ -51,8 +51,9 @@ export const certificateRule: RecordRule = (members) => {
 };
 
 /**
- * Kong's messages. Expiry is not checked here, because the check of an entity must not depend on the time: a CA that
- * expires later must not make a stored configuration invalid. The admin API refuses expired certificates.
+ * Requires one certificate of a CA, with Kong's messages. Expiry is not checked here, because the check of an entity
+ * must not depend on the time: a CA certificate that expires later must not make a stored configuration invalid. The
+ * admin API refuses expired CA certificates.
  */
 export const caCertificateRule: RecordRule = ({ cert }) => {
   if (typeof cert !== "string") return [];

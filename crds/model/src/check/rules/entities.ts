@@ -40,8 +40,8 @@ const protocolFaults: RecordRule = (members) => {
 export const consumerRule: RecordRule = (members) => atLeastOneOf(members, ["custom_id", "username"]);
 
 /**
- * Kong's clients search the message for `not enabled`. The rest of Kong's message names a property that Sluice does not
- * have.
+ * Requires a known plugin. Kong's clients search the message for `not enabled`. The rest of Kong's message names a
+ * property that Sluice does not have.
  */
 export const pluginName: TextRule = (name) => {
   if (pluginNamed(name) !== undefined) return undefined;
@@ -54,7 +54,10 @@ export const pluginName: TextRule = (name) => {
     : `plugin '${name}' not enabled${suggestion} ${available}`;
 };
 
-/** Refuses references and protocols that the plugin does not support. `checkConfig` validates the config. */
+/**
+ * Refuses references that the plugin does not support, and a protecting plugin that would have no effect. `checkConfig`
+ * validates the config.
+ */
 export const pluginRule: RecordRule = (members) => {
   const { name, protocols } = members;
   const plugin = pluginNamed(name);
@@ -72,7 +75,7 @@ export const pluginRule: RecordRule = (members) => {
 const served: readonly unknown[] = servedProtocols;
 const known: readonly unknown[] = pluginProtocols;
 
-/** A protecting plugin must not be without effect. Kong 3.9 rejects these protocols too, except for ip-restriction. */
+/** A violation if all protocols are known but not served. Kong 3.9 rejects them too, except for ip-restriction. */
 const unprotected = (protocols: unknown): readonly Violation[] =>
   Array.isArray(protocols) &&
   protocols.length > 0 &&
@@ -80,6 +83,6 @@ const unprotected = (protocols: unknown): readonly Violation[] =>
     ? [{ path: ["protocols"], message: `must include one of: ${served.join(", ")}` }]
     : [];
 
-/** An address, a port, or both. */
+/** Requires an address, a port, or both. */
 export const endpointRule: RecordRule = (members) =>
   isEmptyValue(members.ip) && isEmptyValue(members.port) ? atLeastOneOf(members, ["ip", "port"]) : [];

@@ -49,7 +49,7 @@ function byProtocols(members: RecordMembers, protocols: readonly unknown[]): rea
   return [...forbidden, ...matchable(members, protocols, family.plain), ...serverNames(members, protocols)];
 }
 
-/** A route needs at least one match criterion; server names count only with TLS. */
+/** A violation unless the route has a match criterion; server names count only with TLS. */
 function matchable(
   members: RecordMembers,
   protocols: readonly unknown[],
@@ -70,7 +70,7 @@ function serverNames(members: RecordMembers, protocols: readonly unknown[]): rea
   ];
 }
 
-/** A header's only value may be a regular expression after `~*`; among several values, `~*` is literal. */
+/** Violations of regular expressions: a header's only value may be one after `~*`; among several, `~*` is literal. */
 function headerPatterns(headers: unknown): readonly Violation[] {
   if (typeof headers !== "object" || headers === null) return [];
   return Object.entries(headers).flatMap(([name, values]) => {

@@ -33,7 +33,7 @@ type Members = Readonly<Record<string, unknown>>;
 
 const UUID = /^[\da-f]{8}(-[\da-f]{4}){3}-[\da-f]{12}$/i;
 
-/** The id of an entity outside of the data, by its id or its name. */
+/** Finds an entity outside of the data by its id or name, and returns its id; undefined if there is none. */
 export type KnownId = (collection: Collection, idOrName: string) => string | undefined;
 
 /**

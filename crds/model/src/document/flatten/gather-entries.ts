@@ -60,7 +60,8 @@ export function gatherEntries(document: Readonly<Record<string, unknown>>): Gath
   }
 
   /**
-   * Loading a file refuses `consumer_group_plugins` (`top-level.ts`); `sluice migrate` converts its entries to plugins.
+   * Gathers the entries of `consumer_group_plugins` as plugins, for `sluice migrate`. A loaded file must not have this
+   * list (`top-level.ts`).
    */
   function gatherGroupPlugins(
     holder: DocumentEntry["item"],

@@ -34,7 +34,7 @@ export function writtenLists(collection: Collection, item: Readonly<Record<strin
   return [...own, ...memberships].filter(({ value }) => value !== undefined);
 }
 
-/** Only the name or id of the entry is used: the file defines the group or consumer elsewhere. */
+/** The entry as a membership. Only its id or name is used: the file defines the group or consumer elsewhere. */
 function membershipWith(other: string, entry: unknown): unknown {
   if (!isRecord(entry)) return entry;
   const { id, name, username } = entry;

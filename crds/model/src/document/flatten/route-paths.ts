@@ -23,7 +23,10 @@ function migratePath(path: string): string {
   return `~${path.replace(/%([\da-f]{2})/gi, decodeOnce)}`;
 }
 
-/** Kong before 3.0 percent-decoded paths when it stored them; Kong 3.0 does not, so the migration decodes them once. */
+/**
+ * The replacement for an escape in a regular expression. Kong before 3.0 percent-decoded paths when it stored them;
+ * Kong 3.0 does not, so the migration decodes them once.
+ */
 function decodeOnce(encoded: string, hex: string): string {
   const character = String.fromCharCode(Number.parseInt(hex, 16));
   if ("!#$%&'()*+,/:;=?@[]".includes(character) || character > "\x7f") return encoded.toUpperCase();

@@ -170,7 +170,7 @@ function convert(root: Document.Parsed["contents"], place: (offset: number) => P
     return report(path, node, "expected a string, a number, a boolean or null");
   }
 
-  /** Kong's YAML and JSON parsers keep the last value; a file may unknowingly rely on this. */
+  /** Kong's YAML and JSON parsers keep the last value of a key; the author of the file may not know that. */
   function warnOfDuplicate(path: Path, first: number, key: Node): void {
     const { line, column } = place(first);
     const message = `duplicate key: this value replaces the one at ${line}:${column}, which is ignored`;

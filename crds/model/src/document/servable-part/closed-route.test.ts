@@ -31,7 +31,7 @@ for (const [source, prefix] of table) {
   });
 }
 
-test("in the closed form, a path remains a regular expression, with its literal characters escaped", () => {
+test("the closed form of a regular expression matches its literal prefix, or every path if it has none", () => {
   const closed = closedRoute({ paths: [String.raw`~/v1\.2/(?=a)`, "~(?=a)"] }, [
     { path: ["paths", 0], message: "" },
     { path: ["paths", 1], message: "" },

@@ -11,10 +11,10 @@ type Members = Readonly<Record<string, unknown>>;
 const ANY_PATH = "~/";
 const ANY_VALUE = "~*.*";
 const HIGHEST_PRIORITY = 2 ** 31 - 1;
-/** Characters of a literal prefix. With escapes, it still fits the length limit of paths. */
+/** Maximum characters of a literal prefix: with escapes, it must still fit the length limit of paths. */
 const MAX_PREFIX = 500;
 
-/** Members that do not restrict or order the requests that a route matches. */
+/** Members that affect neither which requests a route matches nor its priority. */
 const unrelatedToMatching: ReadonlySet<string> = new Set([
   "name",
   "created_at",
@@ -71,13 +71,13 @@ function withClosedPath(paths: unknown, at: unknown): readonly unknown[] {
   return paths.with(at, prefix.startsWith("/") ? `~${escapeRegex(prefix.slice(0, MAX_PREFIX))}` : ANY_PATH);
 }
 
-/** Also merges repeated slashes: a path must not have empty segments, and normalized requests have none either. */
+/** The literal as a regular expression. Repeated slashes are merged: neither paths nor requests have empty segments. */
 const escapeRegex = (literal: string): string => literal.replace(/\/{2,}/g, "/").replace(/[.*+?^${}()|[\]\\]/g, "\\$&");
 
 /** An escape, a class, or a character. A class may contain POSIX classes; `]` is literal at its start. */
 const TOKEN = /\\.|\[\^?\]?(?:\\.|\[:\^?\w+:\]|[^\]\\])*\]|./gsu;
 const QUANTIFIER = /^[?*+{]$/;
-/** Quoted text, comments, and the flag for them: parentheses in these are not groups. */
+/** Quoted text, a comment, or the flag `x`, which allows more comments: parentheses in these are not groups. */
 const HIDING_PARENTHESES = /\\[QE]|\(\?#|\(\?\^?[a-wyzA-Z-]*x/;
 
 /** The text with which every match of a regular expression starts; empty if none is known. */

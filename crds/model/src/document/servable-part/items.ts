@@ -99,7 +99,7 @@ export const omitMembers = (
   omitted: { has(member: unknown): boolean },
 ): DocumentItem["members"] => Object.fromEntries(Object.entries(members).filter(([member]) => !omitted.has(member)));
 
-/** The members that the schema of plugins has, without those that have a violation; the name is always kept. */
+/** The members of a plugin that its schema has and that have no violation; the name is always kept. */
 export function readableMembers(
   { members, origin }: DocumentItem,
   faults: readonly Violation[],
@@ -144,6 +144,6 @@ function vaultReferenceIn(value: unknown): ViolationPath | undefined {
   return undefined;
 }
 
-/** The name of an entity for a report. */
+/** The name of an entity for a report; its id if it has no name. */
 export const labelOf = ({ collection, members }: DocumentItem): string =>
   String(members[entities[collection].key ?? "id"] ?? members.id);

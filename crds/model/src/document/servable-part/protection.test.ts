@@ -89,7 +89,7 @@ const table: ProtectionTable = [
     { closed: closedRoute, route: { headers: { "x-role": ["~*.*"] } } },
   ],
   [
-    "a route with members that Sluice lacks loses them and answers 503, with the highest regex_priority",
+    "a route answers 503 without members that Sluice lacks; an invalid regex_priority becomes the highest",
     { routes: [open, { ...lookAround, paths: ["/admin"], regex_priority: 0.5, of_the_future: 1 }], plugins: [keyAuth] },
     { closed: closedRoute, route: { paths: ["/admin"], regex_priority: 2 ** 31 - 1 } },
   ],
@@ -197,7 +197,7 @@ const table: ProtectionTable = [
     { closed: ["acl"], left: { acls: 0, plugins: 1 } },
   ],
   [
-    "acl is served unchanged if a denied consumer is left out too and therefore cannot authenticate",
+    "acl is served unchanged if a consumer is left out together with its membership in a denied group",
     { plugins: [denyBanned], consumers: [{ username: 5, acls: [{ group: "banned" }] }] },
     { closed: [], left: { acls: 0, consumers: 0, plugins: 1 } },
   ],

@@ -98,7 +98,7 @@ export class Reduction {
     }
   }
 
-  /** References that Kong resolves and Sluice does not: Sluice would use their text as the value, even of a secret. */
+  /** Entities with references that Kong resolves and Sluice does not: Sluice would use their text, even as a secret. */
   #vaultReferences(): ReadonlyMap<DocumentItem, Violation> {
     const message =
       "only some fields of plugins' configs may refer to a vault, and only to one of the kind env: write the value, or " +
@@ -209,7 +209,7 @@ export class Reduction {
     this.#report("closed", faults);
   }
 
-  /** Leaving the route out would send its requests to other routes, without the plugins that may protect it. */
+  /** Makes a route answer 503. Without it, its requests would match other routes, which its plugins do not protect. */
   #closeRoute(item: DocumentItem, faults: readonly Violation[]): void {
     const inRoute = faults.map((fault) => ({ ...fault, path: fault.path.slice(item.origin.length) }));
     const members = item.closed ? undefined : closedRoute(item.members, inRoute);
@@ -228,7 +228,7 @@ export class Reduction {
     this.#close(fault, { route: { id: members.id } }, CLOSED_ROUTES);
   }
 
-  /** Whether another entity has the same id. References to the id then remain valid. */
+  /** Whether another entity has the same id, so that references to it remain valid after a removal. */
   #hasTwin = ({ collection, members }: DocumentItem): boolean =>
     this.items.filter((one) => one.collection === collection && one.members.id === members.id).length > 1;
 
@@ -268,7 +268,7 @@ export class Reduction {
     return collection === "consumers" && this.items.some(mayAdmitUnknown);
   }
 
-  /** A certificate whose consumer is not found is admitted as the default or anonymous consumer. */
+  /** Makes mtls-auth answer 503 if it would admit a removed consumer's certificate as another consumer. */
   #closeMtlsAuth(item: DocumentItem, faults: readonly Violation[]): void {
     if (item.collection !== "consumers" && item.collection !== "mtls_auth_credentials") return;
     for (const one of this.items) {
@@ -277,8 +277,8 @@ export class Reduction {
   }
 
   /**
-   * Without its group a consumer is not refused by `deny` of acl, and has no plugins of the group. The same applies to
-   * a consumer that is left out, if its requests may be admitted.
+   * If a membership in a group is removed, makes acl plugins that deny the group, and plugins of the group, answer 503:
+   * they would no longer act on the consumer. A removed consumer counts only if its requests may still be admitted.
    */
   #closeWhatOpens(item: DocumentItem, faults: readonly Violation[]): void {
     const { collection, members } = item;
@@ -332,7 +332,7 @@ const wordsIn = (text: unknown): string =>
     .match(/[a-z0-9]+/g)
     ?.join("-") ?? "";
 
-/** Whether acl refuses the group; true if the group cannot be read. */
+/** Whether the plugin is acl and `deny` has the group; true if `deny` is set, and it or the group cannot be read. */
 function denies({ members: { name, config } }: DocumentItem, group: unknown): boolean {
   const { deny } = isRecord(config) ? config : {};
   if (name !== "acl" || (deny ?? null) === null) return false;

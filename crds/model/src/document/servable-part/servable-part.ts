@@ -48,7 +48,11 @@ export function servablePartOfText(text: string, file: string): Checked<Servable
   return { value: { ...part, data, unserved, warnings: locate([...warnings, ...part.warnings], read.value) } };
 }
 
-/** @param data Plain data in any form of the document. */
+/**
+ * The servable part of a document, without positions.
+ *
+ * @param data Plain data in any form of the document.
+ */
 export function servablePart(data: unknown): ServablePart {
   const flat = flattenDocument(data);
   const items = collections.flatMap((collection) =>

@@ -1,4 +1,7 @@
-/** Runs a table of tests: which plugins of a servable part answer 503. Every document has the route `open`. */
+/**
+ * Runs a table of tests: which plugins of a servable part answer 503. A document has the route `open`, unless its row
+ * has routes.
+ */
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { checkDocument } from "../load.ts";

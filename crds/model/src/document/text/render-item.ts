@@ -49,8 +49,8 @@ function documentOf(text: string): Document {
 }
 
 /**
- * Gives a node the value, and returns it. A changed scalar, or a value of a different type, gets a new node. Comments,
- * order and quoting are kept.
+ * Changes a node to have the value, and returns the node. For a changed scalar, or a value of a different type, returns
+ * a new node. Comments, order and quoting are kept.
  */
 export function editNode(document: Document, node: unknown, value: unknown): Node {
   if (isNode(node) && !isAlias(node) && isDeepStrictEqual(node.toJS(document), value)) return node;
@@ -77,7 +77,7 @@ export function editNode(document: Document, node: unknown, value: unknown): Nod
 /** Matches a list that is not indented below its name; the name may follow a dash. */
 const flushList = /^(?:( *)[^\s#-][^\n]*:[ \t]*\r?\n\1- |( *)- [^\s#][^\n]*:[ \t]*\r?\n\2 {2}- )/m;
 
-/** The edited lines. Undefined if the edited text would not parse to the data. */
+/** The edited lines. Undefined if `before` is not one item, or if the edited text would not parse to the data. */
 function editItem(before: string, data: unknown): string | undefined {
   const document = documentOf(before);
   const list = document.contents;

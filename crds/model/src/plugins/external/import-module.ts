@@ -32,7 +32,7 @@ export async function importModule(url: string, { generation = 0, timeout = 10_0
 export const describeImportError = (url: string, error: unknown): string =>
   `${pathOf(url)} cannot be imported: ${reasonOf(error)}`;
 
-/** The place of a syntax error is the first line of the stack. */
+/** The error with its place; that of a syntax error is the first line of the stack. */
 function reasonOf(error: unknown): string {
   if (!(error instanceof Error)) return `it throws ${String(error)}`;
   const { code } = error as { readonly code?: unknown };

@@ -247,7 +247,7 @@ const refused: readonly Row[] = [
   faultyFacts(
     "an endpoint that is not one segment",
     facts('endpoints: ["a/b"]'),
-    fault(/endpoints: expected a list of lower-case letters, digits and dashes/),
+    fault(/endpoints: expected a list of path segments of lower-case letters, digits and dashes/),
   ),
   faultyFacts("a check that is not a function", facts("check: true"), fault(/check: expected a function$/)),
   faultyFacts(

@@ -77,7 +77,7 @@ async function loadOne(
   return codeFault === undefined ? { facts, files } : [codeFault];
 }
 
-/** Compares the definition with the facts, because some processes load only the facts. */
+/** The fault if the definition differs from the facts, which some processes load alone; undefined if there is none. */
 async function codeFaultOf(
   { code }: PluginFiles,
   facts: PluginFacts,
@@ -114,7 +114,7 @@ async function importDefault(
   }
 }
 
-/** A plugin's package names the versions of the SDK that it works with in `peerDependencies`. */
+/** The `peerDependencies` of a plugin's package name the versions of the SDK with which the plugin works. */
 function sdkFaults({ manifest }: PluginFiles): readonly string[] {
   if (manifest === null || !isRecord(manifest.content)) return [];
   const { peerDependencies } = manifest.content;

@@ -143,8 +143,9 @@ function resolveFrom(specifier: string, parent: string): string {
 
 /**
  * Makes every import of the SDK in this thread resolve to the SDK of this process, even if the importing plugin has
- * installed its own SDK. Two copies of the SDK would have different classes and caches. So the folder of a plugin needs
- * no package.json. If a module is imported again (`withGeneration`), so are the modules that it imports.
+ * installed its own SDK: two copies of the SDK would have different classes and caches. A plugin's folder therefore
+ * needs neither an installed SDK nor a package.json. If a module is imported again (`withGeneration`), so are the
+ * modules that it imports.
  */
 export function useOwnSdk(): void {
   if (isHooked) return;

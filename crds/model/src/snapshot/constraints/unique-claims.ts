@@ -54,7 +54,7 @@ function credentialClaim(collection: Collection, lookup: string): UniqueClaim {
 }
 
 /**
- * Two namespaces may have the same CA certificate: each namespace has its own resource, which the other cannot remove.
+ * Several namespaces may have the same CA certificate, each in a resource of its own, which the others cannot remove.
  */
 const digestClaim: UniqueClaim = {
   ...memberClaim("cert_digest"),
