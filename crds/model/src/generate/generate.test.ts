@@ -30,6 +30,7 @@ test("the generated files include the CRDs, the chart's templates and the refere
     "consumergroups",
     "consumers",
     "plugins",
+    "vaults",
   ];
   const paths = new Set(files.map(({ path }) => path));
   const expected = [
