@@ -80,7 +80,7 @@ test("the home namespace has this installation's class before its Lease exists",
   assert.deepEqual(watches[0]?.options, { labels: "sluice.dev/class" });
 });
 
-test("a namespace is reported when a Lease that is created or deleted changes its class, and a renewal is not reported", () => {
+test("a namespace whose class changes is reported when a Lease is created or deleted, and a renewal is not reported", () => {
   const { classes, changes, watch } = scene();
   watch().replaced([]);
   watch().changed(lease("shop/a", "dev"));
