@@ -255,7 +255,8 @@ export interface LeaseStore {
 }
 
 /**
- * Storage for the operator's own state, in the same place as its resources. The bytes are encrypted by the operator.
+ * Storage for the operator's own state, in the same place as its resources: parts, and a manifest that names the parts
+ * in use. The operator encrypts the parts before it stores them.
  */
 export interface StateBackend {
   /** The encryption key, 32 random bytes; created by the first call of any process. */

@@ -23,7 +23,7 @@ export interface ProbeRequest {
 /** The response status; `connected` for TCP checks; otherwise how the check failed, or why the address was refused. */
 export type ProbeResult = number | "connected" | "timeout" | "failed" | { readonly refused: string };
 
-/** A target that cannot be checked, because the guard refuses its address. */
+/** A target that cannot be checked, because the guard of outbound connections refuses its address. */
 export interface RefusedHealthCheck {
   readonly upstream: string;
   readonly target: string;

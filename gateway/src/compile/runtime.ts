@@ -35,7 +35,7 @@ export interface RouteMatch {
   readonly compiledRoute: CompiledRoute;
   /** Length of the part of the path that the route's path matched; 0 when the route has no paths. */
   readonly matchedPath: number;
-  /** Named groups of a regular-expression path. */
+  /** Groups of a regular-expression path, by number and, if named, by name; null for other paths. */
   readonly captures: Readonly<Record<string, string>> | null;
 }
 

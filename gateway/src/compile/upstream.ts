@@ -1,4 +1,4 @@
-/** Where the requests of a service go: to targets of a balancer, to endpoints of a core Service, or to its host. */
+/** Where a service's requests go: to a balancer's targets, to a core Service's endpoints, or to the service's host. */
 import { createHash } from "node:crypto";
 import { isIP } from "node:net";
 import type { Certificate, Service, ServiceEndpoint } from "@sluice/model";

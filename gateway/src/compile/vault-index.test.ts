@@ -62,7 +62,7 @@ const rows: readonly (readonly [what: string, before: readonly Vault[], after: r
   ],
 ];
 for (const [what, before, after, expected] of rows)
-  test(`${what} changes the instances of the plugins that refer to it, and no others`, () => {
+  test(`${what} changes only the instances of plugins that refer to the vault`, () => {
     assert.deepEqual(changed(snapshotWith(before), snapshotWith(after)), expected);
   });
 

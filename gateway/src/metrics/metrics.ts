@@ -80,8 +80,9 @@ export interface GatewayMetrics extends RequestMetrics {
    * has the same full name: the metric `c` of the plugin `a-b` and the metric `b_c` of `a` have the same.
    */
   pluginCounter(plugin: string, options: CounterMetricOptions): CounterMetric;
+  /** The metrics of requests and of plugins. */
   readonly counted: readonly Table[];
-  /** All metrics: the request metrics, and those of the node as a whole. See slices.ts. */
+  /** All metrics: those in `counted`, and those of the node as a whole. See slices.ts. */
   readonly tables: readonly Table[];
 }
 
@@ -130,7 +131,7 @@ export function createMetrics({ compat, nodeId, version, maxSeries = 50_000 }: G
       Math.ceil(maxSeries / 5),
     );
 
-  /** A metric with the node's id, and the other labels and values of each series. */
+  /** A metric with the label `node_id`; `read` returns the other labels and the value of each series. */
   const gauge = (name: string, help: string, labelNames: readonly string[], read: () => Iterable<Sample>) =>
     new ReadTable({ name: nameOf(name), help, labelNames: ["node_id", ...labelNames] }, function* () {
       for (const [labels, value] of read()) yield [[nodeId, ...labels], value];

@@ -28,8 +28,8 @@ export interface MetricsPart {
 export type MetricsParts = Iterable<MetricsPart> | AsyncIterable<MetricsPart>;
 
 /**
- * In Prometheus text format. Series that are added to a table while it is rendered are left out, so that the text ends
- * and contains no series twice.
+ * The tables in Prometheus text format. Series that are added to a table while it is rendered are left out, so that the
+ * text ends and contains no series twice.
  */
 export async function* textOf(tables: readonly Table[]): AsyncGenerator<string> {
   for (const [at, table] of tables.entries()) {
@@ -45,7 +45,7 @@ export async function* textOf(tables: readonly Table[]): AsyncGenerator<string> 
   }
 }
 
-/** Includes metrics without series, so that the text of their sum names them. */
+/** The tables in parts, including tables without series, so that the text of the sum names them. */
 export async function* partsOf(tables: readonly Table[]): AsyncGenerator<MetricsPart> {
   for (const table of tables) {
     let some: Cell[] = [];

@@ -61,8 +61,9 @@ const freshFor = 10_000;
 const connectTimeout = 10_000;
 
 /**
- * One dispatcher for all calls. client-node 2.0 creates an undici Agent per call, and thus makes a TLS handshake per
- * call. Here, a new dispatcher is created only when the server's address, the proxy or the TLS material changes.
+ * Reads the credentials, and keeps one dispatcher for all calls. client-node 2.0 creates an undici Agent per call, and
+ * thus makes a TLS handshake per call. Here, a new dispatcher is created only when the server's address, the proxy or
+ * the TLS material changes.
  */
 export function createCredentials(config: KubeConfig, now: () => number = () => performance.now()) {
   let current: { access: ApiEndpoint; material: string; readAt: number } | undefined;

@@ -33,13 +33,13 @@ import { isResourceFile, readTextIfExists, undefinedIfMissing } from "./file-cac
 // The callback versions of these functions are cheaper than those of node:fs/promises.
 const [opened, synced, renamed, unlinked] = [promisify(open), promisify(fsync), promisify(rename), promisify(unlink)];
 
-/** Milliseconds; more than the timestamp granularity of file systems. */
+/** Milliseconds from the mtime of a written file to its rename; more than the timestamp granularity of file systems. */
 const MTIME_LEAD = 20;
 
 export interface WriteOptions {
   /** The mode of a new file; an existing one keeps its mode. */
   readonly mode?: number;
-  /** Milliseconds: the file's mtime becomes later than this even when the clock is coarse or was set back. */
+  /** Unix time in milliseconds: the new mtime is later than this, even when the clock is coarse or was set back. */
   readonly after?: number;
   /** Whether the write must survive a power cut. Default true. */
   readonly durable?: boolean;
@@ -149,7 +149,7 @@ function isOld(path: string): boolean {
   return facts !== undefined && Date.now() - facts.mtimeMs > minAge;
 }
 
-/** Not recursive: a directory whose parent does not exist is a mistake in the settings. */
+/** Creates the folder if it does not exist. Not recursive: a missing parent folder is a mistake in the settings. */
 export function ensureFolder(path: string, mode?: number): void {
   try {
     if (!existsSync(path)) mkdirSync(path, { mode });

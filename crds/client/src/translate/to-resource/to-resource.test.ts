@@ -184,7 +184,7 @@ test("services and upstreams refer to their client certificate, which must have 
   ]);
 });
 
-test("a credential's Secret has the label by which it is found, and the Consumer's entry for it does not contain the key", () => {
+test("the Secret of a credential has the credential label and the key, and secretRef names the Secret and its entry", () => {
   const credential = entity("keyauth_credentials", { id: ROUTE, consumer: { id: CONSUMER }, key: "demo-key", ttl: 5 });
   const made = credentialSecret("keyauth_credentials", credential, { namespace: "home" });
   assert.deepEqual(made?.secret.metadata.labels, { "sluice.dev/credential": "key-auth" });
