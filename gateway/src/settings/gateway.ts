@@ -199,8 +199,8 @@ export const gatewaySettings = defineSettings({
     description:
       "Bytes of memory that the caches of all plugins of a node may use together, such as the responses of " +
       "proxy-cache with strategy `memory`. All workers get equal shares. Each worker has its own caches, with at " +
-      "most 65,536 values in total. When a share is used up, the plugin with the most bytes loses the values that it has not " +
-      "used for the longest time. 0: nothing is cached in memory.",
+      "most 65,536 values in total. When a share is used up, the plugin with the most bytes loses the values that " +
+      "it has not used for the longest time. 0: nothing is cached in memory.",
   },
   status: {
     variable: "SLUICE_STATUS_LISTEN",
