@@ -115,7 +115,7 @@ async function get(url: string, headers: Readonly<Record<string, string>> = {}):
   return [response.status, await response.text()];
 }
 
-/** The routes of `words` as a plugin that works, that throws in its access phase, and that cannot be created. */
+/** Checks the routes whose plugin `words` works, throws in its access phase, or cannot be created. */
 async function assertServes({ proxy, process }: Awaited<ReturnType<typeof start>>): Promise<void> {
   assert.deepEqual(await get(`${proxy}/hello`), [200, "word: hello"]);
   assert.deepEqual(await get(`${proxy}/hello`, { "x-stop": "1" }), [418, "hello"]);

@@ -82,8 +82,8 @@ function matchWith({ routes, services }: Routing): (request: SampleRequest) => M
 const MAX_EACH = 4;
 
 /**
- * Requests that a route should match. There is none for a path that is a regular expression, or for a route whose
- * headers are matched by one: no matching text is generated.
+ * Requests that a route should match. There are none for a path that is a regular expression, or for a route whose
+ * headers are matched by one: no text is generated that matches an expression.
  */
 function sampleRequestsFor(route: Route): readonly SampleRequest[] {
   const hosts = valuesOrNull(route.hosts).map((host) => host?.replace("*", "sample") ?? "sample.invalid");
