@@ -231,7 +231,7 @@ export class CounterTable {
       const at = ((home + probe) & this.#mask) * WORDS;
       if ((Atomics.load(words, at) & STATE) !== READY) continue;
       const group = this.#groupAt(at);
-      // Read once per group, because other workers change it concurrently.
+      // Not read again for the group of the slot found so far, because other workers change sizes concurrently.
       const own = group === largest ? size : Atomics.load(this.#sizes, group);
       if (found >= 0 && (own < size || (own === size && this.#expires(at) >= this.#expires(found)))) continue;
       found = at;

@@ -134,7 +134,7 @@ export function grpcSuite(engine: Engine): void {
       assert.deepEqual(shown(answer), [200, "0"]);
     });
 
-    it("sends the calls of many clients over one connection to the upstream", async (test) => {
+    it("sends concurrent calls over one connection to the upstream", async (test) => {
       const sockets = new Set<unknown>();
       const { session } = await startGrpc(test, engine, (stream, headers, flat) => {
         sockets.add(stream.session);

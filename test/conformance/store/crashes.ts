@@ -264,7 +264,7 @@ export function describeCrashes(name: string, hold: () => Promise<TroubledHolder
         assert.equal((await all()).length, 3);
       }));
 
-    test("removes the Secrets of a dead writer when it starts, and no other Secrets", () =>
+    test("removes at its start the Secrets that a dead writer left behind, and no other Secrets", () =>
       using(async (holder) => {
         const store = holder.open();
         const bob = consumer("bob");

@@ -72,7 +72,7 @@ describe("the rates of two replicas with one Redis", () => {
     assert.ok(Number(response.headers["retry-after"]) <= 60);
   });
 
-  it("are counted by each replica while Redis hangs, delay one request, and are counted together once Redis continues", async () => {
+  it("are counted by each replica while Redis hangs, which delays a few requests, and together once Redis continues", async () => {
     const used = await sharing(first, second);
     const client = newClient();
     const pid = await pidOf(redis);

@@ -53,7 +53,7 @@ export class ClientStream implements TrafficCounters {
   readonly #linger = new IdleTimer(() => this.#stream.close(constants.NGHTTP2_NO_ERROR));
   #awaitsContinue: boolean;
   #isRead = false;
-  /** Whether the stream has ended. An empty body ends before reading begins. */
+  /** Whether the client has ended its side of the stream. An empty body ends before reading begins. */
   #hasEnded = false;
   #trailers = "";
 

@@ -1,4 +1,4 @@
-/** The phase `response` of one plugin: what the plugin sees of the held response, and for how long it may hold it. */
+/** The phase `response` of one plugin: what the plugin sees of the held response, and for how long it may be held. */
 import type { DirectResponse, HeldResponse, PluginPhases } from "@sluice/plugin-sdk";
 import type { GatewayErrorName } from "../../exchange/gateway-errors.ts";
 import { attributed } from "../../plugin-services/running-plugin.ts";

@@ -85,7 +85,7 @@ const trust: readonly (readonly [
   ["the server's CA", chains.none, [root.certificate], {}, /^connected$/],
   ["several CAs, one of them the server's,", chains.none, [other.certificate, root.certificate], {}, /^connected$/],
   ["another CA, although the machine trusts the server's,", chains.none, [other.certificate], {}, /unable to verify/],
-  ["ids without CA certificates", chains.none, [], {}, /unable to verify/],
+  ["ids of CA certificates that do not exist", chains.none, [], {}, /unable to verify/],
   ["an expired CA", [await expired.issue(leaf)], [expired.certificate], {}, /certificate has expired/],
   [
     "the server's CA and a depth that is too small",

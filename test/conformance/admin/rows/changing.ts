@@ -365,7 +365,7 @@ export const changing: Table = {
       has: { id: ids.key, key: "new-key" },
     },
     {
-      does: "sets the ttl of a key",
+      does: "accepts a ttl for a key",
       ask: "PATCH /key-auths/new-key",
       form: "ttl=3600",
       status: 200,

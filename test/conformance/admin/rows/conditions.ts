@@ -159,7 +159,7 @@ export const conditions: Table = {
       status: 204,
     },
     {
-      does: "can name the ETag of a certificate",
+      does: "is prepared by a GET of a certificate, whose ETag a later condition names",
       ask: "GET /certificates/base.example",
       status: 200,
       keep: { header: "etag", as: "certificate" },

@@ -211,9 +211,9 @@ const plugins: readonly Row[] = [
     status: 200,
     has: { data: [{ name: "cors" }], next: null },
   },
-  { does: "loses a consumer that is removed", ask: "DELETE /consumers/base", status: 204 },
+  { does: "that lost a consumer allows the consumer's removal", ask: "DELETE /consumers/base", status: 204 },
   {
-    does: "is still found after its consumer was removed",
+    does: "is still found after its former consumer was removed",
     ask: "GET /consumer_groups/silver",
     status: 200,
     has: { consumers: [] },

@@ -212,7 +212,7 @@ export const creating: Table = {
       },
     },
     {
-      does: "generates a key if none is given",
+      does: "accepts a key-auth credential without a key",
       ask: "POST /consumers/base/key-auth",
       status: 201,
       has: { consumer: { id: ids.consumer }, tags: null },

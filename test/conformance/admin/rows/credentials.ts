@@ -95,7 +95,7 @@ export const credentials: Table = {
       has: { username: "bea", secret: "s" },
     },
     {
-      does: "of hmac-auth is listed",
+      does: "of hmac-auth is listed on one page if the size allows it",
       ask: "GET /consumers/base/hmac-auth?size=1000",
       status: 200,
       has: { next: null },

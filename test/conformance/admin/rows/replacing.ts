@@ -158,7 +158,7 @@ export const replacing: Table = {
       has: { key: "put-key", tags: ["t"], consumer: { id: ids.consumer } },
     },
     {
-      does: "generates a key if none is given",
+      does: "accepts a key-auth credential without a key",
       ask: `PUT /consumers/base/key-auth/${free}`,
       status: 200,
       has: { id: free, consumer: { id: ids.consumer } },

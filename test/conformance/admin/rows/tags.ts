@@ -37,7 +37,7 @@ export const tags: Table = {
       has: { data: [{ name: "base" }] },
     },
     {
-      does: "separated by a slash from another filters for entities with either",
+      does: "may be separated by a slash from another",
       ask: "GET /services?tags=red/two%20words&size=1000",
       status: 200,
       has: { next: null },
@@ -133,7 +133,12 @@ export const tags: Table = {
       status: 200,
       has: { data: [{ tag: "red", entity_name: "services" }], next: null },
     },
-    { does: "is listed across collections", ask: "GET /tags/blue?size=1000", status: 200, has: { next: null } },
+    {
+      does: "is listed on one page if the size allows it",
+      ask: "GET /tags/blue?size=1000",
+      status: 200,
+      has: { next: null },
+    },
     {
       does: "is listed page by page, and the argument tags is ignored",
       ask: "GET /tags/blue?size=1&tags=ignored",
@@ -159,7 +164,7 @@ export const tags: Table = {
       has: { code: 10, name: "invalid unique tag" },
     },
     { does: "in the URL must be UTF-8", ask: "GET /tags/%ff", status: 400 },
-    { does: "is in the list of all tags", ask: "GET /tags", status: 200, has: { next: null } },
+    { does: "is listed with all tags on one page by default", ask: "GET /tags", status: 200, has: { next: null } },
     {
       does: "is listed in pages",
       ask: "GET /tags?size=1",
