@@ -123,7 +123,7 @@ export function createStateStore({ store, log }: { readonly store: StateBackend;
         return resources;
       }
     },
-    /** Whether the encryption key differs from the one that this process used. If so, the state has to be saved again. */
+    /** Whether the encryption key is another one than this process used. If so, the state has to be saved again. */
     isKeyReplaced: async () => key !== undefined && !key.equals(await store.key()),
     /** The highest term in which state was saved; 0: no state was saved. */
     term: async () => (await manifest())?.value.term ?? 0,

@@ -25,7 +25,7 @@ export interface Page {
   readonly first?: number;
 }
 
-/** Stores users and posts. Implementations: Postgres and PGlite. The suite test/conformance/user-store runs for both. */
+/** Stores users and posts. Implementations: Postgres and PGlite; test/conformance/user-store is the suite of both. */
 export interface UserStore {
   /** All users, oldest first, or a page of them. */
   users(page?: Page): Promise<readonly User[]>;
