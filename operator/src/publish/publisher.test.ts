@@ -222,7 +222,7 @@ test("a refused document is sent once more to a node that restarted, because the
   });
 });
 
-test("a refused document is not sent again, and the reason stays visible", async () => {
+test("a refused document is not sent again, and the error of the node names the revision and the reason", async () => {
   const node = fakeNode([one.hash, two.hash]);
   node.refuses = true;
   await withPublisher({ a: node }, async (publisher) => {

@@ -3,7 +3,7 @@
 export const UUID = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
 
 export interface User {
-  /** UUIDv7, assigned by this service: the order of ids is the order of creation, to the millisecond. */
+  /** UUIDv7, assigned by this service: ids are in the order of creation, as far as the clocks of replicas agree. */
   readonly id: string;
   readonly name: string;
   readonly email: string;
