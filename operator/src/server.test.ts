@@ -161,7 +161,7 @@ for (const [what, token, authorization, payload, code, message] of [
   ["with the token under another scheme", "secret", "Basic secret", call, 401, /missing or wrong/],
   ["without a plugin", "secret", "Bearer secret", { request: call.request }, 400, /must have a plugin/],
   [
-    "with another method",
+    "with the method TRACE",
     "secret",
     "Bearer secret",
     { ...call, request: { ...call.request, method: "TRACE" } },

@@ -71,7 +71,7 @@ export async function renewCertificates<Name extends string>(
   return stored && isSame(stored, next) ? stored : next;
 }
 
-/** Whether an authority that has not expired has its key. Otherwise the stored set is damaged or expired. */
+/** Whether the key of at least one unexpired authority is stored. Otherwise the stored set is damaged or expired. */
 export const hasUsableAuthority = (stored: CertificateSet<string>, now: Date): boolean =>
   authoritiesOf(stored, now).some(({ key }) => key !== undefined);
 

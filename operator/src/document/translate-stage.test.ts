@@ -14,7 +14,7 @@ function scene(t: TestContext) {
 }
 const service = (host: string) => ({ spec: { url: `http://${host}` } });
 
-test("status writes, however many, cause no work for the next change", async (t) => {
+test("after status writes, however many, a change causes only the changed resource to be translated again", async (t) => {
   const { put, changed, settled, documents } = scene(t);
   const names = Array.from({ length: 2000 }, (_, at) => `s${at}`);
   for (const name of names) put("Service", name, service(`${name}.test`));

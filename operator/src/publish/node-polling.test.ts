@@ -51,7 +51,7 @@ for (const [nodes, least, most] of rates)
     assert.ok(asked.length - first >= least && asked.length - first <= most, `${asked.length - first} questions`);
   });
 
-test("a node that was not polled is not silent, however rarely many nodes are polled", async (t) => {
+test("a node that has not been polled for more than two seconds, because there are many nodes, is not silent", async (t) => {
   const { pass, silent } = await scene(t, 500);
   await pass(SILENT_AFTER + 500);
   assert.deepEqual(silent(), []);

@@ -24,7 +24,7 @@ export interface ChangedResource {
 
 export interface ObservedVersion {
   readonly kind: WatchedKind;
-  /** null: there was none; undefined: unknown, because reading began or the namespace was selected just before. */
+  /** null: there was none; undefined: unknown, because reading has just begun or the namespace was just selected. */
   readonly before: Resource | null | undefined;
   readonly resource: Resource;
 }

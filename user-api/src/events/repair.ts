@@ -121,7 +121,7 @@ export function makeRepair({ store, log, deliver, announce, reachable }: RepairO
     lost(): void {
       lostSince ??= firstIdAt(Date.now());
     },
-    /** Call this when messages arrive again, or for the first time: the users created since `lost` or `begin` are read. */
+    /** Call this when messages arrive, again or for the first time: reads the users created since `lost` or `begin`. */
     back(): void {
       if (lostSince !== undefined) toRead = earlier(toRead, lostSince);
       lostSince = undefined;

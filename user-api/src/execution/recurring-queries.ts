@@ -1,4 +1,4 @@
-/** Executes queries by plans where possible. Even when a plan fails, a resolver that has returned does not run again. */
+/** Executes queries by plans where possible. Even if a plan fails, a resolver that has returned does not run again. */
 import {
   type ExecutionResult,
   execute,

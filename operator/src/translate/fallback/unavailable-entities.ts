@@ -46,7 +46,7 @@ export function createStandIns() {
     },
     /**
      * The plugin as a stand-in that answers 503. Undefined when nothing has to be protected: the plugin does not
-     * protect, is disabled, is not allowed for all requests, or has only targets that are unknown or that it refuses.
+     * protect, is disabled, is global but must not be, or has only targets that are unknown or that it refuses.
      */
     plugin(piece: Entry, { owner, reason, isTaken }: PluginOptions) {
       const before = made.get(piece);
