@@ -75,7 +75,7 @@ const schema = record(
     cookie_path: text({ description: "The attribute Path of the cookie.", default: "/", maxLength: 1024 }),
     cookie_domain: nullable(text({ description: "The attribute Domain of the cookie.", maxLength: 253 })),
     cookie_same_site: choice(["Strict", "Lax", "None", "Default"], {
-      description: "The attribute SameSite of the cookie. Default: the attribute is left out.",
+      description: "The attribute SameSite of the cookie. With the value Default, it is left out.",
       default: "Strict",
     }),
     cookie_http_only: boolean({
