@@ -93,7 +93,10 @@ const schema = record(
     }),
     remember_cookie_name: cookieName("The name of the second cookie.", "remember"),
     remember_rolling_timeout: timeout("Seconds for which the second cookie is valid without being renewed.", 604_800),
-    remember_absolute_timeout: timeout("Seconds after a login for which the second cookie can be renewed.", 2_592_000),
+    remember_absolute_timeout: timeout(
+      "Seconds after a login for which the second cookie is valid, even if it is renewed.",
+      2_592_000,
+    ),
     response_headers: headers("Properties that are sent to the client, for example `id` as Session-Id."),
     request_headers: headers("Properties that are sent to the upstream, for example `id` as Session-Id."),
     read_body_for_logout: boolean({
