@@ -32,7 +32,7 @@ const names = [
   ...["YodaoBot", "YottaaMonitor", "Yowedo", "ZeBot_www.ze.bz", "ZooShot", "ZyBorg"],
 ];
 
-/** Names at the start of a word that identify a bot when a version follows. */
+/** Names that identify a bot if they begin a word and a version follows them. */
 const versioned = [
   ...["008", "Altresium", "Argus", "BaiduMobaider", "BoardReader", "DNSGroup", "DataparkSearch", "EDI", "Goodzer"],
   ...["Grub", "INGRID", "Infohelfer", "LOOQ", "PathDefender", "Peew", "PostPost", "Steeler", "VSE", "WebZIP"],

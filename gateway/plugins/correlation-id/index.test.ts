@@ -13,7 +13,7 @@ import type { CorrelationIdConfig } from "./schema.ts";
 const instance = (config: Partial<CorrelationIdConfig> = {}) =>
   correlationId.phases({ ...filledCorrelationId, ...config }, fakeContext());
 
-/** The id that the upstream and the client receive. */
+/** The ids that the plugin sets in the request to the upstream and in the response; undefined: it sets none. */
 function send(phases: ReturnType<typeof instance>, options: FakeExchangeOptions = {}) {
   const exchange = fakeExchange(options);
   assert.equal(phases.access?.(exchange), undefined);

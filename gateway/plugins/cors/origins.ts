@@ -7,7 +7,7 @@ export type AllowedOrigin =
   | { readonly kind: "all"; readonly vary: boolean }
   /** Only this origin. */
   | { readonly kind: "one"; readonly origin: string }
-  /** The origin of the request is not allowed. */
+  /** The request has no origin, or one that is not allowed. */
   | { readonly kind: "none" };
 
 /** Decides about the value of a request's Origin header; undefined: the request has no such header. */

@@ -39,8 +39,8 @@ function namesOf({ request }: Exchange): ReadonlySet<string> {
 }
 
 /**
- * The client's headers as the upstream would receive them: without forged identity headers, and without credentials
- * that other plugins have removed.
+ * The headers of the client that the authorization server receives, with the values that the upstream would receive:
+ * without forged identity headers, and without credentials that other plugins have removed.
  */
 function clientHeaders(exchange: Exchange, { auth_request_headers: chosen }: ForwardAuthConfig): Headers {
   const headers: Headers = {};

@@ -32,15 +32,16 @@ const schema = record(
       maxLength: 4096,
     }),
     auth_request_headers: headerNames(
-      "Headers of the client's request that are sent to the authorization server. Default: all, except headers of the connection, headers that " +
-        "proxies set, conditions and ranges.",
+      "Headers of the client's request that are sent to the authorization server. Default: all, except headers of " +
+        "the connection, headers that proxies set, conditions and ranges.",
     ),
     auth_response_headers: headerNames(
       "Headers of the server's response that are set in the request to the upstream. They are removed from the " +
         "client's request, also if the server does not send them.",
     ),
     add_auth_cookies_to_response: array(text({ description: "A name.", maxLength: 256 }), {
-      description: "Cookies that the server sets for the client when it admits a request.",
+      description:
+        "Cookies that the client receives if the server sets them when it admits a request. No others are passed on.",
       default: [],
       maxItems: 64,
     }),

@@ -340,7 +340,7 @@ describe("a request without a valid token", () => {
     assert.deepEqual([answer, exchange.consumer, exchange.anonymous], [undefined, guest, true]);
   });
 
-  it("is accepted for OPTIONS without run_on_preflight", async () => {
+  it("is accepted for OPTIONS if run_on_preflight is false, and refused by default", async () => {
     assert.equal((await send({ method: "OPTIONS" }, { run_on_preflight: false })).answer, undefined);
     assert.equal((await send({ method: "OPTIONS" })).answer?.status, 401);
   });

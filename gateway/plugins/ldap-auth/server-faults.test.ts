@@ -66,7 +66,7 @@ for (const [what, reply, reason, config = {}] of [
   ["sends the response to another kind of request", startTls, /instead of 61/],
   ["sends the response to another request", bound(2), /it is not the response to the request/],
   ["announces a message of 2 GB", "30847fffffff", /too long/],
-  ["announces a length of 16 bytes", "3090", /length of an element is invalid/],
+  ["announces a length that is encoded in 16 bytes", "3090", /length of an element is invalid/],
   ["sends an indefinite length", "3080", /length of an element is invalid/],
   ["sends an element that is longer than its message", "300c02010161070a010004050400", /the message is incomplete/],
   ["sends an empty result code", "300b02010161060a0004000400", /result code is invalid/],

@@ -30,7 +30,7 @@ const supported: ReadonlySet<string> = new Set([
 
 /**
  * OIDs of accepted signature algorithms, encoded and in hex. Signatures with other digests, such as SHA-1, can be
- * forged. The trust anchor's own signature is not checked.
+ * forged. The trust anchor's own signature may have any algorithm.
  */
 const acceptedAlgorithms: ReadonlySet<string> = new Set([
   // RSASSA-PKCS1-v1_5 with SHA-256, SHA-384 and SHA-512 (RFC 8017).

@@ -273,7 +273,7 @@ describe("mtls-auth", () => {
       assert.equal(await statusOf(phases, { connection }), 401);
     });
 
-    it("admits a certificate that has become valid once cache_ttl has passed", async () => {
+    it("refuses a certificate that is not valid yet, and admits it after cache_ttl if it is valid then", async () => {
       let now = NOW;
       const phases = instance({ cache_ttl: 10 }, () => now);
       const connection = secure(await leafOf({ validFrom: NOW + 5000 }));

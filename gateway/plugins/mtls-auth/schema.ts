@@ -44,7 +44,8 @@ const schema = record(
       default: false,
     }),
     default_consumer: consumerName(
-      "Id or username of the consumer of clients with a valid certificate whose subject names belong to no consumer.",
+      "Id or username of the consumer to which requests are attributed if the certificate is valid, but its subject " +
+        "names belong to no consumer.",
     ),
     authenticated_group_by: choice(["CN", "DN"], {
       description:

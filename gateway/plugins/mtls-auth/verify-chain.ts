@@ -43,7 +43,7 @@ interface Candidate {
 }
 
 /**
- * Searches a valid chain from the client's certificate to a trusted authority.
+ * Searches for a valid chain from the client's certificate to a trusted authority.
  *
  * @param sent The client's certificate, and other certificates from which the chain may be built
  */

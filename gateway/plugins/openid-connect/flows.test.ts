@@ -189,7 +189,7 @@ test("if the provider fails while a token is refreshed, the request is answered 
   assert.match(JSON.stringify(gateway.log), /the provider answered with the status 503/);
 });
 
-test("without refresh_tokens, an expired access token leads to another login", async (test) => {
+test("with refresh_tokens: false, an expired access token leads to another login", async (test) => {
   const { gateway, browser } = await start(test, { login_action: "redirect", refresh_tokens: false });
   await echoed(await browser.visit(`${APP}/page`));
   gateway.advance(AFTER_EXPIRY);
@@ -213,7 +213,7 @@ test("a session ends after its idle time, and a cookie with one changed characte
   assert.equal(await again(), null);
 });
 
-test("a logout ends the session at the gateway and at the provider", async (test) => {
+test("a logout ends the session at the gateway, and redirects to the provider's logout page", async (test) => {
   const { provider, browser } = await start(test, {
     login_action: "redirect",
     logout_uri_suffix: "/logout",

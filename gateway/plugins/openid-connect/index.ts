@@ -182,7 +182,7 @@ interface AcceptedToken {
   readonly found: FoundToken | null;
 }
 
-/** Checks the claims of a valid token, and sets consumer, groups and headers. */
+/** Returns a function that checks the claims of a valid token, and sets consumer, groups and headers. */
 function acceptance(config: OpenidConnectConfig, forbid: (reason: string) => AuthenticationResult) {
   const header = tokenHeader(config);
   const upstream = pairsOf(config.upstream_headers_names, config.upstream_headers_claims);

@@ -37,7 +37,7 @@ export class Introspector {
     this.#now = now;
   }
 
-  /** The claims of an active token. Throws, or rejects, with `ProviderUnavailable`. */
+  /** The claims of an active token, or why the token is refused. Throws, or rejects, with `ProviderUnavailable`. */
   ask(token: string): Promise<Claims | TokenFault> | Claims | TokenFault {
     if (token.length > MAX_LENGTH) return tooLong;
     const id = hash("sha256", token, "base64");
@@ -59,7 +59,7 @@ export class Introspector {
     return answer;
   }
 
-  /** Why the claims of an active token are refused; null: they are accepted. Of them, iss, exp and nbf are optional. */
+  /** Why the claims of an active token are refused; null: they are accepted. iss, exp and nbf may be missing. */
   #fault(claims: Claims): TokenFault | null {
     const { issuers_allowed: allowed, leeway } = this.#config;
     const now = this.#now() / 1000;

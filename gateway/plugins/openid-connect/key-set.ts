@@ -30,7 +30,7 @@ export class KeySet {
     this.#keys = keys;
   }
 
-  /** The keys for the token's algorithm that may have signed it. If the token has a `kid`, only those with this id. */
+  /** The keys that may have signed the token: those for its algorithm; if it has a `kid`, only those with this id. */
   candidates({ header: { alg, kid } }: JsonWebToken): readonly VerificationKey[] {
     const algorithm = String(alg);
     const named = kid === undefined ? this.#keys : this.#keys.filter(({ id }) => id === kid);

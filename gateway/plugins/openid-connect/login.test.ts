@@ -90,7 +90,7 @@ describe("a login of openid-connect", () => {
     });
   }
 
-  it("redirects to the configured URL, whatever the request says about its host", async (test) => {
+  it("sends the configured redirect_uri to the provider, whatever the request says about its host", async (test) => {
     const login = await begin(test);
     const headers = {
       host: "evil.test",

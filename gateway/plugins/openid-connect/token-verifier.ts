@@ -1,4 +1,4 @@
-/** Verifies the provider's JSON Web Tokens (RFC 7519, RFC 8725): access tokens and ID tokens alike, and logout tokens. */
+/** Verifies the provider's JSON Web Tokens (RFC 7519, RFC 8725): access tokens, ID tokens and logout tokens. */
 import { hash } from "node:crypto";
 import {
   hmacVerifier,

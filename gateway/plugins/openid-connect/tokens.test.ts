@@ -101,7 +101,7 @@ describe("a token of openid-connect", () => {
     ["without an issuer", { claims: { iss: undefined } }, "the token has another issuer"],
     ["with a list of issuers", { claims: { iss: ["https://another.test"] } }, "the token has another issuer"],
     ["that has expired", { claims: { exp: NOW } }, "the token has expired"],
-    ["that expired longer ago than the leeway", { claims: { exp: NOW - 5 } }, "the token has expired", { leeway: 5 }],
+    ["that expired as long ago as the leeway", { claims: { exp: NOW - 5 } }, "the token has expired", { leeway: 5 }],
     ["that does not expire", { claims: { exp: undefined } }, "the token has no expiry"],
     ["whose exp is a string", { claims: { exp: String(NOW + 60) } }, "the token has no expiry"],
     ["that is not valid yet", { claims: { nbf: NOW + 1 } }, "the token is not valid yet"],

@@ -16,7 +16,7 @@ import type { PrometheusConfig } from "./schema.ts";
 
 const everything = { status_code_metrics: true, latency_metrics: true, bandwidth_metrics: true };
 
-/** The metrics after one exchange, without buckets, comments and lines that are always present. */
+/** The metrics after one exchange, without buckets, counts, comments and lines that are always present. */
 async function logged(config: Partial<PrometheusConfig>, options: FakeExchangeOptions = {}, compat = false) {
   const metrics = createMetrics({ compat, nodeId: "node-1", version: "0.0.0" });
   prometheus.phases({ ...filledPrometheus, ...config }, fakeContext({ metrics })).log?.(fakeExchange(options));

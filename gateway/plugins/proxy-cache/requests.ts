@@ -1,4 +1,4 @@
-/** Which requests may be answered from the cache, and whose responses may be stored. */
+/** Which requests may use the cache: be answered from it, and have their responses stored. */
 import type { Exchange, ExchangeRequest } from "@sluice/plugin-sdk";
 import type { Directives } from "./directives.ts";
 import type { ProxyCacheConfig } from "./schema.ts";
@@ -24,8 +24,8 @@ export const forbidsCache = (directives: Directives): boolean =>
   directives.has("no-store") || directives.has("no-cache");
 
 /**
- * The body that is part of the key; null: none. `refused`: the request must not use the cache, because the body is too
- * long, or the method is GET or HEAD, whose bodies have no meaning (RFC 9110 section 9.3.1).
+ * The body that is part of the key; null: none. `refused`: the request must not use the cache, because its body is too
+ * long, or because it is a GET or HEAD request with a body, which has no meaning (RFC 9110 section 9.3.1).
  */
 export function bodyOf(request: ExchangeRequest): Buffer | null | "refused" | Promise<Buffer | "refused"> {
   const { method } = request;

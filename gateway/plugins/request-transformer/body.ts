@@ -19,7 +19,7 @@ export const MAX_BODY = 1024 * 1024;
 
 export type BodyType = "json" | "multipart" | "form";
 
-/** The type of a body; null: another type, which is not changed. As in Kong, it may be anywhere in the header. */
+/** The type of a body; null: another type, which is not changed. As in Kong, the type may be anywhere in the header. */
 export function bodyTypeOf(contentType: string): BodyType | null {
   const lower = contentType.toLowerCase();
   if (lower.includes("application/json")) return "json";

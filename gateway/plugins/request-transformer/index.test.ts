@@ -105,7 +105,7 @@ const headerCases: readonly Variant<Lists, Readonly<Record<string, readonly stri
 
 const queryCases: readonly Variant<string, string>[] = [
   ["removes parameters", { remove: "q1" }, "?q1=a&q2=b&q1", "?q2=b"],
-  ["removes the last parameter", { remove: "q1" }, "?q1=a", ""],
+  ["removes the only parameter", { remove: "q1" }, "?q1=a", ""],
   ["renames a parameter", { rename: "old:new" }, "?old=1&b=%2f", "?new=1&b=%2f"],
   ["overwrites the parameter with the new name", { rename: "old:new" }, "?new=0&old=1", "?new=1"],
   [

@@ -33,7 +33,7 @@ describe("request-validator and bodies", () => {
       '{"name":1,"name":"a"}',
       BODY,
     ],
-    ["a body that repeats an escaped name in a member", draft4, '{"name":"a","b":[{"c":1,"\\u0063":2}]}', BODY],
+    ["a body whose inner object repeats an escaped name", draft4, '{"name":"a","b":[{"c":1,"\\u0063":2}]}', BODY],
     ["a body with colons in strings", draft4, '{"name":"a:\\":","b":[{"name":":"},{"name":":"}]}', "accepted"],
     ["a request without a body", draft4, "", BODY],
     ["a body above 1 MiB", draft4, " ".repeat(1024 * 1024 + 1), "413 Payload too large"],

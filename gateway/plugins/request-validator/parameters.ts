@@ -99,7 +99,7 @@ function partsOf(parameter: ParameterPlace, source: ParameterSource, isScalar: b
 const splitUnless = (isScalar: boolean, text: string, delimiter: string): readonly string[] =>
   isScalar ? [text] : text.split(delimiter);
 
-/** Members of an object in the query, each a parameter of its own: `name[member]` (deepObject) or `member`. */
+/** Members of an object, each a query parameter of its own: `name[member]` (deepObject) or `member`; null: none. */
 function queryMembers({ name, style }: ParameterPlace, query: string, schema: SchemaObject): MemberTexts | null {
   const isDeep = style === "deepObject";
   const known = isRecord(schema.properties) ? Object.keys(schema.properties) : [];

@@ -35,7 +35,7 @@ const headerCases: readonly HeaderCase[] = [
     { h2: "v3", h3: "v3, v4" },
   ],
   [
-    "adds only headers that did not exist before, and replaces only headers that did",
+    "adds only headers that did not exist before any change, and replaces only headers that did",
     { remove: "h1", rename: "h2:h3", add: "h1:v", replace: "h3:v" },
     { h1: "1", h2: "2" },
     { h3: "2" },

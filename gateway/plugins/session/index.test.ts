@@ -151,7 +151,7 @@ test("a request to log out without a session is forwarded", async (test) => {
   assert.notEqual((await browser.send("/?session_logout=1", { method: "POST" })).upstream, null);
 });
 
-test("a session is renewed while it is used, and ends after each of its timeouts", async (test) => {
+test("a session is renewed while it is used, and ends after its idling and its absolute timeout", async (test) => {
   const { gateway, browser } = await start(test, { idling_timeout: 100, rolling_timeout: 200, absolute_timeout: 300 });
   const users = async (...seconds: number[]) => {
     const seen: (string | undefined)[] = [];

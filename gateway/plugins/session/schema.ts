@@ -75,7 +75,7 @@ const schema = record(
     cookie_path: text({ description: "The attribute Path of the cookie.", default: "/", maxLength: 1024 }),
     cookie_domain: nullable(text({ description: "The attribute Domain of the cookie.", maxLength: 253 })),
     cookie_same_site: choice(["Strict", "Lax", "None", "Default"], {
-      description: "The attribute SameSite of the cookie. Default: the attribute is left out.",
+      description: "The attribute SameSite of the cookie. With the value Default, it is left out.",
       default: "Strict",
     }),
     cookie_http_only: boolean({
@@ -93,7 +93,10 @@ const schema = record(
     }),
     remember_cookie_name: cookieName("The name of the second cookie.", "remember"),
     remember_rolling_timeout: timeout("Seconds for which the second cookie is valid without being renewed.", 604_800),
-    remember_absolute_timeout: timeout("Seconds after a login for which the second cookie can be renewed.", 2_592_000),
+    remember_absolute_timeout: timeout(
+      "Seconds after a login for which the second cookie is valid, even if it is renewed.",
+      2_592_000,
+    ),
     response_headers: headers("Properties that are sent to the client, for example `id` as Session-Id."),
     request_headers: headers("Properties that are sent to the upstream, for example `id` as Session-Id."),
     read_body_for_logout: boolean({

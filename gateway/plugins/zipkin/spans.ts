@@ -39,8 +39,8 @@ const MAX_TAGS = 64;
 const MAX_VALUE = 1024;
 
 /**
- * A tag as name and value; null: the text is not a tag. As in Kong, the last `=` in the first word that has a value
- * after it separates the two. If the first word has no such `=`, an `=` after the word separates them.
+ * A tag as name and value; null: the text is not a tag. As in Kong, an `=` in the first word separates the two: the
+ * last one with a value after it. If the first word has no such `=`, an `=` after the word separates them.
  */
 function tagOf(text: string): readonly [name: string, value: string] | null {
   const part = text.slice(0, 2 * MAX_VALUE).trim();

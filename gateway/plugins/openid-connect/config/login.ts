@@ -13,7 +13,7 @@ const cookiePath = () => text({ description: "The attribute Path of the cookie."
 const cookieDomain = () => nullable(text({ description: "The attribute Domain of the cookie.", maxLength: 253 }));
 const sameSite = (word: "Lax" | "Default") =>
   choice(["Strict", "Lax", "None", "Default"], {
-    description: "The attribute SameSite of the cookie. Default: the attribute is left out.",
+    description: "The attribute SameSite of the cookie. With the value Default, it is left out.",
     default: word,
   });
 const secure = () =>

@@ -72,7 +72,7 @@ export class SchemaCompiler {
   #build(schema: SchemaObject): ValueTest {
     const known = keywordsOf(schema, this.draft);
     const reference = known.$ref === undefined ? [] : [this.#reference(schema)];
-    // Until draft 7, the other keywords beside a reference are ignored.
+    // In draft 7 and older ones, the other keywords beside a reference are ignored.
     const isAlone = reference.length > 0 && (this.draft === "draft4" || this.draft === "draft7");
     const own = isAlone ? [] : [this.#scalars(known), this.#pattern(known), ...applicators(known, this)];
     const tests = [...reference, ...own].filter((test) => test !== null);
