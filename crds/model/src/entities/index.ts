@@ -227,7 +227,9 @@ export interface Reference {
   /** The member that holds the reference: `service`. */
   readonly member: string;
   readonly to: Collection;
-  /** On removal of the referenced entity, `cascade` also removes the referring entity; `restrict` refuses the removal. */
+  /**
+   * On removal of the referenced entity, `cascade` also removes the referring entity; `restrict` refuses the removal.
+   */
   readonly onDelete: "cascade" | "restrict";
 }
 
