@@ -196,7 +196,7 @@ export class Reduction {
 
   /**
    * Makes a plugin answer 503. A plugin that lost a part of its scope is renamed, because the wider scope may have a
-   * plugin of the same name. Of several renamed plugins in a scope one is kept, so it acts on all protocols.
+   * plugin of the same name. Only one of several renamed plugins of a scope is kept, so it must act on all protocols.
    */
   #closePlugin(item: DocumentItem, faults: readonly Violation[]): void {
     const isOfScope = ({ path }: Violation) => !withoutScope.has(path[item.origin.length]);
@@ -234,7 +234,7 @@ export class Reduction {
     this.#close(fault, { route: { id: members.id } }, CLOSED_ROUTES);
   }
 
-  /** Whether another entity has the same id, so that references to it remain valid after a removal. */
+  /** Whether another entity has the same id, so that references to the id remain valid after a removal. */
   #hasTwin = ({ collection, members }: DocumentItem): boolean =>
     this.items.filter((one) => one.collection === collection && one.members.id === members.id).length > 1;
 
