@@ -15,9 +15,9 @@ export interface SluiceConfig {
   readonly timeout?: string;
   /** API key of the user API's first consumer. Unset: one is generated. */
   readonly consumerKey?: Output<string>;
-  /** Address of the user API's Postgres server, with user and password. Unset: according to the values. */
+  /** Address of the user API's Postgres server, with user and password. Unset: the values of `postgres` apply. */
   readonly databaseUrl?: Output<string>;
-  /** Password of the Redis server in `redis.host`. Unset: according to the values. */
+  /** Password of the Redis server in `redis.host`. Unset: the values of `redis` apply. */
   readonly redisPassword?: Output<string>;
 }
 

@@ -42,7 +42,9 @@ const podSecurity = ({ values }: Release) => ({
     : { imagePullSecrets: values.image.pullSecrets.map((name) => ({ name })) }),
 });
 
-/** The container's security context for restricted Pod Security, with its image: that of a part, or a full reference. */
+/**
+ * The container's security context for restricted Pod Security, with its image: that of a part, or a full reference.
+ */
 export const containerOf = (release: Release, image: Workload["image"] | string) => ({
   image: typeof image === "string" ? image : imageOf(release, image),
   imagePullPolicy: release.values.image.pullPolicy,

@@ -179,7 +179,7 @@ const routing = (kind: string, name: string, spec: object, namespace = "shop"): 
 });
 const targets = (kind: string, name: string) => ({ plugin: "key-auth", targetRefs: [{ kind, name }] });
 
-test("bareRoutes refuses a Route without a Plugin of its namespace on it or its Service", () => {
+test("bareRoutes refuses a Route if no Plugin of its namespace acts on it or on its Service", () => {
   const routes = [
     routing("Route", "a", { serviceRef: { name: "users" } }),
     routing("Route", "b", { serviceRef: { name: "orders" } }),

@@ -42,7 +42,7 @@ export function derivedIdOf(collection: Collection, members: Readonly<Record<str
 }
 
 /**
- * The id of an entity without a key: from its parent's id (null for none) and its content, whatever the order of
+ * The id of an entity without a name: from its parent's id (null for none) and its content, whatever the order of
  * members. Ids, timestamps, `_sluice` and unset members do not count as content.
  */
 export function deriveNamelessId(

@@ -30,8 +30,8 @@ export interface PluginFacts<
   /** Whether the plugin protects: requests in the scope of an invalid instance are answered 503, not let through. */
   readonly protects: boolean;
   /**
-   * Targets that this plugin does not support (Kong: `value must be null`). A plugin that refuses consumers also refuses
-   * groups of consumers. Default: none.
+   * Targets that this plugin does not support (Kong: `value must be null`). A plugin that refuses consumers also
+   * refuses groups of consumers. Default: none.
    */
   readonly refuses?: readonly PluginTarget[];
   readonly schema: Schema;
@@ -122,8 +122,8 @@ export interface PluginPhases {
   /**
    * Answers a request to the admin API below `/plugins/{id}/`, if `endpoints` of the facts has its first segment. Each
    * worker of each node calls its own instance; the admin API sends the response with the highest status from 500 on,
-   * else the one with the lowest status. A GET request may end with the first node that answers with a status below 400.
-   * Undefined: there is no such endpoint.
+   * else the one with the lowest status. A GET request may end with the first node that answers with a status below
+   * 400. Undefined: there is no such endpoint.
    */
   endpoint?(request: EndpointRequest): EndpointResponse | undefined | Promise<EndpointResponse | undefined>;
   /**

@@ -16,8 +16,8 @@ const MAX_REASON = 1000;
 
 /**
  * The plugin with an empty config and without the members that this version does not have, marked as unavailable.
- * Undefined if the plugin is known and does not protect, or if a known member other than `name` and `config`, such as
- * `route`, is invalid.
+ * Undefined if the name is not a string, if the plugin is known and does not protect, or if a known member other than
+ * `name` and `config`, such as `route`, is invalid.
  */
 export function closedPlugin(raw: Members, violations: readonly Violation[]): Members | undefined {
   const { name } = raw;

@@ -7,7 +7,7 @@ import { validate } from "./validate.ts";
 type Members = Readonly<Record<string, unknown>>;
 type Path = readonly string[];
 
-/** Members after their conversion to those of the schema, and the violations that the conversion found. */
+/** Members after deprecated ones were replaced by those of the schema, and the violations found on the way. */
 export interface ReplacedMembers {
   readonly members: Members;
   readonly violations: readonly Violation[];

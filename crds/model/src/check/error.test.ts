@@ -51,13 +51,13 @@ const cases: readonly (readonly [name: string, violations: readonly Violation[],
       { protocols: ["expected one of: a", null, "expected a string"] },
     ],
     [
-      "a message about a config as a string in place of its members",
+      "a config's message as a string if no member of the config has a message",
       [{ path: ["config"], message: "The limit" }],
       "schema violation (config: The limit)",
       { config: "The limit" },
     ],
     [
-      "a message about a config under @entity if a member has a message too",
+      "a config's message under @entity if a member of the config has a message too",
       [
         { path: ["config"], message: "The limit" },
         { path: ["config", "x"], message: "unknown field" },

@@ -121,7 +121,10 @@ function checkByFacts(
   return violations.length > 0 ? { violations } : { value: filled.value as Members };
 }
 
-/** As in Kong, a path has one violation, the schema's if it has one; a path that ends in `@entity` may have several. */
+/**
+ * As in Kong, a path has at most one violation: that of the schema if there is one, else that of the plugin's check. A
+ * path that ends in `@entity` may have several.
+ */
 function validateConfig({ schema, check }: ConfigFacts, value: unknown): readonly Violation[] {
   const violations = [...validate(schema, value)];
   const reported = new Set(violations.map(({ path }) => JSON.stringify(path)));

@@ -54,7 +54,7 @@ for (const [what, members] of [
   ["its plugin refuses", { config: { model: 1, pin: "1234" } }],
   ["has a plugin that this process lacks", { plugin: "other-token", config: { model: 1 } }],
 ] as const)
-  test(`a credential that ${what} is marked as unavailable and keeps its config; the mark is in neither the document nor the snapshot's hash`, () => {
+  test(`with closePlugins, a credential that ${what} is marked as unavailable and keeps its config; the mark is in neither the document nor the snapshot's hash`, () => {
     const snapshot = stored(put(members));
     const kept = snapshot.plugin_credentials.get(id);
     assert.deepEqual(kept?.config, members.config);
@@ -69,7 +69,7 @@ for (const [what, members] of [
     }
   });
 
-test("a credential that its plugin refuses is marked as unavailable; its previous version is not kept", () => {
+test("with closePlugins, a credential that its plugin refuses is marked as unavailable; its previous version is not kept", () => {
   const next = stored(put({ config: { model: 1 } }), stored(put({})));
   assert.notEqual(next.plugin_credentials.get(id)?._sluice?.unavailable, undefined);
   assert.equal(stored(put({}), next).plugin_credentials.get(id)?._sluice?.unavailable, undefined);

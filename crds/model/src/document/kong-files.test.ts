@@ -152,7 +152,7 @@ const refused: readonly (readonly [what: string, text: string, faults: readonly 
     ],
   ],
   [
-    "a missing shared config",
+    "a reference to a shared config that the file lacks",
     "_plugin_configs: {a: {minute: 5}}\nplugins:\n- {name: cors, _config: b}\n",
     ["kong.yml:4:16: plugins[0]._config: '_plugin_configs' has no config 'b'"],
   ],

@@ -33,7 +33,7 @@ export interface LoadedDocument {
 /** A loaded document with the text's plain data. */
 export interface LoadedText extends LoadedDocument {
   readonly data: Readonly<Record<string, unknown>>;
-  /** The position of a path in the text. Keeps the parsed text in memory. */
+  /** Returns the position of a path in the text. As long as this function is referenced, the text stays in memory. */
   readonly positionOf: LocatedData["positionOf"];
 }
 

@@ -176,7 +176,7 @@ const table = {
   },
 } satisfies Readonly<Record<string, EntityFacts>>;
 
-/** The name of a collection, as in the declarative file and in admin URLs. */
+/** The name of a collection, as in the declarative file. URLs of the admin API have it too, except for credentials. */
 export type Collection = keyof typeof table;
 export type Entities = { readonly [Name in Collection]: Static<(typeof table)[Name]["schema"]> };
 export type Entity = Entities[Collection];
@@ -227,7 +227,9 @@ export interface Reference {
   /** The member that holds the reference: `service`. */
   readonly member: string;
   readonly to: Collection;
-  /** On removal of the referenced entity, `cascade` also removes the referring entity; `restrict` refuses the removal. */
+  /**
+   * On removal of the referenced entity, `cascade` also removes the referring entity; `restrict` refuses the removal.
+   */
   readonly onDelete: "cascade" | "restrict";
 }
 

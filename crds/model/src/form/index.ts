@@ -11,8 +11,8 @@ export type FormParts = readonly { readonly name: string; readonly text: string 
 
 /**
  * Decodes an application/x-www-form-urlencoded body, or the parts of another form, into an unchecked entity. Strings
- * are coerced by the collection's schema, and the config of a plugin or a credential by the schema that the named plugin
- * declares.
+ * are coerced by the collection's schema, and the config of a plugin or a credential by the schema that the named
+ * plugin declares.
  *
  * `before` is the entity that a form changes; it names the plugin if the form does not.
  */

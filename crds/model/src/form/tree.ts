@@ -113,7 +113,7 @@ function stepsOf(name: string): readonly Step[] {
   return steps;
 }
 
-/** The branch of a path, created if it is missing. A trailing `[]` adds none: the values of one branch are a list. */
+/** The branch of a path, created if it is missing. A trailing `[]` leads to no further branch, but marks a list. */
 function branchAt(root: Branch, steps: readonly Step[]): Branch {
   let at = root;
   for (const step of steps.at(-1) === "[]" ? steps.slice(0, -1) : steps) {

@@ -28,7 +28,7 @@ export function registerPlugins(plugins: readonly PluginFacts[]): void {
 export const refusedTargets = ({ refuses = [] }: Pick<PluginFacts, "refuses">): readonly PluginTarget[] =>
   refuses.flatMap((target) => (target === "consumer" ? [target, "consumer_group"] : [target]));
 
-/** The violation of a plugin that is attached to a consumer and to a group: no request would select it. */
+/** The violation of a plugin that is attached to a consumer and to a group: it would act on no request. */
 export const CONSUMER_OR_GROUP = "a plugin cannot be attached to both a consumer and a consumer group";
 
 /**

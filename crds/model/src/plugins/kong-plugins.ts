@@ -105,7 +105,7 @@ const paid: Readonly<Record<string, string | null | Pick<KongPlugin, "differs">>
   "oauth2-introspection": useInstead("openid-connect"),
   opa: null,
   "openid-connect": {
-    differs: "bearer tokens, introspection, and login with sessions in cookies; other grants and stores are refused",
+    differs: "has bearer tokens, introspection, and login with sessions in cookies; refuses other grants and stores",
   },
   "proxy-cache-advanced": useInstead("proxy-cache"),
   "rate-limiting-advanced": useInstead("rate-limiting"),

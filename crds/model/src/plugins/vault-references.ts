@@ -1,7 +1,8 @@
 /**
- * References to vaults in configs of plugins. `{vault://env/NAME}` stands for the value of the node's environment variable
- * NAME, which only the node reads; `{vault://my-env/NAME}` for a variable whose name begins with the `config.prefix` of
- * the vault my-env. The forms are Kong's (docs/reference/kong-compatibility.md#references-to-vaults).
+ * References to vaults in configs of plugins. `{vault://env/NAME}` stands for the value of the node's environment
+ * variable NAME, which only the node reads; `{vault://my-env/NAME}` for a variable whose name begins with the
+ * `config.prefix` of the vault my-env. The forms are Kong's
+ * (docs/reference/kong-compatibility.md#references-to-vaults).
  */
 import { type Checked, isRecord, memberSchemaOf, type SchemaNode, type Violation, valuesOf } from "@sluice/plugin-sdk";
 import { vaultRules } from "../check/rules/vaults.ts";

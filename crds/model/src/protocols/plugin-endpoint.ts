@@ -1,5 +1,5 @@
 /**
- * Requests to endpoints of plugins, from the admin API to the nodes, whose instances answer them.
+ * Requests to endpoints of plugins, from the admin API to the nodes, whose plugin instances answer the requests.
  *
  * | request | body | response |
  * |---|---|---|

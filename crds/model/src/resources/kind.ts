@@ -24,7 +24,7 @@ export interface SpecNode extends SchemaNode {
   readonly additionalProperties?: boolean | SpecNode;
   /** The keys by which server-side apply merges a list. Unset: `atomic`, the list has one owner. */
   readonly listMapKeys?: readonly string[];
-  /** Only the spec has the member, or it differs from the entity's member of that name; translation handles it. */
+  /** The entity has no such member, or a different one with this name; `crds/client/src/translate` converts it. */
   readonly own?: true;
   /** The object may have any members. */
   readonly open?: boolean;

@@ -49,7 +49,8 @@ const unknownMember = (node: SpecNode, name: string): string =>
 
 /**
  * The members of a spec from an entity, in camelCase. Unset members are omitted. Members with their default value are
- * omitted unless `previous` (the replaced spec) has them: omitting such a member would keep another writer's value.
+ * omitted unless `previous` (the replaced spec) has them: if such a member were omitted, a value of another field
+ * manager would stay.
  */
 export function writeSpec(node: SpecNode, entity: Members, previous: unknown = {}): Members {
   const derived = Object.entries(node.properties ?? {}).filter(([, member]) => !member.own);

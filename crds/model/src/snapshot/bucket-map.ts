@@ -137,8 +137,8 @@ const inOrder = <Value>(bucket: ReadonlyMap<string, Value>): Bucket<Value> =>
   new Map([...bucket].sort(([one], [other]) => (one < other ? -1 : 1)));
 
 /**
- * The keys whose values are not the same object, or that only one of the maps has. When one map was made from the other,
- * the cost is proportional to the buckets that they do not share.
+ * The keys whose values are not the same object, or that only one of the maps has. When one map was made from the
+ * other, the cost is proportional to the buckets that they do not share.
  */
 export function differences<Value>(
   before: ReadonlyMap<string, Value>,

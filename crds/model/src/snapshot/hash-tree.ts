@@ -2,8 +2,8 @@
  * The content hash of a snapshot, kept incrementally. It is the SHA-256 of the hashes of 64 pages; a page hashes 64
  * buckets, a bucket its sections (the collections and the endpoints), and a section its values' digests in the order of
  * their ids. A change rehashes only the sections of the buckets that it touches. The digests are not kept here: the
- * digests of a hundred thousand entities would need too much memory. Empty sections do not count, so a version of Sluice
- * with a further collection has the same hash.
+ * digests of a hundred thousand entities would need too much memory. Empty sections do not count, so a version of
+ * Sluice with a further collection has the same hash.
  */
 import { hash } from "node:crypto";
 import type { Section } from "./compact.ts";

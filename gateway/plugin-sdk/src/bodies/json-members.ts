@@ -39,7 +39,7 @@ export function jsonMembers(text: string): readonly JsonMember[] | null {
   return members;
 }
 
-/** The text without the members of these names and one adjoining comma each; all other bytes are unchanged. */
+/** The text without the members of these names, each removed with one adjoining comma; all other bytes stay. */
 export function withoutMembers(text: string, members: readonly JsonMember[], names: readonly string[]): string {
   const [first] = members;
   if (first === undefined) return text;

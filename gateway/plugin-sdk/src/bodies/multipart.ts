@@ -38,8 +38,8 @@ export function multipartParts(text: string, boundary: string): readonly Part[] 
     if (end === undefined) break;
     const head = text.indexOf("\r\n", start + delimiter.length);
     if (head === -1 || head >= end) continue;
-    // Searched only within the part: in a body of many parts with unterminated headers, each search would scan the rest
-    // of the body.
+    // Searched only within the part. Otherwise, in a body of many parts with unterminated headers, each search would
+    // scan the rest of the body.
     const length = text.slice(head, end).indexOf("\r\n\r\n");
     if (length === -1) continue;
     const blank = head + length;

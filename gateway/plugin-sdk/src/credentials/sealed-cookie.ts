@@ -21,7 +21,7 @@ export interface SealOptions {
   readonly secret: string;
   /**
    * Identifies the use of the value. A cookie that was sealed with the same secret for another purpose is not accepted.
-   * Everything that distinguishes two uses must be part of it, such as the issuer of the tokens in a session.
+   * Everything that distinguishes two uses must be part of the purpose, such as the issuer of the tokens in a session.
    */
   readonly purpose: readonly string[];
   readonly cookie: CookieAttributes;

@@ -11,7 +11,7 @@ export function endpointViolations(member: string, value: unknown): readonly Vio
   return problem(url === null ? "missing host in url" : "the scheme must be http or https");
 }
 
-/** Also refuses a user name and password in the URL, for plugins that would not send them. */
+/** Like `endpointViolations`, but also refuses a user name or password in the URL, for plugins that send neither. */
 export function plainEndpointViolations(member: string, value: unknown): readonly Violation[] {
   const url = typeof value === "string" ? URL.parse(value) : null;
   if (url === null || url.username + url.password === "") return endpointViolations(member, value);

@@ -68,8 +68,8 @@ export const deprecatedQueueMembers = [
 ] as const;
 
 /**
- * Settings for plugins whose config has no queue: a delivery is not repeated, and entries that wait are sent together as
- * soon as the previous delivery has ended.
+ * Settings for plugins whose config has no queue: a delivery is not repeated, and entries that wait are sent together
+ * as soon as the previous delivery has ended.
  */
 export const fixedQueueSettings: QueueSettings = {
   max_batch_size: 1000,

@@ -126,5 +126,5 @@ const referenceTo = (kind: Referable, description: string, onDelete: "cascade" |
 export const reference = (kind: Referable, description: string, onDelete: "cascade" | "restrict" = "cascade") =>
   nullable(referenceTo(kind, description, onDelete));
 
-/** The required reference to the entity to which this one belongs, and with which it is removed. */
+/** The required reference of an entity to its parent. When the parent is removed, the entity is removed too. */
 export const owner = (kind: Referable, description: string) => referenceTo(kind, description, "cascade");

@@ -1,6 +1,6 @@
 /**
- * Names and attributes of spans by OpenTelemetry's semantic conventions for HTTP (1.23 and later). They contain no query,
- * and no headers except Host, User-Agent, and the client's address that a trusted proxy reports.
+ * Names and attributes of spans by OpenTelemetry's semantic conventions for HTTP (1.23 and later). They contain no
+ * query, and no headers except Host, User-Agent, and the client's address that a trusted proxy reports.
  */
 import type { Exchange } from "../exchange/exchange.ts";
 

@@ -70,7 +70,7 @@ function serverNames(members: RecordMembers, protocols: readonly unknown[]): rea
   ];
 }
 
-/** Violations of regular expressions: a header's only value may be one after `~*`; among several, `~*` is literal. */
+/** Violations of regular expressions: a value that begins with `~*` is one, if it is the only value of its header. */
 function headerPatterns(headers: unknown): readonly Violation[] {
   if (typeof headers !== "object" || headers === null) return [];
   return Object.entries(headers).flatMap(([name, values]) => {

@@ -3,10 +3,10 @@ import { isRecord } from "@sluice/plugin-sdk";
 import { type Collection, nestedLists } from "../../entities/index.ts";
 
 export interface WrittenList {
-  /** The member of the enclosing entity that has the list. */
+  /** The enclosing entity's member that has the list as its value. */
   readonly list: string;
   readonly child: Collection;
-  /** The reference of the children that the nesting replaces. */
+  /** The children's reference to the enclosing entity, which the nesting replaces. */
   readonly member: string;
   /** The list; entries of decK's membership lists are converted to entities of `child`. */
   readonly value: unknown;

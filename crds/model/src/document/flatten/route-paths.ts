@@ -8,8 +8,8 @@ import { normalizePath } from "../../matching/path.ts";
 const PLAIN = /^[a-zA-Z0-9.\-_~/%]*$/;
 
 /**
- * The route with its regular expressions marked by `~` and its plain paths normalized. Paths that already start with `~`
- * stay as they are.
+ * The route with its regular expressions marked by `~` and its plain paths normalized. Paths that already start with
+ * `~` stay as they are.
  */
 export function migratePaths(route: Readonly<Record<string, unknown>>): Readonly<Record<string, unknown>> {
   if (!Array.isArray(route.paths)) return route;

@@ -99,7 +99,7 @@ export const omitMembers = (
   omitted: { has(member: unknown): boolean },
 ): DocumentItem["members"] => Object.fromEntries(Object.entries(members).filter(([member]) => !omitted.has(member)));
 
-/** The members of a plugin that its schema has and that have no violation; the name is always kept. */
+/** Those members of a plugin that the schema of plugin entities has and that have no violation, and always the name. */
 export function readableMembers(
   { members, origin }: DocumentItem,
   faults: readonly Violation[],

@@ -36,7 +36,7 @@ const table: ProtectionTable = [
     { closed: ["of-our-own of route", ...closedRoute] },
   ],
   [
-    "a route that Sluice cannot serve is left out if no plugin may protect it",
+    "a route that Sluice cannot serve is left out if no enabled plugin protects it",
     {
       routes: [open, lookAround],
       plugins: [

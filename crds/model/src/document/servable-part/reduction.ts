@@ -113,7 +113,10 @@ export class Reduction {
     );
   }
 
-  /** Also reports violations of entities that were already left out, so that the user sees all violations at once. */
+  /**
+   * Handles the violations of an entity. If the entity was already left out, they are only reported, so that the user
+   * sees all violations at once.
+   */
   #takeOrReport(
     item: DocumentItem,
     faults: readonly Violation[],
@@ -147,7 +150,7 @@ export class Reduction {
       .sort((one, other) => other.origin.length - one.origin.length)[0];
   }
 
-  /** Filter chains and overrides of consumer groups may protect any request, so all requests are answered 503. */
+  /** Filter chains and overrides of consumer groups may protect any request, so their scope is all requests. */
   #takeFaultOfDocument(violation: Violation, member: string): void {
     const isClosed = member === "filter_chains" || member === GROUP_PLUGINS;
     if (isClosed) this.#close(violation, {});
@@ -193,7 +196,7 @@ export class Reduction {
 
   /**
    * Makes a plugin answer 503. A plugin that lost a part of its scope is renamed, because the wider scope may have a
-   * plugin of the same name. Of several renamed plugins in a scope one is kept, so it acts on all protocols.
+   * plugin of the same name. Only one of several renamed plugins of a scope is kept, so it must act on all protocols.
    */
   #closePlugin(item: DocumentItem, faults: readonly Violation[]): void {
     const isOfScope = ({ path }: Violation) => !withoutScope.has(path[item.origin.length]);
@@ -209,7 +212,10 @@ export class Reduction {
     this.#report("closed", faults);
   }
 
-  /** Makes a route answer 503. Without it, its requests would match other routes, which its plugins do not protect. */
+  /**
+   * Makes a route answer 503, or all requests if the route has no closed form. Without the route, its requests would
+   * match other routes, which its plugins do not protect.
+   */
   #closeRoute(item: DocumentItem, faults: readonly Violation[]): void {
     const inRoute = faults.map((fault) => ({ ...fault, path: fault.path.slice(item.origin.length) }));
     const members = item.closed ? undefined : closedRoute(item.members, inRoute);
@@ -228,7 +234,7 @@ export class Reduction {
     this.#close(fault, { route: { id: members.id } }, CLOSED_ROUTES);
   }
 
-  /** Whether another entity has the same id, so that references to it remain valid after a removal. */
+  /** Whether another entity has the same id, so that references to the id remain valid after a removal. */
   #hasTwin = ({ collection, members }: DocumentItem): boolean =>
     this.items.filter((one) => one.collection === collection && one.members.id === members.id).length > 1;
 
@@ -278,7 +284,8 @@ export class Reduction {
 
   /**
    * If a membership in a group is removed, makes acl plugins that deny the group, and plugins of the group, answer 503:
-   * they would no longer act on the consumer. A removed consumer counts only if its requests may still be admitted.
+   * they would no longer act on the consumer. If the consumer is removed too, this is needed only if its requests may
+   * still be admitted.
    */
   #closeWhatOpens(item: DocumentItem, faults: readonly Violation[]): void {
     const { collection, members } = item;

@@ -28,8 +28,8 @@ export interface Layout {
 }
 
 /**
- * Splits a valid text. Null for a text with aliases or anchors, or with flow style or indentation at the top level:
- * call `flattenText` first.
+ * Splits a valid text. Null for a text with aliases or anchors, with an indented top level, or in which the document or
+ * a non-empty list of entities is in flow style: call `flattenText` first.
  */
 export function layoutOf(whole: string): Layout | null {
   const text = whole.endsWith("\n") ? whole : `${whole}\n`;

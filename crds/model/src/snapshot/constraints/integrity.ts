@@ -18,7 +18,7 @@ export interface CheckedChange {
   /** Ids of invalid entities in the change. References to these entities are not reported as further violations. */
   readonly faulty: PerCollection<ReadonlySet<string>>;
   readonly removals: Removals;
-  /** Addresses by service id; null removes. */
+  /** Addresses by service id; null removes the addresses of the service. */
   readonly endpoints: ReadonlyMap<string, readonly ServiceEndpoint[] | null>;
 }
 
