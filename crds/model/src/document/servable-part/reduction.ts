@@ -36,7 +36,7 @@ export interface Unserved {
   readonly violation: Violation;
   /**
    * `closed`: requests in the scope of the entity are answered 503. `all closed`: all requests are answered 503,
-   * because the scope cannot be recognized. `left out`: the entity or the member is removed.
+   * because the scope cannot be recognized or is the whole document. `left out`: the entity or the member is removed.
    */
   readonly outcome: "closed" | "all closed" | "left out";
   /** The number of entities that are left out because they refer to this entity. */
@@ -154,7 +154,7 @@ export class Reduction {
   #takeFaultOfDocument(violation: Violation, member: string): void {
     const isClosed = member === "filter_chains" || member === GROUP_PLUGINS;
     if (isClosed) this.#close(violation, {});
-    this.#report(isClosed ? "closed" : "left out", [violation]);
+    this.#report(isClosed ? "all closed" : "left out", [violation]);
   }
 
   /** Adds a plugin that answers 503, by default named after the member with the violation. */

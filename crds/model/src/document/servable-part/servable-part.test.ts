@@ -92,7 +92,7 @@ const table: readonly (readonly [what: string, more: object, expected: Expected]
   [
     "all routes answer 503 if the document has filter_chains at its top level",
     { filter_chains: [{ filters: [] }] },
-    { closed: ["filter-chains"], outcomes: ["closed filter_chains"] },
+    { closed: ["filter-chains"], outcomes: ["all closed filter_chains"] },
   ],
   [
     "a credential whose key is in a vault is left out",
