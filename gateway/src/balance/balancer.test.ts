@@ -16,7 +16,7 @@ const targetStateOf = (balancer: Balancer, address: string) => {
 };
 const inFlight = (balancer: Balancer) => balancer.entries.map(({ member }) => member.inFlight);
 
-test("a retry goes to a target that was not tried, and to the last target only when there is no other target", () => {
+test("a retry goes to a target that was not tried, and to the target of the previous try only when there is no other", () => {
   const attempts = attemptsOf(balancerOf({ targets: three }));
   const tried = [attempts.next(), attempts.next()];
   assert.equal(attempts.hasOtherTarget, true);

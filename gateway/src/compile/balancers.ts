@@ -60,7 +60,7 @@ export class Balancers {
     return this.all.get(this.#parts.upstreams.of(name)[0]?.id ?? "");
   }
 
-  /** Returns the same object when nothing that a balancer depends on has changed. */
+  /** Returns the same object when none of the sections has changed. */
   with(now: Sections, { onHealthTransition, onHealthUpdate }: BalancerTools): Balancers {
     const { upstreams, targets, certificates, services, ca_certificates } = now;
     const { sections, ...before } = this.#parts;

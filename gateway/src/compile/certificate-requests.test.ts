@@ -39,8 +39,13 @@ describe("requests for certificates of clients", () => {
     all: readonly SnapshotRoute[],
     expected: readonly (readonly string[] | null)[],
   ])[] = [
-    ["for no server name without a plugin", [], routes, [null, null, null, null, null]],
-    ["for no server name for the plugin key-auth", [pluginNamed("key-auth")], routes, [null, null, null, null, null]],
+    ["for no server name if there is no plugin", [], routes, [null, null, null, null, null]],
+    [
+      "for no server name if key-auth is the only plugin",
+      [pluginNamed("key-auth")],
+      routes,
+      [null, null, null, null, null],
+    ],
     ["for the server names of a service's routes", [mtls(firstService)], routes, [[], [], null, null, null]],
     [
       "for all server names if a service has a route without snis",

@@ -147,7 +147,7 @@ export interface Runtime {
   readonly identities: CompiledIdentities;
   readonly certificates: Certificates;
   readonly certificateRequests: CertificateRequests;
-  /** The same object as long as no upstream changes. */
+  /** The same object as long as no service, endpoints, certificate, CA certificate or balancer changes. */
   readonly upstreams: UpstreamIndex;
   /** The balancers of upstream entities, by upstream id. */
   readonly balancers: ReadonlyMap<string, Balancer>;

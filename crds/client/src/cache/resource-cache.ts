@@ -98,7 +98,7 @@ const isEquivalent = ({ metadata: before }: Resource, { metadata: after }: Resou
   (after.generation !== undefined || before.resourceVersion === after.resourceVersion);
 
 /**
- * The resources of one watch. Each watch has its own, so that `replaced` of one watch does not drop the resources of
+ * The resources of one watch. They are kept per watch, so that `replaced` of one watch does not drop the resources of
  * another.
  */
 interface WatchScope<Kinds extends Kind> extends Pick<WatchOptions, "namespace" | "labels" | "fields"> {

@@ -1,6 +1,6 @@
 /**
- * Counters for rate-limiting with `policy: cluster`: shared by all nodes and exact. The table is unlogged, which is
- * cheaper than writing every request to disk: a crash of the server loses the counts.
+ * Counters for rate-limiting with `policy: cluster`: shared by all nodes and exact. The table is unlogged, because
+ * writing every request to disk would be expensive; a crash of the server therefore loses the counts.
  */
 export const baseCounters = `
 create unlogged table counters (

@@ -113,7 +113,7 @@ export function createCredentials(config: KubeConfig, now: () => number = () => 
     async endpoint(): Promise<ApiEndpoint> {
       return current && now() - current.readAt < freshFor ? current.access : readAnew();
     },
-    /** Reads the credentials again after the API server refused them. Null: they have not changed. */
+    /** Reads the credentials again after the API server refused them. Null: the Authorization header is the same. */
     async reload({ headers }: ApiEndpoint): Promise<ApiEndpoint | null> {
       const access = await readAnew();
       return access.headers.Authorization === headers.Authorization ? null : access;

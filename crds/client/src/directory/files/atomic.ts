@@ -3,7 +3,8 @@
  * first written beside its target under a hidden name, and a file to be removed is first renamed to a hidden name.
  *
  * Calls that only touch the system's caches are synchronous: a round trip through the thread pool costs ten times the
- * call. Calls that change a folder are asynchronous: they block while the system flushes earlier writes to disk.
+ * call. Calls that change a folder are asynchronous, because the system may first have to flush earlier writes to
+ * disk.
  */
 import { randomBytes } from "node:crypto";
 import {
