@@ -113,10 +113,11 @@ export function createCredentials(config: KubeConfig, now: () => number = () => 
     async endpoint(): Promise<ApiEndpoint> {
       return current && now() - current.readAt < freshFor ? current.access : readAnew();
     },
-    /** Reads the credentials again after the API server refused them. Null: the Authorization header is the same. */
-    async reload({ headers }: ApiEndpoint): Promise<ApiEndpoint | null> {
+    /** Reads the credentials again after the API server refused them. Null: they are the same. */
+    async reload(refused: ApiEndpoint): Promise<ApiEndpoint | null> {
       const access = await readAnew();
-      return access.headers.Authorization === headers.Authorization ? null : access;
+      const isSameToken = access.headers.Authorization === refused.headers.Authorization;
+      return isSameToken && access.dispatcher === refused.dispatcher ? null : access;
     },
     async close(): Promise<void> {
       await reading?.catch(() => undefined);
