@@ -94,5 +94,5 @@ export function privateSecretsOf(settings: OperatorSettings) {
 
 export type PrivateSecrets = ReturnType<typeof privateSecretsOf>;
 
-/** Name of the Secret of the encryption key, and of the manifest of the saved state. */
+/** The name that the Secret with the encryption key and the manifest of the saved state have in common. */
 export const savedStateName = (settings: OperatorSettings): string => `${ownObjectName(settings)}-document`;

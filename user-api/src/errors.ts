@@ -2,7 +2,7 @@
 import type { FastifyRequest } from "fastify";
 import { GraphQLError, type GraphQLFormattedError } from "graphql";
 
-/** Every code, with the HTTP status of a request that fails with it before execution. */
+/** Every code, with the HTTP status of a response without `data` that has this code. */
 export const statuses = {
   BAD_REQUEST: 400,
   GRAPHQL_PARSE_FAILED: 400,

@@ -100,7 +100,7 @@ function startLeaseElection(
     onTerm(now);
   }
 
-  /** Aborts a call after this time, when its result is no longer useful, and on close. */
+  /** Aborts a call on close, and after this time, because its result is then no longer useful. */
   function timeoutSignal(milliseconds: number): AbortSignal {
     return AbortSignal.any([closing.signal, AbortSignal.timeout(Math.max(1, Math.ceil(milliseconds)))]);
   }

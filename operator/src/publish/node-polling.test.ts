@@ -48,7 +48,7 @@ for (const [nodes, least, most] of rates)
     const first = asked.length;
     assert.equal(first, nodes, "each node is polled as soon as it is found");
     await pass(30_000, 250);
-    assert.ok(asked.length - first >= least && asked.length - first <= most, `${asked.length - first} questions`);
+    assert.ok(asked.length - first >= least && asked.length - first <= most, `${asked.length - first} polls`);
   });
 
 test("a node that has not been polled for more than two seconds, because there are many nodes, is not silent", async (t) => {

@@ -54,9 +54,9 @@ export function createLastValidVersions() {
     },
     all: (): ReadonlyMap<string, Resource> => new Map(versions),
     /**
-     * Grows on a change that has to be saved although the document may not change: another object with the same name
-     * and spec, a resource that is not served, a deletion. A new generation does not count, because a changed spec
-     * changes the document.
+     * A counter of the changes that have to be saved although the document may not change: another object with the
+     * same name and spec, a resource that is not served, a deletion. A new generation does not count, because a changed
+     * spec changes the document.
      */
     version: () => version,
     /**

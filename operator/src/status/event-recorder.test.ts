@@ -72,7 +72,7 @@ test("an Event is written again after a failure of the API server, at most twice
   assert.deepEqual(pauses, [1000, 1000, 5000]);
 });
 
-test("an Event that waits for another attempt is discarded by the close", async () => {
+test("an Event that is being written during the close is not written again after a failure", async () => {
   const { teller, tell, lines, events, ends } = scene();
   tell("a");
   teller.close();

@@ -93,7 +93,7 @@ export function makeExecutor({ schema, graphql, check, store, metrics, milliseco
     /** Executes a subscription for one event. Rejects with TIMEOUT. */
     executeEvent: (requested: RequestedOperation, consumer: Consumer | null, event: Created) =>
       limitTime(deliver(requested, consumer, event)),
-    /** The errors of an operation that was not executed, as they are sent. */
+    /** The errors of an operation that was not executed or took too long, as they are sent. Counts them. */
     refuse(errors: readonly GraphQLError[], errorContext: ErrorContext): readonly GraphQLFormattedError[] {
       const presented = errors.map((error) => present(error, errorContext));
       metrics.refused(codesOf(presented));

@@ -148,7 +148,7 @@ export function makeMetrics({ registry, subscriptions, events }: MetricsOptions)
       for (const selection of selections) selection.count += 1;
       count(codes);
     },
-    /** Counts the errors of an operation that failed before execution. */
+    /** Counts the errors of an operation that was not executed, or that took too long. */
     refused: count,
     limited: () => limited.inc(),
   };
