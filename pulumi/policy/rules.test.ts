@@ -63,7 +63,7 @@ for (const { name, object, fault } of [
     fault: /it runs as root/,
   },
   { name: "a container that runs as user 0", object: security({ runAsUser: 0 }), fault: /it runs as root/ },
-  { name: "a container with its own view of /proc", object: security({ procMount: "Unmasked" }), fault: /procMount/ },
+  { name: "a container that sees all of /proc", object: security({ procMount: "Unmasked" }), fault: /procMount/ },
   {
     name: "a container on a port of the host",
     object: pod({ ports: [{ containerPort: 80, hostPort: 80 }] }),

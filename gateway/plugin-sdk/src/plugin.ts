@@ -120,10 +120,10 @@ export interface PluginPhases {
   /** Runs at the end of every exchange, also if the gateway itself created the response. */
   log?(exchange: Exchange): void;
   /**
-   * Answers a request to the admin API below `/plugins/{id}/`, if `endpoints` of the facts has its first segment. Each
-   * worker of each node calls its own instance; the admin API sends the response with the highest status from 500 on,
-   * else the one with the lowest status. A GET request may end with the first node that answers with a status below
-   * 400. Undefined: there is no such endpoint.
+   * Answers a request to the admin API below `/plugins/{id}/`, if the segment after the id is in `endpoints` of the
+   * facts. Each worker of each node calls its own instance; the admin API sends the response with the highest status
+   * from 500 on, else the one with the lowest status. A GET request may end with the first node that answers with a
+   * status below 400. Undefined: there is no such endpoint.
    */
   endpoint?(request: EndpointRequest): EndpointResponse | undefined | Promise<EndpointResponse | undefined>;
   /**

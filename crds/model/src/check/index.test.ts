@@ -176,7 +176,7 @@ test("checkEntity converts ids, also those in references, to lower case", () => 
   assert.deepEqual(route.service, { id: UUID });
 });
 
-test("gRPC routes do not strip their path unless configured otherwise", () => {
+test("an unset strip_path becomes false in a gRPC route", () => {
   assert.equal(filled("routes", { protocols: ["grpc"], hosts: ["a"] }).strip_path, false);
 });
 

@@ -33,7 +33,7 @@ export const NODE_ENDPOINT_TIMEOUT = 6000;
 
 const METHODS: readonly unknown[] = ["GET", "POST", "PUT", "PATCH", "DELETE"] satisfies EndpointRequest["method"][];
 
-/** Whether a response answers a GET request, so that it is not sent to further nodes. */
+/** Whether a node's response answers a GET request, so that the request is not sent to further nodes. */
 export const isEndpointFound = ({ method }: EndpointRequest, response: EndpointResponse | null): boolean =>
   method === "GET" && response !== null && response.status < 400;
 

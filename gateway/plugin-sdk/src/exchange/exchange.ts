@@ -76,7 +76,7 @@ export interface ExchangeRequest {
   body(limit: number): Promise<Buffer | null>;
 }
 
-/** An edit of one header, created by `setHeaderEdit`, `overrideHeaderEdit` or `removeHeaderEdit`. */
+/** An edit of one header, created by a function such as `setHeaderEdit` or `removeHeaderEdit`. */
 export interface HeaderEdit {
   readonly header: HeaderName;
   readonly values: readonly string[];
@@ -225,8 +225,8 @@ export interface Exchange {
    */
   upstreamHeaderValues(name: Lowercase<string>): readonly string[];
   /**
-   * The values of a header of the response after the edits so far, without those headers that the gateway itself adds
-   * at the end. The headers of the response are known in the phases `response`, `responseHeaders` and `responseBody`
+   * The values of a header of the response after the edits so far. Values that the gateway itself adds at the end are
+   * not included. The headers of the response are known in the phases `response`, `responseHeaders` and `responseBody`
    * and to body filters; at other times the result may contain only values that plugins have set.
    */
   responseHeaderValues(name: Lowercase<string>): readonly string[];

@@ -71,7 +71,10 @@ function withClosedPath(paths: unknown, at: unknown): readonly unknown[] {
   return paths.with(at, prefix.startsWith("/") ? `~${escapeRegex(prefix.slice(0, MAX_PREFIX))}` : ANY_PATH);
 }
 
-/** The literal as a regular expression. Repeated slashes are merged: neither paths nor requests have empty segments. */
+/**
+ * The literal as a regular expression. Repeated slashes are merged: the path of a route must not have empty segments,
+ * and the normalized path of a request has none.
+ */
 const escapeRegex = (literal: string): string => literal.replace(/\/{2,}/g, "/").replace(/[.*+?^${}()|[\]\\]/g, "\\$&");
 
 /** An escape, a class, or a character. A class may contain POSIX classes; `]` is literal at its start. */

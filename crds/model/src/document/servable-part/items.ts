@@ -6,7 +6,7 @@ import { pluginEntitySchema } from "../../entities/plugin.ts";
 import { mayProtect, pluginNamed } from "../../plugins/index.ts";
 import { parseVaultReference, replaceReferences } from "../../plugins/vault-references.ts";
 
-/** The name of the plugins that are added so that a route answers 503. */
+/** The name of the plugins that are added so that a route, or every route, answers 503. */
 export const CLOSED_ROUTES = "unavailable-route";
 
 export type ViolationPath = Violation["path"];
@@ -34,7 +34,7 @@ export function referencedBy({ members }: DocumentItem, member: string): unknown
 export const isReference = ({ collection }: DocumentItem, member: string): boolean =>
   references[collection].some((reference) => reference.member === member);
 
-/** Whether Kong uses an entity for HTTP; for example, a plugin of stream routes has no effect on HTTP. */
+/** Whether Kong uses an entity for HTTP: not if it has only the protocols of streams, such as tcp. */
 export function isForHttp({ members: { protocols } }: DocumentItem): boolean {
   return !Array.isArray(protocols) || protocols.length === 0 || protocols.some((one) => !streams.has(one));
 }
@@ -111,7 +111,7 @@ export function readableMembers(
 }
 
 /**
- * The path of the first reference to a vault that Kong would resolve and nodes would not; undefined if there is none.
+ * The path of the first reference to a vault that nodes do not resolve; undefined if there is none.
  *
  * @param prefixes The prefixes of the vaults in the document.
  */

@@ -87,7 +87,7 @@ const table: ProtectionTable = [
     { closed: ["acl"], left: { consumers: 1, plugins: 2 } },
   ],
   [
-    "acl and mtls-auth answer 503 if a denied consumer is left out and mtls-auth could admit it as another",
+    "acl and mtls-auth answer 503 if a denied consumer is left out and mtls-auth could admit it as another consumer",
     {
       ca_certificates: caCertificates,
       plugins: [guestByDefault, denyBanned],
@@ -96,7 +96,7 @@ const table: ProtectionTable = [
     { closed: ["acl", "mtls-auth"], left: { consumers: 1 } },
   ],
   [
-    "plugins of a group answer 503 if its consumer is left out and a plugin could admit it as anonymous",
+    "plugins of a group answer 503 if a consumer in it is left out and another plugin could admit it as anonymous",
     {
       plugins: [{ ...keyAuth, config: { anonymous: "guest" } }],
       consumer_groups: [{ name: "free", plugins: [{ name: "request-termination" }] }],

@@ -39,7 +39,7 @@ export interface Unserved {
    * because the scope cannot be recognized or is the whole document. `left out`: the entity or the member is removed.
    */
   readonly outcome: "closed" | "all closed" | "left out";
-  /** The number of entities that are left out because they refer to this entity. */
+  /** The number of entities that are left out because they refer to this entity, directly or through another. */
   readonly dependents: number;
   /** The HTTP routes that are left out: this entity if it is a route, and the routes among the dependents. */
   readonly leftOutRoutes: readonly Readonly<Record<string, unknown>>[];
@@ -61,7 +61,7 @@ export class Reduction {
     this.items = items;
   }
 
-  /** Handles what flattening found: invalid members of the document, and members that it removed from entities. */
+  /** Handles the violations from flattening: of the document's own members, of references, and of removed members. */
   takeDocumentFaults(violations: readonly Violation[]): void {
     for (const violation of violations) {
       const item = this.#ownerOf(violation.path);
@@ -98,7 +98,7 @@ export class Reduction {
     }
   }
 
-  /** Entities with references that Kong resolves and Sluice does not: Sluice would use their text, even as a secret. */
+  /** Entities with references that nodes do not resolve: a node would use the text `{vault://…}`, even as a secret. */
   #vaultReferences(): ReadonlyMap<DocumentItem, Violation> {
     const message =
       "only some fields of plugins' configs may refer to a vault, and only to one of the kind env: write the value, or " +
@@ -196,7 +196,8 @@ export class Reduction {
 
   /**
    * Makes a plugin answer 503. A plugin that lost a part of its scope is renamed, because the wider scope may have a
-   * plugin of the same name. Only one of several renamed plugins of a scope is kept, so it must act on all protocols.
+   * plugin of the same name; so is a plugin with an invalid name. Of several plugins that get the same name and scope,
+   * only one is kept, so it must act on all protocols.
    */
   #closePlugin(item: DocumentItem, faults: readonly Violation[]): void {
     const isOfScope = ({ path }: Violation) => !withoutScope.has(path[item.origin.length]);
@@ -266,15 +267,18 @@ export class Reduction {
   }
 
   /**
-   * Whether requests of a consumer, or of a group's consumers, can still be authenticated after the entity is removed.
-   * If so, plugins attached to the entity may protect these requests.
+   * Whether requests of a removed consumer, or of the consumers in a removed group, may still be admitted. If so,
+   * plugins attached to the consumer or the group may protect these requests. False for entities of other collections.
    */
   #mayIdentify({ collection }: DocumentItem): boolean {
     if (collection === "consumer_groups") return true;
     return collection === "consumers" && this.items.some(mayAdmitUnknown);
   }
 
-  /** Makes mtls-auth answer 503 if it would admit a removed consumer's certificate as another consumer. */
+  /**
+   * Makes a plugin mtls-auth answer 503 if, after the removal of a consumer or of an mtls-auth credential, the plugin
+   * would admit the certificates as those of another consumer.
+   */
   #closeMtlsAuth(item: DocumentItem, faults: readonly Violation[]): void {
     if (item.collection !== "consumers" && item.collection !== "mtls_auth_credentials") return;
     for (const one of this.items) {

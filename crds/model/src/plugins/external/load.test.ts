@@ -321,7 +321,7 @@ const refused: readonly Row[] = [
   ],
 ];
 
-describe("load refuses, with the entry, the file and what to change,", () => {
+describe("load refuses, and its message names the entry, the file and what to change:", () => {
   for (const [what, files, entries, messages] of refused)
     test(what, async () => {
       const from = written(files);

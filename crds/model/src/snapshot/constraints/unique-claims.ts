@@ -1,4 +1,4 @@
-/** The values of each collection's entities that must be unique. */
+/** The values that must be unique within each collection. */
 import { type Collection, entities, isSecretLookup, perCollection, references } from "../../entities/index.ts";
 import { referencedId, type StoredEntity } from "../stored-entity.ts";
 
@@ -54,7 +54,8 @@ function credentialClaim(collection: Collection, lookup: string): UniqueClaim {
 }
 
 /**
- * Several namespaces may have the same CA certificate, each in a resource of its own, which the others cannot remove.
+ * Several namespaces may have the same CA certificate: each has a resource of its own, which the other namespaces
+ * cannot remove.
  */
 const digestClaim: UniqueClaim = {
   ...memberClaim("cert_digest"),
