@@ -31,7 +31,7 @@ export const tags: Table = {
       has: { data: [{ name: "base" }], next: null },
     },
     {
-      does: "separated by a comma from another filters for entities with both",
+      does: "with a second tag after a comma filters for entities with both",
       ask: "GET /services?tags=blue,base",
       status: 200,
       has: { data: [{ name: "base" }] },
@@ -43,7 +43,7 @@ export const tags: Table = {
       has: { next: null },
     },
     {
-      does: "separated by a comma from another finds nothing if no entity has both",
+      does: "with a second tag after a comma finds nothing if no entity has both",
       ask: "GET /services?tags=red,blue",
       status: 200,
       body: { data: [], next: null },
