@@ -142,7 +142,7 @@ export class ClientStream implements TrafficCounters {
     else body.end(this.#trailers);
   }
 
-  /** Starts the time limits of the body. After an early response a single time limit covers the rest of the body. */
+  /** Starts the timer of the body, except for gRPC. After an early response, LINGER limits the rest of the body. */
   #await(): void {
     if (this.#delivery?.isOver) return;
     if (this.#delivery?.limitsSilence) this.#sending?.run();

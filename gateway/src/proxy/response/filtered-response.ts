@@ -38,7 +38,7 @@ export class FilteredResponse<Head extends ResponseHead, Trailers> implements Up
   readonly #target: FilteredResponseTarget<Head, Trailers>;
   /** Null: the body of this response is not filtered. */
   #filters: BodyFilters | null = null;
-  /** Filters that only observe the body, which is sent unchanged. Null: `#filters` changes it, or there are no filters. */
+  /** Filters whose observers run while the body is sent unchanged. Null: `#filters` is set, or there are no filters. */
   #observing: BodyFilters | null = null;
   /** Null while no head is held. */
   #held: Head | null = null;

@@ -365,11 +365,12 @@ export const changing: Table = {
       has: { id: ids.key, key: "new-key" },
     },
     {
-      does: "accepts a ttl for a key",
+      does: "sets the ttl of a key, and shows the remaining seconds",
       ask: "PATCH /key-auths/new-key",
       form: "ttl=3600",
       status: 200,
       has: { key: "new-key" },
+      matches: { ttl: /^3(?:600|59\d)$/ },
     },
     {
       does: "removes the ttl of a key",

@@ -211,12 +211,45 @@ const plugins: readonly Row[] = [
     status: 200,
     has: { data: [{ name: "cors" }], next: null },
   },
-  { does: "that lost a consumer allows the consumer's removal", ask: "DELETE /consumers/base", status: 204 },
   {
-    does: "is still found after its former consumer was removed",
+    does: "gets a consumer that a later row removes",
+    ask: "POST /consumer_groups/silver/consumers",
+    json: { consumer: "base" },
+    status: 201,
+    has: { consumer_group: silver, consumers: [base] },
+  },
+  { does: "allows the removal of its consumer", ask: "DELETE /consumers/base", status: 204 },
+  {
+    does: "is still found after its consumer was removed",
     ask: "GET /consumer_groups/silver",
     status: 200,
-    has: { consumers: [] },
+    has: { consumer_group: silver, consumers: [] },
+  },
+  {
+    does: "lists no consumer after its consumer was removed",
+    ask: "GET /consumer_groups/silver/consumers",
+    status: 200,
+    body: { data: [], next: null },
+  },
+  { does: "does not show a consumer that was removed", ask: "GET /consumer_groups/silver/consumers/base", status: 404 },
+  {
+    does: "is prepared by a POST that creates the removed consumer again, with the same id",
+    ask: "POST /consumers",
+    json: { username: "base" },
+    status: 201,
+    has: base,
+  },
+  {
+    does: "lost a removed consumer permanently: the consumer that is created again is in no group",
+    ask: "GET /consumers/base/consumer_groups",
+    status: 200,
+    body: { data: [], next: null },
+  },
+  {
+    does: "does not list a consumer that was removed and created again",
+    ask: "GET /consumer_groups/silver/consumers",
+    status: 200,
+    body: { data: [], next: null },
   },
 ];
 
