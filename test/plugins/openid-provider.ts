@@ -98,6 +98,8 @@ export interface OpenidProvider {
   readonly logouts: readonly number[];
   /** Ends the session of the browser at the provider, which then sends its logout tokens. */
   logOut(browser: Browser): Promise<void>;
+  /** Confirms the logout on the provider's logout page at this URL. Resolves as `Browser.visit`. */
+  confirmLogout(browser: Browser, page: string, options?: { readonly stopAt: string }): Promise<Response | null>;
 }
 
 /** The configuration, with back-channel logout if `logoutTokens` is set: the provider then sends requests by `send`. */
@@ -159,6 +161,12 @@ export async function startOpenidProvider(
       headers: { authorization: `Basic ${btoa(`${client.id}:${encodeURIComponent(client.secret)}`)}` },
       body: new URLSearchParams(form),
     });
+  const confirmLogout: OpenidProvider["confirmLogout"] = async (browser, url, options) => {
+    const page = await browser.visit(url);
+    const [, xsrf = ""] = /name="xsrf" value="([^"]+)"/.exec((await page?.text()) ?? "") ?? [];
+    const body = new URLSearchParams({ xsrf, logout: "yes" });
+    return browser.visit(`${issuer}/session/end/confirm`, { method: "POST", body, ...options });
+  };
   return {
     issuer,
     requests,
@@ -178,13 +186,11 @@ export async function startOpenidProvider(
     },
     logouts,
     async logOut(browser) {
-      const page = await browser.visit(`${issuer}/session/end`);
-      const [, xsrf = ""] = /name="xsrf" value="([^"]+)"/.exec((await page?.text()) ?? "") ?? [];
-      const body = new URLSearchParams({ xsrf, logout: "yes" });
-      const done = await browser.visit(`${issuer}/session/end/confirm`, { method: "POST", body });
+      const done = await confirmLogout(browser, `${issuer}/session/end`);
       if (done?.status !== 200) throw new Error(`the logout was answered with the status ${done?.status}`);
       await done.body?.cancel();
     },
+    confirmLogout,
   };
 }
 

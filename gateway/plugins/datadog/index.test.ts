@@ -37,7 +37,7 @@ const cases: readonly (readonly [
     ],
   ],
   [
-    "the configured names of tags, prefix and rate",
+    "the configured prefix, rate and names of tags",
     {
       prefix: "p",
       service_name_tag: "upstream",

@@ -159,13 +159,24 @@ test("gRPC clients receive a refusal as a gRPC status", async (test) => {
   assert.equal(response.headers.get("grpc-status"), "7");
 });
 
-test("with forward_body, the authorization server receives the body, and a body above max_body_size is refused", async (test) => {
-  const { asked, gateway } = await start(test, { forward_body: true, max_body_size: 8, preserve_request_method: true });
-  await echoed(await gateway.fetch("/", { method: "PUT", body: "12345678" }));
+test("with forward_body, the authorization server and the upstream receive the body, and a body above max_body_size is refused", async (test) => {
+  const { asked, address } = await startServer(test);
+  const config = { address, forward_body: true, max_body_size: 8, preserve_request_method: true };
+  const forwarded: string[] = [];
+  const gateway = await startProxyWith(
+    test,
+    { name: "forward-auth", config },
+    {
+      async upstream(request, response) {
+        forwarded.push(Buffer.concat(await request.toArray()).toString());
+        response.end();
+      },
+    },
+  );
+  assert.equal((await gateway.fetch("/", { method: "PUT", body: "12345678" })).status, 200);
   assert.deepEqual([asked[0]?.method, asked[0]?.body], ["PUT", "12345678"]);
-  const response = await gateway.fetch("/", { method: "PUT", body: "123456789" });
-  assert.equal(response.status, 413);
-  assert.equal(asked.length, 1);
+  assert.equal((await gateway.fetch("/", { method: "PUT", body: "123456789" })).status, 413);
+  assert.deepEqual([asked.length, forwarded], [1, ["12345678"]]);
 });
 
 describe("with consumer_header", () => {

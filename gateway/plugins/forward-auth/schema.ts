@@ -41,7 +41,8 @@ const schema = record(
     ),
     add_auth_cookies_to_response: array(text({ description: "A name.", maxLength: 256 }), {
       description:
-        "Cookies that the client receives if the server sets them when it admits a request. No others are passed on.",
+        "Cookies that are passed on to the client if the server sets them in a response that admits the request. A " +
+        "refusal is passed on with all its cookies.",
       default: [],
       maxItems: 64,
     }),

@@ -34,7 +34,7 @@ export function decodedText(text: Buffer): Buffer | null {
   return bytes.subarray(0, length);
 }
 
-/** The bytes in base64, padded: a client can decode them without those that follow. */
+/** The bytes in base64, padded, so that a client can decode each piece before the next one arrives. */
 export const encodedText = (bytes: Buffer): Buffer => Buffer.from(bytes.toString("base64"), "latin1");
 
 /**

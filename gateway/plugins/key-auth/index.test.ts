@@ -179,7 +179,7 @@ const variants: readonly (readonly [string, FakeExchangeOptions, Outcome, Partia
     inBody,
   ],
   [
-    "a multipart form whose boundary is in another parameter",
+    "a multipart form with the text boundary= also in the value of another parameter",
     {
       headers: { "content-type": 'multipart/form-data; a=";boundary=c"; boundary="b 1"' },
       body: `${part("apikey", "demo-key")}--b 1--\r\n`,

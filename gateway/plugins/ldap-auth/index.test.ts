@@ -120,7 +120,7 @@ describe("ldap-auth", () => {
     });
   }
 
-  it("answers 401 to a user name that contains a further part of a distinguished name, and so would select another entry", async () => {
+  it("answers 401 to a user name that contains a further part of a distinguished name, and would select another entry if it were not escaped", async () => {
     const config = { base_dn: "dc=example,dc=com" };
     const { answer } = await send({ authorization: login("alice,ou=people:wonderland") }, config);
     assert.deepEqual([answer?.status, answer?.reason], [401, undefined]);

@@ -99,17 +99,17 @@ describe("mtls-auth", () => {
     ["alternative names of other types, whatever the common name", { connection: secure(nameless) }, FAILED],
     ["a common name that is a consumer's id", { connection: secure(idAsName) }, FAILED],
     [
-      "a mapping for the certificate's authority before one for any authority",
+      "an mtls_auth_credential for the certificate's authority before one for any authority",
       { connection: secure(leaf), subjectNames: [mapped("1", byName, null), mapped("2", byAuthority, rootId)] },
       "by-ca",
     ],
     [
-      "a mapping for any authority before names of consumers",
+      "an mtls_auth_credential for any authority before names of consumers",
       { connection: secure(leaf), subjectNames: [mapped("1", byName, null)] },
       "mapped",
     ],
     [
-      "a mapping for another authority",
+      "an mtls_auth_credential for another authority",
       { connection: secure(leaf), subjectNames: [mapped("1", byName, otherId)] },
       FAILED,
       { consumer_by: [] },
@@ -186,7 +186,7 @@ describe("mtls-auth", () => {
     assert.deepEqual([exchange.credential?.consumer, exchange.anonymous], [{ id: "c-ann" }, false]);
   });
 
-  it("uses the id of a mapping as the id of the credential", async () => {
+  it("uses the id of an mtls_auth_credential as the id of the request's credential", async () => {
     const { exchange } = await send({}, { connection: secure(leaf), subjectNames: [mapped("m-1", byName, null)] });
     assert.equal(exchange.credential?.id, "m-1");
   });

@@ -35,9 +35,8 @@ function readSubject(certificate: X509Certificate): Subject {
 }
 
 /**
- * Converts Node's text, which has one line for each part, with special characters of values escaped. A part may join
- * values by " + ".
- * An empty subject is undefined, although Node's types do not say so.
+ * The subject in the form of RFC 4514. Node's text has one line for each part, with special characters of values
+ * escaped; a part may join values by " + ". An empty subject is undefined, although Node's types do not say so.
  */
 const distinguishedNameOf = ({ subject }: { readonly subject: string | undefined }): string =>
   (subject ?? "")

@@ -213,21 +213,32 @@ test("a session ends after its idle time, and a cookie with one changed characte
   assert.equal(await again(), null);
 });
 
-test("a logout ends the session at the gateway, and redirects to the provider's logout page", async (test) => {
+test("a logout ends the session at the gateway, and redirects to the provider's logout page, after which the provider asks for a login", async (test) => {
   const { provider, browser } = await start(test, {
     login_action: "redirect",
     logout_uri_suffix: "/logout",
     logout_methods: ["POST"],
     logout_redirect_uri: [`${APP}/bye`],
   });
-  await echoed(await browser.visit(`${APP}/page`));
+  const isAskedToLogIn = async () => {
+    await echoed(await browser.visit(`${APP}/page`));
+    return browser.visited.some((url) => url.startsWith(`${provider.issuer}/interaction/`));
+  };
+  const logOut = async () => {
+    await browser.visit(`${APP}/logout`, { method: "POST", stopAt: `${provider.issuer}/session/end` });
+    assert.equal(browser.cookie("session"), undefined);
+    return new URL(browser.visited.at(-1) ?? "");
+  };
+  assert.equal(await isAskedToLogIn(), true);
   await echoed(await browser.visit(`${APP}/logout`));
-  await browser.visit(`${APP}/logout`, { method: "POST", stopAt: `${provider.issuer}/session/end` });
-  const end = new URL(browser.visited.at(-1) ?? "");
+  await logOut();
+  assert.equal(await isAskedToLogIn(), false, "the session at the provider remains until its logout page is confirmed");
+  const end = await logOut();
   assert.equal(end.searchParams.get("post_logout_redirect_uri"), `${APP}/bye`);
   assert.match(end.searchParams.get("id_token_hint") ?? "", /^[\w-]+\.[\w-]+\.[\w-]+$/);
-  assert.equal(browser.cookie("session"), undefined);
-  assert.equal((await fetch(end)).status, 200);
+  await provider.confirmLogout(browser, end.href, { stopAt: `${APP}/bye` });
+  assert.equal(browser.visited.at(-1), `${APP}/bye`);
+  assert.equal(await isAskedToLogIn(), true);
 });
 
 test("no token, code or secret is in the log", async (test) => {

@@ -88,8 +88,8 @@ export class Login {
   }
 
   /**
-   * Completes a login that this browser began; null: the browser began no login with this state. Rejects with
-   * `GrantRefused` or `ProviderUnavailable`.
+   * Completes a login that this browser began. A response: the session is too long for cookies; null: the browser began
+   * no login with this state. Rejects with `GrantRefused`, `ProviderUnavailable` or `LogoutsUnavailable`.
    */
   async complete(exchange: Exchange): Promise<FinishedLogin | DirectResponse | null> {
     const { query } = exchange.request;

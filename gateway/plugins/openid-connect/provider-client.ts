@@ -13,7 +13,7 @@ type Library = typeof import("openid-client");
 
 const MAX_RESPONSE = 256 * 1024;
 const FIRST_SERVER_ERROR = 500;
-/** Responses that have no body (Fetch standard, null body status). */
+/** Statuses of responses without a body (Fetch standard, null body status). */
 const bodiless: readonly number[] = [204, 205, 304];
 
 /** The tokens of a login or a refresh. */

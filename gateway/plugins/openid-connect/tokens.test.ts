@@ -102,6 +102,7 @@ describe("a token of openid-connect", () => {
     ["with a list of issuers", { claims: { iss: ["https://another.test"] } }, "the token has another issuer"],
     ["that has expired", { claims: { exp: NOW } }, "the token has expired"],
     ["that expired as long ago as the leeway", { claims: { exp: NOW - 5 } }, "the token has expired", { leeway: 5 }],
+    ["that expired longer ago than the leeway", { claims: { exp: NOW - 6 } }, "the token has expired", { leeway: 5 }],
     ["that does not expire", { claims: { exp: undefined } }, "the token has no expiry"],
     ["whose exp is a string", { claims: { exp: String(NOW + 60) } }, "the token has no expiry"],
     ["that is not valid yet", { claims: { nbf: NOW + 1 } }, "the token is not valid yet"],

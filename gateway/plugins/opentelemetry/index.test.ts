@@ -135,7 +135,7 @@ describe("opentelemetry", () => {
     assert.deepEqual(Object.keys(requests[0]?.resource ?? {}), ["service.name", "service.version"]);
   });
 
-  it("sends the configured attributes of the resource and content type", async (context) => {
+  it("sends the configured content type and attributes of the resource", async (context) => {
     const { requests, received } = await traced(context, {
       resource_attributes: { "service.name": "edge", region: "eu" },
       headers: { "content-type": "application/octet-stream" },

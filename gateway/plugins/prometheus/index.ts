@@ -42,7 +42,7 @@ class Recorders {
   /**
    * The recorder for the route and the service of the exchange.
    *
-   * @param consumer "" for all requests of a route
+   * @param consumer "" for requests that are not counted by consumer
    */
   of({ route, service }: Exchange, consumer: string): RequestRecorder {
     const kept = this.#byRoute.get(route);

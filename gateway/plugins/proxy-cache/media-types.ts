@@ -28,8 +28,8 @@ function mediaTypeOf(text: string): MediaType | null {
 }
 
 /**
- * Whether a value of Content-Type matches one of the configured media types, whose type and subtype may be `*`. The
- * parameters must be the same.
+ * Returns a function that tells whether a value of Content-Type matches one of the configured media types, whose type
+ * and subtype may be `*`. The parameters must be the same.
  */
 export function createMediaTypeMatch(configured: readonly string[]): (contentType: string) => boolean {
   const expected = configured.flatMap((text) => mediaTypeOf(text) ?? []);

@@ -30,7 +30,7 @@ const identifiers: Readonly<Record<LimitBy, (config: RateLimitingConfig) => Iden
       exchange.request.path === path ? path : undefined,
 };
 
-/** Cache size: a plugin remembers the counter names of at most twice this number of identifiers, and of addresses. */
+/** Size of a generation of each cache, which keeps the counter names of at most twice this number of requests. */
 const REMEMBERED = 256;
 
 /**

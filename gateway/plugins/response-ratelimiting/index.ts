@@ -24,7 +24,7 @@ const exceeded = (name: string): DirectResponse => ({
 /** Without a body, as in Kong. */
 const replaced: DirectResponse = { status: 429, body: "" };
 
-/** One limit for the identifier of a request. */
+/** What the identifier of a request has used of one limit. */
 interface LimitUsage {
   readonly name: string;
   readonly counters: readonly Counter[];

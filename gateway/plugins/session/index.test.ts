@@ -151,7 +151,7 @@ test("a request to log out without a session is forwarded", async (test) => {
   assert.notEqual((await browser.send("/?session_logout=1", { method: "POST" })).upstream, null);
 });
 
-test("a session is renewed while it is used, and ends after its idling and its absolute timeout", async (test) => {
+test("a session is renewed while it is used, and ends after its idling, its rolling and its absolute timeout", async (test) => {
   const { gateway, browser } = await start(test, { idling_timeout: 100, rolling_timeout: 200, absolute_timeout: 300 });
   const users = async (...seconds: number[]) => {
     const seen: (string | undefined)[] = [];
@@ -163,6 +163,9 @@ test("a session is renewed while it is used, and ends after its idling and its a
   };
   await browser.send("/", withKey("alice-key"));
   assert.deepEqual(await users(101), ["guest"]);
+  // Without a request in the last quarter of the rolling timeout, the session is not renewed.
+  await browser.send("/", withKey("alice-key"));
+  assert.deepEqual(await users(90, 50, 70), ["alice", "alice", "guest"]);
   await browser.send("/", withKey("alice-key"));
   assert.deepEqual(await users(90, 90, 90, 31), ["alice", "alice", "alice", "guest"]);
 });

@@ -59,7 +59,10 @@ const schema = record(
       maxLength: 256,
     }),
     idling_timeout: timeout("Seconds for which a session may be unused.", 900),
-    rolling_timeout: timeout("Seconds for which a session may be used without being renewed.", 3600),
+    rolling_timeout: timeout(
+      "Seconds after which a session ends, unless a request in the last quarter of this time has renewed it.",
+      3600,
+    ),
     absolute_timeout: timeout("Seconds for which a session may exist, even if it is renewed.", 86_400),
     stale_ttl: decimal({
       description: "Has no effect, as in Kong with the storage cookie: a renewed cookie does not end the former one.",
@@ -92,7 +95,11 @@ const schema = record(
       default: false,
     }),
     remember_cookie_name: cookieName("The name of the second cookie.", "remember"),
-    remember_rolling_timeout: timeout("Seconds for which the second cookie is valid without being renewed.", 604_800),
+    remember_rolling_timeout: timeout(
+      "Seconds for which the second cookie is valid after it was last set. It is set again whenever the session's " +
+        "cookie is.",
+      604_800,
+    ),
     remember_absolute_timeout: timeout(
       "Seconds after a login for which the second cookie is valid, even if it is renewed.",
       2_592_000,
