@@ -62,7 +62,7 @@ export function openProcessEvents(): Events {
  * the given id.
  */
 const MAX_IN_FLIGHT = 1_000;
-/** Number of delivered ids to remember, because a replica receives its own messages too, and repair reads overlap. */
+/** Number of delivered ids to remember: a replica receives its own messages too, and repair.ts reads users again. */
 const DELIVERED = 100_000;
 /** How long closing waits for the other replicas to be notified, in milliseconds. */
 const CLOSE_TIMEOUT = 2_000;
