@@ -15,7 +15,10 @@ export interface Events {
    * Announces a user that is in the store. Returns at once and never fails: a lost event must not undo the creation.
    */
   publish(user: User): void;
-  /** Calls the listener for every user created from now on, on any replica. Returns a function that unsubscribes. */
+  /**
+   * Calls the listener for every user created from now on, on any replica. After an outage of the transport, it may also
+   * be called for users created before it subscribed. Returns a function that unsubscribes.
+   */
   subscribe(listener: (user: User) => void): () => void;
   health(): EventsHealth;
   /** Waits until the other replicas have been notified, 2 s at most, and then closes the transport. */
