@@ -16,8 +16,8 @@ export interface Events {
    */
   publish(user: User): void;
   /**
-   * Calls the listener for every user created from now on, on any replica. After an outage of the transport, it may also
-   * be called for users created before it subscribed. Returns a function that unsubscribes.
+   * Calls the listener for every user created from now on, on any replica. After an outage of the transport, the users
+   * may include some that were created before this call. Returns a function that unsubscribes.
    */
   subscribe(listener: (user: User) => void): () => void;
   health(): EventsHealth;
