@@ -123,7 +123,7 @@ test("equal content keeps its revision and is not pushed again", async () => {
   });
 });
 
-test("a node that restarts empty gets the full document again", async () => {
+test("a node that restarts without a document gets the full document again", async () => {
   const node = fakeNode([one.hash, two.hash]);
   await withPublisher({ a: node }, async (publisher) => {
     await waitFor(programmed(publisher, publisher.publish(one)), { what: "the first revision" });

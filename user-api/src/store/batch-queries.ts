@@ -14,7 +14,7 @@ interface Waiting<Value> {
 }
 
 /**
- * Under load a round trip to the database costs more than its result. A caller never gets the result of a query that
+ * Under load a round trip to the database costs more than a lookup. A caller never gets the result of a query that
  * was sent before its lookup, so it reads its own writes. `query` gets each key once; all callers get the same map.
  */
 export function batchQueries<Value>(

@@ -88,7 +88,7 @@ function unavailablePlugin({ item, violations }: Entry, id: string, reason: stri
     updated_at,
     _sluice: { unavailable: reason },
   };
-  // A plugin with an invalid name closes its routes, too.
+  // The stand-in for a plugin with an invalid name has the name `unknown`, and answers 503 too.
   return (
     checkEntity("plugins", { ...entity, name }).value ?? checkEntity("plugins", { ...entity, name: "unknown" }).value
   );
