@@ -163,7 +163,7 @@ export async function buildApp(options: AppOptions): Promise<FastifyInstance> {
       const caller = identifyCaller({ headers, remoteAddress: raw.socket.remoteAddress });
       if ("refusal" in caller) return done(caller.refusal);
       request.caller = caller;
-      const refusal = isUpgrade(raw) ? crossSiteRefusalOf(headers, { consumer: caller.consumer, origins }) : null;
+      const refusal = isUpgrade(raw) ? crossSiteRefusalOf(headers, { origins }) : null;
       if (refusal !== null) return done(refusal);
       if (count === null) return done();
       count(request).then((refusal) => {

@@ -7,7 +7,6 @@
 import type { IncomingHttpHeaders } from "node:http";
 import type { GraphQLError } from "graphql";
 import { failure } from "../errors.ts";
-import type { Consumer } from "../policy/caller.ts";
 
 /** Headers that require a preflight; any value is accepted. */
 export const PREFLIGHT_HEADERS = ["graphql-require-preflight", "x-requested-with"] as const;
@@ -42,20 +41,19 @@ export function isCrossSite(headers: IncomingHttpHeaders, options: CrossSiteOpti
 
 export const SUBPROTOCOL = "graphql-transport-ws";
 
-export interface UpgradeOptions extends CrossSiteOptions {
-  readonly consumer: Consumer | null;
-}
-
 /**
  * The error with which an upgrade is refused; null: it is accepted. Browsers send an Origin but no preflight for a
- * WebSocket to another site: without this check, any page that a user visits could subscribe to the directory. An
- * upgrade with a consumer is accepted on the assumption that the page, and not the browser, supplied the credential.
+ * WebSocket to another site: without this check, any page that a user visits could subscribe to the directory. This
+ * applies to upgrades with a consumer too, because browsers attach cookies and client certificates by themselves.
  */
-export function crossSiteRefusalOf(headers: IncomingHttpHeaders, options: UpgradeOptions): GraphQLError | null {
+export function crossSiteRefusalOf(headers: IncomingHttpHeaders, options: CrossSiteOptions): GraphQLError | null {
   // Clients list subprotocols in the order of their preference.
   if (first(headers["sec-websocket-protocol"]) !== SUBPROTOCOL) {
     return failure("BAD_REQUEST", `The WebSocket subprotocol must be ${SUBPROTOCOL}`);
   }
-  if (options.consumer !== null || isListed(headers, options) || !isForeign(headers)) return null;
-  return failure("FORBIDDEN", "Pages of another origin may not open a WebSocket here without a credential");
+  if (isListed(headers, options) || !isForeign(headers)) return null;
+  return failure(
+    "FORBIDDEN",
+    "Pages of another origin may not open a WebSocket here; SLUICE_USER_API_ORIGINS lists origins that may",
+  );
 }

@@ -174,6 +174,11 @@ describe("a socket", () => {
   const refused: readonly (readonly [string, SocketOptions, number])[] = [
     ["another subprotocol", { protocol: "graphql-ws" }, 400],
     ["a page of another origin", { headers: { origin: "https://evil.example" } }, 403],
+    [
+      "a page of another origin whose browser has named the consumer",
+      { headers: { ...fromGateway, origin: "https://evil.example" } },
+      403,
+    ],
     ["a client with a wrong secret", { headers: { ...fromGateway, "x-gateway-secret": "x" } }, 401],
   ];
   for (const [name, options, status] of refused) {
