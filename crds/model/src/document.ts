@@ -7,13 +7,13 @@
  */
 import type { Collection } from "./entities/index.ts";
 
-/** One address of an upstream, from an EndpointSlice. */
+/** One address of a core Service: of an endpoint in an EndpointSlice, or with `fallback` that of the Service. */
 export interface ServiceEndpoint {
   readonly address: string;
   readonly port: number;
   /** Serving while terminating: receives no new requests while other endpoints are available (KEP-1672). */
   readonly terminating?: boolean;
-  /** The core Service's own address: used only when no connection to any other address can be made. */
+  /** The core Service's own address, used only when no connection to any of the endpoints can be made. */
   readonly fallback?: boolean;
 }
 
