@@ -7,7 +7,7 @@
  */
 import type { Collection } from "./entities/index.ts";
 
-/** One address of a core Service: of an endpoint in an EndpointSlice, or with `fallback` that of the Service. */
+/** An address behind a core Service, from an EndpointSlice; or with `fallback` the Service's own address. */
 export interface ServiceEndpoint {
   readonly address: string;
   readonly port: number;

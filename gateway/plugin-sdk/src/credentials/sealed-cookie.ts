@@ -9,7 +9,7 @@ export interface CookieAttributes {
   readonly name: string;
   readonly path: string;
   readonly domain: string | null;
-  /** Default: the attribute is left out, and the browser decides. */
+  /** With `Default` the attribute is left out, and the browser decides. */
   readonly sameSite: "Strict" | "Lax" | "None" | "Default";
   /** Null: only if the request was made with https. */
   readonly secure: boolean | null;
