@@ -96,8 +96,8 @@ type Part = "operator" | "gateway" | "admin" | "userApi";
 type Variables = Readonly<Record<string, string>>;
 
 /**
- * By variable: the value that sets it, or an empty string if no value does. `with` has the variables that are set only
- * if a Postgres server, a Redis server or an image of a plugin is configured.
+ * By variable: the path of the chart's value that sets it; empty if no value does. `with` has the variables that are
+ * set only if a Postgres server, a Redis server or an image of a plugin is configured.
  */
 type Listed = Variables & { readonly with?: Readonly<Partial<Record<"postgres" | "redis" | "plugins", Variables>>> };
 

@@ -51,9 +51,9 @@ export function createPulumiObject(object: KubernetesObject, options: CustomReso
 }
 
 /**
- * Whether Pulumi waits until the object is ready. For a core Service it would wait ten more seconds for endpoints to
- * settle, for a few Services at a time, although it already waits for their pods. Only a load balancer's address, which
- * the cloud assigns, needs the wait.
+ * Whether Pulumi waits until the object is ready. For each core Service it would wait ten more seconds for endpoints to
+ * settle, although it already waits for the Service's pods, and it handles only a few Services at a time. Only a load
+ * balancer's address, which the cloud assigns, needs the wait.
  */
 const isAwaited = ({ apiVersion, kind, spec }: KubernetesObject): boolean =>
   apiVersion !== "v1" || kind !== "Service" || (spec as { type?: string }).type === "LoadBalancer";

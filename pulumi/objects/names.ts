@@ -18,8 +18,8 @@ export type Component = "operator" | "gateway" | "admin" | "user-api" | "postgre
 export const objectName = (release: Release, component: string): string => `${release.name}-${component}`;
 
 /**
- * The maximum length of a release's name. Names of Services derive from it and have at most 63 characters. Labels have
- * the same limit, and a StatefulSet's pods have a label of its name, a `-` and a hash of ten digits.
+ * The maximum length of a release's name. Names of Services derive from it and have at most 63 characters. Values of
+ * labels have the same limit: on pods, one consists of the StatefulSet's name, a `-` and a hash of ten digits.
  */
 export function longestName({ postgres, redis }: Values): { readonly length: number; readonly why: string } {
   if (postgres.enabled) return { length: 43, why: label("postgres") };

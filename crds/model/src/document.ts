@@ -7,13 +7,13 @@
  */
 import type { Collection } from "./entities/index.ts";
 
-/** One address of an upstream, from an EndpointSlice. */
+/** An address behind a core Service, from an EndpointSlice; or with `fallback` the Service's own address. */
 export interface ServiceEndpoint {
   readonly address: string;
   readonly port: number;
   /** Serving while terminating: receives no new requests while other endpoints are available (KEP-1672). */
   readonly terminating?: boolean;
-  /** The core Service's own address: used only when no connection to any other address can be made. */
+  /** The core Service's own address, used only when no connection to any of the endpoints can be made. */
   readonly fallback?: boolean;
 }
 

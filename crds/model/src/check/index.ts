@@ -82,7 +82,7 @@ export function checkEntity<Name extends Collection>(
   return { value: { ...withId, ...(extras && { _sluice: extras }) } as unknown as CheckedEntity<Name> };
 }
 
-/** The entities that can be marked as unavailable. */
+/** By collection: marks an entity that this version cannot read as unavailable; undefined if the entity is refused. */
 const closing: {
   readonly [Name in Collection]?: (raw: Members, violations: readonly Violation[]) => Members | undefined;
 } = { plugins: closedPlugin, plugin_credentials: closedCredential };

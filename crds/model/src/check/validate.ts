@@ -26,7 +26,7 @@ const ajv = new Ajv({ allErrors: true, verbose: true })
   .addFormat("uuid", (value) => textRules.uuid?.(value) === undefined)
   .addKeyword({ keyword: "rule", schemaType: "string", errors: true, compile: compileRule })
   .addKeyword({ keyword: "keyRule", schemaType: "string", type: "object", errors: true, compile: compileKeyRule })
-  // Patterns are left to the API server: a reference with an impossible name is reported as unresolved.
+  // Only the API server checks patterns. Without one, a reference to an impossible name is reported as unresolved.
   .removeKeyword("pattern")
   // As in Kong, duplicates in a set are removed (fillDefaults) and are not a violation.
   .removeKeyword("uniqueItems")

@@ -44,7 +44,7 @@ const faulty: readonly (readonly [what: string, text: string, fault: string])[] 
     "consumers[0].groups[0].consumer_group: invalid reference 'consumer_group: gold' (no such entry in 'consumer_groups')",
   ],
   [
-    "an entry of a consumer's groups without a name",
+    "an entry without a name in the groups of a consumer",
     "consumers: [{username: ann, groups: [{tags: [a]}]}]\n",
     "consumers[0].groups[0].consumer_group.id: missing primary key",
   ],

@@ -97,7 +97,7 @@ for (const kind of resourceKinds) {
   });
 }
 
-test("the chart has the same CRDs, and they stay when the chart is uninstalled", () => {
+test("the chart sluice-crds has the same CRDs as the folder crds, and they stay when the chart is uninstalled", () => {
   for (const [index, { content }] of crdChartFiles().entries()) {
     const { metadata, ...chart } = parse(content);
     const { metadata: plainMetadata, ...plain } = parse(crdFiles()[index]?.content ?? "");

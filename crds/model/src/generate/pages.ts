@@ -27,7 +27,7 @@ function entitySection(collection: Collection): string {
   const place = within === undefined ? "" : `, below its ${within}`;
   return sections(
     `## ${collection}`,
-    `${schema.description} URLs identify it by its \`id\`${named}${place}.`,
+    `${schema.description} URLs identify an entity of this collection by its \`id\`${named}${place}.`,
     memberTable({ ...schema, required: schema.required?.filter((name) => !made.includes(name)) }),
   );
 }

@@ -54,7 +54,7 @@ export const upstreamKind: KindFacts = {
       ...common(
         "The upstream's name, a host name that is unique across namespaces: Services with this host send their " +
           "requests to the targets. Default: metadata.name in Sluice's home namespace, <namespace>.<metadata.name> " +
-          "elsewhere, where every name begins with <namespace> and a dot.",
+          "elsewhere, where a name must begin with <namespace> and a dot.",
       ),
       clientCertificateRef: clientCertificateRef("https targets"),
       targets,

@@ -134,7 +134,7 @@ test("the change between two snapshots turns the first into the second, as a who
   );
 });
 
-test("a change that another thread has checked is applied unchanged, and the next snapshot shares the other parts with the previous one", () => {
+test("a change that another thread has checked is applied unchanged, and unchanged sections are shared with the previous snapshot", () => {
   fc.assert(
     fc.property(documents, documents, (one, two) => {
       const [from, to] = [whole(one), whole(two)];

@@ -19,7 +19,8 @@ export function toStoredEntity(collection: Collection, { _sluice: extras, ...ent
 }
 
 /**
- * If requests name the credential by a secret, stores the SHA-256 instead of the secret: nodes never get the secret.
+ * If requests name the credential by a secret, replaces the secret by its SHA-256. A pushed document is made from this
+ * form, so it never contains the secret.
  */
 function hashSecret(collection: Collection, credential: StoredEntity): StoredEntity {
   const lookup = entities[collection].credential?.lookup ?? "";

@@ -90,7 +90,7 @@ const cases: readonly (readonly [
     },
   ],
   [
-    "a header that `clear` names is set again if the request had its format and `inject` preserves it",
+    "a header that `clear` names is set again if it belongs to a format that `inject` selects",
     { propagation: { clear: ["traceparent"], inject: ["preserve"] } },
     w3c,
     {

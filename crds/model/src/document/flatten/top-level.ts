@@ -7,8 +7,8 @@ import { checkExtension } from "../../snapshot/check-outline.ts";
 export const formatVersions = ["1.1", "2.1", "3.0"] as const;
 
 /**
- * Overrides of rate-limiting-advanced in Kong's paid editions before 3.4. They apply only where an instance of that
- * plugin enforces them, so users must decide whether to convert them to plugins of the group.
+ * A consumer group's overrides of rate-limiting-advanced, in Kong's paid editions before 3.4. They apply only where an
+ * instance of that plugin enforces them, so users must decide whether to convert them to plugins of the group.
  */
 export const GROUP_PLUGINS = "consumer_group_plugins";
 

@@ -96,7 +96,7 @@ const table: ProtectionTable = [
     { closed: ["acl", "mtls-auth"], left: { consumers: 1 } },
   ],
   [
-    "plugins of a group answer 503 if a consumer in it is left out and another plugin could admit it as anonymous",
+    "plugins of a group answer 503 if one of its consumers is left out and a plugin could admit that consumer as anonymous",
     {
       plugins: [{ ...keyAuth, config: { anonymous: "guest" } }],
       consumer_groups: [{ name: "free", plugins: [{ name: "request-termination" }] }],

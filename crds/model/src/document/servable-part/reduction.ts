@@ -276,8 +276,8 @@ export class Reduction {
   }
 
   /**
-   * Makes a plugin mtls-auth answer 503 if, after the removal of a consumer or of an mtls-auth credential, the plugin
-   * would admit the certificates as those of another consumer.
+   * After the removal of a consumer, or of a credential of mtls-auth: makes each plugin mtls-auth answer 503 that would
+   * now admit the consumer's certificates as those of another consumer.
    */
   #closeMtlsAuth(item: DocumentItem, faults: readonly Violation[]): void {
     if (item.collection !== "consumers" && item.collection !== "mtls_auth_credentials") return;

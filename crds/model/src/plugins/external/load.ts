@@ -114,7 +114,7 @@ async function importDefault(
   }
 }
 
-/** The `peerDependencies` of a plugin's package name the versions of the SDK with which the plugin works. */
+/** A fault if `peerDependencies` of the plugin's package names a range of SDK versions that excludes this SDK's. */
 function sdkFaults({ manifest }: PluginFiles): readonly string[] {
   if (manifest === null || !isRecord(manifest.content)) return [];
   const { peerDependencies } = manifest.content;
