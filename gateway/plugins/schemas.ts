@@ -77,7 +77,7 @@ export const builtInFacts = [
 ] as const;
 
 export type PluginName = (typeof builtInFacts)[number]["name"];
-/** Configs with defaults by plugin name. */
+/** The config of each plugin after its defaults are set, by the plugin's name. */
 export type PluginConfigs = {
   readonly [Facts in (typeof builtInFacts)[number] as Facts["name"]]: Static<Facts["schema"]>;
 };

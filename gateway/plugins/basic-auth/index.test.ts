@@ -107,7 +107,7 @@ describe("basic-auth", () => {
     });
   }
 
-  it("sends the quoted realm of the config", async () => {
+  it("sends the realm of the config as a quoted string", async () => {
     const { answer } = await send({}, { realm: 'a "b"' });
     assert.equal(answer?.headers?.["WWW-Authenticate"], 'Basic realm="a \\"b\\""');
   });

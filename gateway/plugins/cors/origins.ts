@@ -28,7 +28,10 @@ function normalise(text: string): Origin {
   return { whole: `${scheme}//${host}${shown}`, host };
 }
 
-/** Kong's test for an entry that is matched literally; also true for an IPv6 address, which Kong treats as a regex. */
+/**
+ * Kong's test for an entry that is matched literally; also true for an origin with an IPv6 address, which Kong treats
+ * as a regex.
+ */
 const isLiteral = (entry: string) =>
   /^[A-Za-z0-9.:/-]+$/.test(entry) || /^[a-z][a-z0-9+.-]*:\/\/\[[0-9a-f:.]+\](:\d+)?$/i.test(entry);
 

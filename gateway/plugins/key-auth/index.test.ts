@@ -236,7 +236,7 @@ describe("key-auth", () => {
     });
   }
 
-  it("sends the quoted realm in the challenge", async () => {
+  it("sends the realm of the config as a quoted string", async () => {
     const { answer } = await send({ realm: 'the "inner" circle' });
     assert.equal(answer?.headers?.["WWW-Authenticate"], 'Key realm="the \\"inner\\" circle"');
   });

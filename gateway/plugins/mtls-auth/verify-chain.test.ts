@@ -252,7 +252,7 @@ describe("a chain of certificates", () => {
     ["below a certificate that names an authority as its issuer", [byOneAnother, belowNameOfRoot, ...oneAnother]],
   ];
   for (const [what, sent] of unverified) {
-    it(`is refused before a key of the client is used, with certificates ${what}`, ({ mock }) => {
+    it(`is refused before a key that the client sent is used, with certificates ${what}`, ({ mock }) => {
       // Caches that the root has signed itself, so that the calls counted below do not include this verification.
       verify({ sent: [leaf] });
       const used = mock.method(X509Certificate.prototype, "verify");

@@ -48,7 +48,7 @@ export const openidConnect = definePlugin({
     const { refuse, forbid, unauthenticated } = refusals(config);
     const accept = acceptance(config, forbid);
 
-    /** The claims of a token that a request contains. */
+    /** The claims of a token that a request contains, or why the token is refused. */
     function claimsOf(text: string): Claims | TokenFault | Promise<Claims | TokenFault> {
       const isReadable = isJsonWebToken(text);
       const asks =
@@ -147,7 +147,7 @@ const unavailable = (reason: string): AuthenticationResult => ({
 const isGrpc = ({ request }: Exchange): boolean =>
   request.header("content-type")?.startsWith("application/grpc") === true;
 
-/** The responses to requests without, with invalid and with insufficient credentials (RFC 6750 section 3). */
+/** The responses to requests whose credentials are missing, invalid or insufficient (RFC 6750 section 3). */
 function refusals(config: OpenidConnectConfig) {
   const { unauthorized_error_message, forbidden_error_message, expose_error_code, display_errors } = config;
   const challenge = challengeOf("Bearer", new URL(config.issuer).host);

@@ -50,7 +50,10 @@ export class Provider {
     return this.#state;
   }
 
-  /** The state after another request for keys, at most once per `rediscovery_lifetime`. */
+  /**
+   * The state after another request for keys, at most one per `rediscovery_lifetime`. If the request fails, the known
+   * state; without one, rejects with `ProviderUnavailable`.
+   */
   async refreshed(): Promise<ProviderState> {
     try {
       return await this.#request(this.#rediscovery);
@@ -64,7 +67,7 @@ export class Provider {
     return this.#config.rediscovery_lifetime * 1000;
   }
 
-  /** All callers share one attempt; within the pause after an attempt, they get its result. */
+  /** All callers share one attempt. In the pause after it they get the known state, or without one its error. */
   #request(pause: number): Promise<ProviderState> {
     if (this.#pending !== null) return this.#pending;
     const now = this.#context.now();

@@ -30,7 +30,7 @@ export interface QueuedSpan {
 /** The ids of the trace and of the spans of an exchange. */
 export interface ExchangeTrace {
   readonly traceId: string;
-  /** The span of the sender; null: the trace begins here. */
+  /** The parent of `serverSpan`; null: there is none, or it is unknown. */
   readonly parentId: string | null;
   readonly serverSpan: string;
   /** The span of the last attempt; the upstream receives its id. */

@@ -7,8 +7,8 @@ export interface StoredResponse {
   readonly headers: readonly string[];
   readonly body: Buffer;
   /**
-   * Unix milliseconds of the time from which the age counts: the arrival of the response, with `cache_control` minus
-   * its Age.
+   * Unix milliseconds of the time from which the age counts: the arrival of the response; with `cache_control`, its
+   * arrival minus its Age.
    */
   readonly timestamp: number;
   /** Seconds for which it is fresh. */

@@ -30,12 +30,12 @@ const identifiers: Readonly<Record<LimitBy, (config: RateLimitingConfig) => Iden
       exchange.request.path === path ? path : undefined,
 };
 
-/** Size of a generation of each cache, which keeps the counter names of at most twice this number of requests. */
+/** Size of a generation of each cache, which keeps at most twice this number of counter names. */
 const REMEMBERED = 256;
 
 /**
- * The name of the counters of a request: the plugin's scope, and the request's identifier after its type. The client's
- * address replaces a missing identifier.
+ * Returns a function that names the counters of a request: the plugin's scope and `<limit_by>=<identifier>`, or
+ * `ip=<client's address>` if the request has no identifier.
  */
 export function counterNames(config: RateLimitingConfig, scope: PluginScope): (exchange: Exchange) => string {
   const prefix = counterScope(scope);

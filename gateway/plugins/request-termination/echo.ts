@@ -29,7 +29,10 @@ function* headerPairs(raw: readonly string[]): Generator<readonly [name: string,
   }
 }
 
-/** Includes only ids and names of route and service: other members may be secret, such as headers for the upstream. */
+/**
+ * The request as JSON. Of the route and the service, it contains only ids and names: other members may be secret, such
+ * as headers for the upstream.
+ */
 export async function echoOf(exchange: Exchange, message: string | undefined): Promise<string> {
   const { request, route, service } = exchange;
   const body = await request.body(MAX_ECHOED_BODY);

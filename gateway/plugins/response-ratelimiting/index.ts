@@ -24,7 +24,7 @@ const exceeded = (name: string): DirectResponse => ({
 /** Without a body, as in Kong. */
 const replaced: DirectResponse = { status: 429, body: "" };
 
-/** What the identifier of a request has used of one limit. */
+/** The use of one limit by the consumer, credential or address for which the request is counted. */
 interface LimitUsage {
   readonly name: string;
   readonly counters: readonly Counter[];

@@ -6,7 +6,7 @@ import type { ZipkinConfig } from "./schema.ts";
 export interface ZipkinTrace {
   /** 32 hex digits, or 16 for a new trace with short ids. */
   readonly traceId: string;
-  /** The span of the sender; null: the trace begins here. */
+  /** The parent of `requestSpan`; null: there is none, or it is unknown. */
   readonly parentId: string | null;
   readonly requestSpan: string;
   readonly proxySpan: string;
@@ -39,8 +39,8 @@ const MAX_TAGS = 64;
 const MAX_VALUE = 1024;
 
 /**
- * A tag as name and value; null: the text is not a tag. As in Kong, an `=` in the first word separates the two: the
- * last one with a value after it. If the first word has no such `=`, an `=` after the word separates them.
+ * A tag as name and value; null: the text is not a tag. As in Kong, the separator is an `=` in the first word: the last
+ * one that a value follows. If the first word has no such `=`, the separator is an `=` after this word.
  */
 function tagOf(text: string): readonly [name: string, value: string] | null {
   const part = text.slice(0, 2 * MAX_VALUE).trim();

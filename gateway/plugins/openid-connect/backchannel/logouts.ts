@@ -20,11 +20,11 @@ export const MAX_AGE = 600;
 
 /**
  * Windows begin a millisecond before a full second, unlike those of rate limits. Otherwise a node with one worker would
- * drop them together with the counters of rate limits that have the same period and start.
+ * drop the counters of logouts together with those of rate limits that have the same period and start.
  */
 const OFFSET = 1;
 
-/** Random numbers that fit into 32 bits, as all counters do. */
+/** The random value of `GENERATION` is below this number, so that it fits into 32 bits, as all counters do. */
 const MAX_GENERATION = 2 ** 31;
 
 /** The part of a session by which a node finds out whether the provider has reported the session's logout. */

@@ -2,9 +2,9 @@
  * Validates values against a JSON Schema from configuration.
  *
  * `@cfworker/json-schema` resolves references and tests single values. Everything whose cost depends on the client's
- * value is done here: the library matches `pattern` with a backtracking engine, compares the items of `uniqueItems` in
- * pairs, and follows references without a limit. Patterns run on RE2, items are compared by their canonical text, and
- * the number of steps of a validation is limited.
+ * value is done here, because the library matches `pattern` with a backtracking engine, compares the items of
+ * `uniqueItems` in pairs, and follows references without a limit. Here, patterns run on RE2, items are compared by
+ * their canonical text, and the number of steps of a validation is limited.
  */
 import { dereference, type SchemaDraft, validate } from "@cfworker/json-schema";
 import { type Checked, compileRegex, isRecord } from "@sluice/plugin-sdk";
@@ -37,10 +37,10 @@ const libraryDrafts: Readonly<Record<Draft, SchemaDraft>> = {
   draft202012: "2020-12",
 };
 
-/** Longer strings are invalid for every format: some expressions of the library need quadratic time. */
+/** Longer strings are invalid for every format: some regular expressions of the library need quadratic time. */
 const MAX_FORMATTED = 2048;
 
-/** The format `url`. The expression of the library needs exponential time. */
+/** The format `url`. The library's regular expression needs exponential time. */
 const isUrl = (text: string): boolean =>
   /^(?:https?|ftp):\/\/[^\s/?#]/i.test(text) && !/\s/.test(text) && URL.canParse(text);
 
