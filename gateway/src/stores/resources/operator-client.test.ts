@@ -70,13 +70,7 @@ test("a request to an endpoint of a plugin carries the token, and no other reque
 });
 
 for (const [what, token, status, body, message] of [
-  [
-    "without a token, and no request is sent",
-    null,
-    200,
-    {},
-    /set SLUICE_OPERATOR_TOKEN here and in the operator/,
-  ],
+  ["without a token, and no request is sent", null, 200, {}, /set SLUICE_OPERATOR_TOKEN here and in the operator/],
   [
     "if the operator refuses",
     "x",
