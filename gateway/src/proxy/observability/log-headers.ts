@@ -155,7 +155,7 @@ class RememberedLines {
     this.#keyNames = keyNames;
     for (let at = start, position = 0; ; position++) {
       const remembered = this.#lines[position];
-      if (remembered !== undefined && head.startsWith(remembered.line, at)) {
+      if (remembered !== undefined && head.slice(at, at + remembered.line.length) === remembered.line) {
         remembered.misses = 0;
         members.addMember(remembered);
         at += remembered.line.length;
