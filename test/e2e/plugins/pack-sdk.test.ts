@@ -7,8 +7,8 @@ import { after, before, test } from "node:test";
 import { promisify } from "node:util";
 import { loadPlugins } from "@sluice/model";
 import { root } from "../../../tools/check/source-files.ts";
-import { temporaryFolder } from "../../../tools/process/index.ts";
 import { packSdk } from "../../../tools/pack/pack-sdk.ts";
+import { temporaryFolder } from "../../../tools/process/index.ts";
 
 const folder = temporaryFolder("pack");
 after(folder.remove);

@@ -140,7 +140,7 @@ export class DeliveryQueue {
   }
 
   /** Never rejects. */
-  async #deliverBatch(batch: DeliveryBatch): Promise<void> {
+  async #deliverBatch(batch: StoredBatch): Promise<void> {
     const { max_retry_time, initial_retry_delay, max_retry_delay } = this.#settings;
     const started = performance.now();
     for (let retries = 0; ; retries++) {
@@ -150,6 +150,8 @@ export class DeliveryQueue {
         return;
       } catch (error) {
         this.#logFailure(error);
+      } finally {
+        batch.settle();
       }
       if (this.#isClosing || performance.now() - started > max_retry_time * 1000) {
         this.#drop(batch.length, "undelivered");

@@ -3,11 +3,14 @@
  * young generation, promoted, and freed only by a full garbage collection; this took a fifth of a request's CPU.
  */
 
-/** The entries of one delivery, the oldest first. It is valid until the promise of the delivery settles. */
+/** The entries of one delivery, the oldest first. */
 export interface DeliveryBatch {
   /** The number of entries. */
   readonly length: number;
-  /** A new buffer with all entries in UTF-8, between the prefix and the suffix. */
+  /**
+   * All entries in UTF-8, between the prefix and the suffix. The buffer must not be changed. Its memory is used again
+   * once the promise that `deliver` has returned settles: what is kept for longer must be copied.
+   */
   join(separator: string, prefix?: string, suffix?: string): Buffer;
   texts(): string[];
 }
@@ -107,9 +110,28 @@ export function storeAlone(text: string, length: number): StoredEntry {
   return { chunk: { bytes, used: length, entries: 1, isAlone: true }, start: 0, end: length };
 }
 
+/** Maximum bytes of the buffer that is kept for the next batch. */
+const MAX_SPARE = 2 * 1024 * 1024;
+
+/**
+ * A buffer for the next batch of any queue of this thread. A new buffer for every batch would fill V8's budget for
+ * memory outside its heap, and so cause a full garbage collection after each few megabytes.
+ */
+let spare: Buffer | null = null;
+
+/** A buffer of at least this many bytes. */
+function takeBuffer(length: number): Buffer {
+  const taken = spare;
+  if (taken === null || taken.length < length) return Buffer.allocUnsafeSlow(Math.ceil(length / LARGE) * LARGE);
+  spare = null;
+  return taken;
+}
+
 /** Entries that were taken from a queue. */
 export class StoredBatch implements DeliveryBatch {
   readonly entries: readonly StoredEntry[];
+  /** The buffers that `join` has returned parts of. */
+  readonly #lent: Buffer[] = [];
 
   constructor(entries: readonly StoredEntry[]) {
     this.entries = entries;
@@ -120,21 +142,32 @@ export class StoredBatch implements DeliveryBatch {
   }
 
   join(separator: string, prefix = "", suffix = ""): Buffer {
+    const [first] = this.entries;
+    if (first !== undefined && this.entries.length === 1 && prefix === "" && suffix === "")
+      return first.chunk.bytes.subarray(first.start, first.end);
     const between = Buffer.from(separator);
     const [before, after] = [Buffer.from(prefix), Buffer.from(suffix)];
     let length = before.length + after.length + between.length * Math.max(0, this.entries.length - 1);
     for (const { start, end } of this.entries) length += end - start;
-    const joined = Buffer.allocUnsafe(length);
+    const joined = takeBuffer(length);
+    this.#lent.push(joined);
     let at = before.copy(joined);
-    for (const [index, { chunk, start, end }] of this.entries.entries()) {
-      if (index > 0) at += between.copy(joined, at);
-      at += chunk.bytes.copy(joined, at, start, end);
+    for (const entry of this.entries) {
+      if (entry !== first) at += between.copy(joined, at);
+      at += entry.chunk.bytes.copy(joined, at, entry.start, entry.end);
     }
     after.copy(joined, at);
-    return joined;
+    return joined.subarray(0, length);
   }
 
   texts(): string[] {
     return this.entries.map(({ chunk, start, end }) => chunk.bytes.toString("utf8", start, end));
+  }
+
+  /** Called after each attempt to deliver the batch: buffers that `join` has returned are used again. */
+  settle(): void {
+    for (const buffer of this.#lent.splice(0)) {
+      if (buffer.length <= MAX_SPARE && buffer.length >= (spare?.length ?? 0)) spare = buffer;
+    }
   }
 }
