@@ -1,6 +1,6 @@
 /**
  * The bytes of a queue's entries, outside V8's heap. Entries wait long enough that strings would be copied within the
- * young generation, promoted, and freed only by a full garbage collection; this took a fifth of a request's CPU.
+ * young generation, promoted, and freed only by a full garbage collection.
  */
 
 /** The entries of one delivery, the oldest first. */
