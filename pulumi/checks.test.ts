@@ -58,7 +58,7 @@ for (const [what, longest, values, because] of [
     ]);
   });
 
-test("a variable that a value sets is refused in `env`, and so is one that other objects rely on", () => {
+test("`env` must not have a variable that another value sets, or that other objects rely on", () => {
   const values = {
     gateway: { env: { SLUICE_LOG_LEVEL: "debug", SLUICE_PROXY_ACCESS_LOG: "stdout" } },
     admin: { env: { SLUICE_STORE: "directory" } },
@@ -95,7 +95,7 @@ test("an image of a plugin must have a digest, and may have a tag too", () => {
   );
 });
 
-test("`env` may name plugins that an image of a part contains, but not in addition to images of plugins", () => {
+test("`env` may set SLUICE_PLUGINS for plugins in the image of a part, unless plugins.images is set", () => {
   const env = { SLUICE_PLUGINS: "@acme/x" };
   assert.deepEqual(faultsOf({ values: { gateway: { env } } }), []);
   assert.deepEqual(faultsOf({ values: { gateway: { env }, plugins: { images: [pinned("acme/x")] } } }), [

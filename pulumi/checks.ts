@@ -14,7 +14,7 @@ export interface ValuesFault {
   readonly surplus?: true;
 }
 
-/** All faults of a release whose values fit the chart's schema. */
+/** All errors of a release whose values match the chart's schema. */
 export const releaseFaults = (release: Release): readonly ValuesFault[] => [
   ...nameFaults(release),
   ...contradictions(release),
@@ -96,8 +96,8 @@ type Part = "operator" | "gateway" | "admin" | "userApi";
 type Variables = Readonly<Record<string, string>>;
 
 /**
- * By variable: the value that sets it, or an empty string. `with` has the variables that are set only if a Postgres
- * server, a Redis server or an image of a plugin is configured.
+ * By variable: the value that sets it, or an empty string if no value does. `with` has the variables that are set only
+ * if a Postgres server, a Redis server or an image of a plugin is configured.
  */
 type Listed = Variables & { readonly with?: Readonly<Partial<Record<"postgres" | "redis" | "plugins", Variables>>> };
 

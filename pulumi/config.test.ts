@@ -35,7 +35,7 @@ const faultsOf = (values: Texts, secrets?: readonly string[]): readonly string[]
   }
 };
 
-test("a namespace is sufficient: all other values are the chart's", () => {
+test("only the key namespace is required: all other values have the chart's defaults", () => {
   const { release, ownNamespace, isPublic, timeout } = loaded({ namespace: "shop" });
   assert.deepEqual([release.name, release.namespace, release.version], ["sluice", "shop", "0.1.0"]);
   assert.equal(release.values.gateway.replicas, 2);
@@ -43,7 +43,7 @@ test("a namespace is sufficient: all other values are the chart's", () => {
   assert.deepEqual([timeout, loaded({ namespace: "shop", timeout: "90s" }).timeout], [undefined, "90s"]);
 });
 
-test("missing values are filled in with the chart's defaults, map by map", () => {
+test("missing values, also in nested maps, get the chart's defaults", () => {
   const { release } = loaded({
     namespace: "shop",
     name: "edge",
@@ -78,7 +78,7 @@ test("secrets stay secrets, and parts get the names of their Secrets", async () 
   assert.equal(config.release.values.redis.existingSecret, "edge-given-redis");
 });
 
-test("a stack of CRDs needs no other key", () => {
+test("a stack that creates the CRDs needs no key except creates", () => {
   assert.deepEqual(load({ creates: "crds" }), { creates: "crds" });
 });
 
@@ -158,7 +158,7 @@ for (const { values, fault } of [
   });
 }
 
-test("the stack that the public reaches has NetworkPolicies", () => {
+test("the stack prod, which is public, has NetworkPolicies", () => {
   const { config } = parse(readFileSync(new URL("Pulumi.prod.yaml", import.meta.url), "utf8"));
   assert.deepEqual([config["sluice:public"], config["sluice:networkPolicies"]], [true, { enabled: true }]);
 });

@@ -15,9 +15,9 @@ export interface SluiceConfig {
   readonly timeout?: string;
   /** API key of the user API's first consumer. Unset: one is generated. */
   readonly consumerKey?: Output<string>;
-  /** Address of the user API's Postgres server, with user and password. Unset: according to the values. */
+  /** Address of the user API's Postgres server, with user and password. Unset: the values of `postgres` apply. */
   readonly databaseUrl?: Output<string>;
-  /** Password of the Redis server in `redis.host`. Unset: according to the values. */
+  /** Password of the Redis server in `redis.host`. Unset: the values of `redis` apply. */
   readonly redisPassword?: Output<string>;
 }
 
@@ -30,8 +30,8 @@ export type StackConfig = SluiceConfig | CrdsConfig;
 interface Key {
   readonly expected: string;
   /**
-   * For the suggested command. Secrets have no example: the command prompts for them, so that they stay out of shell
-   * history.
+   * The value in the suggested command. Secrets have no example: the command prompts for them, so that they stay out of
+   * shell history.
    */
   readonly example?: string;
   readonly optional?: boolean;
@@ -40,7 +40,7 @@ interface Key {
 
 const isName = (text: string): boolean => text.length <= 63 && /^[a-z0-9]([-a-z0-9]*[a-z0-9])?$/.test(text);
 
-/** Whether the config has the value encrypted. Pulumi has this function, but not in its types. */
+/** Whether the value is encrypted in the config. Pulumi's types lack this function. */
 const isSecret = (key: string): boolean =>
   (runtime as typeof runtime & { isConfigSecret(key: string): boolean }).isConfigSecret(key);
 
@@ -75,13 +75,13 @@ const keys = {
   },
 } satisfies Record<string, Key>;
 
-/** The ends of the names of Secrets that the stack creates from secrets in its config. */
+/** Suffixes of the names of Secrets that the stack creates from secrets in its config. */
 export const given = { database: "given-database", redis: "given-redis" } as const;
 
 /**
  * Reads the config of the stack. `creates` is `sluice` (the default) or `crds`.
  *
- * @throws RunError with every fault: the key and the stack, the expected value, and the command that sets it.
+ * @throws RunError with every error: the key and the stack, the expected value, and the command that sets it.
  */
 export function loadConfig(config = new Config(), stack = getStack()): StackConfig {
   const creates = config.get("creates") ?? "sluice";

@@ -30,7 +30,7 @@ test("pods of the namespace must be restricted, and every object has the stack's
   for (const { inputs } of objects()) assert.equal(labelsOf(inputs)?.["sluice.dev/stack"], "dev", inputs.kind);
 });
 
-test("changes of an object by other clients are reverted", () => {
+test("every object has the annotation with which Pulumi reverts changes by other clients", () => {
   for (const { inputs } of objects()) {
     const { annotations } = inputs.metadata as { annotations?: Readonly<Record<string, string>> };
     assert.equal(annotations?.["pulumi.com/patchForce"], "true", inputs.kind);

@@ -5,7 +5,7 @@ import { checkRelease, releaseOf } from "./release.ts";
 
 const place = { name: "edge", namespace: "shop" };
 
-test("given lists replace the chart's, and given maps are merged with the chart's", () => {
+test("lists in the values replace the chart's lists, and maps are merged with the chart's maps", () => {
   const { values } = releaseOf({
     ...place,
     values: { gateway: { env: { A: "1" } }, userApi: { route: { paths: ["/u"] } } },
@@ -15,7 +15,7 @@ test("given lists replace the chart's, and given maps are merged with the chart'
   assert.equal(values.gateway.workers, 1);
 });
 
-test("all errors are thrown as one, without a stack trace", () => {
+test("all errors are thrown as one RunError, which is shown without a stack trace", () => {
   const name = "a".repeat(49);
   const wrong = () => releaseOf({ name, namespace: "shop", values: { namespaces: ["a"], namespaceSelector: "team" } });
   assert.throws(wrong, (error) => {

@@ -1,4 +1,4 @@
-/** Builds a release from given values: fills in the chart's defaults and validates with the chart's schema. */
+/** Builds a release from values: fills in the chart's defaults and validates with the chart's schema. */
 import { readFileSync } from "node:fs";
 import { RunError } from "@pulumi/pulumi";
 import { Ajv, type ErrorObject } from "ajv";
@@ -18,7 +18,11 @@ export interface ReleaseArgs {
   readonly values?: Unfilled<Values>;
 }
 
-/** @throws RunError with every fault of name and values. */
+/**
+ * The release, with the chart's defaults for unset values.
+ *
+ * @throws RunError with all errors of name and values.
+ */
 export function releaseOf(args: ReleaseArgs): Release {
   const { release, faults } = checkRelease(args);
   if (release !== undefined) return release;

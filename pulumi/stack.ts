@@ -1,4 +1,4 @@
-/** The resources and outputs of a stack with a Sluice. */
+/** The resources and outputs of a stack that installs Sluice. */
 import { interpolate, type Output, runtime } from "@pulumi/pulumi";
 import { Sluice } from "./components/index.ts";
 import { given, type SluiceConfig } from "./config.ts";
@@ -8,8 +8,8 @@ import { secretObject } from "./objects/secrets.ts";
 
 /**
  * Labels every Kubernetes object registered from now on, and lets Pulumi override changes by other clients: an `up`
- * restores the program's state, whatever was scaled or edited in between. CRDs, which several stacks share, only get the
- * label.
+ * restores the program's state after objects were scaled or edited. Also adds `goneAtOnce` to objects whose deletion
+ * ends no pods. CRDs, which several stacks share, only get the label.
  */
 export function ownEverything(name: string, value: string): void {
   runtime.registerStackTransformation(({ type, props, opts }) => {
@@ -44,7 +44,7 @@ export function waitAtMost(timeout: string): void {
   });
 }
 
-/** The outputs of a stack with a Sluice. The values determine which of the optional ones are present. */
+/** The outputs of a stack that installs Sluice. The values determine which of the optional outputs are present. */
 export interface Outputs {
   readonly namespace: string;
   readonly name: string;
@@ -94,7 +94,7 @@ export function createSluice({ release, ownNamespace, ...secrets }: SluiceConfig
   };
 }
 
-/** Only pods with restricted Pod Security may run in the namespace. */
+/** The namespace of the release, in which only pods with restricted Pod Security may run. */
 const namespaceOf = ({ namespace }: Release) => ({
   apiVersion: "v1",
   kind: "Namespace",

@@ -11,7 +11,7 @@ describe("the plugins", () => {
     assert.deepEqual(names(builtInPlugins), names(builtInFacts));
   });
 
-  it("see an exchange and never an HTTP engine", async () => {
+  it("import no HTTP library", async () => {
     const files = await readdir(import.meta.dirname, { recursive: true });
     const sources = files.filter((file) => file.endsWith(".ts") && !/^(build|node_modules)/.test(file));
     assert.ok(sources.length > 10);

@@ -79,7 +79,7 @@ async function registerPlugins({ plugins }: OperatorSettings): Promise<void> {
 
 type WebhookParts = Pick<WebhookOptions, "client" | "secretNamespace" | "isOwn" | "log" | "registry">;
 
-/** Starts the webhook, unless it is switched off or there is no API server. */
+/** Starts the webhook. Null: the webhook is switched off, or there is no API server. */
 async function webhookOf(settings: OperatorSettings, parts: WebhookParts): Promise<{ close(): Promise<void> } | null> {
   const { webhookListen: listen, webhookName: name, homeNamespace, directory } = settings;
   if (!listen || directory) return null;

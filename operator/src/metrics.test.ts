@@ -8,7 +8,7 @@ for (const [when, term, value] of [
   ["while this operator leads", 7, 1],
   ["while another operator leads", null, 0],
 ] as const)
-  test(`the leader election metric has the name of the Lease, and is ${value} ${when}`, async () => {
+  test(`the leader election metric is labelled with the name of the Lease, and is ${value} ${when}`, async () => {
     const { registry } = createOperatorMetrics();
     registerOperatorGauges(registry, {
       revision: none,

@@ -214,7 +214,7 @@ describe("the operator on a directory with two nodes", { concurrency: false }, (
     );
   });
 
-  test("names a node that is down, and continues with the other node", async () => {
+  test("names in /status a node that is down, and continues with the other node", async () => {
     const { nodes, client, operator, write } = await scene(service("users"));
     await programmed(client, "Service", "users");
     await nodes[1].stop();
@@ -389,7 +389,7 @@ describe("the operator on a directory with two nodes", { concurrency: false }, (
     assert.deepEqual([paths("old"), paths("changed"), paths("new")], [null, ["/elsewhere"], ["/new"]]);
   });
 
-  test("stops at once although a node accepts a call and never answers it", async () => {
+  test("stops at once even if a node no longer answers", async () => {
     const { nodes, client, operator } = await scene(service("users"));
     await programmed(client, "Service", "users");
     nodes[0].freeze();

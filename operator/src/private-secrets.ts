@@ -37,7 +37,7 @@ export function privateSecretsOf(settings: OperatorSettings) {
 
   async function moveAll({ client, store, manager, log }: MovePrivateSecretsOptions): Promise<void> {
     const at = (place: string, name: string): Ref => ({ kind: "Secret", namespace: place, name });
-    // The store itself copies the encryption key, because the key may be created but never changed.
+    // The store itself copies the encryption key: RBAC lets the operator create that Secret, but not patch it.
     await store?.key();
     for (const name of [...certificates, key]) {
       const old = await client.get(at(homeNamespace, name));
@@ -94,5 +94,5 @@ export function privateSecretsOf(settings: OperatorSettings) {
 
 export type PrivateSecrets = ReturnType<typeof privateSecretsOf>;
 
-/** Name of the key's Secret, and of the manifest of the saved state. */
+/** The name that the Secret with the encryption key and the manifest of the saved state have in common. */
 export const savedStateName = (settings: OperatorSettings): string => `${ownObjectName(settings)}-document`;

@@ -158,10 +158,10 @@ for (const [what, token, authorization, payload, code, message] of [
   ["while the operator has no token", null, "Bearer null", call, 403, /set SLUICE_OPERATOR_TOKEN/],
   ["without a token", "secret", undefined, call, 401, /missing or wrong/],
   ["with another token", "secret", "Bearer secre", call, 401, /missing or wrong/],
-  ["with the token of another scheme", "secret", "Basic secret", call, 401, /missing or wrong/],
+  ["with the token under another scheme", "secret", "Basic secret", call, 401, /missing or wrong/],
   ["without a plugin", "secret", "Bearer secret", { request: call.request }, 400, /must have a plugin/],
   [
-    "with another method",
+    "with the method TRACE",
     "secret",
     "Bearer secret",
     { ...call, request: { ...call.request, method: "TRACE" } },

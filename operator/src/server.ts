@@ -18,7 +18,7 @@ export interface ServerOptions {
   readonly waiters: StatusStage["waiters"];
   readonly askPlugin: PublishStage["askPlugin"];
   readonly registry: Registry;
-  /** Kinds and state that have not been read; the operator is ready when there are none. */
+  /** The unread kinds, and `saved state` if that is unread too; the operator is ready when there are none. */
   readonly unsynced: () => readonly string[];
   readonly election: Pick<LeaderElection, "term" | "leader">;
   /** Bearer token for requests to endpoints of plugins; null: they are refused. */

@@ -14,8 +14,9 @@ export const operatorSettings = defineSettings({
     default: null,
     secret: true,
     description:
-      "Token that the admin API must send with requests to endpoints of plugins, which the operator sends to every " +
-      "node. Unset: such requests are refused. All other requests to SLUICE_OPERATOR_LISTEN need no token.",
+      "Token that the admin API must send with a request to an endpoint of a plugin. The operator passes such a " +
+      "request on to every node. Unset: such requests are refused. All other requests to SLUICE_OPERATOR_LISTEN " +
+      "need no token.",
   },
   directory: {
     variable: "SLUICE_DIRECTORY",
@@ -132,9 +133,9 @@ export const operatorSettings = defineSettings({
     kind: "duration",
     default: 30_000,
     description:
-      "Minimum interval at which the operator saves the document that the nodes have acknowledged, which it reads " +
-      "when it starts again. The document is encrypted. It is saved in ConfigMaps of the home namespace or, if the " +
-      "resources are in a folder, below `.status` in that folder.",
+      "Minimum interval at which the operator saves the document that the nodes have acknowledged. After a restart " +
+      "the operator reads the saved document. The document is encrypted. It is saved in ConfigMaps of the home " +
+      "namespace or, if the resources are in a folder, below `.status` in that folder.",
   },
   pushToken: {
     variable: "SLUICE_PUSH_TOKEN",

@@ -20,7 +20,7 @@ export interface TestNode {
   /** The pushes, in order: `PUT 1`, `PATCH 2`. */
   readonly pushes: readonly string[];
   readonly snapshot: Snapshot | null;
-  /** Answers every request with this status from now on; null: normally. */
+  /** Answers every request with this status from now on; null: answers as a node again. */
   answerWith(status: number | null): void;
   /** Accepts requests and never answers them. */
   freeze(): void;

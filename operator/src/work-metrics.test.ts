@@ -4,7 +4,7 @@ import { Registry } from "prom-client";
 import { createRestMetrics, registerOperatorGauges } from "./metrics.ts";
 import { createWorkMetrics } from "./work-metrics.ts";
 
-/** The lines of a registry with values, except those of histogram buckets. */
+/** The lines that contain a value, except those of histogram buckets. */
 async function linesOf(registry: Registry): Promise<readonly string[]> {
   const lines = (await registry.metrics()).split("\n");
   return lines.filter((line) => line !== "" && !line.startsWith("#") && !line.includes("_bucket{"));

@@ -32,7 +32,7 @@ export function guardsOf(release: Release, component: Component): readonly Kuber
   ];
 }
 
-/** One pod of each part may be evicted at a time. */
+/** Lets one pod of the part be evicted at a time. */
 const disruptionBudget = (release: Release, component: string): KubernetesObject => ({
   apiVersion: "policy/v1",
   kind: "PodDisruptionBudget",

@@ -1,4 +1,4 @@
-/** The components of the parts that consist of Kubernetes objects only. */
+/** Components that consist of Kubernetes objects only, one for each part except the user API. */
 import type { ComponentResourceOptions, Output } from "@pulumi/pulumi";
 import { createOnce, createPulumiObject } from "../objects/create.ts";
 import { monitoringObjects } from "../objects/monitoring.ts";

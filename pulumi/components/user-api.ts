@@ -16,7 +16,7 @@ export interface UserApiOptions extends ComponentResourceOptions {
 
 /** The user directory, and its route through the gateway if `userApi.route` enables it. */
 export class UserApiComponent extends SluiceComponent {
-  /** The first consumer's API key, if it was generated: there is a route, and neither `key` nor an existing Secret. */
+  /** The first consumer's API key. Undefined if there is no route, or if `key` or an existing Secret has the key. */
   readonly key?: Output<string>;
 
   constructor(name: string, release: Release, options: UserApiOptions = {}) {

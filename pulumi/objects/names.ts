@@ -29,7 +29,7 @@ export function longestName({ postgres, redis }: Values): { readonly length: num
 
 const label = (part: string): string => ` with ${part}.enabled, because a label of its pods is derived from it`;
 
-/** Names of objects that are cluster-scoped or may be in other namespaces than the home namespace. */
+/** Names of objects that are cluster-scoped or may be outside the home namespace. */
 export const wideName = ({ namespace, name }: Release, component: string): string =>
   `${namespace}-${name}-${component}`;
 
@@ -49,12 +49,13 @@ export const labelsOf = (release: Release, component: string): Readonly<Record<s
 });
 
 /**
- * The Secret with the certificates of both sides. By default the operator creates it, and the Secret of the authority.
+ * The name of the Secret with the push certificates of operator and nodes. By default the operator creates it, and the
+ * Secret of the certificate authority.
  */
 export const pushSecret = (release: Release): string =>
   release.values.push.existingSecret || objectName(release, "push");
 
-/** The Secret with the token that the admin API sends to the operator. */
+/** The name of the Secret with the token that the admin API sends to the operator. */
 export const operatorSecret = (release: Release): string =>
   release.values.operator.existingSecret || objectName(release, "operator");
 
@@ -75,7 +76,7 @@ export const namespacesOf = ({ namespace, values }: Release): readonly string[] 
   ...new Set([namespace, ...values.namespaces]),
 ];
 
-/** The namespace of Secrets that only the operator reads. With Roles only, it is the home namespace by default. */
+/** The namespace of Secrets that only the operator reads. If `namespaces` is set, the default is the home namespace. */
 export function privateNamespace(release: Release): string {
   const { operator, namespaces } = release.values;
   if (operator.privateNamespace.name !== "") return operator.privateNamespace.name;

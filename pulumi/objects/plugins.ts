@@ -1,4 +1,4 @@
-/** Plugins of users in the pods of operator, nodes and admin API, equal to the chart's (templates/_pods.tpl). */
+/** Custom plugins in the pods of operator, nodes and admin API, equal to the chart's (templates/_pods.tpl). */
 import type { Release, Workload } from "./names.ts";
 import { containerOf } from "./pods.ts";
 
@@ -12,8 +12,8 @@ interface PluginParts {
 }
 
 /**
- * Each image is a volume with the package in its folder `package`: an image volume, or a folder into which an init
- * container of the image copies the package.
+ * Each image of a plugin becomes a volume with the package in its folder `package`: an image volume, or an emptyDir
+ * into which an init container of the image copies the package.
  *
  * @param resources The compute resources of the part, which the init containers may use too.
  */

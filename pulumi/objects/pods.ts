@@ -27,7 +27,7 @@ export const podsOf = (release: Release, { component, values, pod, container, vo
   },
 });
 
-/** The pod's security context for restricted Pod Security. */
+/** The security context of a pod for restricted Pod Security, and the Secrets for pulling its images. */
 const podSecurity = ({ values }: Release) => ({
   enableServiceLinks: false,
   securityContext: {
@@ -42,7 +42,9 @@ const podSecurity = ({ values }: Release) => ({
     : { imagePullSecrets: values.image.pullSecrets.map((name) => ({ name })) }),
 });
 
-/** The container's security context for restricted Pod Security, with its image: that of a part, or a full reference. */
+/**
+ * The container's security context for restricted Pod Security, with its image: that of a part, or a full reference.
+ */
 export const containerOf = (release: Release, image: Workload["image"] | string) => ({
   image: typeof image === "string" ? image : imageOf(release, image),
   imagePullPolicy: release.values.image.pullPolicy,
@@ -55,7 +57,7 @@ export const containerOf = (release: Release, image: Workload["image"] | string)
   },
 });
 
-/** Scheduling of the pods. The loss of one machine should not stop a part. */
+/** Scheduling of the pods: they are spread, so that the loss of one machine does not stop a part. */
 export function placementOf(release: Release, component: string, placement: Workload) {
   const { nodeSelector, tolerations, affinity, priorityClassName } = placement;
   return {

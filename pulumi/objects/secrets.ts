@@ -17,7 +17,7 @@ export interface SecretParts {
   readonly entries: Readonly<Record<string, Input<string>>>;
 }
 
-/** The entries are passed as Pulumi secrets, whether or not they already are. */
+/** A Secret. Its entries are passed as Pulumi secrets, whether or not they already are. */
 export function secretObject(
   release: Release,
   { component, suffix, credential, entries }: SecretParts,
@@ -38,7 +38,7 @@ const base64 = (text: string): string => Buffer.from(text).toString("base64");
 
 /**
  * Creates a Secret with generated entries and returns an entry as it is in the cluster: the value of the first run, not
- * that of this one.
+ * of this run.
  */
 export function keptEntry(object: KubernetesObject, entry: string, options: CustomResourceOptions): Output<string> {
   const created = createOnce(object, options);

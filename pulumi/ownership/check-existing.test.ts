@@ -1,4 +1,4 @@
-/** test/e2e/deploy/pulumi-others.test.ts tests how a stack is refused: an engine mock cannot end a program. */
+/** test/e2e/deploy/pulumi-others.test.ts tests that a stack is refused: a mock of the engine cannot end a program. */
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { runtime } from "@pulumi/pulumi";
@@ -7,7 +7,7 @@ import { type Registered, registerInto } from "../testing.ts";
 import { lookFirst } from "./check-existing.ts";
 import type { Found, ObjectIdentity } from "./reader.ts";
 
-/** A program in a stack `dev`, with these objects in the cluster. */
+/** Starts the check for the stack `dev`, with these objects in the cluster. */
 function look(there: readonly Found[]) {
   const read = async ({ metadata }: ObjectIdentity) =>
     there.find(({ metadata: { name } }) => name === metadata.name) ?? null;
@@ -28,7 +28,7 @@ const found = (name: string, stack: string, password = ""): Found => ({
   data: { password },
 });
 
-test("a generated value is kept as it is in the cluster, as a secret", async () => {
+test("a generated value of an existing Secret is kept, and is sent as a secret", async () => {
   const registered = registerInto();
   await runtime.runInPulumiStack(async () => {
     const mayCreate = look([found("kept", "dev", "former"), found("given", "dev", "former")]);

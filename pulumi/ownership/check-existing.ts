@@ -54,18 +54,18 @@ const isNamed = (props: unknown): props is ObjectIdentity & { readonly data?: un
   return [apiVersion, kind, metadata?.name].every((text) => typeof text === "string");
 };
 
-/** A Secret whose entries the program generates once (see createOnce). */
+/** Whether the object is a Secret whose entries the program generates once (see createOnce). */
 const isKept = (kind: string, opts: { readonly ignoreChanges?: readonly string[] }): boolean =>
   kind === "Secret" && opts.ignoreChanges?.includes("data") === true;
 
-/** The program has generated new entries, but those in the cluster are in use, for example by the data on a volume. */
+/** The generated entries, replaced by those in the cluster, which are in use: a volume's data may need the password. */
 const keptEntries = (made: unknown, found: Promise<Found | null>) =>
   secret(output({ made, found }).apply(({ made, found }) => ({ ...(made as object), ...found?.data })));
 
 /**
- * Why the stack must leave the object alone, as a sentence; null if it is the stack's own. Objects of the stack may be
- * missing from its state: an `up` that created them was killed before it saved the state, or they were retained when
- * the stack was destroyed.
+ * A sentence with the owner or the creator of the object; null if the object belongs to the stack. Objects of the stack
+ * may be missing from its state: an `up` that created them was killed before it saved the state, or they were retained
+ * when the stack was destroyed.
  */
 export function othersClaim(found: Found, stack: string): string | null {
   const { labels = {} } = found.metadata;

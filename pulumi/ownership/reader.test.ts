@@ -65,7 +65,7 @@ describe("an existing object", () => {
     });
 
   for (const status of [429, 500, 503])
-    test(`is unknown after a response ${status}, and does not count as missing`, async () => {
+    test(`is not read after a response ${status}, which is an error`, async () => {
       const reading = readerOf({ kubeconfig: kubeconfig({ a: port }) })(`status-${status}`);
       await assert.rejects(reading, (error) => RunError.isInstance(error) && error.message.includes(`${status}`));
     });

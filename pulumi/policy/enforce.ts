@@ -4,12 +4,13 @@ import type { KubernetesObject } from "../objects/create.ts";
 import { bareRoutes, isObject, judge } from "./rules.ts";
 
 /**
- * Collects all Kubernetes objects registered from now on. Call the returned function when all are registered. If one
- * breaks a rule, it fails the preview that precedes every `pulumi up`, before anything has been created.
+ * Collects all Kubernetes objects registered from now on. Call the returned function when all are registered. If an
+ * object breaks a rule, the returned function fails the preview that precedes every `pulumi up`, before anything has
+ * been created.
  *
  * @param isPublic Whether to refuse Routes on which no Plugin acts.
- * @returns a function that throws a RunError with every fault of the rules. Refused Routes are logged as an error later,
- * which fails the program too.
+ * @returns a function that throws a RunError with every violation. Refused Routes are logged as an error later, which
+ * fails the program too.
  */
 export function enforcePolicies(isPublic: boolean): () => void {
   const seen: KubernetesObject[] = [];

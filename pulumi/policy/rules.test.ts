@@ -62,6 +62,43 @@ for (const { name, object, fault } of [
     object: pod({}, { securityContext: { runAsUser: 0 } }),
     fault: /it runs as root/,
   },
+  { name: "a container that runs as user 0", object: security({ runAsUser: 0 }), fault: /it runs as root/ },
+  { name: "a container that sees all of /proc", object: security({ procMount: "Unmasked" }), fault: /procMount/ },
+  {
+    name: "a container on a port of the host",
+    object: pod({ ports: [{ containerPort: 80, hostPort: 80 }] }),
+    fault: /hostPort/,
+  },
+  {
+    name: "a container with an SELinux user",
+    object: security({ seLinuxOptions: { user: "system_u" } }),
+    fault: /seLinuxOptions/,
+  },
+  {
+    name: "a pod with an SELinux type for the host",
+    object: pod({}, { securityContext: { seLinuxOptions: { type: "spc_t" } } }),
+    fault: /seLinuxOptions/,
+  },
+  {
+    name: "a container without AppArmor",
+    object: security({ appArmorProfile: { type: "Unconfined" } }),
+    fault: /appArmorProfile/,
+  },
+  {
+    name: "a container that is a process of the host",
+    object: security({ windowsOptions: { hostProcess: true } }),
+    fault: /hostProcess/,
+  },
+  {
+    name: "a pod with a sysctl of the host",
+    object: pod({}, { securityContext: { sysctls: [{ name: "kernel.msgmax", value: "1" }] } }),
+    fault: /the sysctl kernel.msgmax is not allowed/,
+  },
+  {
+    name: "a pod with a safe sysctl",
+    object: pod({}, { securityContext: { sysctls: [{ name: "net.ipv4.tcp_syncookies", value: "1" }] } }),
+    fault: undefined,
+  },
   {
     name: "a container that may gain privileges",
     object: security({ allowPrivilegeEscalation: undefined }),
@@ -81,7 +118,7 @@ for (const { name, object, fault } of [
   {
     name: "a container with added capabilities",
     object: security({ capabilities: { drop: ["ALL"], add: ["SYS_ADMIN"] } }),
-    fault: /it gets cap/,
+    fault: /it adds cap/,
   },
   {
     name: "a container without a seccomp profile",
@@ -142,7 +179,7 @@ const routing = (kind: string, name: string, spec: object, namespace = "shop"): 
 });
 const targets = (kind: string, name: string) => ({ plugin: "key-auth", targetRefs: [{ kind, name }] });
 
-test("a route needs a plugin of its namespace on it or on its service", () => {
+test("bareRoutes refuses a Route if no Plugin of its namespace acts on it or on its Service", () => {
   const routes = [
     routing("Route", "a", { serviceRef: { name: "users" } }),
     routing("Route", "b", { serviceRef: { name: "orders" } }),

@@ -61,7 +61,39 @@ const memoryLimits: Rule = {
   ),
 };
 
-/** The requirements of Pod Security `restricted`, and a read-only root file system. */
+type SecurityContext = Partial<types.output.core.v1.PodSecurityContext | types.output.core.v1.SecurityContext>;
+
+/** Values that Pod Security `restricted` allows; an unset value is allowed too. */
+const seLinuxTypes = new Set(["", "container_t", "container_init_t", "container_kvm_t", "container_engine_t"]);
+const safeSysctls = new Set([
+  "kernel.shm_rmid_forced",
+  "net.ipv4.ip_local_port_range",
+  "net.ipv4.ip_local_reserved_ports",
+  "net.ipv4.ip_unprivileged_port_start",
+  "net.ipv4.ping_group_range",
+  "net.ipv4.tcp_fin_timeout",
+  "net.ipv4.tcp_keepalive_intvl",
+  "net.ipv4.tcp_keepalive_probes",
+  "net.ipv4.tcp_keepalive_time",
+  "net.ipv4.tcp_rmem",
+  "net.ipv4.tcp_syncookies",
+  "net.ipv4.tcp_wmem",
+]);
+
+/** The faults that the security context of a pod and that of a container can have. */
+const contextFaults = ({ runAsUser, seLinuxOptions, appArmorProfile, windowsOptions }: SecurityContext) => [
+  ...(runAsUser === 0 ? ["it runs as root (runAsUser)"] : []),
+  ...(seLinuxTypes.has(seLinuxOptions?.type ?? "") && !seLinuxOptions?.user && !seLinuxOptions?.role
+    ? []
+    : ["it chooses an SELinux user, role or type that is not allowed (seLinuxOptions)"]),
+  ...(appArmorProfile?.type === "Unconfined" ? ["it has no AppArmor profile (appArmorProfile)"] : []),
+  ...(windowsOptions?.hostProcess ? ["it is a process of the host (windowsOptions.hostProcess)"] : []),
+];
+
+/**
+ * Pod Security `restricted` (https://kubernetes.io/docs/concepts/security/pod-security-standards/), and a read-only
+ * root file system.
+ */
 const restrictedPods: Rule = {
   name: "restricted-pods",
   description: "Pods meet the Pod Security level restricted and have read-only root file systems.",
@@ -76,22 +108,27 @@ const restrictedPods: Rule = {
         .filter((kind) => !kinds.has(kind) && kind !== "projected" && kind !== "secret")
         .map((kind) => `volume ${name}: ${kind} is not allowed in restricted pods`),
     );
-    const containers = forContainers(({ securityContext: own = {} }) => [
+    const sysctls = (inPod.sysctls ?? []).filter(({ name }) => !safeSysctls.has(name));
+    const containers = forContainers(({ securityContext: own = {}, ports = [] }) => [
+      ...contextFaults(own),
       ...((own.runAsNonRoot ?? inPod.runAsNonRoot) ? [] : ["it may run as root (runAsNonRoot)"]),
       ...(own.allowPrivilegeEscalation === false ? [] : ["it may gain privileges (allowPrivilegeEscalation)"]),
       ...(own.privileged ? ["it is privileged"] : []),
+      ...((own.procMount ?? "Default") === "Default" ? [] : ["it sees more of /proc (procMount)"]),
+      ...(ports.some(({ hostPort }) => hostPort) ? ["it uses a port of the host (hostPort)"] : []),
       ...(own.readOnlyRootFilesystem ? [] : ["its root file system can be written (readOnlyRootFilesystem)"]),
       ...(own.capabilities?.drop?.includes("ALL")
         ? []
         : ["it does not drop all capabilities (capabilities.drop: [ALL])"]),
-      ...((own.capabilities?.add ?? []).every((name) => name === "NET_BIND_SERVICE") ? [] : ["it gets capabilities"]),
+      ...((own.capabilities?.add ?? []).every((name) => name === "NET_BIND_SERVICE") ? [] : ["it adds capabilities"]),
       ...(seccomp.has(own.seccompProfile?.type ?? inPod.seccompProfile?.type ?? "")
         ? []
         : ["it has no seccomp profile (seccompProfile.type: RuntimeDefault)"]),
     ]);
     return [
       ...shared.map((name) => `${name} is not allowed in restricted pods`),
-      ...(inPod.runAsUser === 0 ? ["it runs as root (runAsUser)"] : []),
+      ...contextFaults(inPod),
+      ...sysctls.map(({ name }) => `the sysctl ${name} is not allowed in restricted pods`),
       ...volumes,
       ...containers(object),
     ];
@@ -124,8 +161,8 @@ export const judge = (objects: readonly KubernetesObject[], list = policyRules):
   );
 
 /**
- * Routes that no Plugin targets, neither directly nor through their Service. Plugins without targets do not count. For
- * public stacks, in which requests should be authenticated or limited.
+ * A sentence for each Route that no Plugin targets, neither directly nor through its Service. Plugins without targets
+ * do not count. This is for public stacks, in which requests should be authenticated or limited.
  */
 export function bareRoutes(objects: readonly KubernetesObject[]): readonly string[] {
   const plugins = objects.filter(({ apiVersion, kind }) => kind === "Plugin" && apiVersion.startsWith("sluice.dev/"));

@@ -16,7 +16,7 @@ export type ConsumerArgs = Placed &
   MembersOf<Omit<ConsumerSpec, "keyAuth">> & {
     /** Keys by a name that is unique within the consumer. The Secret is called `<metadata.name>-<name>`. */
     readonly keys?: Readonly<Record<string, Key>>;
-    /** Keys in existing Secrets. They follow `keys`. */
+    /** Keys in existing Secrets. In the spec they follow those of `keys`. */
     readonly keyAuth?: readonly InputsOf<KeyAuthEntry>[];
   };
 

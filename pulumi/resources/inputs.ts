@@ -3,7 +3,7 @@ import type { Input } from "@pulumi/pulumi";
 
 type Plain = string | number | boolean | null | undefined;
 
-/** A value of which every part, at every depth, may be an output. */
+/** A value in which every part, at every depth, may be an output. */
 export type InputsOf<Value> = Input<Parts<Value>>;
 
 type Parts<Value> = Value extends Plain

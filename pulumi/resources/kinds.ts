@@ -1,4 +1,4 @@
-/** Components of the kinds that consist of their custom resource only. */
+/** Components that consist of one custom resource only: those of all kinds except Consumer. */
 import type { ComponentResourceOptions } from "@pulumi/pulumi";
 import type {
   CACertificateSpec,
@@ -65,7 +65,7 @@ export class Certificate extends SluiceResource<"Certificate"> {
 /** Members of the spec, in addition to `metadata`. */
 export type CACertificateArgs = Placed & MembersOf<CACertificateSpec>;
 
-/** The certificate of a certificate authority, by which Services verify their upstreams. */
+/** The certificate of a certificate authority, by which upstreams or clients are verified. */
 export class CACertificate extends SluiceResource<"CACertificate"> {
   constructor(name: string, { metadata, ...spec }: CACertificateArgs, options?: ComponentResourceOptions) {
     super("CACertificate", { name, metadata, spec: () => spec, options });
@@ -100,7 +100,9 @@ export interface Targets {
   readonly consumerGroup?: ComponentReference<"ConsumerGroup">;
 }
 
-/** The name of a plugin that comes with Sluice, or the facts of another one, from `definePluginFacts` of the SDK. */
+/**
+ * The name of a plugin that comes with Sluice, or the facts of a custom plugin, from `definePluginFacts` of the SDK.
+ */
 export type PluginChoice = PluginName | PluginFacts;
 
 type ConfigOf<Chosen extends PluginChoice> = Chosen extends PluginName
@@ -121,7 +123,7 @@ export type PluginArgs<Chosen extends PluginChoice> = Placed &
     readonly config?: InputsOf<Unfilled<ConfigOf<Chosen>>>;
   };
 
-/** An enabled plugin. Its config is typed by the plugin. */
+/** A plugin with its config and its targets. The chosen plugin determines the type of the config. */
 export class Plugin<Chosen extends PluginChoice> extends SluiceResource<"Plugin"> {
   constructor(name: string, args: PluginArgs<Chosen>, options?: ComponentResourceOptions) {
     const { metadata, plugin: chosen, service, route, consumer, consumerGroup, ...members } = args;

@@ -28,7 +28,7 @@ interface Definition {
   readonly options?: ComponentResourceOptions;
 }
 
-/** A component with one custom resource of group `sluice.dev`, named like the component. */
+/** A component with one custom resource of group `sluice.dev`, by default named like the component. */
 export abstract class SluiceResource<Kind extends ResourceKind> extends ComponentResource {
   readonly kind: Kind;
   /** metadata.name. An output of the created resource, so that referring resources are created later. */

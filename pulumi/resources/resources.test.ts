@@ -78,7 +78,7 @@ test("a plugin is attached to each of its targets, or to no target", async () =>
   });
 });
 
-test("a key goes into a labelled Secret as a secret, and nowhere else", async () => {
+test("a key is stored only in a labelled Secret, as a Pulumi secret", async () => {
   const consumer = new Consumer("demo", {
     metadata: { ...metadata, name: "customer" },
     username: "demo",
@@ -110,7 +110,7 @@ test("a key goes into a labelled Secret as a secret, and nowhere else", async ()
   ]);
 });
 
-test("a plugin that does not come with Sluice is given by its facts", async () => {
+test("the argument `plugin` may be the facts of a plugin that does not come with Sluice", async () => {
   const plugin = await sent(new Plugin("hours", { metadata, plugin: openingHoursFacts, config: { from: output(9) } }));
   assert.deepEqual(plugin?.spec, { plugin: "opening-hours", config: { from: 9 } });
 });
@@ -146,7 +146,7 @@ export function wrongMembers(service: Service, route: Route) {
   new Consumer("k", { metadata, username: "demo", keyAuth: [{ key: "a-plain-key" }] });
 }
 
-test("upstreams and certificates are created as custom resources too", async () => {
+test("Upstream and Certificate create custom resources", async () => {
   const upstream = await sent(new Upstream("pool", { metadata, targets: [{ target: "10.0.0.1:80" }] }));
   assert.deepEqual(upstream?.spec, { targets: [{ target: "10.0.0.1:80" }] });
   registered.length = 0;

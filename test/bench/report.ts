@@ -54,7 +54,10 @@ export function reportOf({
 
 const verdict = (met: boolean): string => (met ? "met" : "MISSED");
 
-/** Compared round by round, so that a machine that slows down in between affects both. */
+/**
+ * The ratio of two contestants, and whether it meets its bound. They are compared round by round, so that a machine
+ * that slows down in between affects both.
+ */
 function verdictOf(
   { name, of, to, figure = "cpu", bound }: Ratio,
   samples: ReadonlyMap<string, readonly Sample[]>,

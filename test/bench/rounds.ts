@@ -24,7 +24,7 @@ export const median = (values: readonly number[]): number => {
     : ((sorted[middle - 1] as number) + (sorted[middle] as number)) / 2;
 };
 
-/** An uncounted first round is the warm-up. */
+/** Runs the contestants in turn. Resolves to their samples by name, without those of a first round, the warm-up. */
 export async function inTurn(contestants: readonly Contestant[], rounds: number): Promise<Map<string, Sample[]>> {
   const samples = new Map<string, Sample[]>(contestants.map(({ name }) => [name, []]));
   for (let round = 0; round <= rounds; round++)

@@ -23,7 +23,7 @@ import { deviceTokenFacts } from "../plugins/device-token.ts";
 
 type Members = Readonly<Record<string, unknown>>;
 
-/** A plugin with credentials of its own, as users write one. */
+/** A custom plugin that declares credentials. */
 registerPlugins([deviceTokenFacts]);
 
 export const HOME = "default";

@@ -71,6 +71,6 @@ if (process.argv.includes("--write")) {
   }
 
   test("every output has an input", () => {
-    assert.deepEqual(stale, [], `left over; remove with: ${COMMAND}`);
+    assert.deepEqual(stale, [], `outputs without an input; remove them with: ${COMMAND}`);
   });
 }

@@ -1,4 +1,4 @@
-/** A plugin as users write one, with credentials of its own. */
+/** The facts of a plugin that does not come with Sluice and has its own type of credentials. */
 import { definePluginFacts, nullable, record, text } from "@sluice/plugin-sdk";
 
 export const deviceTokenFacts = definePluginFacts({

@@ -29,7 +29,7 @@ import { createCaches } from "../../gateway/src/plugin-caches/create-caches.ts";
 import { InstanceContext, type WorkerServices } from "../../gateway/src/plugin-services/instance-context.ts";
 import { httpClientsBehind } from "../../gateway/src/proxy/http1/plugin-client/http-client.ts";
 
-/** Applies header edits to the given headers. Header names may be in any case. */
+/** Applies header edits to the given headers. Header names may be in any letter case. */
 export class RecordedHeaders implements HeaderEdits {
   readonly #values = new Map<string, string[]>();
   /** Lower-case names of headers that an edit set, replaced or removed: their values before the edits are gone. */
@@ -97,7 +97,7 @@ export interface FakeRequest {
   readonly headers?: Readonly<Record<string, string | readonly string[]>>;
   readonly body?: string | Buffer;
   readonly clientAddress?: string;
-  /** Default: a connection of its own. */
+  /** Default: a new connection. */
   readonly connection?: ClientConnection;
 }
 
@@ -108,7 +108,7 @@ export type FakeCredentials = {
 export interface FakeExchangeOptions extends FakeRequest {
   /** Headers of the upstream's response. */
   readonly responseHeaders?: Readonly<Record<string, string>>;
-  /** Keys that open the route, with their credentials. */
+  /** The credentials of key-auth, by their keys in clear text. */
   readonly keys?: Readonly<Record<string, SnapshotCredential<"keyauth_credentials">>>;
   /** Other credentials by their collection and the value by which requests name them. */
   readonly credentials?: FakeCredentials;
@@ -205,7 +205,7 @@ export interface FakeServicesOptions extends Partial<WorkerServices> {
   readonly authorities?: readonly string[];
 }
 
-/** Connections may go to this machine. Log lines are discarded. */
+/** A worker's services. Connections to this machine are allowed, and log lines are discarded. */
 export function fakeServices({ authorities = [], ...members }: FakeServicesOptions = {}): WorkerServices {
   const guard = createGuard({ allowedUpstreams: ["127.0.0.0/8", "::1"], ownListeners: [] });
   const connect = connectBehind(guard, authorities);

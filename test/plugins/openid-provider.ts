@@ -22,7 +22,7 @@ const configuration: Configuration = {
       redirect_uris: [`${APP}/callback`],
       post_logout_redirect_uris: [`${APP}/bye`],
     },
-    // The client of the worked example of openid-connect.
+    // The client in gateway/plugins/openid-connect/examples.yaml.
     {
       client_id: "partner",
       client_secret: "partner-secret",
@@ -92,15 +92,17 @@ export interface OpenidProvider {
   revoke(token: string): Promise<void>;
   /** From now on, requests to the token endpoint are answered with 503. */
   breakTokenEndpoint(): void;
-  /** The URL of the gateway that gets the reports of logouts. */
+  /** Sets the URL of the gateway to which the provider reports logouts. */
   sendLogoutsTo(gateway: string): void;
   /** The statuses of the responses to logout tokens. */
   readonly logouts: readonly number[];
   /** Ends the session of the browser at the provider, which then sends its logout tokens. */
   logOut(browser: Browser): Promise<void>;
+  /** Confirms the logout on the provider's logout page at this URL. Resolves as `Browser.visit`. */
+  confirmLogout(browser: Browser, page: string, options?: { readonly stopAt: string }): Promise<Response | null>;
 }
 
-/** The configuration with back-channel logout: the provider calls `send` for each request to the application. */
+/** The configuration, with back-channel logout if `logoutTokens` is set: the provider then sends requests by `send`. */
 function withLogouts(
   { logoutTokens, logoutUri }: OpenidProviderOptions,
   send: (url: string, init: RequestInit) => Promise<Response>,
@@ -131,7 +133,7 @@ export async function startOpenidProvider(
   let application = APP;
   const logouts: number[] = [];
   const sendLogout = async (url: string, init: RequestInit) => {
-    // Without the dispatcher of the library, which refuses to connect to this machine.
+    // The library's dispatcher is left out, because it refuses to connect to this machine.
     const { method, headers, body } = init;
     const response = await fetch(url.replace(APP, application), { method, headers, body });
     logouts.push(response.status);
@@ -159,6 +161,12 @@ export async function startOpenidProvider(
       headers: { authorization: `Basic ${btoa(`${client.id}:${encodeURIComponent(client.secret)}`)}` },
       body: new URLSearchParams(form),
     });
+  const confirmLogout: OpenidProvider["confirmLogout"] = async (browser, url, options) => {
+    const page = await browser.visit(url);
+    const [, xsrf = ""] = /name="xsrf" value="([^"]+)"/.exec((await page?.text()) ?? "") ?? [];
+    const body = new URLSearchParams({ xsrf, logout: "yes" });
+    return browser.visit(`${issuer}/session/end/confirm`, { method: "POST", body, ...options });
+  };
   return {
     issuer,
     requests,
@@ -178,13 +186,11 @@ export async function startOpenidProvider(
     },
     logouts,
     async logOut(browser) {
-      const page = await browser.visit(`${issuer}/session/end`);
-      const [, xsrf = ""] = /name="xsrf" value="([^"]+)"/.exec((await page?.text()) ?? "") ?? [];
-      const body = new URLSearchParams({ xsrf, logout: "yes" });
-      const done = await browser.visit(`${issuer}/session/end/confirm`, { method: "POST", body });
+      const done = await confirmLogout(browser, `${issuer}/session/end`);
       if (done?.status !== 200) throw new Error(`the logout was answered with the status ${done?.status}`);
       await done.body?.cancel();
     },
+    confirmLogout,
   };
 }
 
@@ -202,7 +208,7 @@ export class Browser {
     this.#gateway = gateway;
   }
 
-  /** The response after all redirects; `stopAt` ends at the first URL that begins with this text, without a request. */
+  /** The response after all redirects; null: a redirect leads to a URL that begins with `stopAt`. */
   async visit(
     url: string,
     { stopAt, ...init }: RequestInit & { readonly stopAt?: string } = {},
@@ -238,7 +244,7 @@ export class Browser {
     return response;
   }
 
-  /** The cookies of the application, as it gets them. */
+  /** The Cookie header with which the browser sends the application's cookies. */
   cookieHeader(): string {
     return [...(this.#cookies.get(APP) ?? [])].map(([name, value]) => `${name}=${value}`).join("; ");
   }

@@ -6,7 +6,7 @@ import type { TestContext } from "node:test";
 
 export type { RequestListener };
 
-/** Unix seconds of the tests' clock at first. */
+/** The time at which the clock of the tests starts, in Unix seconds. */
 export const NOW = 1_700_000_000;
 export const SECRET = "a secret of the client, as long as a key";
 

@@ -1,4 +1,4 @@
-/** Endpoints of plugins in an admin listener of its own: each request reaches every node. */
+/** Endpoints of plugins in an admin listener without a node in its process: each request reaches every node. */
 import assert from "node:assert/strict";
 import { mkdirSync } from "node:fs";
 import { join } from "node:path";

@@ -22,7 +22,7 @@ export const files = {
 
 /**
  * The controllers whose effects the suites need: garbage collection, namespace deletion, EndpointSlices of core
- * Services, and the service account that a namespace needs before a pod can use it.
+ * Services, and the service account `default` of each namespace.
  */
 const controllers = [
   "garbage-collector-controller",

@@ -34,7 +34,7 @@ export interface ControlPlane {
   logs(): Promise<string>;
 }
 
-/** Components to start in addition to etcd and the API server. */
+/** What a control plane has in addition to etcd and an API server. */
 export interface ControlPlaneOptions {
   /** The controller manager: garbage collection, namespace deletion, EndpointSlices. Default false. */
   readonly controllers?: boolean;

@@ -4,7 +4,7 @@ import { crdNames } from "@sluice/model";
 import { tool } from "../programs/tool.ts";
 import { StartError } from "../start/ports.ts";
 
-/** The config of a stack: `sluice:namespace` to its text; maps and lists as JSON. */
+/** The values of a stack's config as texts (maps and lists as JSON), by keys such as `sluice:namespace`. */
 export type ConfigTexts = ReadonlyMap<string, string>;
 
 interface Need {

@@ -15,7 +15,7 @@ export async function selectStack(project: Project, stack: string): Promise<void
   throw new StartError(`pulumi stack select ${stack}:\n${output.trim()}`);
 }
 
-/** The config of the stack as texts, maps and lists as JSON, without secrets. Creates the stack when missing. */
+/** The config of the stack as texts (maps and lists as JSON), without secrets. Creates the stack when missing. */
 export async function readConfig(project: Project, stack: string): Promise<ReadonlyMap<string, string>> {
   await selectStack(project, stack);
   const output = await expect(project, ["config", "--json", "--stack", stack]);

@@ -66,7 +66,7 @@ export function customResources(example: PluginExample): string {
 
 type Resource = ReturnType<typeof toResources>["resources"][number];
 
-/** Short names by name. A name that several resources of a kind would have gets a number. */
+/** The short name of each resource, by its name. One that several resources of a kind would have gets a number. */
 function shortNames(resources: readonly Resource[]): ReadonlyMap<string, string> {
   const consumers = consumersBySecret(resources);
   const uses = new Map<string, number>();
@@ -131,7 +131,8 @@ type Item = Readonly<Record<string, unknown>>;
 export const adminCommands = ({ config }: PluginExample): readonly string[] => commandsBelow("", config);
 
 /**
- * decK's list `groups` of a consumer is one command for each group, which must be in the file before the consumer.
+ * Commands that create the entities in the lists. decK's list `groups` of a consumer becomes one command for each
+ * group; the group itself must be in the file before the consumer.
  *
  * @param within The path of the parent, such as `/services/orders`; "" for the file itself.
  */

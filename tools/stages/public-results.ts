@@ -46,7 +46,7 @@ export function renderResults(kept: readonly KeptResult[]): string {
   ].join("\n");
 }
 
-/** Replaces the result of this folder (`stage` of the result) in the files; those of other folders stay. */
+/** Writes the result of the folder `result.stage` in place of the folder's last one; those of other folders stay. */
 export function keepResult(subject: string, result: Result): void {
   const data = join(folder, "results.json");
   const before = existsSync(data) ? (JSON.parse(readFileSync(data, "utf8")) as Record<string, KeptResult>) : {};

@@ -28,7 +28,10 @@ export interface Suites {
   readonly subjects?: Readonly<Record<string, string>>;
 }
 
-/** In the order in which they run. The numbers of files at a time are for two cores. */
+/**
+ * In the order in which they run. The numbers of files at a time are for two cores. They are higher than the number of
+ * cores where files wait for a disk, another process or an interval.
+ */
 export const suites: readonly Suites[] = [
   {
     name: "tools",
@@ -38,7 +41,6 @@ export const suites: readonly Suites[] = [
     minutes: 10,
     tools: ["redis-server", "chromium", "kube"],
   },
-  // Some of the stage's files wait for the disk or for an interval: while one waits, a third file can use its core.
   {
     name: "unit",
     what: "the test files beside the sources",
@@ -50,14 +52,14 @@ export const suites: readonly Suites[] = [
     name: "conformance",
     what: "one suite per interface, for each implementation",
     folders: ["test/conformance"],
-    concurrency: 2,
+    concurrency: 4,
     minutes: 20,
   },
   {
     name: "cluster",
     what: "a real Kubernetes control plane, and the product on it",
     folders: ["tools/cluster", "test/cluster", "test/product/cluster"],
-    concurrency: 2,
+    concurrency: 3,
     minutes: 25,
   },
   {

@@ -14,7 +14,7 @@ export interface Product {
   start(name: PartName, env?: Env): Promise<Process>;
   /** Resolves when a part ends without being stopped: its name and last lines. */
   readonly failed: Promise<string>;
-  /** Drains and stops everything; processes that receive requests stop before those that serve them. */
+  /** Drains and stops everything; a part stops before the parts to which it sends requests. */
   stop(): Promise<void>;
 }
 

@@ -209,7 +209,7 @@ describe("the user directory", () => {
     ]);
   });
 
-  it("is ready until its store fails, and stays healthy after that", async () => {
+  it("is ready unless its store fails, and is healthy in both cases", async () => {
     const own = await testApp({
       store: {
         ...(await openUserStore({ ...database, close: async () => undefined })),

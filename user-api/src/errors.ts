@@ -2,7 +2,7 @@
 import type { FastifyRequest } from "fastify";
 import { GraphQLError, type GraphQLFormattedError } from "graphql";
 
-/** Every code, with the HTTP status of a request that fails with it before execution. */
+/** Every code, with the HTTP status of a response without `data` that has this code. */
 export const statuses = {
   BAD_REQUEST: 400,
   GRAPHQL_PARSE_FAILED: 400,
@@ -56,7 +56,7 @@ export function codeOf(error: GraphQLError): ErrorCode | null {
 export const codesOf = (errors: readonly GraphQLFormattedError[] | undefined): readonly unknown[] =>
   (errors ?? []).map(({ extensions }) => extensions?.code);
 
-/** The request in which an error occurred; its log lines carry its id. */
+/** The request in which an error occurred, with the request's id and the log that adds this id to each line. */
 export type ErrorContext = Pick<FastifyRequest, "log" | "id">;
 
 /**

@@ -205,7 +205,7 @@ describe("sluice-user-api", () => {
     await line(/^SLUICE_USER_API_GATEWAY_SECRET must be set/);
   });
 
-  it("in production answers callers that the gateway has authenticated, reveals nothing about itself, and executes trusted documents", async () => {
+  it("in production answers callers that the gateway has authenticated, has no introspection and no GraphiQL, and executes only trusted documents", async () => {
     const file = join(folder, "trusted.json");
     await writeFile(
       file,

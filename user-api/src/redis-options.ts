@@ -1,7 +1,10 @@
 /** The options of all connections to Redis. */
 import type { RedisOptions } from "ioredis";
 
-/** Milliseconds before the next attempt, after this number of failures in a row: 100, doubled each time, at most 1,000. */
+/**
+ * Milliseconds before the next attempt, after this number of failures in a row: 100, doubled with each further failure,
+ * at most 1,000.
+ */
 export const retryDelay = (failures: number): number => Math.min(1_000, 50 * 2 ** Math.min(failures, 10));
 
 /** No command waits longer than this time, whether Redis is absent, silent or hangs. */

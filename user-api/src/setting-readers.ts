@@ -6,7 +6,7 @@ import { type Demand, parseDemand, type Rules } from "./policy/policy.ts";
 
 /** The value of a setting's text, or a description of the texts that the setting accepts. */
 export type Parsed<Value> =
-  | { readonly value: Value /** The present form of a text in a former form. */; readonly rewrite?: string }
+  | { readonly value: Value /** For a text in a former form: its present form. */; readonly rewrite?: string }
   | { readonly expected: string };
 
 export type Reader<Value> = (text: string) => Parsed<Value>;
@@ -34,7 +34,7 @@ export const secret: Reader<string> = (text) =>
 /** Origins with schemes other than HTTP, such as chrome-extension://abc, for which `URL` reports the origin "null". */
 const OTHER_ORIGIN = /^(?!https?:)[a-z][a-z\d+.-]*:\/\/[^\s/]+$/;
 
-/** As browsers send them: another spelling would never equal a header. */
+/** Origins as browsers send them: another spelling would never equal a header. */
 export const origins: Reader<readonly string[]> = (text) => {
   const value = listed(text);
   return value.every((item) => item === "*" || OTHER_ORIGIN.test(item) || URL.parse(item)?.origin === item)
@@ -68,7 +68,7 @@ export function integer(min: number, max: number): Reader<number> {
 
 const units: Readonly<Record<string, number>> = { ms: 1, s: 1_000, m: 60_000, h: 3_600_000 };
 
-/** A duration in milliseconds. The text has its unit, like the durations of the gateway. */
+/** A duration in milliseconds. The text has a unit, like the durations of the gateway. */
 export function duration(min: number, max: number): Reader<number> {
   return (text) => {
     const [, amount, unit = ""] = /^(\d{1,9}(?:\.\d{1,3})?)(ms|s|m|h)$/.exec(text) ?? [];

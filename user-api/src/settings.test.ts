@@ -203,7 +203,7 @@ describe("readSettings", () => {
     });
   });
 
-  it("allows one consumer a quarter of all connections", () => {
+  it("allows one client 5,000 connections by default", () => {
     assert.equal(defaultSubscriptionLimits.clientConnections, 5_000);
   });
 

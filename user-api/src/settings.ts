@@ -63,7 +63,7 @@ function readEach(environment: Environment, { serves }: ReadOptions) {
   const violations: string[] = [];
   const variables: string[] = [];
 
-  /** The variable that is set, by its present or its former name, and its text in the present form. */
+  /** The variable to read, by its former name only if that alone is set; and its text in the present form, or "". */
   function find(suffix: string): readonly [variable: string, text: string] {
     const variable = PREFIX + suffix;
     const text = environment[variable] ?? "";

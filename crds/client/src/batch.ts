@@ -22,11 +22,11 @@ export const BATCH = "sluice.dev/batch";
 /** The batch's uuid, on a resource that the batch removes. */
 export const BATCH_REMOVE = "sluice.dev/batch-remove";
 /**
- * Set on the batch's record. If the value is the batch's uuid, all resources are written. With any other value, some
- * resources are not written yet, or the batch was rolled back.
+ * Set on the batch's record. If the value is the batch's uuid, all resources of the batch are written. With any other
+ * value, some of them are not written yet, or the batch was rolled back.
  */
 export const BATCH_COMPLETE = "sluice.dev/batch-complete";
-/** The resource's previous content as JSON; `null` if it did not exist. */
+/** The previous content of the resource as JSON; `null` if the batch creates the resource. */
 export const BATCH_UNDO = "sluice.dev/batch-undo";
 
 export interface BatchMark {
@@ -37,7 +37,7 @@ export interface BatchMark {
   readonly completes: boolean;
 }
 
-/** Undefined for a resource that is in no batch, or whose mark was not written by Sluice. */
+/** The batch mark of a resource; undefined if the resource is in no batch, or its mark was not written by Sluice. */
 export function batchMark({ metadata }: Pick<Resource, "metadata">): BatchMark | undefined {
   const { annotations = {} } = metadata;
   const [, id = "", size = ""] = /^([0-9a-f-]{36})\/([1-9]\d{0,5})$/.exec(annotations[BATCH] ?? "") ?? [];

@@ -56,7 +56,7 @@ const cases: [string, Resource[], string | undefined, unknown][] = [
     [],
   ],
   [
-    "no address for an invalid entry",
+    "the addresses of valid entries next to invalid entries",
     [slice([null, 7, { addresses: "10.0.0.1" }, { addresses: ["10.0.0.1"], conditions: null }]), slice([], [null])],
     "http",
     ["10.0.0.1:8080"],

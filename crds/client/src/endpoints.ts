@@ -39,9 +39,10 @@ export function clusterAddressOf({ spec }: Resource, port: number): ServiceEndpo
 const isPort = (port: unknown): port is number => Number.isInteger(port) && Number(port) >= 1 && Number(port) <= 65_535;
 
 /**
- * Serving addresses for the port of this name, or for the slice's only port. Missing conditions count as the API
- * defines: unknown `ready` and `serving` mean true. The result is sorted, so that the order in slices does not matter.
- * An endpoint in two slices (while it moves between them) counts once. Invalid addresses and ports are skipped.
+ * The endpoints that are ready, and those that terminate but still serve, with the port of this name or the slice's
+ * only port. Missing conditions count as the API defines: unknown `ready` and `serving` mean true. The result is
+ * sorted, so that the order in slices does not matter. An endpoint in two slices (while it moves between them) counts
+ * once. Invalid addresses and ports are skipped.
  */
 export function endpointsOf(slices: readonly Resource[], portName: string | undefined): readonly ServiceEndpoint[] {
   const found = new Map<string, ServiceEndpoint>();

@@ -2,7 +2,7 @@
 import type { Log } from "./log.ts";
 import type { Kind } from "./resource.ts";
 
-/** Returns a function that logs errors of a call and makes no calls after the abort. */
+/** Returns a function that makes the given call and logs its error. After the abort, it makes no call. */
 export function createNotifier(options: { kind: Kind; log: Log; signal: AbortSignal }): (call: () => void) => void {
   const { kind, log, signal } = options;
   return (call) => {

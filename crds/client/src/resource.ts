@@ -125,9 +125,9 @@ export interface ApplyOptions {
   /** Take over fields that other managers own. */
   readonly force?: boolean;
   /**
-   * The managedFields to write before the apply. They are written only if `expect` is an object. To remove a field by
-   * omitting it, the manager must own it. This step changes nothing else, so no reader sees half of the write. Not
-   * needed where there are no field managers.
+   * The managedFields to write before the apply, because an apply removes an omitted field only if its manager owns the
+   * field. They are written only if `expect` is an object. Writing them changes nothing else, so no reader sees half of
+   * the write. Not needed where there are no field managers.
    */
   readonly managedFields?: Metadata["managedFields"];
 }
@@ -255,7 +255,8 @@ export interface LeaseStore {
 }
 
 /**
- * Storage for the operator's own state, in the same place as its resources. The bytes are encrypted by the operator.
+ * Storage for the operator's own state, in the same place as its resources: parts, and a manifest that names the parts
+ * in use. The operator encrypts the parts before it stores them.
  */
 export interface StateBackend {
   /** The encryption key, 32 random bytes; created by the first call of any process. */
@@ -267,11 +268,14 @@ export interface StateBackend {
    * exists).
    */
   putManifest(text: string, before: string | null): Promise<string>;
-  /** Names of all parts, used or not. */
+  /** Names of all parts, whether or not the manifest names them. */
   parts(): Promise<readonly string[]>;
   /** Null: the part does not exist. */
   part(name: string): Promise<Buffer | null>;
-  /** Stores a part. An existing part of this name has the same content. At most 1 MiB; names consist of a-z and 0-9. */
+  /**
+   * Stores a part of at most 1 MiB. Names consist of a-z and 0-9. The caller ensures that an existing part of this name
+   * has the same content.
+   */
   putPart(name: string, content: Buffer): Promise<void>;
   removePart(name: string): Promise<void>;
   close(): Promise<void>;

@@ -17,7 +17,7 @@ export interface ServiceEndpoint {
   readonly fallback?: boolean;
 }
 
-/** Facts that custom resources have and Kong's format does not. */
+/** Facts of a route's custom resource for which Kong's format has no member. */
 export interface RouteExtras {
   /** The namespace of the route's custom resource; a key may be restricted to namespaces. */
   readonly namespace?: string;
@@ -33,22 +33,22 @@ export interface CaCertificateExtras {
 export interface PluginExtras {
   /**
    * Set for a plugin that cannot run and that protects, or may protect because it is unknown. Wherever the plugin would
-   * act, requests are answered 503 (fail closed), and this is the reason. The name of such a plugin may be unknown.
+   * act, requests are answered 503 (fail closed); the text is the reason. The name of such a plugin may be unknown.
    */
   readonly unavailable?: string;
 }
 
 export interface CredentialExtras {
   /**
-   * SHA-256 in hex of a secret by which requests name their credential: the key of key-auth. A pushed document contains
-   * this hash and never the secret.
+   * The `lookupHash` of a secret by which requests name their credential, such as the key of key-auth. A pushed
+   * document contains this hash and never the secret.
    */
   readonly key_hash?: string;
   /** The namespaces for whose routes the credential is valid; absent means all. */
   readonly namespaces?: readonly string[];
   /**
-   * Set by a node for a credential of a plugin whose schema, in this process, refuses it: no request can use it, and
-   * this is the reason.
+   * Set by a node if the plugin's schema, in this process, refuses the credential: no request can use it. The text is
+   * the reason.
    */
   readonly unavailable?: string;
 }
@@ -60,11 +60,11 @@ export type Document = {
   readonly _sluice?: { readonly endpoints?: Readonly<Record<string, readonly ServiceEndpoint[]>> };
 } & { readonly [Name in Collection]?: readonly unknown[] };
 
-/** The difference from a snapshot. A full document is a change from the empty snapshot. */
+/** A change of a snapshot. A full document is a change of the empty snapshot. */
 export interface Change {
   /** Items to add or to replace by id. */
   readonly put: { readonly [Name in Collection]?: readonly unknown[] };
   readonly remove: { readonly [Name in Collection]?: readonly string[] };
-  /** Addresses by service id; null removes. */
+  /** Addresses by service id; null removes the addresses of the service. */
   readonly endpoints?: Readonly<Record<string, readonly ServiceEndpoint[] | null>>;
 }

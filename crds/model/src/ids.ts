@@ -25,8 +25,9 @@ const namespaces = Object.fromEntries(collections.map((name) => [name, uuidV5(RO
 export const deriveId = (collection: Collection, key: string): string => uuidV5(namespaces[collection], key);
 
 /**
- * The id derived from an entity's own members: from its name (within its parent, where names are unique only there), or
- * from its parent and its content if it has no name.
+ * The id derived from an entity's own members: from its name (and its parent, if names are unique only within parents).
+ * Without a name, it is derived from the parent and the content. If the collection has no key but unique members, only
+ * these count as content.
  */
 export function derivedIdOf(collection: Collection, members: Readonly<Record<string, unknown>>): string {
   const { within, key, unique, uniqueTogether = unique } = entities[collection];
@@ -41,7 +42,7 @@ export function derivedIdOf(collection: Collection, members: Readonly<Record<str
 }
 
 /**
- * The id of an entity without a key: from its parent's id (null for none) and its content, whatever the order of
+ * The id of an entity without a name: from its parent's id (null for none) and its content, whatever the order of
  * members. Ids, timestamps, `_sluice` and unset members do not count as content.
  */
 export function deriveNamelessId(

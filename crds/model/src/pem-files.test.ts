@@ -47,7 +47,7 @@ function follow(t: TestContext, files: PemTexts, { interval = 600_000, fails = (
     files,
     texts: first,
     onTexts(texts) {
-      if (fails()) throw new Error("it cannot be shown");
+      if (fails()) throw new Error("rejected by the test");
       taken.push(texts);
     },
     onFailure: (reason) => failures.push(reason),
@@ -85,7 +85,7 @@ test("each error of a partly written set of files is reported once, and the set 
 });
 
 test("a change without a file system event is found by the next poll", async (t) => {
-  // Only the folder of the links is watched, not that of the files.
+  // The links and the files are in different folders, and only the folder of the links is watched.
   const { files, write } = plain(t, first);
   const folder = temporaryFolder("links");
   t.after(() => folder.remove());
@@ -104,7 +104,7 @@ test("a set of files that the callback rejects is tried again", async (t) => {
   await waitFor(() => failures.length > 0, { what: "the error to be reported" });
   fails = false;
   await waitFor(() => taken.length > 0, { what: "the change to be reported" });
-  assert.deepEqual([taken, failures], [[second], ["it cannot be shown"]]);
+  assert.deepEqual([taken, failures], [[second], ["rejected by the test"]]);
   write(first);
   await waitFor(() => taken.length > 1, { what: "the next change to be reported" });
 });

@@ -20,7 +20,11 @@ export class PemError extends Error {
   override readonly name = "PemError";
 }
 
-/** @throws PemError, and errors of reading a file. */
+/**
+ * Reads the files, and checks their texts.
+ *
+ * @throws PemError, and errors of reading a file.
+ */
 export async function readPemFiles({ cert, key, ca }: PemFiles): Promise<PemTexts> {
   const [certText, keyText, caText] = await Promise.all([cert, key, ca].map((file) => readFile(file, "utf8")));
   const texts = { cert: certText ?? "", key: keyText ?? "", ca: caText ?? "" };
@@ -94,7 +98,7 @@ export function followPemFiles(options: FollowPemOptions): { close(): void } {
     else if (!closed) plan(SETTLED);
   }
 
-  /** A mounted Secret is a folder of symbolic links that are switched together, so the folders are watched. */
+  /** Watches the files' folders: a mounted Secret is a folder of symbolic links that are switched together. */
   function watchers(): readonly FSWatcher[] {
     const folders = new Set([files.cert, files.key, files.ca].map((file) => dirname(file)));
     return [...folders].flatMap((folder) => {
@@ -109,7 +113,7 @@ export function followPemFiles(options: FollowPemOptions): { close(): void } {
   }
 
   const watching = watchers();
-  // The files may have changed since they were read.
+  // The files may have changed between the reading of `texts` and the start of the watchers.
   plan(SETTLED);
   return {
     close() {

@@ -1,6 +1,6 @@
 /**
- * `@sluice/model/serving`: the part of the model needed for serving requests. Every worker loads its own copy of its
- * imports, and the rest of the model, for validating, reading and writing, takes 10 MB with Ajv and the YAML library.
+ * `@sluice/model/serving`: the part of the model needed for serving requests. Every worker loads a copy of this part. A
+ * copy of the rest (validating, reading and writing, with Ajv and the YAML library) would need 10 MB more.
  */
 
 export { compileRegex, LruCache } from "@sluice/plugin-sdk";

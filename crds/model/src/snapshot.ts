@@ -5,7 +5,7 @@ import type { CaCertificate, CredentialCollection, Entities, Plugin, Route } fro
 export type SnapshotCaCertificate = CaCertificate & { readonly _sluice?: CaCertificateExtras };
 export type SnapshotRoute = Route & { readonly _sluice?: RouteExtras };
 export type SnapshotPlugin = Plugin & { readonly _sluice?: PluginExtras };
-/** A credential as a node stores it: keys of key-auth and passwords of basic-auth are replaced by their hashes. */
+/** A credential as a node stores it: secret lookup values and passwords of basic-auth are replaced by their hashes. */
 export type SnapshotCredential<Name extends CredentialCollection = CredentialCollection> = Entities[Name] & {
   readonly _sluice?: CredentialExtras;
 };

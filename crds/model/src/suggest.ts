@@ -1,13 +1,13 @@
-/** "Did you mean": finds the known name that a misspelt one most likely stands for. */
+/** "Did you mean": finds the known name that a misspelt name most likely stands for. */
 
 /** Longer names are not compared: the cost of a comparison is the product of both lengths. */
 const MAXIMUM_LENGTH = 100;
 
 /**
- * The candidate with the smallest edit distance to `name`, if small enough for a misspelling: one edit for each three
- * characters of the longer name is allowed (at least one), but never more edits than half the characters of `name`.
- * Insertions, deletions, replacements and transpositions count one each. Case is ignored, and `_` equals `-`. Of
- * equally close candidates the first is returned.
+ * The candidate with the smallest edit distance to `name`, if the distance is small enough for a misspelling. One edit
+ * for each three characters of the longer name is allowed (at least one), and never more than half the characters of
+ * `name`. Insertions, deletions, replacements and transpositions count one each. Case is ignored, and `_` equals `-`.
+ * Of equally close candidates the first is returned; undefined if none is close enough.
  */
 export function closest(name: string, candidates: Iterable<string>): string | undefined {
   if (name === "" || name.length > MAXIMUM_LENGTH) return undefined;

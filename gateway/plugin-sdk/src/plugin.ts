@@ -27,11 +27,11 @@ export interface PluginFacts<
   readonly version: string;
   /** Order of execution, the highest first. Plugins that Kong has too have the same priority as in Kong. */
   readonly priority: number;
-  /** Whether the plugin protects its targets: if it is invalid, its routes answer 503 instead of staying open. */
+  /** Whether the plugin protects: requests in the scope of an invalid instance are answered 503, not let through. */
   readonly protects: boolean;
   /**
-   * Targets that this plugin does not support (Kong: `value must be null`). A plugin that refuses consumers also refuses
-   * groups of consumers. Default: none.
+   * Targets that this plugin does not support (Kong: `value must be null`). A plugin that refuses consumers also
+   * refuses groups of consumers. Default: none.
    */
   readonly refuses?: readonly PluginTarget[];
   readonly schema: Schema;
@@ -40,8 +40,8 @@ export interface PluginFacts<
   /** Replaces short forms that the schema does not have, such as one string for a list of strings. */
   expand?(config: RecordMembers): RecordMembers;
   /**
-   * Checks between members. It receives the config with defaults, even if members are invalid. Paths start at the
-   * config.
+   * Checks members against each other. It receives the config with defaults, even if members are invalid. Paths start
+   * at the config.
    */
   check?(config: RecordMembers): readonly Violation[];
   /**
@@ -120,10 +120,10 @@ export interface PluginPhases {
   /** Runs at the end of every exchange, also if the gateway itself created the response. */
   log?(exchange: Exchange): void;
   /**
-   * Answers a request to the admin API below `/plugins/{id}/`, if `endpoints` of the facts has its first segment. Each
-   * worker of each node calls its own instance; the admin API sends the response with the highest status from 500 on,
-   * else the one with the lowest status. A GET request may end with the first node that answers with a status below 400.
-   * Undefined: there is no such endpoint.
+   * Answers a request to the admin API below `/plugins/{id}/`, if the segment after the id is in `endpoints` of the
+   * facts. Each worker of each node calls its own instance; the admin API sends the response with the highest status
+   * from 500 on, else the one with the lowest status. A GET request may end with the first node that answers with a
+   * status below 400. Undefined: there is no such endpoint.
    */
   endpoint?(request: EndpointRequest): EndpointResponse | undefined | Promise<EndpointResponse | undefined>;
   /**

@@ -1,4 +1,4 @@
 import manifest from "../package.json" with { type: "json" };
 
-/** The version of this SDK. A plugin package states the versions that it works with in `peerDependencies`. */
+/** The version of this SDK. The `peerDependencies` of a plugin's package state which versions it needs. */
 export const sdkVersion: string = manifest.version;

@@ -73,7 +73,7 @@ const rows: readonly Row[] = [
     { "x-authenticated-groups": "b" },
   ],
   [
-    "a request for which a plugin found groups, and hides the groups",
+    "a request for which a plugin found groups that are not denied, and sends no groups with hide_groups_header",
     { deny: ["ldap"], hide_groups_header: true },
     { authenticatedGroups: ["b"] },
     {},
@@ -98,7 +98,7 @@ const rows: readonly Row[] = [
     { "x-authenticated-groups": "ldap, b" },
   ],
   [
-    "a request for which a plugin found other groups than the allowed one",
+    "a request for which a plugin found only groups that are not allowed",
     { allow: ["x"] },
     { authenticatedGroups: ["ldap"] },
     FORBIDDEN,
@@ -127,7 +127,12 @@ const rows: readonly Row[] = [
     known,
     { "x-consumer-groups": "users, admins" },
   ],
-  ["a consumer in an allowed group, and hides the groups", { allow: ["users"], hide_groups_header: true }, known, {}],
+  [
+    "a consumer in an allowed group, and sends no groups with hide_groups_header",
+    { allow: ["users"], hide_groups_header: true },
+    known,
+    {},
+  ],
 ];
 
 describe("acl", () => {

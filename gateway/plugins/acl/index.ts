@@ -25,7 +25,7 @@ export const acl = definePlugin({
       header: headerValue(groups.join(", ")),
     });
 
-    /** Decisions by the list of a consumer's groups, which is the same object until the groups change. */
+    /** Decisions by the list of a consumer's groups: the list is the same object until the groups change. */
     const decisions = new WeakMap<object, Decision>();
     const decideByConsumer = (groups: readonly { readonly group: string }[]): Decision =>
       decisions.getOrInsertComputed(groups, () => decide(groups.map(({ group }) => group)));

@@ -25,13 +25,14 @@ const schema = record(
     deny: groups("Groups whose consumers may not send requests; requests of all other consumers are accepted."),
     hide_groups_header: boolean({
       description:
-        "Do not send the consumer's groups to the upstream; by default they are in the header X-Consumer-Groups.",
+        "Do not send the groups to the upstream. By default, the header X-Consumer-Groups has the consumer's groups, " +
+        "or X-Authenticated-Groups has those that an authentication plugin found.",
       default: false,
     }),
     always_use_authenticated_groups: boolean({
       description:
         "Use the groups that an authentication plugin found, such as those of a directory, also for requests with a " +
-        "consumer. Otherwise they are used only without a consumer, or with an anonymous one.",
+        "consumer. By default, they are used only for requests without a consumer or with an anonymous one.",
       default: false,
     }),
   },

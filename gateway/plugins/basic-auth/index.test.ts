@@ -15,8 +15,8 @@ const guest = fakeConsumer({ id: "c-0", username: "guest" });
 const salt = Buffer.alloc(16, 7);
 const unpadded = (bytes: Buffer) => bytes.toString("base64").replace(/=+$/, "");
 
-/** The forms in which a node stores the password `open:sesame ü`. */
 const PASSWORD = "open:sesame ü";
+/** The forms in which a node stores the password. */
 const stored = {
   kong: hash("sha1", `${PASSWORD}${consumer.id}`),
   file: `$sha256$${hash("sha256", `${consumer.id}${PASSWORD}`)}`,
@@ -86,13 +86,13 @@ describe("basic-auth", () => {
     ["text that is not Base64", { authorization: "Basic ???" }],
     ["Base64 that is followed by other text", { authorization: `${basic(`kong:${PASSWORD}`)}?` }],
     ["a scheme without Base64 after it", { authorization: "Basic " }],
-    ["a right password with a space before it", { authorization: basic(`kong: ${PASSWORD}`) }],
-    ["a right password with a space after it", { authorization: basic(`kong:${PASSWORD} `) }],
+    ["the correct password with a space before it", { authorization: basic(`kong: ${PASSWORD}`) }],
+    ["the correct password with a space after it", { authorization: basic(`kong:${PASSWORD} `) }],
     ["a user name with a space before it", { authorization: basic(` kong:${PASSWORD}`) }],
     ["another scheme", { authorization: `Bearer ${PASSWORD.slice(0, 4)}` }],
     ["the stored hash as the password", { authorization: basic(`kong:${stored.kong}`) }],
     [
-      "a wrong password in Proxy-Authorization beside a right one in Authorization",
+      "a wrong password in Proxy-Authorization beside the correct one in Authorization",
       { "proxy-authorization": basic("kong:x"), authorization: basic(`kong:${PASSWORD}`) },
     ],
   ] as const) {
@@ -107,12 +107,12 @@ describe("basic-auth", () => {
     });
   }
 
-  it("sends the realm of the config, quoted", async () => {
+  it("sends the quoted realm of the config", async () => {
     const { answer } = await send({}, { realm: 'a "b"' });
     assert.equal(answer?.headers?.["WWW-Authenticate"], 'Basic realm="a \\"b\\""');
   });
 
-  it("removes the header with hide_credentials, also with a wrong password", async () => {
+  it("removes the Authorization header with hide_credentials, even if the password is wrong", async () => {
     for (const login of [`kong:${PASSWORD}`, "kong:x"]) {
       const { exchange } = await send({ authorization: basic(login) }, { hide_credentials: true, anonymous: "guest" });
       assert.deepEqual(exchange.upstreamHeaders.valuesOver("authorization", ["forwarded"]), []);
@@ -127,7 +127,7 @@ describe("basic-auth", () => {
     assert.deepEqual([exchange.consumer, exchange.anonymous], [guest, true]);
   });
 
-  it("hashes a password once, whether it is right or wrong", async () => {
+  it("hashes a repeated password only once, whether it is correct or wrong", async () => {
     const { access } = basicAuth.phases(filled("basic-auth", {}), fakeContext());
     for (const [login, status] of [
       [`scrypt:${PASSWORD} `, 401],
@@ -150,7 +150,7 @@ describe("basic-auth", () => {
     }
   });
 
-  it("answers 503 while too many passwords of one user wait to be hashed, and continues afterwards", async () => {
+  it("answers 503 while too many passwords of one user wait to be hashed, and accepts the correct one afterwards", async () => {
     const wrong = (index: number) => send({ authorization: basic(`scrypt:guess-${index}`) });
     const answers = await Promise.all(Array.from({ length: 10 }, (_, index) => wrong(index)));
     const statuses = answers.map(({ answer }) => answer?.status).toSorted();

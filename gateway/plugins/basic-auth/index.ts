@@ -19,12 +19,15 @@ interface Login {
 const COLON = 0x3a;
 const LINE_FEED = 0x0a;
 
-/** Both headers are searched, the proxy's first, as in Kong. */
+/** The headers that are searched for a login, in Kong's order. */
 const HEADERS = ["proxy-authorization", "authorization"] as const;
 
 const overloaded: DirectResponse = { status: 503, message: "Service unavailable" };
 
-/** As in Kong, colons before the user name are skipped, and the password ends at a line feed. */
+/**
+ * The login in the value of a header; undefined: it contains none. As in Kong, colons before the user name are skipped,
+ * and the password ends at a line feed.
+ */
 function loginOf(value: string | undefined): Login | undefined {
   const encoded = value === undefined ? undefined : /[Bb]asic\s*(.+)/.exec(value)?.[1];
   if (encoded === undefined || !/^[\dA-Za-z+/]*={0,2}$/.test(encoded)) return undefined;

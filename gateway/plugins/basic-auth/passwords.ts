@@ -18,7 +18,7 @@ const MAX_PER_CREDENTIAL = 4;
 /** Maximum passwords for all credentials that are being hashed or wait to be hashed. */
 const MAX_PENDING = 256;
 
-/** Too many passwords are being hashed or wait to be hashed. */
+/** Thrown if too many passwords are being hashed or wait to be hashed. */
 export class PasswordQueueFull extends Error {
   override readonly name = "PasswordQueueFull";
 }
@@ -40,8 +40,8 @@ let running = 0;
 const waiting: (() => void)[] = [];
 
 /**
- * Whether the password is right. Returns no promise for fast hashes and for passwords that were compared before. The
- * promise rejects with PasswordQueueFull.
+ * Whether the password is correct. Returns a promise only if the password has to be hashed with scrypt. The promise
+ * rejects with PasswordQueueFull if too many passwords wait to be hashed.
  *
  * @param password The bytes that the client sent
  */

@@ -6,7 +6,7 @@ import { botDetectionFacts } from "./schema.ts";
 const repeated: DirectResponse = { status: 400, message: "Only one User-Agent header allowed" };
 const refused: DirectResponse = { status: 403, message: "Forbidden" };
 
-/** Throws for an invalid regular expression; the model rejects those earlier. */
+/** Throws for an invalid regular expression, which the check of the config has already refused. */
 function compiled(source: string): Regex {
   const { value, violations } = compileRegex(source);
   if (value === undefined) throw new Error(`bot-detection: ${violations[0]?.message}`);

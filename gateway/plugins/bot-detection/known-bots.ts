@@ -32,7 +32,7 @@ const names = [
   ...["YodaoBot", "YottaaMonitor", "Yowedo", "ZeBot_www.ze.bz", "ZooShot", "ZyBorg"],
 ];
 
-/** Names at the start of a word that identify a bot when a version follows. */
+/** Names that identify a bot if they begin a word and a version follows them. */
 const versioned = [
   ...["008", "Altresium", "Argus", "BaiduMobaider", "BoardReader", "DNSGroup", "DataparkSearch", "EDI", "Goodzer"],
   ...["Grub", "INGRID", "Infohelfer", "LOOQ", "PathDefender", "Peew", "PostPost", "Steeler", "VSE", "WebZIP"],
@@ -73,7 +73,7 @@ function compile(): readonly Regex[] {
   });
 }
 
-/** Compiled for the first request: most nodes have no instance of this plugin. */
+/** Compiled at the first request, because most nodes have no instance of this plugin. */
 let regexes: readonly Regex[] | null = null;
 
 /** @param agent The User-Agent without spaces at its ends. */

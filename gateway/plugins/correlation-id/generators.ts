@@ -1,4 +1,4 @@
-/** The generators of ids. Their state belongs to the thread, as in Kong to the worker process. */
+/** Generators of ids. Each worker thread has its own state, as each worker process does in Kong. */
 import { randomUUID } from "node:crypto";
 import type { ClientConnection, ExchangeRequest } from "@sluice/plugin-sdk";
 import type { CorrelationIdConfig } from "./schema.ts";
@@ -11,14 +11,14 @@ let generated = 0;
 interface Usage {
   /** Number of the connection, from 1. */
   readonly serial: number;
-  /** Ids generated for requests on it. */
+  /** Ids generated for requests on the connection. */
   requests: number;
 }
 
 const usages = new WeakMap<ClientConnection, Usage>();
 let connections = 0;
 
-/** Connections are numbered when they first need an id, so that requests without this plugin cost nothing. */
+/** Connections get their numbers at their first generated id, so that requests without this plugin cost nothing. */
 function usageOf(connection: ClientConnection): Usage {
   const known = usages.get(connection);
   if (known !== undefined) return known;

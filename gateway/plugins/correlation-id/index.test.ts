@@ -13,7 +13,7 @@ import type { CorrelationIdConfig } from "./schema.ts";
 const instance = (config: Partial<CorrelationIdConfig> = {}) =>
   correlationId.phases({ ...filledCorrelationId, ...config }, fakeContext());
 
-/** The id that the upstream and the client receive. */
+/** The ids that the plugin sets in the request to the upstream and in the response; undefined: it sets none. */
 function send(phases: ReturnType<typeof instance>, options: FakeExchangeOptions = {}) {
   const exchange = fakeExchange(options);
   assert.equal(phases.access?.(exchange), undefined);
@@ -76,7 +76,7 @@ describe("correlation-id", () => {
     assert.equal(echoed, forwarded);
   });
 
-  it("keeps the client's id, and echoes the first of several", () => {
+  it("keeps the id that the client sent, and echoes the first of several values", () => {
     for (const value of ["foobar", ["foobar", "other"]]) {
       const { forwarded, echoed } = send(instance({ echo_downstream: true }), {
         headers: { "Kong-Request-ID": value },
@@ -91,7 +91,7 @@ describe("correlation-id", () => {
     assert.match(forwarded ?? "", forms["uuid#counter"]);
   });
 
-  it("uses the configured header, in any case", () => {
+  it("finds the configured header in any letter case, and sets it if the request does not have it", () => {
     const exchange = fakeExchange({ headers: { "x-trace": "mine" } });
     instance({ header_name: "X-Trace" }).access?.(exchange);
     assert.deepEqual(exchange.upstreamHeaders.all(), {});
@@ -100,7 +100,7 @@ describe("correlation-id", () => {
     assert.deepEqual(Object.keys(other.upstreamHeaders.all()), ["x-trace"]);
   });
 
-  it("echoes an id even if another plugin answered, so that its own access phase did not run", () => {
+  it("echoes an id even if another plugin answered before the access phase of correlation-id", () => {
     const phases = instance({ echo_downstream: true, generator: "uuid" });
     const exchange = fakeExchange({ status: 418 });
     phases.responseHeaders?.(exchange);
@@ -110,7 +110,7 @@ describe("correlation-id", () => {
     assert.equal(own.responseHeaders.get("kong-request-id"), "my own id");
   });
 
-  it("has Kong's defaults, also in place of null", () => {
+  it("has Kong's defaults", () => {
     const defaults = { header_name: "Kong-Request-ID", generator: "uuid#counter", echo_downstream: false };
     assert.deepEqual(filledCorrelationId, defaults);
   });

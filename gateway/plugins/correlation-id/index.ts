@@ -10,7 +10,7 @@ export const correlationId = definePlugin({
     const lower = lowerCase(header_name);
     const generate = generators[generator];
 
-    /** The client's value; of several the first, as in Kong. Undefined: none, or an empty one. */
+    /** The id that the client sent; of several the first, as in Kong. Undefined: there is none, or it is empty. */
     const given = ({ request }: Exchange) => request.headerValues(lower)[0] || undefined;
 
     function access(exchange: Exchange): string {

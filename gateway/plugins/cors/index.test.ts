@@ -64,7 +64,7 @@ const preflights: readonly Variant[] = [
     },
   ],
   [
-    "a private network if that is requested",
+    "permission to use a private network, if the browser asks for it",
     { private_network: true, methods: ["GET"] },
     preflight({ "access-control-request-private-network": "true" }),
     {
@@ -138,7 +138,7 @@ const responses: readonly Variant[] = [
     { "access-control-allow-origin": "*", vary: "Origin" },
   ],
   [
-    "the exposed headers, and no header of a preflight",
+    "the exposed headers, without the headers for preflights",
     { exposed_headers: ["x-a", "x-b"], max_age: 600, headers: ["x-c"] },
     plain,
     { "access-control-allow-origin": "*", "access-control-expose-headers": "x-a,x-b" },
@@ -153,7 +153,7 @@ const responses: readonly Variant[] = [
 
 describe("cors", () => {
   for (const [what, config, request, expected] of preflights) {
-    it(`answers a preflight with 200 and an empty body: ${what}`, async () => {
+    it(`answers a preflight with 200, an empty body, and ${what}`, async () => {
       const { answer, headers } = await send(config, request);
       assert.deepEqual(answer, { status: 200, body: "" });
       assert.deepEqual(headers, expected);

@@ -25,7 +25,7 @@ const allowAnyOrigin = setHeaderEdit(ALLOW_ORIGIN, "*");
 const removeAllowOrigin = removeHeaderEdit(ALLOW_ORIGIN);
 const withCredentials = setHeaderEdit("Access-Control-Allow-Credentials", "true");
 
-/** Sets Access-Control-Allow-Origin, -Credentials and Vary, for preflights and other responses. */
+/** Sets Access-Control-Allow-Origin, Access-Control-Allow-Credentials and Vary, also in responses to preflights. */
 function allowOrigin(
   headers: HeaderEdits,
   origin: string | undefined,
@@ -39,8 +39,7 @@ function allowOrigin(
   else if (isOpen) headers.apply(allowAnyOrigin);
   else if (allowed.kind === "one") headers.set(ALLOW_ORIGIN, headerValue(allowed.origin));
   else headers.apply(removeAllowOrigin);
-  // A cache must not serve one origin's response to another, nor the response to a request without an origin to any
-  // origin.
+  // A cache must not serve the response for one origin, or for a request without an origin, to another origin.
   if (!isOpen || allowed.vary || credentials || !absent) headers.append("Vary", "Origin");
   if (credentials && (!isOpen || named)) headers.apply(withCredentials);
 }

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { originRule } from "./origins.ts";
 
-/** The allowed origin of the response: the request's, another one, or none. */
+/** Each row ends with the origin in Access-Control-Allow-Origin; null: the response has no such header. */
 const variants: readonly (readonly [
   what: string,
   origins: readonly string[],
@@ -13,9 +13,14 @@ const variants: readonly (readonly [
   ["a single origin, for any requesting origin", ["https://a.test:8443"], "https://b.test", "https://a.test:8443"],
   ["a single host, for any requesting origin", ["a.test"], "https://a.test", "a.test"],
 
-  ["an equal origin of several", ["http://a.test", "https://b.test:90"], "https://b.test:90", "https://b.test:90"],
   [
-    "one of several origins if it is requested with its default port, and answers without the port",
+    "an origin that equals one of several",
+    ["http://a.test", "https://b.test:90"],
+    "https://b.test:90",
+    "https://b.test:90",
+  ],
+  [
+    "one of several origins whose default port the request contains, and answers without the port",
     ["http://a.test", "http://b.test"],
     "http://a.test:80",
     "http://a.test",
@@ -108,7 +113,7 @@ describe("originRule", () => {
     assert.deepEqual(rule(undefined), { kind: "none" });
   });
 
-  it("takes time proportional to the length of the origin, for any pattern", () => {
+  it("matches an origin in time proportional to its length, whatever the pattern", () => {
     const rule = originRule(["(a+)+b\\.test"]);
     const started = performance.now();
     assert.deepEqual(rule(`https://${"a".repeat(8000)}`), { kind: "none" });

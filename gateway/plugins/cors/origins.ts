@@ -3,14 +3,14 @@ import { compileRegex } from "@sluice/plugin-sdk";
 
 /** The content of Access-Control-Allow-Origin. */
 export type AllowedOrigin =
-  /** Every origin. */
+  /** Every origin. `vary`: the response to a request without an origin differs. */
   | { readonly kind: "all"; readonly vary: boolean }
   /** Only this origin. */
   | { readonly kind: "one"; readonly origin: string }
-  /** Not the origin of the request. */
+  /** The request has no origin, or one that is not allowed. */
   | { readonly kind: "none" };
 
-/** Applied to the value of a request's Origin header; undefined without one. */
+/** Decides about the value of a request's Origin header; undefined: the request has no such header. */
 export type OriginRule = (origin: string | undefined) => AllowedOrigin;
 
 interface Origin {
@@ -46,7 +46,10 @@ function matcher(entry: string): (origin: Origin) => boolean {
 
 const anyOrigin: AllowedOrigin = { kind: "all", vary: false };
 
-/** Throws for an entry that is not a valid regular expression; the model rejects those earlier. */
+/**
+ * The rule of a config with these origins. Throws for an invalid regular expression, which the check of the config has
+ * already refused.
+ */
 export function originRule(origins: readonly string[] | null): OriginRule {
   const [first, ...others] = origins ?? [];
   if (first === undefined || (first === "*" && others.length === 0)) return () => anyOrigin;

@@ -37,7 +37,7 @@ const cases: readonly (readonly [
     ],
   ],
   [
-    "the configured names of tags, prefix and rate",
+    "the configured prefix, rate and names of tags",
     {
       prefix: "p",
       service_name_tag: "upstream",
@@ -86,7 +86,7 @@ describe("datadog", () => {
     assert.deepEqual(await received(1), ["kong.upstream_latency:30|ms|#name:a_b,status:200"]);
   });
 
-  it("does not send the datagrams of a batch again that were sent before another one failed", async () => {
+  it("does not resend the datagrams of a batch that were sent before another datagram failed", async () => {
     const metrics = ["request_count", "request_size"].map((name) => ({ name, stat_type: "counter", sample_rate: 1 }));
     const [first, second] = ["kong.request.count:1|c|#name:a,status:200", "kong.request.size:7|c|#name:a,status:200"];
     assert.deepEqual(await datagramsWithFailure("datadog", { metrics }), [first, second, second]);

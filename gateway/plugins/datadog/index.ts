@@ -18,7 +18,7 @@ const sentNames: Readonly<Partial<Record<Metric["name"], string>>> = {
   response_size: "response.size",
 };
 
-/** Null: the exchange has no such value. */
+/** The value of a metric; null: the exchange has none. */
 function measured(name: Metric["name"], exchange: Exchange, latencies: Latencies): number | null {
   switch (name) {
     case "request_count":
@@ -36,7 +36,7 @@ function measured(name: Metric["name"], exchange: Exchange, latencies: Latencies
   }
 }
 
-/** As in Kong, `_` replaces dots of a service's name and dashes of a consumer's id. */
+/** The tags, joined by commas. As in Kong, `_` replaces dots of a service's name and dashes of a consumer's id. */
 function tagsOf({ service, status, consumer }: Exchange, metric: Metric, config: DatadogConfig): string {
   const { consumer_identifier: by, tags } = metric;
   const name = service === null ? "" : (service.name ?? service.host).replaceAll(".", "_");

@@ -12,8 +12,9 @@ import { type ForwardAuthConfig, forwardedNames } from "./schema.ts";
 type Headers = Record<string, string>;
 
 /**
- * Headers of a client that the request to the authorization server does not get. The server could believe that a proxy
- * has set them, or would apply them to a resource of its own (conditions and ranges, RFC 9110 sections 13 and 14).
+ * Headers of the client that are sent to the authorization server only if the config names them: those that the server
+ * could take for headers of a proxy, and conditions and ranges (RFC 9110 sections 13 and 14), which it would apply to
+ * its own resource.
  */
 const droppedNames: ReadonlySet<string> = new Set([
   ...["host", "forwarded", "proxy", "via", "x-real-ip", "x-rewrite-url"],
@@ -21,14 +22,14 @@ const droppedNames: ReadonlySet<string> = new Set([
 ]);
 const droppedPrefixes: readonly string[] = ["x-forwarded-", "x-original-"];
 
-/** Whether a header is left out unless the config names it. Servers may read `X_Name` as `X-Name`. */
+/** Whether a header is sent only if the config names it. Servers may read `X_Name` as `X-Name`. */
 function isDropped(lower: string): boolean {
   const folded = foldedName(lower);
   const isOfProxy = droppedPrefixes.some((prefix) => folded.startsWith(prefix));
   return isOfProxy || droppedNames.has(folded) || connectionHeaders.has(folded);
 }
 
-/** The names of the client's headers, without dropped ones and those of the connection (RFC 9110 section 7.6.1). */
+/** The names of the client's headers, without dropped ones and those listed in Connection (RFC 9110 section 7.6.1). */
 function namesOf({ request }: Exchange): ReadonlySet<string> {
   const ofConnection = new Set(
     (request.header("connection") ?? "").split(",").map((name) => name.trim().toLowerCase()),
@@ -38,8 +39,8 @@ function namesOf({ request }: Exchange): ReadonlySet<string> {
 }
 
 /**
- * The client's headers as the upstream would receive them: without forged identity headers, and without credentials
- * that other plugins have removed.
+ * The headers of the client that the authorization server receives, with the values that the upstream would receive:
+ * without forged identity headers, and without credentials that other plugins have removed.
  */
 function clientHeaders(exchange: Exchange, { auth_request_headers: chosen }: ForwardAuthConfig): Headers {
   const headers: Headers = {};

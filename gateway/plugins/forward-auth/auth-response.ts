@@ -42,7 +42,7 @@ export function consumerNameOf(response: HttpResponse, header: string): string |
   return value === "" ? undefined : Buffer.from(value, "latin1").toString("utf8");
 }
 
-/** The server's response for the client. */
+/** The authorization server's response, as it is sent to the client. */
 export function refusalOf(exchange: Exchange, response: HttpResponse, config: ForwardAuthConfig): DirectResponse {
   const { status, headers, body } = response;
   if (exchange.request.header("content-type")?.startsWith("application/grpc") === true) {

@@ -1,4 +1,4 @@
-/** forward-auth through the real proxy, with real authorization servers. */
+/** forward-auth in the real proxy, with HTTP servers that act as authorization servers. */
 import assert from "node:assert/strict";
 import { describe, type TestContext, test } from "node:test";
 import { fakeContext, fakeExchange } from "../../../test/plugins/fake-exchange.ts";
@@ -8,7 +8,7 @@ import { startProxyWith } from "../../../test/plugins/proxy.ts";
 import { getTarget, startRawServer } from "../../../test/plugins/raw-http.ts";
 import { forwardAuth } from "./index.ts";
 
-/** An authorization server. Default: it admits. */
+/** An authorization server. Without `answer`, it admits every request. */
 async function startServer(test: TestContext, answer?: CollectorAnswer) {
   const { received, origin } = await startCollector(test, answer);
   return { asked: received, address: `http://${origin}/auth` };
@@ -28,7 +28,7 @@ async function echoed(response: Response): Promise<Readonly<Record<string, strin
   return ((await response.json()) as { headers: Readonly<Record<string, string>> }).headers;
 }
 
-test("the server is asked with GET about method, scheme, host, URI and client, with the client's headers", async (test) => {
+test("the authorization server receives the client's headers, and the method, scheme, host, URI and client address of the request", async (test) => {
   const { asked, gateway } = await start(test);
   await echoed(await gateway.fetch("/a%20b/é?x=%2F", { method: "POST", body: "text", headers: { cookie: "a=1" } }));
   const [{ method, url, headers, body } = assert.fail()] = asked;
@@ -42,13 +42,13 @@ test("the server is asked with GET about method, scheme, host, URI and client, w
   assert.match(headers["content-type"] ?? "", /^text\/plain/);
 });
 
-test("the server gets the path as routes match on it", async (test) => {
+test("the authorization server receives the normalized path on which routes match", async (test) => {
   const { asked, gateway } = await start(test);
   assert.equal(await getTarget(gateway.url, "/public/..//%61dmin/%2e%2E/admin?a=/../"), 200);
   assert.equal(asked[0]?.headers["x-forwarded-uri"], "/admin?a=/../");
 });
 
-test("the server does not get headers that are forged, or that concern another resource", async (test) => {
+test("the authorization server receives no forged headers, conditions or ranges", async (test) => {
   const { asked, gateway } = await start(test);
   const forged = {
     "X-Forwarded-Uri": "/public",
@@ -69,14 +69,14 @@ test("the server does not get headers that are forged, or that concern another r
   assert.equal(headers["x-tenant"], "a");
 });
 
-test("with auth_request_headers, the server gets only these", async (test) => {
+test("with auth_request_headers, the authorization server receives only the listed headers of the client", async (test) => {
   const { asked, gateway } = await start(test, { auth_request_headers: ["Authorization"] });
   await echoed(await gateway.fetch("/", { headers: { authorization: "Bearer a", cookie: "a=1" } }));
   const { authorization, cookie, "x-forwarded-uri": uri } = asked[0]?.headers ?? {};
   assert.deepEqual([authorization, cookie, uri], ["Bearer a", undefined, "/"]);
 });
 
-test("headers of the server go to the upstream, in place of those that the client sent in any spelling", async (test) => {
+test("the upstream receives the authorization server's headers instead of the client's, in any spelling", async (test) => {
   const names = ["Remote-User", "Remote-Groups", "Authorization"];
   const { asked, gateway } = await start(test, { auth_response_headers: names }, (response) => {
     response.writeHead(204, { "Remote-User": "alice", Authorization: "Bearer b", "X-Other": "1" }).end();
@@ -91,7 +91,7 @@ test("headers of the server go to the upstream, in place of those that the clien
   assert.equal(asked[0]?.headers.authorization, "Bearer a");
 });
 
-test("a cached response is served again only with equal headers of the server", async (test) => {
+test("a cached response is served again only if the authorization server sets the same headers", async (test) => {
   const { address } = await startServer(test, (response) => {
     const { cookie = "" } = response.req.headers;
     response.writeHead(204, { "Remote-User": cookie.replace("user=", "") }).end();
@@ -111,7 +111,7 @@ test("a cached response is served again only with equal headers of the server", 
   ]);
 });
 
-test("only the chosen cookies of an admission go to the client", async (test) => {
+test("the client receives only the cookies that add_auth_cookies_to_response lists, if the authorization server admits a request", async (test) => {
   const config = { add_auth_cookies_to_response: ["session"] };
   const { gateway } = await start(test, config, (response) => {
     response.writeHead(200, { "Set-Cookie": ["session=1; Path=/", "other=2"] }).end("a body");
@@ -122,7 +122,7 @@ test("only the chosen cookies of an admission go to the client", async (test) =>
 });
 
 for (const status of [401, 403, 302, 304, 404, 429, 500]) {
-  test(`a response with the status ${status} goes to the client`, async (test) => {
+  test(`the client receives a response of the authorization server with the status ${status}`, async (test) => {
     const { gateway } = await start(test, {}, (response) => {
       const headers = { "WWW-Authenticate": "Basic", "Set-Cookie": ["a=1", "b=2"], Location: "/login?a=b" };
       response.writeHead(status, { ...headers, Connection: "X-Hop", "X-Hop": "1" }).end(status === 304 ? "" : "no");
@@ -138,14 +138,14 @@ for (const status of [401, 403, 302, 304, 404, 429, 500]) {
   });
 }
 
-test("with preserve_location_header, a relative Location stays as it is", async (test) => {
+test("with preserve_location_header, the client receives a relative Location unchanged", async (test) => {
   const { gateway } = await start(test, { preserve_location_header: true }, (response) => {
     response.writeHead(302, { Location: "/login" }).end();
   });
   assert.equal((await gateway.fetch("/", { redirect: "manual" })).headers.get("location"), "/login");
 });
 
-test("the server's redirects are not followed by the gateway", async (test) => {
+test("the gateway does not follow redirects of the authorization server", async (test) => {
   const { asked, gateway } = await start(test, {}, (response) => {
     response.writeHead(302, { Location: "/other" }).end();
   });
@@ -153,19 +153,30 @@ test("the server's redirects are not followed by the gateway", async (test) => {
   assert.equal(asked.length, 1);
 });
 
-test("gRPC clients get the refusal as a status of gRPC", async (test) => {
+test("gRPC clients receive a refusal as a gRPC status", async (test) => {
   const { gateway } = await start(test, {}, (response) => response.writeHead(403).end("<html>"));
   const response = await gateway.fetch("/", { method: "POST", headers: { "content-type": "application/grpc" } });
   assert.equal(response.headers.get("grpc-status"), "7");
 });
 
-test("with forward_body, the server and the upstream get the body, and a longer one is refused", async (test) => {
-  const { asked, gateway } = await start(test, { forward_body: true, max_body_size: 8, preserve_request_method: true });
-  await echoed(await gateway.fetch("/", { method: "PUT", body: "12345678" }));
+test("with forward_body, the authorization server and the upstream receive the body, and a body above max_body_size is refused", async (test) => {
+  const { asked, address } = await startServer(test);
+  const config = { address, forward_body: true, max_body_size: 8, preserve_request_method: true };
+  const forwarded: string[] = [];
+  const gateway = await startProxyWith(
+    test,
+    { name: "forward-auth", config },
+    {
+      async upstream(request, response) {
+        forwarded.push(Buffer.concat(await request.toArray()).toString());
+        response.end();
+      },
+    },
+  );
+  assert.equal((await gateway.fetch("/", { method: "PUT", body: "12345678" })).status, 200);
   assert.deepEqual([asked[0]?.method, asked[0]?.body], ["PUT", "12345678"]);
-  const response = await gateway.fetch("/", { method: "PUT", body: "123456789" });
-  assert.equal(response.status, 413);
-  assert.equal(asked.length, 1);
+  assert.equal((await gateway.fetch("/", { method: "PUT", body: "123456789" })).status, 413);
+  assert.deepEqual([asked.length, forwarded], [1, ["12345678"]]);
 });
 
 describe("with consumer_header", () => {
@@ -175,7 +186,7 @@ describe("with consumer_header", () => {
     (response) =>
       void response.writeHead(status, name === null ? {} : { "Remote-User": name }).end("no");
 
-  test("a request is attributed to the consumer whom the server names", async (test) => {
+  test("a request is attributed to the consumer whom the authorization server names", async (test) => {
     const { gateway } = await start(test, config, named("alice"));
     const headers = await echoed(await gateway.fetch("/"));
     assert.equal(headers["x-consumer-username"], "alice");
@@ -185,10 +196,10 @@ describe("with consumer_header", () => {
   for (const [what, name, status, anonymous, expected] of [
     ["whose consumer does not exist is refused", "eve", 200, null, 403],
     ["whose consumer does not exist is refused despite anonymous", "eve", 200, "guest", 403],
-    ["without a consumer is refused", null, 200, null, 403],
-    ["without a consumer is that of the anonymous one", null, 200, "guest", "guest"],
+    ["for which the server names no consumer is refused", null, 200, null, 403],
+    ["for which the server names no consumer is attributed to anonymous", null, 200, "guest", "guest"],
     ["that the server answers with 401 is refused", null, 401, null, 401],
-    ["that the server answers with 401 is that of the anonymous consumer", "alice", 401, "guest", "guest"],
+    ["that the server answers with 401 is attributed to the anonymous consumer", "alice", 401, "guest", "guest"],
     ["that the server answers with 403 is refused despite anonymous", null, 403, "guest", 403],
     ["that the server redirects is redirected despite anonymous", null, 302, "guest", 302],
   ] as const) {
@@ -228,11 +239,14 @@ const faults: readonly (readonly [what: string, answer: Parameters<typeof startR
     "switches the protocol",
     (socket) => void socket.write("HTTP/1.1 101 Switching Protocols\r\nUpgrade: a\r\nConnection: Upgrade\r\n\r\n"),
   ],
-  ["sends no HTTP", (socket) => void socket.end("200 OK\r\n\r\n")],
+  ["sends bytes that are not HTTP", (socket) => void socket.end("200 OK\r\n\r\n")],
   ["sends a line break in a header", (socket) => void socket.end(`${ok}Remote-User: a\rX-Role: admin\r\n\r\n`)],
-  ["sends two lengths", (socket) => void socket.end(`${ok}Content-Length: 1\r\nContent-Length: 2\r\n\r\nab`)],
   [
-    "sends a length and chunks",
+    "sends two Content-Length headers",
+    (socket) => void socket.end(`${ok}Content-Length: 1\r\nContent-Length: 2\r\n\r\nab`),
+  ],
+  [
+    "sends both Content-Length and Transfer-Encoding",
     (socket) => void socket.end(`${ok}Content-Length: 1\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n`),
   ],
   ["sends an invalid status", (socket) => void socket.write("HTTP/1.1 600 Odd\r\nContent-Length: 0\r\n\r\n")],
@@ -241,17 +255,17 @@ const faults: readonly (readonly [what: string, answer: Parameters<typeof startR
   ["sends a body of 2 MB", (socket) => void socket.end(`${ok}\r\n${"a".repeat(2e6)}`)],
 ];
 for (const [what, answer] of faults) {
-  test(`a request is answered with 503 if the server ${what}`, async (test) => {
+  test(`a request is answered with 503 if the authorization server ${what}`, async (test) => {
     const address = await startRawServer(test, answer);
     const gateway = await startProxyWith(test, { name: "forward-auth", config: { address, timeout: 200 } });
     const response = await gateway.fetch("/", { headers: { "Remote-User": "admin" } });
     assert.equal(response.status, 503);
     assert.doesNotMatch(await response.text(), /127\.0\.0\.1/);
-    assert.match(JSON.stringify(gateway.log), /forward-auth: the authorization server cannot be asked/);
+    assert.match(JSON.stringify(gateway.log), /forward-auth: the request to the authorization server failed/);
   });
 }
 
-test("a request is answered with 503 if the server's address is refused or cannot be reached", async (test) => {
+test("a request is answered with 503 if the authorization server's address is refused or cannot be reached", async (test) => {
   for (const [address, reason] of [
     ["http://169.254.169.254/latest", /is a link-local address/],
     ["http://127.0.0.1:1/", /ECONNREFUSED/],
@@ -262,7 +276,7 @@ test("a request is answered with 503 if the server's address is refused or canno
   }
 });
 
-test("a request is sent again if the server has closed the kept connection", async (test) => {
+test("a request to the authorization server is sent again if the server closes the reused connection instead of answering", async (test) => {
   const address = await startRawServer(test, (socket, count) => {
     if (count === 2) socket.destroy();
     else socket.write(`${ok}Content-Length: 0\r\n\r\n`);
@@ -272,7 +286,7 @@ test("a request is sent again if the server has closed the kept connection", asy
   await echoed(await gateway.fetch("/"));
 });
 
-test("the headers of the server are removed from the request before it has answered", async () => {
+test("auth_response_headers are removed from the request before the authorization server has answered", async () => {
   const phases = forwardAuth.phases(
     filled("forward-auth", { address: "http://login.test", auth_response_headers: ["Remote-User"] }),
     fakeContext(),

@@ -18,10 +18,10 @@ import { forwardAuthFacts } from "./schema.ts";
 const UNAUTHORIZED = 401;
 
 const tooLong: DirectResponse = { status: 413, message: "Request body too large" };
-/** As in Kong for credentials without a consumer. */
+/** Kong's response to credentials without a consumer. */
 const withoutConsumer: DirectResponse = { status: 403, message: "You cannot consume this service" };
 
-/** The server's response, or, if the server could not be asked, the gateway's response to the client. */
+/** The server's response, or, if there is none, the gateway's response to the client. */
 type Verdict =
   | { readonly response: HttpResponse; readonly failure?: undefined }
   | { readonly failure: DirectResponse; readonly response?: undefined };
@@ -38,7 +38,7 @@ export const forwardAuth = definePlugin({
       try {
         return { response: await network.http.send(body === undefined ? request : { ...request, body }) };
       } catch (error) {
-        const reason = `forward-auth: the authorization server cannot be asked: ${(error as Error).message}`;
+        const reason = `forward-auth: the request to the authorization server failed: ${(error as Error).message}`;
         return { failure: { status: 503, message: "Service unavailable", reason } };
       }
     }
@@ -85,7 +85,7 @@ export const forwardAuth = definePlugin({
   },
 });
 
-/** `consumer` also looks for ids, so the username is compared. */
+/** The consumer with this username or custom_id. `identities.consumer` accepts ids too, so the username is compared. */
 function consumerNamed({ identities }: Exchange, name: string): ExchangeConsumer | undefined {
   const consumer = identities.consumer(name);
   return consumer?.username === name ? consumer : identities.consumerByCustomId(name);

@@ -1,4 +1,4 @@
-/** Config of forward-auth: the authorization server, and what it receives and sets. Names follow Traefik's ForwardAuth. */
+/** Config of forward-auth: the authorization server, and the data that it receives and sets. Names follow Traefik. */
 import {
   array,
   boolean,
@@ -32,15 +32,17 @@ const schema = record(
       maxLength: 4096,
     }),
     auth_request_headers: headerNames(
-      "Headers of the request that the server receives. Default: all, except headers of the connection, headers that " +
-        "proxies set, conditions and ranges.",
+      "Headers of the client's request that are sent to the authorization server. Default: all, except headers of " +
+        "the connection, headers that proxies set, conditions and ranges.",
     ),
     auth_response_headers: headerNames(
       "Headers of the server's response that are set in the request to the upstream. They are removed from the " +
         "client's request, also if the server does not send them.",
     ),
     add_auth_cookies_to_response: array(text({ description: "A name.", maxLength: 256 }), {
-      description: "Cookies that the server sets for the client when it admits a request.",
+      description:
+        "Cookies that are passed on to the client if the server sets them in a response that admits the request. A " +
+        "refusal is passed on with all its cookies.",
       default: [],
       maxItems: 64,
     }),
@@ -52,7 +54,7 @@ const schema = record(
       maximum: 8_388_608,
     }),
     preserve_request_method: boolean({
-      description: "Ask with the method of the request. Default: with GET.",
+      description: "Use the method of the client's request for the request to the server. Default: GET.",
       default: false,
     }),
     preserve_location_header: boolean({
@@ -62,8 +64,8 @@ const schema = record(
     consumer_header: nullable(
       text({
         description:
-          "Header of the server's response that names the consumer: its username or its custom_id. Without it, the " +
-          "request gets no consumer.",
+          "Header of the server's response that names the consumer by its username or custom_id. If unset, requests " +
+          "get no consumer.",
         rule: "header-name",
         maxLength: 128,
       }),

@@ -4,7 +4,7 @@ import { type FakeExchangeOptions, fakeExchange, pluginInstance } from "../../..
 import { configViolations, filled } from "../../../test/plugins/filled-configs.ts";
 import { decodedText, trailerFrame } from "./messages.ts";
 
-/** The texts of Kong's own test (spec/03-plugins/32-grpc-web). */
+/** Bodies in Base64 from Kong's test (spec/03-plugins/32-grpc-web). */
 const REQUEST_TEXT = "AAAAAAYKBGhleWE=";
 const TRAILERS_TEXT = "gAAAAB5ncnBjLXN0YXR1czowDQpncnBjLW1lc3NhZ2U6DQo=";
 
@@ -25,7 +25,7 @@ describe("grpc-web", () => {
     assert.deepEqual([exchange.convertsGrpc, exchange.upstreamPath], [true, "/hello.HelloService/SayHello"]);
   });
 
-  it("does not buffer a binary body", async () => {
+  it("does not replace a binary body", async () => {
     const { answer, exchange } = await access({ ...typed("Application/gRPC-Web+proto"), body: "x" });
     assert.deepEqual([answer, exchange.replacedBody], [undefined, null]);
   });
@@ -62,12 +62,12 @@ describe("grpc-web", () => {
     });
   }
 
-  it("explains with Kong's text that JSON is not converted", async () => {
+  it("refuses JSON with Kong's message", async () => {
     const { answer } = await access(typed("application/json"));
     assert.equal(answer?.body, "transcoding requests require a .proto file defining the service");
   });
 
-  it("does not convert a response whose status is not 200, or one of the gateway itself", async () => {
+  it("does not convert a response whose status is not 200, or a response of the gateway itself", async () => {
     for (const options of [{ status: 503 }, { source: "gateway" as const }]) {
       const instance = pluginInstance("grpc-web", filled("grpc-web", {}));
       const exchange = fakeExchange({ method: "POST", ...typed("application/grpc-web"), ...options });
@@ -80,7 +80,7 @@ describe("grpc-web", () => {
     }
   });
 
-  it("refuses a file of definitions, and accepts an unset one", () => {
+  it("refuses a config with a .proto file, and accepts an unset `proto`", () => {
     const [violation = ""] = configViolations("grpc-web", { proto: "hello.proto" });
     assert.match(violation, /^proto: not supported: JSON is not converted to messages/);
     assert.deepEqual(configViolations("grpc-web", { proto: null }), []);
@@ -111,7 +111,7 @@ describe("trailerFrame", () => {
     });
   }
 
-  it("is that of Kong for a successful call", () => {
+  it("equals Kong's frame for a successful call", () => {
     assert.equal(trailerFrame(["grpc-status", "0"]).toString("base64"), TRAILERS_TEXT);
   });
 });

@@ -16,7 +16,7 @@ const MAX_BODY = 8 * 1024 * 1024;
 
 const ORIGIN = "Access-Control-Allow-Origin";
 
-/** Kong's text for all media types that it cannot convert without a file of definitions. */
+/** Kong's message for media types that it could convert only with a .proto file. */
 const unsupportedType: DirectResponse = {
   status: 400,
   body: "transcoding requests require a .proto file defining the service",
@@ -34,7 +34,10 @@ async function decodeBody(exchange: Exchange): Promise<DirectResponse | undefine
   return undefined;
 }
 
-/** The status of the call from the headers, where a response without messages may have it (gRPC: Trailers-Only). */
+/**
+ * The headers grpc-status and grpc-message of the response, as a flat list of names and values. A response without gRPC
+ * messages may have the status of the call there (Trailers-Only).
+ */
 const statusInHead = (exchange: Exchange): readonly string[] =>
   (["grpc-status", "grpc-message"] as const).flatMap((name) =>
     exchange.responseHeaderValues(name).flatMap((value) => [name, value]),

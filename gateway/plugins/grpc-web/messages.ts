@@ -6,7 +6,7 @@ const TRAILERS = 0x80;
 const FRAME_HEAD = 5;
 
 const PADDING = 0x3d;
-/** The value of each character of base64; -1: not one of them. */
+/** The value of each base64 character by its code; -1: the code is not a base64 character. */
 const VALUES = new Int8Array(256).fill(-1);
 for (const [value, character] of [..."ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/"].entries()) {
   VALUES[character.charCodeAt(0)] = value;
@@ -34,7 +34,7 @@ export function decodedText(text: Buffer): Buffer | null {
   return bytes.subarray(0, length);
 }
 
-/** The bytes in base64, padded: a client can decode them without those that follow. */
+/** The bytes in base64, padded, so that a client can decode each piece before the next one arrives. */
 export const encodedText = (bytes: Buffer): Buffer => Buffer.from(bytes.toString("base64"), "latin1");
 
 /**

@@ -5,7 +5,7 @@ const schema = record(
   {
     proto: nullable(
       text({
-        description: "A .proto file. Not supported: JSON is not converted, so it must be unset.",
+        description: "A .proto file, with which Kong converts JSON. Not supported: must be unset.",
         maxLength: 4096,
       }),
     ),

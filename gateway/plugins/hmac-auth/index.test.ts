@@ -61,7 +61,7 @@ const accepted: readonly (readonly [what: string, request: FakeExchangeOptions, 
     (algorithm) => [`with ${algorithm}`, { headers: { date, authorization: authorization({ algorithm }) } }] as const,
   ),
   ["in Proxy-Authorization", { headers: { date, "proxy-authorization": authorization() } }],
-  ["with the scheme in another case", { headers: { date, authorization: authorization().replace("hmac ", "Hmac ") } }],
+  ["with the scheme in title case", { headers: { date, authorization: authorization().replace("hmac ", "Hmac ") } }],
   [
     "of X-Date",
     { headers: { "x-date": date, authorization: authorization({ names: "x-date", text: `x-date: ${date}` }) } },
@@ -254,7 +254,7 @@ const refused: readonly (readonly [what: string, request: FakeExchangeOptions, m
       [what, { headers: { date, authorization: authorization().replace(part, instead) } }, NOT_VALID] as const,
   ),
   [
-    "with a wrong signature in Proxy-Authorization beside a right one in Authorization",
+    "with an invalid signature in Proxy-Authorization beside a valid one in Authorization",
     {
       headers: { date, "proxy-authorization": authorization({ secret: "x" }), authorization: authorization() },
     },

@@ -22,7 +22,7 @@ const MAX_BODY = 1024 * 1024;
 interface Signature {
   readonly username: string;
   readonly algorithm: string;
-  /** The signed headers, in their order. */
+  /** The signed headers, in the order in which they are signed. */
   readonly headers: readonly string[];
   readonly bytes: Buffer;
 }

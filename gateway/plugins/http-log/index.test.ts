@@ -11,7 +11,7 @@ function logRecords(test: TestContext, records: readonly string[], config: Reado
 }
 
 describe("http-log", () => {
-  it("sends each record as a request of its own over one connection that is kept", async (context) => {
+  it("sends each record in a separate request over one persistent connection", async (context) => {
     const { received, connections, origin } = await startCollector(context);
     const config = { http_endpoint: `http://${origin}/log?token=t`, headers: { "X-Key": "k" } };
     const { stop } = logRecords(context, ['{"a":1}', '{"b":2}'], config);
@@ -57,7 +57,7 @@ describe("http-log", () => {
     assert.equal(received[0]?.headers.authorization, `Basic ${Buffer.from("u:p@ss").toString("base64")}`);
   });
 
-  it("sends a record again that the log server did not accept", async (context) => {
+  it("resends a record that the log server did not accept", async (context) => {
     const { received, origin } = await startCollector(context, (response, count) => {
       response.statusCode = count < 3 ? 500 : 204;
       response.end("an error");

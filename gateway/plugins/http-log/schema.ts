@@ -60,8 +60,8 @@ const schema = record(
   },
   {
     description:
-      "Sends a record of every request to an HTTP server, as JSON in Kong's format; several records as a list if " +
-      "queue.max_batch_size is above 1. Authorization headers and API keys are redacted.",
+      "Sends a record of every request to an HTTP server, as JSON in Kong's format. If queue.max_batch_size is above " +
+      "1, each request to the server has a list of records. Authorization headers and API keys are redacted.",
     deprecatedMembers: deprecatedQueueMembers,
   },
 );

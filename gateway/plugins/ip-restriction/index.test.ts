@@ -25,7 +25,7 @@ const accepted: readonly Row[] = [
   ["every address if one list is empty and the other is unset", { allow: [], deny: null }, "10.2.0.1"],
   ["an allowed IPv6 address", { allow: ["::1"] }, "::1"],
   ["an IPv6 address that is not denied", { deny: ["::2"] }, "::1"],
-  ["an IPv6 address in another spelling of the entry", { allow: ["2001:DB8:0:0::1"] }, "2001:db8::1"],
+  ["an allowed IPv6 address that the entry spells differently", { allow: ["2001:DB8:0:0::1"] }, "2001:db8::1"],
   ["every IPv6 address with ::/0", { allow: ["::/0"] }, "2001:db8::1"],
   ["an IPv4 address although IPv6 addresses are denied", { deny: ["fe80::/8"] }, "127.0.0.1"],
 ];

@@ -5,7 +5,7 @@ import { ipRestrictionFacts } from "./schema.ts";
 
 const family = (version: number): "ipv4" | "ipv6" => (version === 4 ? "ipv4" : "ipv6");
 
-/** Null for an unset or empty list, which restricts nothing. */
+/** The entries as a block list; null: the list is unset or empty, so it restricts nothing. */
 function blockList(entries: readonly string[] | null): BlockList | null {
   if (entries === null || entries.length === 0) return null;
   const list = new BlockList();

@@ -1,8 +1,8 @@
-/** Finds the tokens of a request, in the places where Kong looks. */
+/** Finds the tokens of a request, in the places that Kong searches. */
 import { type Exchange, type ExchangeRequest, headerValuesOf, pairValues } from "@sluice/plugin-sdk";
 import type { JwtConfig } from "./schema.ts";
 
-/** The different tokens of query parameters, cookies and headers. */
+/** The distinct tokens in query parameters, cookies and headers. */
 export function findTokens({ request }: Exchange, config: JwtConfig): ReadonlySet<string> {
   const tokens = new Set<string>();
   const query = request.query.slice(1);

@@ -107,13 +107,13 @@ describe("a token of jwt", () => {
       },
     ],
     [
-      "if its claim is null beside a header of that name",
+      "if the claim that names the key is null, and its header has a member of that name",
       { headers: bearer(tokenOf({ header: { iss: "HS256" }, claims: { iss: null } })) },
     ],
     ["with padding", { headers: bearer(`${token}=`) }],
-    ["if it does not expire", { headers: bearer(token) }, { claims_to_verify: [] }],
+    ["without an expiry, if no claims are verified", { headers: bearer(token) }, { claims_to_verify: [] }],
     [
-      "if it expires later",
+      "if it is valid already and has not expired",
       { headers: bearer(tokenOf({ claims: { iss: "HS256", exp: NOW + 1, nbf: NOW } })) },
       { claims_to_verify: ["exp", "nbf"] },
     ],
@@ -122,7 +122,7 @@ describe("a token of jwt", () => {
       { headers: bearer(tokenOf({ claims: { iss: "HS256", exp: 1 } })) },
     ],
     [
-      "if it expires within the maximum",
+      "if it expires within maximum_expiration",
       { headers: bearer(tokenOf({ claims: { iss: "HS256", exp: NOW + 300 } })) },
       { claims_to_verify: ["exp"], maximum_expiration: 300 },
     ],
@@ -156,7 +156,7 @@ describe("a token of jwt", () => {
         { cookie_names: ["silly"] },
       ],
       [
-        "that is cut off, in a cookie",
+        "that is not a token, in a cookie",
         { headers: { cookie: "silly=abc" } },
         "Bad token; invalid JSON",
         { cookie_names: ["silly"] },
@@ -211,13 +211,13 @@ describe("a token of jwt", () => {
         { headers: bearer(tokenOf({ claims: {} })) },
         "No mandatory 'iss' in claims",
       ],
-      ["whose claim is empty", { headers: bearer(tokenOf({ claims: { iss: "" } })) }, "Invalid 'iss' in claims"],
+      ["whose claim iss is empty", { headers: bearer(tokenOf({ claims: { iss: "" } })) }, "Invalid 'iss' in claims"],
       [
-        "whose claim is false beside a header of that name",
+        "whose claim iss is false, and whose header has a member iss",
         { headers: bearer(tokenOf({ header: { iss: "HS256" }, claims: { iss: false } })) },
         "Invalid 'iss' in claims",
       ],
-      ["whose claim is a number", { headers: bearer(tokenOf({ claims: { iss: 7 } })) }, "Invalid 'iss' in claims"],
+      ["whose claim iss is a number", { headers: bearer(tokenOf({ claims: { iss: 7 } })) }, "Invalid 'iss' in claims"],
       [
         "whose configured claim is only an inherited property",
         { headers: bearer(tokenOf({ claims: {} })) },
@@ -340,7 +340,7 @@ describe("a request without a valid token", () => {
     assert.deepEqual([answer, exchange.consumer, exchange.anonymous], [undefined, guest, true]);
   });
 
-  it("is accepted for OPTIONS without run_on_preflight", async () => {
+  it("is accepted for OPTIONS if run_on_preflight is false, and refused by default", async () => {
     assert.equal((await send({ method: "OPTIONS" }, { run_on_preflight: false })).answer, undefined);
     assert.equal((await send({ method: "OPTIONS" })).answer?.status, 401);
   });

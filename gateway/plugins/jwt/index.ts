@@ -83,7 +83,7 @@ export const jwt = definePlugin({
       if (!verify(token)) return "Invalid signature";
       const times = { exp: ownMember(token.claims, "exp"), nbf: ownMember(token.claims, "nbf") };
       const result = { times, key, credential, claim, isBase64 };
-      // The key is a copy, because the text may be a slice of a longer string, which would stay in memory too.
+      // The cache's key is a copy, because the text may be a slice of a longer string, which would stay in memory too.
       if (text.length <= MAX_CACHED) verified.set(Buffer.from(text, "latin1").toString("latin1"), result);
       return result;
     }
@@ -117,7 +117,7 @@ const decodeBase64 = (text: string): Buffer | null =>
   /^[\w+/-]*={0,2}$/.test(text) ? Buffer.from(text, "base64") : null;
 
 /**
- * What is wrong with the claims, by claim and in Kong's words; null: nothing.
+ * Kong's message for each invalid claim, by the name of the claim; null: all claims are valid.
  *
  * @param now Unix seconds
  */

@@ -8,7 +8,7 @@ export const NOW = 1_700_000_000;
 
 export const pairs = {
   rsa: generateKeyPairSync("rsa", { modulusLength: 2048 }),
-  /** Its parameters allow SHA-256 only. */
+  /** A key pair whose parameters allow SHA-256 only. */
   pss256: generateKeyPairSync("rsa-pss", { modulusLength: 2048, hashAlgorithm: "sha256", mgf1HashAlgorithm: "sha256" }),
   es256: generateKeyPairSync("ec", { namedCurve: "P-256" }),
   es384: generateKeyPairSync("ec", { namedCurve: "P-384" }),

@@ -19,6 +19,8 @@ const queryOf = ({ request }: Exchange) => request.query.slice(1);
 const isNested = (value: unknown) => typeof value === "object" && value !== null;
 
 /**
+ * The key of a request, or why it has no usable key.
+ *
  * @param members Members of the request's body, null without any; undefined: the body has not been read
  * @returns undefined when the result depends on the unread body
  */

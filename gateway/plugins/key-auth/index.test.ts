@@ -41,7 +41,7 @@ const messages: Readonly<Record<Exclude<Outcome, "admitted">, string>> = {
 
 const variants: readonly (readonly [string, FakeExchangeOptions, Outcome, Partial<KeyAuthConfig>?])[] = [
   ["the key in the header", { headers: { apikey: "demo-key" } }, "admitted"],
-  ["a header in another case", { headers: { APIKEY: "demo-key" } }, "admitted"],
+  ["a header in another letter case", { headers: { APIKEY: "demo-key" } }, "admitted"],
   ["the key in the query", { query: "?a=1&apikey=demo-key" }, "admitted"],
   ["an escaped key in the query", { query: `?apikey=${encodeURIComponent("schlüssel +1")}` }, "admitted"],
   ["an escaped name in the query", { query: "?%61pikey=demo-key" }, "admitted"],
@@ -179,7 +179,7 @@ const variants: readonly (readonly [string, FakeExchangeOptions, Outcome, Partia
     inBody,
   ],
   [
-    "a multipart form whose boundary is in another parameter",
+    "a multipart form with the text boundary= also in the value of another parameter",
     {
       headers: { "content-type": 'multipart/form-data; a=";boundary=c"; boundary="b 1"' },
       body: `${part("apikey", "demo-key")}--b 1--\r\n`,
@@ -236,7 +236,7 @@ describe("key-auth", () => {
     });
   }
 
-  it("names its realm in the challenge, quoted", async () => {
+  it("sends the quoted realm in the challenge", async () => {
     const { answer } = await send({ realm: 'the "inner" circle' });
     assert.equal(answer?.headers?.["WWW-Authenticate"], 'Key realm="the \\"inner\\" circle"');
   });
@@ -252,7 +252,7 @@ describe("key-auth", () => {
     assert.deepEqual([exchange.consumer, exchange.credential, exchange.anonymous], [consumer, credential, false]);
   });
 
-  it("sends the consumer's tags in one header, and no header where there are none", async () => {
+  it("sends the consumer's tags in one header, and no header for a consumer without tags", async () => {
     const sentTags = async (tags: string[] | null) => {
       const tagged = fakeConsumer({ ...consumer, tags });
       const { exchange } = await send({}, { headers: { apikey: "demo-key" }, consumers: [tagged] });
@@ -299,7 +299,7 @@ describe("key-auth", () => {
       }
     }
 
-    it("prefers a valid key", async () => {
+    it("attributes a request with a valid key to the consumer of the key", async () => {
       const { exchange } = await send({ anonymous: "nobody" }, { headers: { apikey: "demo-key" } });
       assert.deepEqual([exchange.consumer, exchange.anonymous], [consumer, false]);
     });

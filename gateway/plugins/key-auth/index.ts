@@ -25,7 +25,7 @@ const messages: Readonly<Record<Fault, string>> = {
 /** Caches hashes, because keys are repeated and one hash costs as much as the rest of this plugin. */
 const hashes = new StringCache((key) => hash("sha256", key));
 
-/** The consumer and the credential of a key; undefined for an unknown key. */
+/** The consumer and the credential of a key; undefined: the key is unknown, or its consumer does not exist. */
 function ownerOf({ identities }: Exchange, key: string): AuthenticatedIdentity | undefined {
   const credential = identities.credential("keyauth_credentials", hashes.of(key));
   const owner = credential?.consumer?.id;

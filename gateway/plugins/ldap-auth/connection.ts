@@ -4,7 +4,7 @@ import type { PluginNetwork } from "@sluice/plugin-sdk";
 import { type LdapRequest, type LdapResult, messageLength, readResult, startTlsRequest } from "./messages.ts";
 import type { LdapAuthConfig } from "./schema.ts";
 
-/** The connection has ended or failed before any byte of a response: the server may have closed it while it was idle. */
+/** The connection ended or failed before any byte of a response: the server may have closed it while it was idle. */
 export class ConnectionEnded extends Error {
   override readonly name = "ConnectionEnded";
 }
@@ -33,7 +33,11 @@ export class LdapConnection {
       .on("close", () => this.#fail(new ConnectionEnded("the server has closed the connection")));
   }
 
-  /** @param signal When it aborts, a connection that is not open yet is closed. */
+  /**
+   * Opens a connection, with TLS if the config demands it.
+   *
+   * @param signal When it aborts, a connection that is not open yet is closed
+   */
   static async open(config: LdapAuthConfig, network: PluginNetwork, signal: AbortSignal): Promise<LdapConnection> {
     const { ldap_host: host, ldap_port: port, ldaps, start_tls, verify_ldap_host: verify } = config;
     const tls = { serverName: null, verify };
@@ -47,7 +51,7 @@ export class LdapConnection {
       throw new Error(`it refused StartTLS with the code ${code}: ${diagnostic}`);
     }
     // Clear text after the response may come from an attacker (response injection). `#receive` has refused any that
-    // arrived with it; later bytes belong to TLS.
+    // arrived together with the response; later bytes belong to TLS.
     socket.removeAllListeners("data");
     const secure = network.startTls(socket, { host, tls });
     await isOpen(secure, "secureConnect", signal);
@@ -59,7 +63,7 @@ export class LdapConnection {
     return !this.#socket.destroyed && this.#socket.writable;
   }
 
-  /** Rejects and closes the connection if the response is invalid, or has not arrived when the signal aborts. */
+  /** Sends a request. Rejects and closes the connection if the response is invalid, or if the signal aborts first. */
   async send(request: LdapRequest, signal: AbortSignal): Promise<LdapResult> {
     this.#id = (this.#id % 127) + 1;
     const { promise, resolve, reject } = Promise.withResolvers<LdapResult>();

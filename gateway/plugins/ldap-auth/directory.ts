@@ -8,28 +8,28 @@ import type { LdapAuthConfig } from "./schema.ts";
 export interface LdapLogin {
   /** Not empty. */
   readonly username: string;
-  /** The bytes that the client sent, at least one. A bind without a password would succeed for any user (RFC 4513 5.1.2). */
+  /** The bytes that the client sent, at least one: a bind without a password would succeed for any user (RFC 4513). */
   readonly password: Buffer;
 }
 
 /** The credential of a verified login, or the result of a bind that the server refused. */
 export type Verification = ExchangeCredential | LdapResult;
 
-/** The directory did not answer, its answer was invalid, or too many logins are under way. The message is logged. */
+/** Thrown if the directory does not answer validly, or too many logins are under way. The message is logged. */
 export class DirectoryUnavailable extends Error {
   override readonly name = "DirectoryUnavailable";
 }
 
-/** The size of the cache, which keeps at most twice this number of answers. */
+/** Size of a generation of the cache, which keeps at most twice this number of answers. */
 const CACHE_SIZE = 2048;
-/** Binds under way, each on its own connection; clients can invent any number of passwords. */
+/** Maximum concurrent binds. Each uses its own connection, and clients can send any number of passwords. */
 const MAX_PENDING = 256;
 
 const SUCCESS = 0;
 
 interface Known {
   readonly answer: Verification;
-  /** Milliseconds of the node's clock. */
+  /** When the answer expires, in milliseconds of the node's clock. */
   readonly until: number;
 }
 
@@ -48,7 +48,7 @@ export class Directory {
     this.#context = context;
   }
 
-  /** Throws, or rejects, with DirectoryUnavailable. */
+  /** Verifies a login by the cache or by a bind. Throws, or rejects, with DirectoryUnavailable. */
   verify(login: LdapLogin): Verification | Promise<Verification> {
     // No user name contains the separator, so different logins never have the same key.
     const key = createHmac("sha256", KEY).update(`${login.username}\0`).update(login.password).digest("base64");
@@ -72,7 +72,7 @@ export class Directory {
     // The id is the same on every node, so that rate limits can count requests by credential.
     const id = hash("sha256", JSON.stringify([ldap_host, ldap_port, name]));
     const answer = isRight ? { id, consumer: null } : result;
-    // Results other than these two may be temporary and are not cached.
+    // Results other than success and a wrong password may be temporary and are not cached.
     if (cache_ttl > 0 && (isRight || result.code === INVALID_CREDENTIALS)) {
       this.#known.set(key, { answer, until: this.#context.now() + cache_ttl * 1000 });
     }
@@ -100,7 +100,7 @@ export class Directory {
     }
   }
 
-  /** The connection that was used last, so that the others can be closed after `keepalive`. */
+  /** Takes the idle connection that was used last, so that others reach their `keepalive`; null: none is open. */
   #takeIdle(): LdapConnection | null {
     for (let idle = this.#idle.pop(); idle !== undefined; idle = this.#idle.pop()) {
       if (idle.isOpen) return idle;
@@ -115,7 +115,7 @@ export class Directory {
   }
 }
 
-/** A value in a distinguished name (RFC 4514 section 2.4): everything but these characters is written as `\XX`. */
+/** A value in a distinguished name (RFC 4514 section 2.4): bytes other than these characters are written as `\XX`. */
 const escaped = (value: string): string =>
   Array.from(Buffer.from(value), (byte) =>
     /[\dA-Za-z@._-]/.test(String.fromCharCode(byte)) ? String.fromCharCode(byte) : `\\${hex(byte)}`,

@@ -1,4 +1,4 @@
-/** The plugin with a real LDAP server. */
+/** ldap-auth with a real LDAP server. */
 import assert from "node:assert/strict";
 import { after, before, describe, it } from "node:test";
 import {
@@ -19,7 +19,7 @@ const passwords = {
 
 const guest = fakeConsumer({ id: "c-0", username: "guest" });
 
-/** The value of a header. */
+/** The value of an Authorization header. */
 const login = (text: string | Buffer, scheme = "ldap ") => `${scheme}${Buffer.from(text).toString("base64")}`;
 
 const alice = { authorization: login("alice:wonderland") };
@@ -61,7 +61,7 @@ describe("ldap-auth", () => {
   }
 
   for (const [what, username, headers] of [
-    ["a right password", "alice", alice],
+    ["the correct password", "alice", alice],
     ["the scheme in upper case", "alice", { authorization: login("alice:wonderland", "LDAP ") }],
     ["several spaces after the scheme", "alice", { authorization: login("alice:wonderland", "ldap   ") }],
     ["a line feed after the password", "alice", { authorization: login("alice:wonderland\n") }],
@@ -120,24 +120,24 @@ describe("ldap-auth", () => {
     });
   }
 
-  it("answers 401 to a user name that contains a further part of a distinguished name, and so would select another entry", async () => {
+  it("answers 401 to a user name that contains a further part of a distinguished name, and would select another entry if it were not escaped", async () => {
     const config = { base_dn: "dc=example,dc=com" };
     const { answer } = await send({ authorization: login("alice,ou=people:wonderland") }, config);
     assert.deepEqual([answer?.status, answer?.reason], [401, undefined]);
   });
 
-  it("reads header_type in place of ldap, and sends it with the realm", async () => {
+  it("expects the scheme of header_type, and sends it in the challenge with the realm", async () => {
     const config = { header_type: "Basic", realm: 'the "office"' };
     assert.equal((await send({ authorization: login("alice:wonderland", "basic ") }, config)).answer, undefined);
     const { answer } = await send(alice, config);
     assert.equal(answer?.headers?.["WWW-Authenticate"], 'Basic realm="the \\"office\\""');
   });
 
-  it("takes header_type literally, not as a pattern", async () => {
+  it("compares header_type literally, not as a pattern", async () => {
     assert.equal((await send(alice, { header_type: ".dap" })).answer?.status, 401);
   });
 
-  it("removes both headers with hide_credentials, and a wrong password too", async () => {
+  it("removes both headers after a login with hide_credentials, and a header with a wrong password", async () => {
     const kept = async (headers: FakeExchangeOptions["headers"], config: object) => {
       const { upstreamHeaders } = (await send(headers, config)).exchange;
       return ["authorization", "proxy-authorization"].map((name) => upstreamHeaders.valuesOver(name, ["sent"]).length);
@@ -149,14 +149,14 @@ describe("ldap-auth", () => {
     assert.deepEqual(await kept({ authorization: "Bearer token" }, hide), [1, 1]);
   });
 
-  it("attributes requests without a right password to the anonymous consumer", async () => {
+  it("attributes requests with a wrong password to the anonymous consumer", async () => {
     const { exchange, answer } = await send({ authorization: login("alice:other") }, { anonymous: "guest" });
     assert.equal(answer, undefined);
     assert.deepEqual([exchange.consumer, exchange.anonymous], [guest, true]);
     assert.equal(exchange.upstreamHeaders.get("X-Anonymous-Consumer"), "true");
   });
 
-  it("gives a user's credential the same id on every node, whatever the password, and another id for another user", async () => {
+  it("derives the same credential id for a user on every node, and another id for another user", async () => {
     const ids = [];
     for (const config of [{}, { cache_ttl: 1 }, people]) ids.push((await send(alice, config)).exchange.credential?.id);
     assert.deepEqual(ids, [ids[0], ids[0], ids[0]]);
@@ -171,7 +171,7 @@ describe("ldap-auth", () => {
     ["an unverified certificate", () => ({ ldap_port: server.tlsPort, ldaps: true })],
     ["an unverified certificate after StartTLS", () => ({ start_tls: true })],
   ] as const) {
-    it(`logs in with ${what}, several times over one connection`, async () => {
+    it(`verifies correct and wrong passwords with ${what}`, async () => {
       const instance = start({ cache_ttl: 0, ...config() });
       for (const [password, status] of [
         ["wonderland", undefined],
@@ -199,7 +199,7 @@ describe("ldap-auth", () => {
     });
   }
 
-  it("answers 401 with the reason in the log if the configured name of the users is invalid", async () => {
+  it("answers 401 with the reason in the log if base_dn is invalid", async () => {
     const { answer } = await send(alice, { base_dn: "people" });
     assert.equal(answer?.status, 401);
     assert.match(answer?.reason ?? "", /refused the bind with the code 34: invalid DN/);

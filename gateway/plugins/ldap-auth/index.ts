@@ -1,4 +1,7 @@
-/** ldap-auth: requests need the user name and password of an LDAP directory (docs/reference/kong-compatibility.md#ldap-auth). */
+/**
+ * ldap-auth: requests need the user name and password of an LDAP directory
+ * (docs/reference/kong-compatibility.md#ldap-auth).
+ */
 import { isUtf8 } from "node:buffer";
 import {
   type AuthenticationResult,
@@ -13,7 +16,7 @@ import { Directory, DirectoryUnavailable, type LdapLogin, type Verification } fr
 import { INVALID_CREDENTIALS, type LdapResult } from "./messages.ts";
 import { ldapAuthFacts } from "./schema.ts";
 
-/** Both headers are searched, the proxy's first, as in Kong. */
+/** The headers that are searched for a login, in Kong's order. */
 const HEADERS = ["proxy-authorization", "authorization"] as const;
 
 export const ldapAuth = definePlugin({
@@ -33,7 +36,7 @@ export const ldapAuth = definePlugin({
       return { response: unexpectedError(`ldap-auth: ${error.message}`) };
     }
 
-    /** Verifies one login after the other until one is right. */
+    /** Verifies one login after the other until the directory accepts one. */
     function verify(
       exchange: Exchange,
       [login, ...others]: readonly LdapLogin[],
@@ -71,7 +74,7 @@ export const ldapAuth = definePlugin({
   },
 });
 
-/** What follows the scheme in a header; undefined: the header is absent or has another scheme. */
+/** The text after the scheme in a header; undefined: the header is absent or has another scheme. */
 function credentialsOf(header: string | undefined, type: string): string | undefined {
   if (header === undefined || !header.toLowerCase().startsWith(type.toLowerCase())) return undefined;
   return /^\s+(.*)$/.exec(header.slice(type.length))?.[1];
@@ -81,14 +84,14 @@ function credentialsOf(header: string | undefined, type: string): string | undef
 function loginOf(encoded: string): LdapLogin | undefined {
   if (!/^[\dA-Za-z+/]*={0,2}$/.test(encoded)) return undefined;
   const bytes = Buffer.from(encoded, "base64");
-  // Servers that are written in C may take a null character as the end, so that the password is empty.
+  // A server written in C may end the password at a null character, and so accept an empty password.
   const [, username = "", password = ""] = /^([^:\0\n]+):([^\0\n]+)\n?$/.exec(bytes.toString("latin1")) ?? [];
   const name = Buffer.from(username, "latin1");
   if (username === "" || !isUtf8(name)) return undefined;
   return { username: name.toString("utf8"), password: Buffer.from(password, "latin1") };
 }
 
-/** A result other than that for a wrong password may be caused by the configuration, so it is logged. */
+/** A result other than INVALID_CREDENTIALS may be caused by the configuration, so it is logged. */
 const refusalOf = (refusal: DirectResponse, { code, diagnostic }: LdapResult) =>
   code === INVALID_CREDENTIALS
     ? refusal

@@ -21,7 +21,7 @@ export interface LdapRequest {
   readonly responseTag: number;
 }
 
-/** Maximum bytes of a message from the server. A result has fewer than a hundred without the server's explanation. */
+/** Maximum bytes of a message from the server. Without the server's explanation, a result has fewer than 100. */
 const MAX_MESSAGE = 16_384;
 
 const INTEGER = 0x02;
@@ -56,7 +56,7 @@ export const bindRequest = (name: string, password: Buffer): LdapRequest => ({
   responseTag: BIND_RESPONSE,
 });
 
-/** RFC 4511 section 4.14. */
+/** The request to start TLS (RFC 4511 section 4.14). */
 export const startTlsRequest: LdapRequest = {
   encode: (id) => message(id, element(EXTENDED_REQUEST, element(CONTEXT_0, Buffer.from(START_TLS)))),
   responseTag: EXTENDED_RESPONSE,
@@ -70,8 +70,8 @@ function element(tag: number, ...contents: readonly Buffer[]): Buffer {
 }
 
 /**
- * The length of the message with which the bytes begin; null: more bytes are needed to tell. Throws if the bytes do not
- * begin with a message, or if the message is too long.
+ * The length of the message with which the bytes begin; null: the length is not complete yet. Throws if the bytes do
+ * not begin with a message, or if the message is too long.
  */
 export function messageLength(bytes: Buffer): number | null {
   if (bytes.length > 0 && bytes[0] !== SEQUENCE) throw new Error("it is not an LDAP message");

@@ -1,4 +1,4 @@
-/** The plugin with LDAP servers that fail, and the requests that they receive. */
+/** ldap-auth with LDAP servers that fail, and the requests that they receive. */
 import assert from "node:assert/strict";
 import { type AddressInfo, createServer, type Socket } from "node:net";
 import { type TestContext, test } from "node:test";
@@ -12,7 +12,7 @@ const bound = (id: number, code = "00") => `300c0201${id.toString(16).padStart(2
 /** The response to StartTLS. */
 const startTls = "300c02010178070a010004000400";
 
-/** A server that sends what `answer` returns for the nth request, in hexadecimal digits. */
+/** A server whose response to the nth request is `answer(n)`, in hexadecimal digits. */
 async function startStub(test: TestContext, answer: (count: number, socket: Socket) => string) {
   const requests: string[] = [];
   const sockets = new Set<Socket>();
@@ -52,7 +52,7 @@ function start(test: TestContext, port: number, config: object = {}) {
   };
 }
 
-test("a login is a simple bind with version 3 and the name of the user, whose unusual characters are escaped", async (test) => {
+test("a login is sent as a simple bind of version 3, with special characters of the user name escaped", async (test) => {
   const { port, requests } = await startStub(test, () => bound(1));
   await start(test, port).send("b,ü", "pw");
   const [version, name, password] = ["020103", "cn=b\\2c\\c3\\bc,dc=test", "pw"];
@@ -66,10 +66,10 @@ for (const [what, reply, reason, config = {}] of [
   ["sends the response to another kind of request", startTls, /instead of 61/],
   ["sends the response to another request", bound(2), /it is not the response to the request/],
   ["announces a message of 2 GB", "30847fffffff", /too long/],
-  ["announces a length of 16 bytes", "3090", /length of an element is invalid/],
-  ["sends a length without end", "3080", /length of an element is invalid/],
+  ["announces a length that is encoded in 16 bytes", "3090", /length of an element is invalid/],
+  ["sends an indefinite length", "3080", /length of an element is invalid/],
   ["sends an element that is longer than its message", "300c02010161070a010004050400", /the message is incomplete/],
-  ["sends a result code without digits", "300b02010161060a0004000400", /result code is invalid/],
+  ["sends an empty result code", "300b02010161060a0004000400", /result code is invalid/],
   ["sends a message after the response", `${bound(1)}${bound(2)}`, /more than one message/],
   ["sends clear text after the response to StartTLS", `${startTls}16`, /more than one message/, { start_tls: true }],
   ["refuses StartTLS", "300c02010178070a013404000400", /refused StartTLS with the code 52/, { start_tls: true }],
@@ -78,7 +78,7 @@ for (const [what, reply, reason, config = {}] of [
   ["is silent in the TLS handshake", "", /no answer within 100 ms/, { timeout: 100, ldaps: true }],
   ["is silent after StartTLS", startTls, /no answer within 100 ms/, { timeout: 100, start_tls: true }],
 ] as const) {
-  test(`the response is 500, even with an anonymous consumer, if the server ${what}`, async (test) => {
+  test(`the response is 500, even with an anonymous consumer, if the LDAP server ${what}`, async (test) => {
     const { port } = await startStub(test, (count) => (count === 1 ? reply : ""));
     const answer = await start(test, port, { ...config, anonymous: "guest" }).send();
     assert.equal(answer?.status, 500);
@@ -86,7 +86,7 @@ for (const [what, reply, reason, config = {}] of [
   });
 }
 
-test("a server that sends its response too slowly is given up after the timeout", async (test) => {
+test("a login fails after the timeout if the LDAP server sends its response too slowly", async (test) => {
   const { port } = await startStub(test, (_count, socket) => {
     const timer = setInterval(() => socket.write("0"), 20);
     socket.on("close", () => clearInterval(timer));
@@ -96,7 +96,7 @@ test("a server that sends its response too slowly is given up after the timeout"
   assert.match(answer?.reason ?? "", /no answer within 200 ms/);
 });
 
-test("a server that ends the connection instead of answering gets the request once", async (test) => {
+test("a login is not sent again if the LDAP server ends a new connection instead of answering", async (test) => {
   const { port, connections } = await startStub(test, (_count, socket) => {
     socket.end();
     return "";
@@ -106,7 +106,7 @@ test("a server that ends the connection instead of answering gets the request on
 });
 
 for (const ending of ["end", "resetAndDestroy"] as const) {
-  test(`a login after the server has closed the idle connection (${ending}) uses a new one`, async (test) => {
+  test(`a login is sent again if the server closes the reused connection instead of answering (${ending})`, async (test) => {
     const { port, connections } = await startStub(test, (count, socket) => {
       if (count !== 2) return bound(1);
       socket[ending]();
@@ -147,11 +147,11 @@ test("an idle connection on which the server sends bytes is not used again", asy
 });
 
 for (const [code, what, isRemembered] of [
-  ["00", "a right password", true],
+  ["00", "a correct password", true],
   ["31", "a wrong password", true],
   ["33", "a busy server", false],
 ] as const) {
-  test(`the answer for ${what} is ${isRemembered ? "used again until cache_ttl" : "not used again"}`, async (test) => {
+  test(`the result for ${what} is ${isRemembered ? "cached for cache_ttl" : "not cached"}`, async (test) => {
     const { port, requests } = await startStub(test, (count) => bound(count, code));
     const { send, advance } = start(test, port, { cache_ttl: 10 });
     const statuses = [];
@@ -167,14 +167,14 @@ for (const [code, what, isRemembered] of [
   });
 }
 
-test("concurrent requests with one login share a bind, and others have connections of their own", async (test) => {
+test("concurrent requests with the same login share a bind, and other logins use separate connections", async (test) => {
   const { port, requests, connections } = await startStub(test, () => bound(1));
   const { send } = start(test, port);
   await Promise.all([send(), send(), send("eve"), send()]);
   assert.deepEqual([requests.length, connections()], [2, 2]);
 });
 
-test("logins beyond 256 that wait for the server are refused with 500 at once", async (test) => {
+test("a login is refused with 500 at once while 256 others wait for the LDAP server", async (test) => {
   const release = Promise.withResolvers<void>();
   const { port } = await startStub(test, (_count, socket) => {
     release.promise.then(() => socket.write(Buffer.from(bound(1), "hex")));

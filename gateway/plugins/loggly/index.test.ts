@@ -23,7 +23,7 @@ describe("loggly", () => {
     [503, "<10>"],
   ];
   for (const [status, priority] of severities) {
-    it(`gives a record the severity that is configured for its status: ${status}`, async (context) => {
+    it(`sends a record with the severity that is configured for its status: ${status}`, async (context) => {
       const { port, received } = await startDatagramServer(context);
       const config = {
         successful_severity: "notice",
@@ -36,7 +36,7 @@ describe("loggly", () => {
     });
   }
 
-  it("leaves out records that are less urgent than the log level", async (context) => {
+  it("does not send records that are less urgent than log_level", async (context) => {
     const { port, received } = await startDatagramServer(context);
     const config = { log_level: "err", server_errors_severity: "err" };
     const { add } = startLogging(context, "loggly", { host, port, key: "token", ...config });

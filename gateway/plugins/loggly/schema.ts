@@ -42,7 +42,7 @@ const schema = record(
 
 export type LogglyConfig = Static<typeof schema>;
 
-/** Characters that would end or change the structured data (RFC 5424 section 6.3): it contains token and tags. */
+/** Characters that would end or change the structured data (RFC 5424 section 6.3), which contains token and tags. */
 const UNSAFE = /["\]\\\s]/;
 
 const check: RecordRule = (members) => {

@@ -1,4 +1,4 @@
-/** What a certificate may be used for (RFC 5280 section 4.2.1), apart from its signature. */
+/** Decides what a certificate may be used for (RFC 5280 section 4.2.1), without verifying its signature. */
 import type { KeyObject, X509Certificate } from "node:crypto";
 import {
   derContent,
@@ -30,7 +30,7 @@ const supported: ReadonlySet<string> = new Set([
 
 /**
  * OIDs of accepted signature algorithms, encoded and in hex. Signatures with other digests, such as SHA-1, can be
- * forged. The trust anchor's own signature is not subject to this.
+ * forged. The trust anchor's own signature may have any algorithm.
  */
 const acceptedAlgorithms: ReadonlySet<string> = new Set([
   // RSASSA-PKCS1-v1_5 with SHA-256, SHA-384 and SHA-512 (RFC 8017).
@@ -46,26 +46,26 @@ const acceptedDigests: ReadonlySet<string> = new Set(["01", "02", "03"].map((las
 /** Tag of hashAlgorithm in the parameters of RSASSA-PSS (RFC 4055 section 3.1); without it the digest is SHA-1. */
 const HASH_ALGORITHM = 0xa0;
 
-/** Verifying with larger keys takes long. */
+/** Maximum size of RSA keys: verifying with larger keys takes long. */
 const MAX_RSA_BITS = 8192;
 const MAX_RSA_EXPONENT = 2n ** 32n;
-/** In OpenSSL's names. Verifying with other curves can take milliseconds. */
+/** Names in OpenSSL. Verifying with other curves can take milliseconds. */
 const acceptedCurves: ReadonlySet<string> = new Set(["prime256v1", "secp384r1", "secp521r1"]);
 
 export interface CertificateFacts {
   readonly validFrom: number;
   readonly validTo: number;
-  /** Why the certificate cannot be that of a client, whatever its issuer; null: it can. */
+  /** Why the certificate cannot be used by a client, whatever its issuer; null: it can be used. */
   readonly clientFault: string | null;
-  /** Why the certificate cannot issue others; null: it can. */
+  /** Why the certificate cannot issue other certificates; null: it can. */
   readonly issuerFault: string | null;
-  /** Maximum number of intermediate certificates below; Infinity: any. */
+  /** Maximum number of intermediate certificates below this one; Infinity: no limit. */
   readonly maxPathLength: number;
   /** Whether the certificate's signature has an accepted algorithm and digest. */
   readonly isSignatureAccepted: boolean;
 }
 
-/** Certificates of authorities, and those of a connection, are used repeatedly. */
+/** Cached, because certificates of authorities and of open connections are used repeatedly. */
 const known = new WeakMap<X509Certificate, CertificateFacts>();
 
 export const factsOf = (certificate: X509Certificate): CertificateFacts =>
@@ -78,12 +78,13 @@ function readFacts(certificate: X509Certificate): CertificateFacts {
     const common = commonFault(certificate, extensions);
     const usage = keyUsageOf(extensions);
     const names = extensions.get(extensionIds.subjectAltName);
-    // `subjectOf` relies on readable names.
+    // Throws for malformed names, which `subjectOf` could not read.
     if (names !== undefined) derMembers(names.value);
     return {
       ...times,
       isSignatureAccepted: hasAcceptedSignature(certificate),
-      clientFault: common ?? ((usage & (DIGITAL_SIGNATURE | KEY_AGREEMENT)) === 0 ? "its key must not sign" : null),
+      clientFault:
+        common ?? ((usage & (DIGITAL_SIGNATURE | KEY_AGREEMENT)) === 0 ? "its key usage allows no signatures" : null),
       issuerFault: common ?? issuerFault(certificate, usage, extensions),
       maxPathLength: maxPathLengthOf(extensions),
     };
@@ -96,7 +97,10 @@ function readFacts(certificate: X509Certificate): CertificateFacts {
 
 type Extensions = ReadonlyMap<string, Extension>;
 
-/** `X509Certificate.keyUsage` is the extended key usage, which limits that of issued certificates too, as in OpenSSL. */
+/**
+ * Why a certificate can be used neither by a client nor as an issuer; null: neither is ruled out. Node's `keyUsage` is
+ * the extended key usage. As in OpenSSL, a CA's extended key usage also limits the certificates that it issues.
+ */
 function commonFault({ keyUsage }: X509Certificate, extensions: Extensions): string | null {
   for (const [id, { isCritical }] of extensions) {
     if (isCritical && !supported.has(id) && id !== extensionIds.nameConstraints)
@@ -108,9 +112,9 @@ function commonFault({ keyUsage }: X509Certificate, extensions: Extensions): str
 }
 
 function issuerFault(certificate: X509Certificate, usage: number, extensions: Extensions): string | null {
-  if (!certificate.ca) return "it is not that of a CA";
-  if ((usage & KEY_CERT_SIGN) === 0) return "its key must not sign certificates";
-  // Ignoring them would admit names that the CA must not certify.
+  if (!certificate.ca) return "it is not a CA certificate";
+  if ((usage & KEY_CERT_SIGN) === 0) return "its key usage does not allow signing certificates";
+  // Ignoring name constraints would admit names that the CA must not certify.
   if (extensions.has(extensionIds.nameConstraints)) return "it has name constraints, which Sluice does not support";
   return isAcceptedKey(certificate) ? null : "its key has a type, curve or size that Sluice does not support";
 }
@@ -144,7 +148,7 @@ function hasAcceptedSignature(certificate: X509Certificate): boolean {
   return acceptedDigests.has(id?.content.toString("hex") ?? "");
 }
 
-/** Without the extension every use is allowed. */
+/** The bits of keyUsage. Without the extension, every use is allowed. */
 function keyUsageOf(extensions: Extensions): number {
   const extension = extensions.get(extensionIds.keyUsage);
   // The first byte of a BIT STRING is the number of unused bits.

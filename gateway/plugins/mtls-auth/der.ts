@@ -1,4 +1,7 @@
-/** Reads extensions and signature algorithms of certificates from their DER (X.690), because node:crypto shows only some of them. */
+/**
+ * Reads extensions and signature algorithms of certificates from their DER (X.690), because node:crypto shows only some
+ * of them.
+ */
 import type { X509Certificate } from "node:crypto";
 
 /** Tags of ASN.1 types; 0xa0 and above are context-specific. */
@@ -44,12 +47,12 @@ export function derContent(bytes: Buffer): Buffer {
   return element.content;
 }
 
-/** The elements in the only element in these bytes. */
+/** The elements that the only element in these bytes contains. */
 export const derMembers = (bytes: Buffer): readonly DerElement[] => derElements(derContent(bytes));
 
 export interface Extension {
   readonly isCritical: boolean;
-  /** DER. */
+  /** The value of the extension in DER. */
   readonly value: Buffer;
 }
 
@@ -91,8 +94,8 @@ export function extensionsOf({ raw }: X509Certificate): ReadonlyMap<string, Exte
 }
 
 /**
- * The algorithm of a certificate's signature (AlgorithmIdentifier, RFC 5280 section 4.1.1.2). OpenSSL verifies no
- * signature unless the signed part of the certificate has the same.
+ * The algorithm of a certificate's signature (AlgorithmIdentifier, RFC 5280 section 4.1.1.2). OpenSSL verifies a
+ * signature only if the signed part of the certificate names the same algorithm.
  *
  * @throws RangeError if the certificate is malformed
  */

@@ -24,7 +24,6 @@ export function findConsumer(
   for (const name of names) {
     for (const member of consumerBy) {
       const consumer = consumerNamed(identities, member, name);
-      // The certificate itself is the credential.
       if (consumer !== undefined) return certificateIdentity(consumer, name);
     }
   }
@@ -45,6 +44,6 @@ function consumerNamed(
 ): ExchangeConsumer | undefined {
   if (member === "custom_id") return identities.consumerByCustomId(name);
   const consumer = identities.consumer(name);
-  // The name of a certificate must not be taken for the id of a consumer.
+  // A name in a certificate must not match the id of a consumer.
   return consumer?.username === name ? consumer : undefined;
 }

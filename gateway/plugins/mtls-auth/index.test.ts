@@ -99,17 +99,17 @@ describe("mtls-auth", () => {
     ["alternative names of other types, whatever the common name", { connection: secure(nameless) }, FAILED],
     ["a common name that is a consumer's id", { connection: secure(idAsName) }, FAILED],
     [
-      "a mapping for the certificate's authority before one for any authority",
+      "an mtls_auth_credential for the certificate's authority before one for any authority",
       { connection: secure(leaf), subjectNames: [mapped("1", byName, null), mapped("2", byAuthority, rootId)] },
       "by-ca",
     ],
     [
-      "a mapping for any authority before names of consumers",
+      "an mtls_auth_credential for any authority before names of consumers",
       { connection: secure(leaf), subjectNames: [mapped("1", byName, null)] },
       "mapped",
     ],
     [
-      "a mapping for another authority",
+      "an mtls_auth_credential for another authority",
       { connection: secure(leaf), subjectNames: [mapped("1", byName, otherId)] },
       FAILED,
       { consumer_by: [] },
@@ -154,7 +154,7 @@ describe("mtls-auth", () => {
     ],
     ["a CA certificate that does not exist", { connection: secure(leaf), caCertificates: [] }, FAILED],
     [
-      "one of two CA certificates that does not exist",
+      "two CA certificates of which one does not exist",
       { connection: secure(leaf), caCertificates: caCertificates.slice(0, 1) },
       "ann",
     ],
@@ -166,14 +166,14 @@ describe("mtls-auth", () => {
     ],
   ];
   for (const [what, options, outcome, config = {}] of table) {
-    it(`${String(outcome).match(/^\d/) ? `answers ${outcome} to` : `attributes to ${outcome}`}: ${what}`, async () => {
+    it(`${String(outcome).match(/^\d/) ? `answers ${outcome} to` : `attributes to ${outcome ?? "no consumer"}`}: ${what}`, async () => {
       assert.equal(await outcomeOf(config, options), outcome);
     });
   }
 
-  it("logs why a certificate is refused, and does not tell the client", async () => {
+  it("logs the reason for refusing a certificate", async () => {
     const { answer } = await send({}, { connection: secure(untrusted) });
-    assert.equal(answer?.reason, "mtls-auth: no certificate of `ca_certificates` is its issuer");
+    assert.equal(answer?.reason, "mtls-auth: no chain leads to a certificate of `ca_certificates`");
   });
 
   it("passes the consumer and the subject name to the upstream", async () => {
@@ -186,7 +186,7 @@ describe("mtls-auth", () => {
     assert.deepEqual([exchange.credential?.consumer, exchange.anonymous], [{ id: "c-ann" }, false]);
   });
 
-  it("identifies the credential of a mapping by its id", async () => {
+  it("uses the id of an mtls_auth_credential as the id of the request's credential", async () => {
     const { exchange } = await send({}, { connection: secure(leaf), subjectNames: [mapped("m-1", byName, null)] });
     assert.equal(exchange.credential?.id, "m-1");
   });
@@ -251,7 +251,7 @@ describe("mtls-auth", () => {
     ],
   ];
   for (const [config, options, headers, groups] of described) {
-    it(`describes the certificate with ${JSON.stringify({ ...config, ...options })}`, async () => {
+    it(`sets headers and groups from the names of the certificate: ${JSON.stringify({ ...config, ...options })}`, async () => {
       const { exchange, answer } = await send(config, { connection: secure(await leafOf(options)) });
       assert.equal(answer, undefined);
       const { "x-credential-identifier": _, ...sent } = exchange.upstreamHeaders.all();
@@ -273,7 +273,7 @@ describe("mtls-auth", () => {
       assert.equal(await statusOf(phases, { connection }), 401);
     });
 
-    it("admits a certificate that became valid, when cache_ttl has passed", async () => {
+    it("refuses a certificate that is not valid yet, and admits it after cache_ttl if it is valid then", async () => {
       let now = NOW;
       const phases = instance({ cache_ttl: 10 }, () => now);
       const connection = secure(await leafOf({ validFrom: NOW + 5000 }));
@@ -324,7 +324,7 @@ describe("the config of mtls-auth", () => {
     [{}, ["ca_certificates: required field missing"]],
   ];
   for (const [config, violations] of table) {
-    it(`${violations.length === 0 ? "is valid" : `has ${violations}`}: ${JSON.stringify(config)}`, () => {
+    it(`${violations.length === 0 ? "is valid" : `is refused with '${violations}'`}: ${JSON.stringify(config)}`, () => {
       assert.deepEqual(
         configViolations("mtls-auth", config).map((line) => line.replace(/^config\./, "")),
         violations,

@@ -19,9 +19,9 @@ import { type RefusedChain, type VerifiedChain, verifyChain } from "./verify-cha
 /** The result of verifying the certificates of a connection. */
 interface Verification {
   readonly result: VerifiedChain | RefusedChain;
-  /** The CA certificates it depends on. */
+  /** The CA certificates on which the result depends. */
   readonly authorities: readonly ExchangeCaCertificate[];
-  /** Milliseconds since the epoch at which it must be repeated. */
+  /** When the verification must be repeated, in milliseconds since the epoch. */
   readonly until: number;
 }
 
@@ -34,7 +34,6 @@ const misdirected: DirectResponse = {
   reason: "mtls-auth: the connection was opened when no plugin required a certificate for its server name",
 };
 
-/** Parsed CA certificates. */
 const parsed = new WeakMap<ExchangeCaCertificate, X509Certificate>();
 const parse = ({ cert }: ExchangeCaCertificate): X509Certificate => new X509Certificate(cert);
 
@@ -98,7 +97,10 @@ export const mtlsAuth = definePlugin({
   },
 });
 
-/** The proxy removes these headers from the client's request. A comma in a name is escaped, since it separates names. */
+/**
+ * Sends the subject to the upstream in two headers, which the proxy removes from the client's request. Commas in names
+ * are escaped, because the list of names has commas between them.
+ */
 function sendSubject({ upstreamHeaders }: Exchange, { distinguishedName, names }: Subject): void {
   if (distinguishedName !== "") upstreamHeaders.set("X-Client-Cert-Dn", headerValue(distinguishedName));
   const list = names.map((name) => name.replaceAll(",", "%2C")).join(", ");

@@ -44,7 +44,8 @@ const schema = record(
       default: false,
     }),
     default_consumer: consumerName(
-      "Id or username of the consumer of clients with a valid certificate whose subject names belong to no consumer.",
+      "Id or username of the consumer to which requests are attributed if the certificate is valid, but its subject " +
+        "names belong to no consumer.",
     ),
     authenticated_group_by: choice(["CN", "DN"], {
       description:
@@ -54,7 +55,8 @@ const schema = record(
     }),
     allow_partial_chain: boolean({
       description:
-        "Trust intermediate CA certificates of `ca_certificates` too. Otherwise a chain must end in a self-signed one.",
+        "Trust intermediate CA certificates of `ca_certificates` too. By default, a chain must end in a self-signed " +
+        "CA certificate.",
       default: false,
     }),
     send_ca_dn: boolean({
@@ -100,7 +102,7 @@ const schema = record(
 
 export type MtlsAuthConfig = Static<typeof schema>;
 
-/** Null disables the comparison; for other members it means the default. */
+/** In `consumer_by`, null disables the comparison; in other members, null means the default. */
 const expand = (config: RecordMembers): RecordMembers =>
   config.consumer_by === null ? { ...config, consumer_by: [] } : config;
 

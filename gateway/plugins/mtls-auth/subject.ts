@@ -20,7 +20,7 @@ export interface Subject {
 
 const known = new WeakMap<X509Certificate, Subject>();
 
-/** @param certificate A verified one: its extensions can be read */
+/** @param certificate A verified certificate, whose extensions can be read */
 export const subjectOf = (certificate: X509Certificate): Subject => known.getOrInsertComputed(certificate, readSubject);
 
 function readSubject(certificate: X509Certificate): Subject {
@@ -35,8 +35,8 @@ function readSubject(certificate: X509Certificate): Subject {
 }
 
 /**
- * Node has one line for each part, with special characters of values escaped. A part may join values by " + ". An empty
- * subject is undefined, which Node's types do not say.
+ * The subject in the form of RFC 4514. Node's text has one line for each part, with special characters of values
+ * escaped; a part may join values by " + ". An empty subject is undefined, although Node's types do not say so.
  */
 const distinguishedNameOf = ({ subject }: { readonly subject: string | undefined }): string =>
   (subject ?? "")

@@ -24,14 +24,14 @@ export interface CertificateOptions {
   readonly validTo?: number;
   readonly extensions?: readonly x509.Extension[];
   readonly digest?: "SHA-1" | "SHA-256";
-  /** Of the key and of the signature: the issuer's key must have the same. Default: ECDSA. */
+  /** The scheme of the key and the signature, which must be that of the issuer's key. Default: ECDSA. */
   readonly scheme?: "ECDSA" | "RSA-PSS";
-  /** Default: a new one. */
+  /** Default: a new key pair. */
   readonly keyPair?: webcrypto.CryptoKeyPair;
 }
 
 export interface IssuedCertificate {
-  /** As `TLSSocket` gives it. */
+  /** The certificate as `TLSSocket` returns it. */
   readonly certificate: X509Certificate;
   readonly pem: string;
   /** The private key, PKCS #8 in PEM. */

@@ -44,7 +44,7 @@ const verify = ({ sent, trusted = [root], partial = false, now = NOW }: Case) =>
 const leaf = await leafOf(root);
 const deepLeaf = await leafOf(intermediate);
 const otherRoot = await authority("CN=other");
-/** Another key under the name of the trusted root. */
+/** A root with the name of the trusted root, but another key. */
 const forgedRoot = await authority("CN=root");
 const forgedIntermediate = await authority("CN=intermediate", { issuer: forgedRoot });
 const expired = { validTo: NOW - HOUR };
@@ -64,7 +64,7 @@ async function chainOf(length: number): Promise<readonly IssuedCertificate[]> {
   return [await leafOf(issuer), ...chain];
 }
 
-/** Trusted certificates with equal names, none of which has signed the client's. */
+/** Trusted certificates with equal names, none of which has signed the client's certificate. */
 const namesakes = await Promise.all(Array.from({ length: 17 }, () => authority("CN=namesake")));
 const bySameName = await leafOf(await authority("CN=namesake"));
 
@@ -74,14 +74,14 @@ const oneAnother = await Promise.all(
   Array.from({ length: 19 }, () => authority("CN=mutual", { issuer: mutual, keyPair: mutual.keys })),
 );
 const byOneAnother = await leafOf(mutual);
-/** One of them is below the name of the trusted root, which has not signed it. */
+/** A certificate that names the trusted root as its issuer, but is not signed by it. */
 const belowNameOfRoot = await authority("CN=mutual", { issuer: forgedRoot, keyPair: mutual.keys });
 
 const pss = { scheme: "RSA-PSS" } as const;
 const pssRoot = await authority("CN=pss", pss);
 const weakPss = { scheme: "RSA-PSS", digest: "SHA-1" } as const;
 const weakPssRoot = await authority("CN=weak pss", weakPss);
-/** A public key with any odd modulus of this size, because it takes seconds to generate one. */
+/** A public key with an arbitrary odd modulus of this size, because generating a real key takes seconds. */
 function rsaKey(bits: number, exponent: readonly number[] = [1, 0, 1]): KeyObject {
   const [n, e] = [Buffer.alloc(bits / 8, 0xff), Buffer.from(exponent)].map((each) => each.toString("base64url"));
   return createPublicKey({ key: { kty: "RSA", n, e }, format: "jwk" });
@@ -97,11 +97,11 @@ const unusual = await authority("CN=unusual", {
 });
 
 const accepted: readonly (readonly [what: string, of: Case, authorities?: readonly string[]])[] = [
-  ["a certificate of the root", { sent: [leaf] }],
-  ["the first of several authorities that fits", { sent: [leaf], trusted: [otherRoot, forgedRoot, root] }, ["ca-2"]],
+  ["a certificate that the root has issued", { sent: [leaf] }],
+  ["the last of several authorities as its root", { sent: [leaf], trusted: [otherRoot, forgedRoot, root] }, ["ca-2"]],
   ["an intermediate certificate that the client sends", { sent: [deepLeaf, intermediate] }],
   ["the root that the client sends too", { sent: [deepLeaf, intermediate, root] }],
-  ["certificates in another order, and unrelated ones", { sent: [deepLeaf, root, otherRoot, intermediate] }],
+  ["certificates in another order, and unrelated certificates", { sent: [deepLeaf, root, otherRoot, intermediate] }],
   [
     "an intermediate certificate that is configured beside its root",
     { sent: [deepLeaf], trusted: [root, intermediate] },
@@ -122,9 +122,9 @@ const accepted: readonly (readonly [what: string, of: Case, authorities?: readon
   ["a chain of ten certificates", { sent: await chainOf(8) }],
 ];
 
-const badIssuer = "a CA certificate cannot be used: ";
+const badIssuer = "the certificate of an issuer cannot be used: ";
 const badClient = "the client's certificate cannot be used: ";
-const noIssuer = "no certificate of `ca_certificates` is its issuer";
+const noIssuer = "no chain leads to a certificate of `ca_certificates`";
 const broken = "a signature of the chain uses an algorithm or digest that is not accepted";
 
 const refused: readonly (readonly [what: string, of: Case, fault: string])[] = [
@@ -140,7 +140,7 @@ const refused: readonly (readonly [what: string, of: Case, fault: string])[] = [
     { sent: [await leafOf(forgedIntermediate), forgedIntermediate, forgedRoot] },
     noIssuer,
   ],
-  ["the root itself", { sent: [root] }, `${badClient}its key must not sign`],
+  ["the root itself as the client", { sent: [root] }, `${badClient}its key usage allows no signatures`],
   ["a missing intermediate certificate", { sent: [deepLeaf] }, noIssuer],
   ["a partial chain", { sent: [deepLeaf], trusted: [intermediate] }, noIssuer],
   [
@@ -149,10 +149,10 @@ const refused: readonly (readonly [what: string, of: Case, fault: string])[] = [
     noIssuer,
   ],
   ["an expired certificate", { sent: [await leafOf(root, expired)] }, "the client's certificate has expired"],
-  ["a certificate of the future", { sent: [await leafOf(root, future)] }, "the client's certificate is not valid yet"],
+  ["a certificate not valid yet", { sent: [await leafOf(root, future)] }, "the client's certificate is not valid yet"],
   ["an expired authority", { sent: [await leafOf(expiredRoot)], trusted: [expiredRoot] }, `${badIssuer}it has expired`],
   [
-    "an intermediate certificate of the future",
+    "an intermediate certificate that is not valid yet",
     await below(future).then(async (issuer) => ({ sent: [await leafOf(issuer), issuer] })),
     `${badIssuer}it is not valid yet`,
   ],
@@ -171,12 +171,12 @@ const refused: readonly (readonly [what: string, of: Case, fault: string])[] = [
   [
     "a key that only encrypts",
     { sent: [await leafOf(root, { keyUsage: KeyUsageFlags.keyEncipherment })] },
-    `${badClient}its key must not sign`,
+    `${badClient}its key usage allows no signatures`,
   ],
   [
     "a client's certificate as an issuer",
     await leafOf(root, { keyUsage: null }).then(async (issuer) => ({ sent: [await leafOf(issuer), issuer] })),
-    `${badIssuer}it is not that of a CA`,
+    `${badIssuer}it is not a CA certificate`,
   ],
   [
     "an authority whose key must not sign certificates",
@@ -218,12 +218,12 @@ const refused: readonly (readonly [what: string, of: Case, fault: string])[] = [
   ],
   ["a chain of eleven certificates", { sent: await chainOf(9) }, noIssuer],
   [
-    "more signatures than are verified",
+    "more signatures than may be verified",
     { sent: [bySameName], trusted: namesakes },
     "more than 16 signatures would have to be verified",
   ],
   [
-    "certificates that form more chains than are searched",
+    "certificates that form more chains than may be searched",
     { sent: [byOneAnother, ...oneAnother] },
     "the certificates form too many chains",
   ],
@@ -241,7 +241,7 @@ describe("a chain of certificates", () => {
     it(`is refused with ${what}`, () => assert.deepEqual(verify(of), { fault }));
   }
 
-  it("is valid until its first certificate expires", async () => {
+  it("is valid until the earliest expiry of its certificates", async () => {
     const short = await below({ validTo: NOW + HOUR });
     const result = verify({ sent: [await leafOf(short), short] });
     assert.equal(result.fault === undefined && result.validTo, NOW + HOUR);
@@ -249,11 +249,11 @@ describe("a chain of certificates", () => {
 
   const unverified: readonly (readonly [what: string, sent: readonly IssuedCertificate[]])[] = [
     ["that lead to no authority", [byOneAnother, ...oneAnother]],
-    ["below the name of an authority", [byOneAnother, belowNameOfRoot, ...oneAnother]],
+    ["below a certificate that names an authority as its issuer", [byOneAnother, belowNameOfRoot, ...oneAnother]],
   ];
   for (const [what, sent] of unverified) {
-    it(`is refused without a use of the client's keys, with certificates ${what}`, ({ mock }) => {
-      // Whether the root has signed itself is verified once for all clients.
+    it(`is refused before a key of the client is used, with certificates ${what}`, ({ mock }) => {
+      // Caches that the root has signed itself, so that the calls counted below do not include this verification.
       verify({ sent: [leaf] });
       const used = mock.method(X509Certificate.prototype, "verify");
       assert.ok(verify({ sent }).fault);

@@ -19,7 +19,7 @@ export interface ChainOptions {
 export interface VerifiedChain {
   /** Ids of the authorities in the chain, the nearest to the client's certificate first. */
   readonly authorityIds: readonly string[];
-  /** When the first certificate of the chain expires, in milliseconds since the epoch. */
+  /** The earliest expiry of the chain's certificates, in milliseconds since the epoch. */
   readonly validTo: number;
   readonly fault?: undefined;
 }
@@ -31,9 +31,9 @@ export interface RefusedChain {
 
 /** Maximum certificates of a chain. */
 const MAX_LENGTH = 10;
-/** Maximum steps of the search for chains: certificates of the client with equal names form any number of them. */
+/** Maximum steps of the search for chains: a client can send certificates with equal names, which form many chains. */
 const MAX_STEPS = 256;
-/** Maximum verifications of signatures of one client. */
+/** Maximum signatures that are verified for one client. */
 const MAX_SIGNATURES = 16;
 
 interface Candidate {
@@ -42,7 +42,11 @@ interface Candidate {
   readonly authorityId: string | null;
 }
 
-/** @param sent The client's certificate, and others from which the chain may be built */
+/**
+ * Searches for a valid chain from the client's certificate to a trusted authority.
+ *
+ * @param sent The client's certificate, and other certificates from which the chain may be built
+ */
 export function verifyChain(
   [leaf, ...others]: readonly X509Certificate[],
   options: ChainOptions,
@@ -54,9 +58,9 @@ export function verifyChain(
 }
 
 /**
- * Builds chains by names and key identifiers only. The signatures of a chain that reaches a trusted authority are
- * verified from this authority down, so that no key is used before a trusted one has signed it: the client chooses the
- * keys of the certificates it sends, and with them how long a verification takes.
+ * Builds chains by names and key identifiers only. Once a chain reaches a trusted authority, its signatures are
+ * verified from this authority down, so that no key is used before a trusted key has signed it. The reason: the client
+ * chooses the keys of the certificates that it sends, and some keys make a verification slow.
  */
 class ChainSearch {
   readonly #candidates: readonly Candidate[];
@@ -67,7 +71,7 @@ class ChainSearch {
   readonly #verified = new Map<X509Certificate, Map<X509Certificate, boolean>>();
   #steps = 0;
   #signatures = 0;
-  /** The first reason why an issuer was rejected. */
+  /** The first reason why an issuer or a chain was rejected, or the search ended. */
   #fault: string | null = null;
 
   constructor(sent: readonly X509Certificate[], options: ChainOptions) {
@@ -82,7 +86,7 @@ class ChainSearch {
     const time = this.#timeFault(leaf);
     if (time !== null) return { fault: `the client's certificate ${time}` };
     const found = this.#search([{ certificate: leaf, authorityId: null }]);
-    if (found === null) return { fault: this.#fault ?? "no certificate of `ca_certificates` is its issuer" };
+    if (found === null) return { fault: this.#fault ?? "no chain leads to a certificate of `ca_certificates`" };
     return {
       authorityIds: found.flatMap(({ authorityId }) => authorityId ?? []),
       validTo: Math.min(...found.map(({ certificate }) => factsOf(certificate).validTo)),
@@ -138,7 +142,7 @@ class ChainSearch {
     return validTo < this.#options.now ? "has expired" : null;
   }
 
-  /** The chain if its signatures are valid; null: one is not. Begins at the authority. */
+  /** The chain if its signatures are valid, verified from the authority down; null: one is invalid. */
   #signed(chain: readonly Candidate[]): readonly Candidate[] | null {
     for (let at = chain.length - 1; at > 0; at--) {
       const [child, issuer] = [chain[at - 1], chain[at]];
@@ -159,7 +163,7 @@ class ChainSearch {
   }
 }
 
-const UNUSABLE = "a CA certificate cannot be used: ";
+const UNUSABLE = "the certificate of an issuer cannot be used: ";
 
 const isSame = (one: X509Certificate, other: X509Certificate): boolean => one === other || one.raw.equals(other.raw);
 

@@ -4,7 +4,7 @@ import type { OpenidConnectConfig } from "./schema.ts";
 
 export type Claims = Readonly<Record<string, unknown>>;
 
-/** The claim at the path in the first of the sets that has it; undefined for none. */
+/** The claim at the path, from the first set that has such a claim; undefined: no set has one. */
 export function claimAt(sets: readonly Claims[], path: readonly string[]): unknown {
   for (const claims of sets) {
     let value: unknown = claims;
@@ -14,13 +14,13 @@ export function claimAt(sets: readonly Claims[], path: readonly string[]): unkno
   return undefined;
 }
 
-/** A claim as a list of words: a text is divided at spaces (RFC 6749 section 3.3). */
+/** A claim as a list of words: a string is split at spaces (RFC 6749 section 3.3). */
 export const wordsOf = (value: unknown): readonly string[] =>
   (Array.isArray(value) ? value : typeof value === "string" ? value.split(" ") : [value]).filter(
     (word): word is string => typeof word === "string" && word !== "",
   );
 
-/** A claim as one text, for consumers and credentials; undefined for lists, objects and empty text. */
+/** A string or number as text, for consumers and credentials; undefined for other claims and empty strings. */
 export function textOfClaim(value: unknown): string | undefined {
   if (typeof value === "string") return value === "" ? undefined : value;
   return typeof value === "number" && Number.isFinite(value) ? String(value) : undefined;
@@ -33,7 +33,7 @@ const required = [
   ["roles_required", "roles_claim"],
 ] as const;
 
-/** The claim in which the token lacks a required value; undefined if it lacks none. */
+/** The claim in which the token lacks a required value; undefined: the token has all required values. */
 export function missingClaim(sets: readonly Claims[], config: OpenidConnectConfig): string | undefined {
   for (const [requirement, claim] of required) {
     const items = config[requirement];

@@ -1,4 +1,4 @@
-/** All flows, against a real provider and through the real proxy. */
+/** All flows of openid-connect, with a real provider and through the real proxy. */
 import assert from "node:assert/strict";
 import { type TestContext, test } from "node:test";
 import {
@@ -28,7 +28,7 @@ async function start(test: TestContext, config: object = {}) {
   return { provider, gateway, browser: new Browser(gateway.url) };
 }
 
-/** Milliseconds after the start of the gateway, whose clock stands still; a token may have been issued after it. */
+/** Milliseconds by which a test advances the gateway's clock, so that tokens issued during the test have expired. */
 const AFTER_EXPIRY = (TOKEN_LIFETIME + 60) * 1000;
 
 const bearer = (token: string) => ({ headers: { authorization: `Bearer ${token}` } });
@@ -62,7 +62,7 @@ test("a token that the provider has signed is accepted without asking the provid
   assert.equal((await gateway.fetch("/", bearer(token))).status, 401);
 });
 
-test("an opaque token is checked by introspection, and the answer is kept until the token expires", async (test) => {
+test("an opaque token is checked by introspection, and the answer is cached until the token expires", async (test) => {
   const { provider, gateway } = await start(test, { auth_methods: ["introspection"], cache_ttl_neg: 5 });
   const token = await provider.token();
   for (let count = 0; count < 3; count++) await echoed(await gateway.fetch("/", bearer(token)));
@@ -73,7 +73,7 @@ test("an opaque token is checked by introspection, and the answer is kept until 
   assert.equal((await gateway.fetch("/", bearer(token))).status, 401);
 });
 
-test("a revoked token is refused if answers are not kept", async (test) => {
+test("a revoked token is refused if introspection is not cached", async (test) => {
   const { provider, gateway } = await start(test, { auth_methods: ["introspection"], cache_introspection: false });
   const token = await provider.token();
   await echoed(await gateway.fetch("/", bearer(token)));
@@ -81,7 +81,7 @@ test("a revoked token is refused if answers are not kept", async (test) => {
   assert.equal((await gateway.fetch("/", bearer(token))).status, 401);
 });
 
-test("a login leads back to the first request, and the session has a consumer and a token", async (test) => {
+test("a login redirects back to the first URL, and the session has a consumer and a token", async (test) => {
   const { provider, gateway, browser } = await start(test, {
     login_action: "redirect",
     consumer_claim: ["sub"],
@@ -159,7 +159,7 @@ test("a code that the provider refuses, and an error of the provider, end the lo
   }
 });
 
-test("an expired access token is refreshed once for parallel requests, and the session goes on", async (test) => {
+test("an expired access token is refreshed once for parallel requests, and the session continues", async (test) => {
   const { provider, gateway, browser } = await start(test, { login_action: "redirect" });
   const { authorization } = await echoed(await browser.visit(`${APP}/page`));
   const session = browser.cookie("session");
@@ -179,7 +179,7 @@ test("an expired access token is refreshed once for parallel requests, and the s
   assert.equal(browser.visited.length, 1);
 });
 
-test("if the provider fails while a token is refreshed, the request is answered with 503, and the session stays", async (test) => {
+test("if the provider fails while a token is refreshed, the request is answered with 503, and the session remains", async (test) => {
   const { provider, gateway, browser } = await start(test, { login_action: "redirect" });
   await echoed(await browser.visit(`${APP}/page`));
   gateway.advance(AFTER_EXPIRY);
@@ -189,7 +189,7 @@ test("if the provider fails while a token is refreshed, the request is answered 
   assert.match(JSON.stringify(gateway.log), /the provider answered with the status 503/);
 });
 
-test("without refresh_tokens, an expired access token leads to another login", async (test) => {
+test("with refresh_tokens: false, an expired access token leads to another login", async (test) => {
   const { gateway, browser } = await start(test, { login_action: "redirect", refresh_tokens: false });
   await echoed(await browser.visit(`${APP}/page`));
   gateway.advance(AFTER_EXPIRY);
@@ -213,21 +213,32 @@ test("a session ends after its idle time, and a cookie with one changed characte
   assert.equal(await again(), null);
 });
 
-test("a logout ends the session at the gateway and at the provider", async (test) => {
+test("a logout ends the session at the gateway, and redirects to the provider's logout page, after which the provider asks for a login", async (test) => {
   const { provider, browser } = await start(test, {
     login_action: "redirect",
     logout_uri_suffix: "/logout",
     logout_methods: ["POST"],
     logout_redirect_uri: [`${APP}/bye`],
   });
-  await echoed(await browser.visit(`${APP}/page`));
+  const isAskedToLogIn = async () => {
+    await echoed(await browser.visit(`${APP}/page`));
+    return browser.visited.some((url) => url.startsWith(`${provider.issuer}/interaction/`));
+  };
+  const logOut = async () => {
+    await browser.visit(`${APP}/logout`, { method: "POST", stopAt: `${provider.issuer}/session/end` });
+    assert.equal(browser.cookie("session"), undefined);
+    return new URL(browser.visited.at(-1) ?? "");
+  };
+  assert.equal(await isAskedToLogIn(), true);
   await echoed(await browser.visit(`${APP}/logout`));
-  await browser.visit(`${APP}/logout`, { method: "POST", stopAt: `${provider.issuer}/session/end` });
-  const end = new URL(browser.visited.at(-1) ?? "");
+  await logOut();
+  assert.equal(await isAskedToLogIn(), false, "the session at the provider remains until its logout page is confirmed");
+  const end = await logOut();
   assert.equal(end.searchParams.get("post_logout_redirect_uri"), `${APP}/bye`);
   assert.match(end.searchParams.get("id_token_hint") ?? "", /^[\w-]+\.[\w-]+\.[\w-]+$/);
-  assert.equal(browser.cookie("session"), undefined);
-  assert.equal((await fetch(end)).status, 200);
+  await provider.confirmLogout(browser, end.href, { stopAt: `${APP}/bye` });
+  assert.equal(browser.visited.at(-1), `${APP}/bye`);
+  assert.equal(await isAskedToLogIn(), true);
 });
 
 test("no token, code or secret is in the log", async (test) => {
@@ -239,7 +250,7 @@ test("no token, code or secret is in the log", async (test) => {
   assert.doesNotMatch(JSON.stringify(gateway.log), /eyJ|code=|long enough|cookies of this test/);
 });
 
-test("beside a plugin session with a cookie of the same name, requests are answered with 500, and the log says what to change", async (test) => {
+test("if the plugin session uses the same cookie, requests are answered with 500, and the log says what to change", async (test) => {
   const provider = await startOpenidProvider(test);
   const config = {
     issuer: provider.issuer,

@@ -89,8 +89,8 @@ export const openidConnect = definePlugin({
       }
       const session = methods.has("session") ? await sessions.use(exchange) : null;
       if (session !== null) return acceptSession(exchange, session, sessions);
-      // Only GET requests are redirected, because a redirect loses the body of other methods. A callback without a
-      // login of this browser is refused: another login could fail in the same way, without end.
+      // Only GET requests are redirected, because a redirect loses the body of other methods. A callback that matches
+      // no login of this browser is refused: if it began a new login, the browser could be redirected endlessly.
       const mayLogin = request.method === "GET" && !login.isCallback(request) && !isGrpc(exchange);
       return methods.has("authorization_code") && mayLogin
         ? { response: await login.start(exchange) }
@@ -178,11 +178,11 @@ function refusals(config: OpenidConnectConfig) {
 
 interface AcceptedToken {
   readonly text: string;
-  /** Null: it comes from a session. */
+  /** Null: the token comes from a session. */
   readonly found: FoundToken | null;
 }
 
-/** Checks the claims of a valid token, and sets consumer, groups and headers. */
+/** Returns a function that checks the claims of a valid token, and sets consumer, groups and headers. */
 function acceptance(config: OpenidConnectConfig, forbid: (reason: string) => AuthenticationResult) {
   const header = tokenHeader(config);
   const upstream = pairsOf(config.upstream_headers_names, config.upstream_headers_claims);
@@ -218,7 +218,7 @@ function acceptance(config: OpenidConnectConfig, forbid: (reason: string) => Aut
 const pairsOf = (names: readonly string[] | null, claims: readonly string[] | null) =>
   (names ?? []).map((name, index) => [name, claims?.[index] ?? ""] as const);
 
-/** Null: the token needs no consumer. Undefined: it needs one, and there is none. */
+/** The consumer that a token names. Null: the token needs no consumer. Undefined: it needs one, and there is none. */
 function consumerOf(
   { identities }: Exchange,
   config: OpenidConnectConfig,
@@ -230,20 +230,20 @@ function consumerOf(
   for (const member of value === undefined ? [] : members) {
     const wanted = value ?? "";
     const found = member === "custom_id" ? identities.consumerByCustomId(wanted) : identities.consumer(wanted);
-    // `consumer` looks for ids and for usernames, so the member that matched is checked.
+    // `identities.consumer` accepts ids and usernames, so the configured member is compared.
     if (found?.[member] === wanted) return found;
   }
   return isOptional ? null : undefined;
 }
 
-/** Lists and objects are sent as JSON. */
+/** A claim as the value of a header, in JSON unless it is a string; undefined: it is missing or nested too deeply. */
 function headerOfClaim(claim: unknown): string | undefined {
   if (claim === undefined) return undefined;
   if (typeof claim === "string") return headerValue(claim);
   try {
     return headerValue(JSON.stringify(claim));
   } catch {
-    // Nested too deeply.
+    // The claim is nested too deeply for JSON.stringify.
     return undefined;
   }
 }

@@ -8,14 +8,14 @@ import type { OpenidConnectConfig } from "./schema.ts";
 import { TokenFault } from "./token-verifier.ts";
 
 const CACHE_SIZE = 512;
-/** Requests under way; clients can invent any number of tokens. */
+/** Maximum concurrent requests to the provider; clients can invent any number of tokens. */
 const MAX_PENDING = 256;
 /** Maximum characters of a token; the provider is not asked about longer texts. */
 const MAX_LENGTH = 16_384;
 
 interface Known {
   readonly answer: Claims | TokenFault;
-  /** Milliseconds of the node's clock. */
+  /** When the answer expires, in milliseconds of the node's clock. */
   readonly until: number;
 }
 
@@ -27,7 +27,7 @@ export class Introspector {
   readonly #config: OpenidConnectConfig;
   readonly #client: ProviderClient;
   readonly #now: PluginContext["now"];
-  /** By SHA-256 of the token. */
+  /** Cached answers, by SHA-256 of the token. */
   readonly #known = new LruCache<Known>(CACHE_SIZE);
   readonly #pending = new Map<string, Promise<Claims | TokenFault>>();
 
@@ -37,7 +37,7 @@ export class Introspector {
     this.#now = now;
   }
 
-  /** The claims of an active token. Throws, or rejects, with `ProviderUnavailable`. */
+  /** The claims of an active token, or why the token is refused. Throws, or rejects, with `ProviderUnavailable`. */
   ask(token: string): Promise<Claims | TokenFault> | Claims | TokenFault {
     if (token.length > MAX_LENGTH) return tooLong;
     const id = hash("sha256", token, "base64");
@@ -59,7 +59,7 @@ export class Introspector {
     return answer;
   }
 
-  /** The claims iss, exp and nbf are optional in an answer. */
+  /** Why the claims of an active token are refused; null: they are accepted. iss, exp and nbf may be missing. */
   #fault(claims: Claims): TokenFault | null {
     const { issuers_allowed: allowed, leeway } = this.#config;
     const now = this.#now() / 1000;

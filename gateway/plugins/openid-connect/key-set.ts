@@ -1,22 +1,22 @@
 /** The keys with which a provider signs tokens (JSON Web Key Set, RFC 7517). */
 import { isRecord, type JsonWebToken, publicKeyVerifier, type TokenVerifier } from "@sluice/plugin-sdk";
 
-/** Further keys of a set are ignored. */
+/** Maximum keys of a set; further keys are ignored. */
 const MAX_KEYS = 64;
 /** Maximum keys that are tried for a token: it may name no key, or several keys may have the same id. */
 const MAX_TRIED = 4;
-/** RFC 7518 section 3.3. */
+/** Minimum size of RSA keys (RFC 7518 section 3.3). */
 const MIN_RSA_BITS = 2048;
 
 export interface VerificationKey {
   readonly id: string | null;
   /** The JWK as JSON. */
   readonly text: string;
-  /** Null: the key is not for this algorithm. Created at the first use of an algorithm. */
+  /** The verifier for an algorithm, created at its first use; null: the key is not for this algorithm. */
   verifier(algorithm: string): TokenVerifier | null;
 }
 
-/** Null: the value is not a key set. Keys that cannot verify signatures are left out. */
+/** The keys of a set, without those that cannot verify signatures; null: the value is not a key set. */
 export function readKeySet(value: unknown): KeySet | null {
   if (!isRecord(value) || !Array.isArray(value.keys)) return null;
   const keys = value.keys.slice(0, MAX_KEYS).filter(isRecord).filter(isForSignatures);
@@ -30,7 +30,7 @@ export class KeySet {
     this.#keys = keys;
   }
 
-  /** The keys for the token's algorithm that may have signed it: with the id that it names, if it names one. */
+  /** The keys that may have signed the token: those for its algorithm; if it has a `kid`, only those with this id. */
   candidates({ header: { alg, kid } }: JsonWebToken): readonly VerificationKey[] {
     const algorithm = String(alg);
     const named = kid === undefined ? this.#keys : this.#keys.filter(({ id }) => id === kid);

@@ -21,16 +21,16 @@ describe("a login of openid-connect", () => {
     ["without the nonce", { claims: { nonce: undefined } }],
     ["for another client", { claims: { aud: "another" } }],
     ["without an audience", { claims: { aud: undefined } }],
-    ["for several clients, of which another is the authorized one", { claims: { aud: ["gateway", "b"], azp: "b" } }],
+    ["for several clients, with another client in azp", { claims: { aud: ["gateway", "b"], azp: "b" } }],
     ["of another issuer", { claims: { iss: "https://another.test" } }],
     ["that has expired", { claims: { exp: NOW } }],
     ["without a subject", { claims: { sub: undefined } }],
     ["signed with an unknown key", { pair: "other" }],
-    ["signed with another key of the same name", { pair: "other", header: { kid: "rsa" } }],
+    ["signed with an unknown key under the kid of a known key", { pair: "other", header: { kid: "rsa" } }],
     ["with the algorithm none", { header: { alg: "none" } }],
     ["signed with a secret", { header: { alg: "HS256" } }],
     ["that is a logout token", { header: { typ: "logout+jwt" } }],
-    ["missing", {}, { id_token: undefined }],
+    ["that is missing", {}, { id_token: undefined }],
     ["that is no token", {}, { id_token: "nonsense" }],
     ["that is a number", {}, { id_token: 7 }],
   ];
@@ -77,7 +77,7 @@ describe("a login of openid-connect", () => {
   }
 
   for (const path of ["//evil.test/x", "/\\evil.test", "/%0d%0aX: 1", "/.//evil.test", "/@evil.test"]) {
-    it(`that a request for ${path} began leads back to the same origin`, async (test) => {
+    it(`that began with a request for ${path} redirects back to the same origin`, async (test) => {
       const login = await begin(test, { more: { login_action: "redirect" } });
       const { exchange, answer } = await login.instance.send({ path, sentPath: path, query: "?a=1" });
       const sent = new URL(`${answer?.headers?.Location}`).searchParams;
@@ -90,7 +90,7 @@ describe("a login of openid-connect", () => {
     });
   }
 
-  it("redirects to the configured URL, whatever the request says about its host", async (test) => {
+  it("sends the configured redirect_uri to the provider, whatever the request says about its host", async (test) => {
     const login = await begin(test);
     const headers = {
       host: "evil.test",
@@ -103,7 +103,7 @@ describe("a login of openid-connect", () => {
     assert.equal(new URL(`${answer?.headers?.Location}`).searchParams.get("redirect_uri"), config.redirect_uri);
   });
 
-  it("ends once: the cookie of the login is removed", async (test) => {
+  it("removes its cookie when it is completed", async (test) => {
     const login = await begin(test);
     answerTokens(login);
     const query = `?code=c&state=${login.sent.get("state")}`;
@@ -115,7 +115,7 @@ describe("a login of openid-connect", () => {
     assert.equal(answer, undefined);
   });
 
-  it("ignores parameters of flows that it did not begin", async (test) => {
+  it("ignores parameters of other OpenID Connect flows", async (test) => {
     const login = await begin(test);
     answerTokens(login);
     const query = `?code=c&state=${login.sent.get("state")}&id_token=x.y.z&token=t&response=x.y.z`;
@@ -169,7 +169,7 @@ describe("a login of openid-connect", () => {
     assert.ok(cookiesOf(exchange).length < 15_000, `${cookiesOf(exchange).length} characters`);
   });
 
-  it("ends if the provider refreshes it with an ID token of another subject", async (test) => {
+  it("begins a session that ends if a refresh returns an ID token of another subject", async (test) => {
     const login = await begin(test);
     answerTokens(login, {}, { refresh_token: "r" });
     const { exchange } = await returnToGateway(login, `?code=c&state=${login.sent.get("state")}`);
@@ -181,7 +181,7 @@ describe("a login of openid-connect", () => {
     assert.equal(after.credential, null);
   });
 
-  it("ends at the logout although the provider cannot be reached", async (test) => {
+  it("begins a session that ends at a logout even if the provider cannot be reached", async (test) => {
     const more = { logout_uri_suffix: "/logout" };
     const login = await begin(test, { more });
     answerTokens(login);

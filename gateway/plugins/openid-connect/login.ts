@@ -14,19 +14,19 @@ import { cookieOf, type Session, type Sessions } from "./sessions.ts";
 
 /** A login under way, in the cookie of its browser. */
 interface PendingLogin extends LoginChecks {
-  /** Path and query of the request that began it. */
+  /** Path and query of the request that began the login. */
   readonly target: string;
   /** Unix seconds. */
   readonly began: number;
 }
 
 /**
- * Maximum logins that one browser may have under way, in several tabs; above it, the oldest is forgotten. Once one of
- * them has succeeded, the browser sends the others together with the session, and by default all headers of a request
- * together may have 16 KiB.
+ * Maximum logins that one browser may have under way, in several tabs; above this number, the oldest is forgotten. The
+ * limit keeps cookies short: the browser may send pending logins together with a session, and by default all headers of
+ * a request together may have 16 KiB.
  */
 const MAX_PENDING = 3;
-/** Maximum length of a target, for the same reason. A longer one loses its query, or becomes `/`. */
+/** Maximum length of a target, to keep cookies short. A longer target loses its query, or becomes `/`. */
 const MAX_TARGET = 768;
 
 /** Parameters that the provider adds to `redirect_uri`. */
@@ -77,7 +77,7 @@ export class Login {
     return redirectTo(url);
   }
 
-  /** Whether the provider has redirected to this request. */
+  /** Whether the request is a redirect from the provider. */
   isCallback({ path, sentPath, query }: ExchangeRequest): boolean {
     if (this.#callback === null || query === "") return false;
     const { pathname } = this.#callback;
@@ -88,8 +88,8 @@ export class Login {
   }
 
   /**
-   * Ends a login that this browser began; null: it began none with this state. Rejects with `GrantRefused` or
-   * `ProviderUnavailable`.
+   * Completes a login that this browser began. A response: the session is too long for cookies; null: the browser began
+   * no login with this state. Rejects with `GrantRefused`, `ProviderUnavailable` or `LogoutsUnavailable`.
    */
   async complete(exchange: Exchange): Promise<FinishedLogin | DirectResponse | null> {
     const { query } = exchange.request;
@@ -114,7 +114,7 @@ export class Login {
     return argument !== null && parameter(query, argument) !== undefined;
   }
 
-  /** Ends the session in the browser, and leads to the logout page of the provider. Rejects with `ProviderUnavailable`. */
+  /** Ends the browser's session, and redirects to the provider's logout page. Rejects with `ProviderUnavailable`. */
   async logout(exchange: Exchange): Promise<DirectResponse> {
     const session = this.#sessions.peek(exchange);
     this.#sessions.clear(exchange);
@@ -127,7 +127,7 @@ export class Login {
     this.#cookie.hide(exchange);
   }
 
-  /** With the origin of `redirect_uri`, so that a path such as `//host` cannot lead to another server. */
+  /** The URL after the login. A path gets the origin of `redirect_uri`, so `//host` cannot lead to another server. */
   #targetOf({ target }: PendingLogin): string {
     const [configured] = this.#config.login_redirect_uri ?? [];
     return configured ?? `${this.#callback?.origin}${target}`;
@@ -137,7 +137,7 @@ export class Login {
     return Math.floor(this.#now() / 1000);
   }
 
-  /** The logins of the browser that are recent enough. */
+  /** The logins of the browser that have not timed out. */
   #pending(request: ExchangeRequest): readonly PendingLogin[] {
     const text = this.#cookie.read(request);
     // The cookie was sealed by this plugin, so it has this form.

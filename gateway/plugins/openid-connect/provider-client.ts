@@ -1,6 +1,7 @@
 /**
  * The requests that the gateway makes as a client of the provider, with openid-client. The library is loaded at the
- * first request, because it takes megabytes in every worker. Its requests use the HTTP client of the node, which checks addresses.
+ * first request, because it takes megabytes in every worker. Its requests use the HTTP client of the node, which checks
+ * addresses.
  */
 import type { PluginContext } from "@sluice/plugin-sdk";
 import type { ClientAuth, Configuration, CustomFetch, TokenEndpointResponse } from "openid-client";
@@ -12,7 +13,7 @@ type Library = typeof import("openid-client");
 
 const MAX_RESPONSE = 256 * 1024;
 const FIRST_SERVER_ERROR = 500;
-/** Responses that have no body (Fetch standard, null body status). */
+/** Statuses of responses without a body (Fetch standard, null body status). */
 const bodiless: readonly number[] = [204, 205, 304];
 
 /** The tokens of a login or a refresh. */
@@ -20,14 +21,14 @@ export interface Tokens {
   readonly accessToken: string;
   readonly refreshToken: string | null;
   readonly idToken: string | null;
-  /** Seconds; null: unknown. */
+  /** Seconds for which the access token is valid; null: unknown. */
   readonly lifetime: number | null;
   /** The granted scopes; null: those that were requested. */
   readonly scope: string | null;
 }
 
 /**
- * The provider has refused a login or a refresh, or its response was invalid for the login. The message is for the log.
+ * The provider has refused a login or a refresh, or its response does not match the login. The message is for the log.
  */
 export class GrantRefused extends Error {
   override readonly name = "GrantRefused";
@@ -51,7 +52,7 @@ export class ProviderClient {
     this.#context = context;
   }
 
-  /** The provider's login page, and what its response must match. */
+  /** The URL of the provider's login page, and the values that the response must match. */
   async startLogin(): Promise<{ readonly url: string; readonly checks: LoginChecks }> {
     const { library, configuration } = await this.#open();
     const checks = {
@@ -74,7 +75,7 @@ export class ProviderClient {
   /**
    * Exchanges the code of the provider's redirect for tokens. Rejects with `GrantRefused` or `ProviderUnavailable`.
    *
-   * @param query Of the redirect, with its `?`
+   * @param query The query of the redirect, with its `?`
    */
   async finishLogin(query: string, { state, nonce, verifier }: LoginChecks): Promise<Tokens> {
     const { library, configuration } = await this.#open();
@@ -93,7 +94,7 @@ export class ProviderClient {
     );
   }
 
-  /** Rejects with `GrantRefused` or `ProviderUnavailable`. */
+  /** Requests new tokens. Rejects with `GrantRefused` or `ProviderUnavailable`. */
   async refresh(refreshToken: string): Promise<Tokens> {
     const { library, configuration } = await this.#open();
     requireEndpoint(configuration, "token_endpoint");
@@ -113,7 +114,7 @@ export class ProviderClient {
     }
   }
 
-  /** The provider's logout page; null: it has none. */
+  /** The URL of the provider's logout page; null: the provider has none. */
   async logoutUrl(idToken: string | null): Promise<string | null> {
     const { library, configuration } = await this.#open();
     if (configuration.serverMetadata().end_session_endpoint === undefined) return null;
@@ -150,7 +151,7 @@ export class ProviderClient {
     const library = await import("openid-client");
     const { client_id, leeway } = this.#config;
     const clientMetadata = {
-      // Times are those of the node's clock.
+      // Makes the library use the node's clock.
       [library.clockSkew]: Math.round((this.#context.now() - Date.now()) / 1000),
       [library.clockTolerance]: leeway,
     };

@@ -54,12 +54,12 @@ describe("a provider of openid-connect", () => {
       DISCOVERY,
       (issuer) => json({ issuer: "https://another.test", jwks_uri: `${issuer}/jwks` }),
     ],
-    ["whose document names no keys", DISCOVERY, (issuer) => json({ issuer })],
-    ["whose keys are in a file", DISCOVERY, (issuer) => json({ issuer, jwks_uri: "file:///etc/passwd" })],
-    ["whose keys are at a number", DISCOVERY, (issuer) => json({ issuer, jwks_uri: 7 })],
+    ["whose document has no jwks_uri", DISCOVERY, (issuer) => json({ issuer })],
+    ["whose jwks_uri is the URL of a file", DISCOVERY, (issuer) => json({ issuer, jwks_uri: "file:///etc/passwd" })],
+    ["whose jwks_uri is a number", DISCOVERY, (issuer) => json({ issuer, jwks_uri: 7 })],
     ["that answers with an error", DISCOVERY, () => text("no", 500)],
     ["whose keys are missing", "/jwks", () => text("no", 404)],
-    ["whose keys are not a set", "/jwks", () => json([])],
+    ["whose keys are not a key set", "/jwks", () => json([])],
   ];
   for (const [what, path, answer] of bad) {
     it(`${what} makes the gateway answer 503, also if there is an anonymous consumer`, async (test) => {
@@ -90,7 +90,7 @@ describe("a provider of openid-connect", () => {
     assert.match(answer?.reason ?? "", /169\.254/);
   });
 
-  it("that failed is asked again after a second, once for all requests", async (test) => {
+  it("that failed is requested again after a second, once for all clients", async (test) => {
     const provider = await startStubProvider(test);
     provider.answer(DISCOVERY, text("no", 500));
     const { send, advance } = instanceFor(provider);
@@ -105,7 +105,7 @@ describe("a provider of openid-connect", () => {
     assert.equal(provider.requests.get(DISCOVERY), 2);
   });
 
-  it("is asked for new keys if a token names an unknown one, once in rediscovery_lifetime", async (test) => {
+  it("is asked for new keys if a token names an unknown key, once in rediscovery_lifetime", async (test) => {
     const provider = await startStubProvider(test);
     const { send, advance } = instanceFor(provider, { rediscovery_lifetime: 30 });
     const rotated = provider.token({ pair: "other" });
@@ -123,7 +123,7 @@ describe("a provider of openid-connect", () => {
     assert.equal((await send(provider.token())).answer?.status, 401, "the former key is no longer accepted");
   });
 
-  it("that fails: its keys stay in use, and those that it has withdrawn are refused once it answers again", async (test) => {
+  it("that fails: its known keys stay in use, and withdrawn keys are refused once it answers again", async (test) => {
     const provider = await startStubProvider(test);
     const { send, advance } = instanceFor(provider);
     const token = provider.token({ claims: { exp: undefined } });
@@ -139,7 +139,7 @@ describe("a provider of openid-connect", () => {
     while (!(await refused())) await new Promise((resolve) => setImmediate(resolve));
   });
 
-  it("may name an issuer that issuers_allowed names", async (test) => {
+  it("may name an issuer that issuers_allowed lists", async (test) => {
     const provider = await startStubProvider(test);
     const issuer = "https://login.test/tenant";
     provider.answer(DISCOVERY, json({ issuer, jwks_uri: `${provider.issuer}/jwks` }));
@@ -148,7 +148,7 @@ describe("a provider of openid-connect", () => {
     assert.equal((await send(provider.token())).answer?.status, 401);
   });
 
-  it("may be configured by the URL of its document, or with a slash at the end", async (test) => {
+  it("may be configured by the URL of its discovery document, or with a slash at the end", async (test) => {
     const provider = await startStubProvider(test);
     for (const issuer of [`${provider.issuer}${DISCOVERY}`, `${provider.issuer}/`]) {
       assert.equal((await instanceFor({ issuer }).send(provider.token())).answer, undefined, issuer);

@@ -32,7 +32,7 @@ export class Provider {
   #state: ProviderState | null = null;
   #pending: Promise<ProviderState> | null = null;
   #failure: ProviderUnavailable | null = null;
-  /** Milliseconds of the node's clock when the last attempt began, and when one last succeeded. */
+  /** Milliseconds of the node's clock when the last attempt began, and when the last successful one began. */
   #attempted = Number.NEGATIVE_INFINITY;
   #succeeded = Number.NEGATIVE_INFINITY;
 
@@ -156,6 +156,7 @@ function checkEndpoints(metadata: ServerMetadata, issuer: string): void {
     if (!/^(?:jwks_uri|(?:authorization|token|introspection|end_session)_endpoint)$/.test(name)) continue;
     const url = typeof value === "string" ? URL.parse(value) : null;
     const isHttp = url?.protocol === "http:" && issuer.startsWith("http:");
-    if (url?.protocol !== "https:" && !isHttp) throw new Error(`the discovery document has no usable ${name}`);
+    if (url?.protocol !== "https:" && !isHttp)
+      throw new Error(`the ${name} of the discovery document or of the config is unusable`);
   }
 }

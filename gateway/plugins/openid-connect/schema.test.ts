@@ -19,7 +19,7 @@ describe("the config of openid-connect", () => {
     assert.deepEqual(configViolations("openid-connect", bearer), []);
   });
 
-  it("accepts a text in place of a list of one value, because a Secret contains only text", () => {
+  it("accepts a string in place of a list of one value, because a Secret contains only strings", () => {
     const one = { ...full, client_id: "gateway", client_secret: "a secret of the client" };
     assert.deepEqual(filled("openid-connect", one), filled("openid-connect", full));
   });

@@ -18,7 +18,7 @@ const schema = record(
 
 export type OpenidConnectConfig = Static<typeof schema>;
 
-/** Lists of which Sluice supports one item: a Secret (`configFrom`) has only a text. */
+/** Lists with one item, which may be given as a string, because a Secret (`configFrom`) contains only strings. */
 const singles = [
   "client_id",
   "client_secret",

@@ -35,11 +35,11 @@ const REFRESHES = 256;
 
 interface Refreshed {
   readonly result: Promise<Session | null>;
-  /** Milliseconds of the node's clock. */
+  /** When the refresh began, in milliseconds of the node's clock. */
   readonly at: number;
 }
 
-/** The cookies of an instance: that of the session, and that of logins under way. */
+/** A cookie of an instance: that of the session, or that of logins under way. */
 export function cookieOf(config: OpenidConnectConfig, kind: "session" | "authorization"): SealedCookie {
   const [redirect] = config.redirect_uri ?? [];
   const cookie: CookieAttributes = {
@@ -61,7 +61,7 @@ export class Sessions {
   readonly #logouts: Logouts | null;
   readonly #now: PluginContext["now"];
   readonly #cookie: SealedCookie;
-  /** By SHA-256 of the refresh token: most providers accept each refresh token once. */
+  /** Recent refreshes, by SHA-256 of the refresh token: most providers accept each refresh token once. */
   readonly #refreshes = new LruCache<Refreshed>(REFRESHES);
 
   constructor(
@@ -82,7 +82,7 @@ export class Sessions {
     this.#cookie = cookieOf(config, "session");
   }
 
-  /** The session of a login. Rejects with `GrantRefused` if the ID token is invalid, or with `LogoutsUnavailable`. */
+  /** A session of new tokens. Rejects with `GrantRefused` if the ID token is invalid, or with `LogoutsUnavailable`. */
   async create(tokens: Tokens): Promise<Session> {
     const { idToken } = tokens;
     if (idToken === null) throw new GrantRefused("the provider sent no ID token");
@@ -98,7 +98,7 @@ export class Sessions {
     return this.#cookie.write(exchange, JSON.stringify(session));
   }
 
-  /** The session of the request without any check of its age, for the logout. */
+  /** The session of the request, without a check of its age, for the logout; null: the request has none. */
   peek(exchange: Exchange): Session | null {
     const text = this.#cookie.read(exchange.request);
     if (text === null) return null;
@@ -144,7 +144,7 @@ export class Sessions {
     return Math.floor(this.#now() / 1000);
   }
 
-  /** The same session if nothing changes. */
+  /** The session after this request, refreshed if necessary; the same object if nothing changes; null: it has ended. */
   async #current(session: Session): Promise<Session | null> {
     const { session_idling_timeout, session_rolling_timeout, session_absolute_timeout, leeway } = this.#config;
     const times = useSession(
@@ -166,7 +166,7 @@ export class Sessions {
     return logout === undefined || this.#logouts.hasEnded(logout, times.created);
   }
 
-  /** Requests with the same refresh token share one refresh, also those that arrive shortly after it. */
+  /** Requests with the same refresh token share one refresh, even if they arrive shortly after it. */
   #refreshed(session: Session): Promise<Session | null> {
     const { refreshToken } = session;
     if (!this.#config.refresh_tokens || refreshToken === null) return Promise.resolve(null);
@@ -175,7 +175,7 @@ export class Sessions {
     if (before !== undefined && this.#now() - before.at < REFRESH_KEPT * 1000) return before.result;
     const result = this.#refresh(session, refreshToken);
     this.#refreshes.set(id, { result, at: this.#now() });
-    // The provider may answer the next attempt.
+    // A failure is not cached, because the provider may answer the next attempt.
     result.catch(() => this.#refreshes.delete(id));
     return result;
   }

@@ -32,8 +32,9 @@ export const cookiesOf = (exchange: FakeExchange): string =>
 export interface Begun {
   readonly provider: StubProvider;
   readonly instance: Instance;
-  /** The cookies and the parameters of the redirect to the provider. */
+  /** The cookies that the redirect to the provider sets. */
   readonly cookie: string;
+  /** The parameters of this redirect. */
   readonly sent: URLSearchParams;
 }
 

@@ -21,7 +21,11 @@ export interface Instance {
   readonly warnings: readonly string[];
 }
 
-/** @param services Default: an instance has its own counters. */
+/**
+ * An instance for this provider. Its clock starts at `NOW`.
+ *
+ * @param services Default: the instance has its own counters
+ */
 export function instanceFor(
   { issuer }: Pick<StubProvider, "issuer">,
   config: object = {},

@@ -1,4 +1,4 @@
-/** Verifies the provider's JSON Web Tokens (RFC 7519, RFC 8725): access tokens and ID tokens alike, and logout tokens. */
+/** Verifies the provider's JSON Web Tokens (RFC 7519, RFC 8725): access tokens, ID tokens and logout tokens. */
 import { hash } from "node:crypto";
 import {
   hmacVerifier,
@@ -13,7 +13,7 @@ import type { VerificationKey } from "./key-set.ts";
 import type { Provider, ProviderState } from "./provider.ts";
 import type { OpenidConnectConfig } from "./schema.ts";
 
-/** A token whose signature and issuer are right. */
+/** A token whose signature and issuer are valid. */
 export interface VerifiedToken {
   readonly claims: Claims;
   /** Null: it is signed with the client's secret. */
@@ -31,7 +31,7 @@ export class TokenFault {
 
 /**
  * The types of tokens that are accepted (RFC 8725 section 3.11, RFC 9068 section 2.1), so that a logout token or
- * another statement of the provider is not taken for an access token. Undefined: the token has no type.
+ * another statement of the provider is not accepted as an access token. Undefined: the token has no type.
  */
 const tokenTypes: ReadonlySet<unknown> = new Set([undefined, "jwt", "at+jwt", "application/at+jwt"]);
 
@@ -47,7 +47,7 @@ export class ProviderTokenVerifier {
   readonly #config: OpenidConnectConfig;
   readonly #provider: Provider;
   readonly #now: PluginContext["now"];
-  /** By SHA-256 of the token. Clients repeat tokens, and verifying costs more than a hash. */
+  /** Verified tokens, by SHA-256 of their text. Clients repeat tokens, and verifying costs more than a hash. */
   readonly #verified = new LruCache<VerifiedToken>(CACHE_SIZE);
 
   constructor(config: OpenidConnectConfig, provider: Provider, now: PluginContext["now"]) {
@@ -56,7 +56,7 @@ export class ProviderTokenVerifier {
     this.#now = now;
   }
 
-  /** Rejects with `ProviderUnavailable` if there are no keys. */
+  /** Verifies an access token or ID token. Rejects with `ProviderUnavailable` if there are no keys. */
   verify(text: string): VerifiedToken | TokenFault | Promise<VerifiedToken | TokenFault> {
     const state = this.#provider.get();
     return state instanceof Promise
@@ -65,7 +65,7 @@ export class ProviderTokenVerifier {
   }
 
   /**
-   * A token that may be a logout token: its type, signature and issuer are right, and nothing else was checked. Rejects
+   * A token that may be a logout token: its type, signature and issuer are valid, and nothing else was checked. Rejects
    * with `ProviderUnavailable` if there are no keys.
    */
   async verifyLogoutToken(text: string): Promise<VerifiedToken | TokenFault> {
@@ -114,7 +114,7 @@ export class ProviderTokenVerifier {
     });
   }
 
-  /** Null: the token is signed with the client's secret. */
+  /** Why the token is not validly signed with the client's secret; null: it is. */
   #secretFault(token: JsonWebToken): TokenFault | null {
     const { enable_hs_signatures, client_secret } = this.#config;
     const [secret] = client_secret ?? [];
@@ -155,11 +155,11 @@ function tokenOf(text: string): JsonWebToken | TokenFault {
   return typeof token === "string" ? new TokenFault(`the token cannot be read: ${token}`) : token;
 }
 
-/** The header `typ` in lower case, if it is a text. */
+/** The header `typ`, in lower case if it is a string. */
 const typeOf = ({ header: { typ } }: JsonWebToken): unknown => (typeof typ === "string" ? typ.toLowerCase() : typ);
 
 function accessTokenFault(token: JsonWebToken): TokenFault | null {
-  // RFC 8417: many providers send logout tokens with the type JWT.
+  // A token with the claim `events` (RFC 8417) is no access token, although many providers send it with the type JWT.
   if (ownMember(token.claims, "events") !== undefined) {
     return new TokenFault("the token is not an access token: it is about an event");
   }

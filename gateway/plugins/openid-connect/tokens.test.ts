@@ -14,7 +14,7 @@ describe("a token of openid-connect", () => {
     ["signed with EdDSA", { pair: "ed", header: { alg: "EdDSA" } }],
     ["without the id of its key", { header: { kid: undefined } }],
     ["without a type", { header: { typ: undefined } }],
-    ["of the type of access tokens", { header: { typ: "at+JWT" } }],
+    ["of the type at+JWT", { header: { typ: "at+JWT" } }],
     [
       "signed with the client's secret",
       { header: { alg: "HS256" } },
@@ -53,7 +53,7 @@ describe("a token of openid-connect", () => {
     ["with the algorithm NonE", { header: { alg: "NonE" } }, "the token cannot be read: invalid alg"],
     ["without an algorithm", { header: { alg: undefined } }, "the token cannot be read: invalid alg"],
     [
-      "signed with another key of the same name",
+      "signed with an unknown key under the kid of a known key",
       { pair: "other", header: { kid: "rsa" } },
       "the signature of the token is wrong",
     ],
@@ -64,7 +64,7 @@ describe("a token of openid-connect", () => {
       { pair: "ec", header: { alg: "ES384" } },
       "the provider has no key for the token",
     ],
-    ["whose key's id is a list", { header: { kid: ["rsa"] } }, "the provider has no key for the token"],
+    ["whose kid is a list", { header: { kid: ["rsa"] } }, "the provider has no key for the token"],
     [
       "signed with the client's secret, if that is not enabled",
       { header: { alg: "HS256" } },
@@ -88,7 +88,7 @@ describe("a token of openid-connect", () => {
       "the token cannot be read: critical headers are not supported",
     ],
     [
-      "for a logout",
+      "of the type logout+jwt",
       { header: { typ: "logout+jwt" } },
       "the token is not an access token: its header typ names another type",
     ],
@@ -101,11 +101,12 @@ describe("a token of openid-connect", () => {
     ["without an issuer", { claims: { iss: undefined } }, "the token has another issuer"],
     ["with a list of issuers", { claims: { iss: ["https://another.test"] } }, "the token has another issuer"],
     ["that has expired", { claims: { exp: NOW } }, "the token has expired"],
-    ["that has expired before the leeway", { claims: { exp: NOW - 5 } }, "the token has expired", { leeway: 5 }],
+    ["that expired as long ago as the leeway", { claims: { exp: NOW - 5 } }, "the token has expired", { leeway: 5 }],
+    ["that expired longer ago than the leeway", { claims: { exp: NOW - 6 } }, "the token has expired", { leeway: 5 }],
     ["that does not expire", { claims: { exp: undefined } }, "the token has no expiry"],
-    ["whose expiry is a text", { claims: { exp: String(NOW + 60) } }, "the token has no expiry"],
+    ["whose exp is a string", { claims: { exp: String(NOW + 60) } }, "the token has no expiry"],
     ["that is not valid yet", { claims: { nbf: NOW + 1 } }, "the token is not valid yet"],
-    ["whose beginning is a text", { claims: { nbf: "0" } }, "the token is not valid yet"],
+    ["whose nbf is a string", { claims: { nbf: "0" } }, "the token is not valid yet"],
     ["that is very long", { claims: { text: "x".repeat(20_000) } }, "the token cannot be read: invalid JSON"],
   ];
   for (const [what, making, reason, config] of refused) {
@@ -148,7 +149,7 @@ describe("a token of openid-connect", () => {
     ["that is symmetric", { kty: "oct", kid: "rsa", k: base64url("key") }],
     ["that is broken", { kty: "RSA", kid: "rsa", n: "x".repeat(400), e: 7 }],
   ] as const) {
-    it(`is refused if the provider publishes a key ${what}`, async (test) => {
+    it(`is refused if the provider publishes only a key ${what}`, async (test) => {
       const provider = await startStubProvider(test);
       provider.setKeys([key]);
       const pair = what === "that is too short" ? "short" : "rsa";
@@ -189,7 +190,7 @@ describe("a token of openid-connect", () => {
     [{ sub: "crm-7" }, ["username", "custom_id"]],
     [{ sub: "c-1" }, ["id"]],
   ] as const) {
-    it(`with the subject ${claims.sub} has the consumer whose ${by.at(-1)} it is`, async (test) => {
+    it(`with the subject ${claims.sub} is attributed to the consumer with this ${by.at(-1)}`, async (test) => {
       const provider = await startStubProvider(test);
       const { send } = instanceFor(provider, { consumer_claim: ["sub"], consumer_by: by });
       const headers = { authorization: `Bearer ${provider.token({ claims })}` };
@@ -209,7 +210,7 @@ describe("a token of openid-connect", () => {
     assert.deepEqual([answer, exchange.consumer, exchange.credential?.id], [undefined, null, "nobody"]);
   });
 
-  it("sets headers for upstream and client, and removes headers of missing claims that the client sent", async (test) => {
+  it("sets headers for upstream and client, and removes a client's header whose claim is missing", async (test) => {
     const provider = await startStubProvider(test);
     const { send } = instanceFor(provider, {
       upstream_headers_claims: ["email", "roles", "missing"],
@@ -259,7 +260,7 @@ describe("the token of a request of openid-connect", () => {
       ],
     ];
   for (const [what, requestOf, config] of places) {
-    it(`is found in ${what}, and left out with hide_credentials`, async (test) => {
+    it(`is found in ${what}, and removed with hide_credentials`, async (test) => {
       const provider = await startStubProvider(test);
       const token = provider.token();
       const shown = await instanceFor(provider, config).send(requestOf(token));
@@ -286,14 +287,14 @@ describe("the token of a request of openid-connect", () => {
     });
   });
 
-  it("is in another header for the upstream, if one is configured", async (test) => {
+  it("is sent to the upstream in the header of upstream_access_token_header", async (test) => {
     const provider = await startStubProvider(test);
     const token = provider.token();
     const { exchange } = await instanceFor(provider, { upstream_access_token_header: "X-Token" }).send(token);
     assert.equal(exchange.upstreamHeaders.get("x-token"), token);
   });
 
-  it("is attributed to the anonymous consumer if it is invalid or missing", async (test) => {
+  it("may be invalid or missing with anonymous: the request is attributed to the anonymous consumer", async (test) => {
     const provider = await startStubProvider(test);
     const { send } = instanceFor(provider, { anonymous: "alice" });
     for (const authorization of ["", "Bearer e30.e30.e30"]) {

@@ -135,7 +135,7 @@ describe("opentelemetry", () => {
     assert.deepEqual(Object.keys(requests[0]?.resource ?? {}), ["service.name", "service.version"]);
   });
 
-  it("sends the configured attributes of the resource and content type", async (context) => {
+  it("sends the configured content type and attributes of the resource", async (context) => {
     const { requests, received } = await traced(context, {
       resource_attributes: { "service.name": "edge", region: "eu" },
       headers: { "content-type": "application/octet-stream" },
@@ -144,7 +144,7 @@ describe("opentelemetry", () => {
     assert.equal(received[0]?.headers["content-type"], "application/octet-stream");
   });
 
-  it("continues the sender's trace, and gives the upstream the span of the last attempt", async (context) => {
+  it("continues the sender's trace, and sends the span of the last attempt to the upstream", async (context) => {
     const { exchange, spans } = await traced(
       context,
       { http_response_header_for_traceid: "X-Trace-Id" },
@@ -166,11 +166,11 @@ describe("opentelemetry", () => {
 
   for (const [what, config, headers, flags, count] of [
     ["records all traces by default", {}, {}, "01", 3],
-    ["follows the sender's decision against a trace", {}, { traceparent: `00-${trace}-${span}-00` }, "00", 0],
+    ["records no trace that the sender decided not to record", {}, { traceparent: `00-${trace}-${span}-00` }, "00", 0],
     ["records no trace with the rate 0", { sampling_rate: 0 }, {}, "00", 0],
     // The first eight bytes of the trace id, as a little-endian integer, are 0.864 of the maximum.
-    ["chooses traces by their ids: below the rate", { sampling_rate: 0.87 }, { b3: `${trace}-${span}` }, null, 3],
-    ["chooses traces by their ids: above the rate", { sampling_rate: 0.86 }, { b3: `${trace}-${span}` }, null, 0],
+    ["records a trace with an id below the rate", { sampling_rate: 0.87 }, { b3: `${trace}-${span}` }, null, 3],
+    ["records no trace with an id above the rate", { sampling_rate: 0.86 }, { b3: `${trace}-${span}` }, null, 0],
   ] as const) {
     it(what, async (context) => {
       const { spans, exchange } = await traced(context, config, { headers });
@@ -193,7 +193,7 @@ describe("opentelemetry", () => {
     );
   });
 
-  it("accepts the former members", () => {
+  it("accepts endpoint, batch_span_count and batch_flush_delay, the former names of members", () => {
     const { queue, traces_endpoint: url } = filled("opentelemetry", {
       endpoint: "http://a.test/v1/traces",
       batch_span_count: 10,

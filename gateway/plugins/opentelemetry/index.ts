@@ -60,7 +60,7 @@ export const opentelemetry = definePlugin({
       return trace;
     }
 
-    /** A request that another plugin has answered may not have reached the access phase of this one. */
+    /** A request that another plugin has answered may not have reached the access phase of this plugin. */
     const traceOf = (exchange: Exchange): ExchangeTrace =>
       traces.get(exchange) ?? begin(exchange, receivedContext(exchange, propagation));
 

@@ -4,7 +4,7 @@ import type { QueuedSpan } from "./spans.ts";
 
 const NANOSECONDS = 1e6;
 
-/** Seconds and nanoseconds of Unix milliseconds. */
+/** Converts Unix milliseconds to seconds and nanoseconds. */
 function hrTime(milliseconds: number): [number, number] {
   const whole = Math.floor(milliseconds);
   return [Math.floor(whole / 1000), (whole % 1000) * NANOSECONDS + Math.round((milliseconds - whole) * NANOSECONDS)];
@@ -22,7 +22,11 @@ export function resourceOf(attributes: Readonly<Record<string, string>> | null) 
   return { "service.name": "sluice", "service.version": sdkVersion, ...attributes };
 }
 
-/** @param entries Spans as JSON */
+/**
+ * The body of a request to the collector.
+ *
+ * @param entries Spans as JSON
+ */
 export async function traceRequest(
   entries: readonly string[],
   resource: Readonly<Record<string, string>>,

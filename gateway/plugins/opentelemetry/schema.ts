@@ -28,7 +28,7 @@ const schema = record(
   {
     traces_endpoint: nullable(
       text({
-        description: "URL of the collector's traces (OTLP over HTTP).",
+        description: "URL of the collector to which spans are sent (OTLP over HTTP).",
         maxLength: 4096,
         secret: true,
         referenceable: true,
@@ -63,7 +63,7 @@ const schema = record(
     ),
     sampling_rate: nullable(
       decimal({
-        description: "The fraction of traces that are recorded, by their trace id. Unset: 1.",
+        description: "The fraction of traces that are recorded; the trace id decides which. Unset: 1.",
         minimum: 0,
         maximum: 1,
       }),

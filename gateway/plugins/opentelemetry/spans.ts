@@ -13,7 +13,7 @@ import {
 /** `SpanKind` of OpenTelemetry's API. */
 export const spanKinds = { server: 1, client: 2 } as const;
 
-/** A span as it waits in the queue, as JSON. */
+/** A span in the queue, which contains it as JSON. */
 export interface QueuedSpan {
   readonly traceId: string;
   readonly spanId: string;
@@ -27,7 +27,7 @@ export interface QueuedSpan {
   readonly hasFailed: boolean;
 }
 
-/** The ids of a trace's part in this exchange. */
+/** The ids of the trace and of the spans of an exchange. */
 export interface ExchangeTrace {
   readonly traceId: string;
   /** The span of the sender; null: the trace begins here. */
@@ -56,6 +56,8 @@ const cut = (attributes: SpanAttributes): SpanAttributes =>
   );
 
 /**
+ * A span of the request, and one of each attempt to forward it.
+ *
  * @param now Unix milliseconds of the end of the exchange
  */
 export function spansOf(exchange: Exchange, trace: ExchangeTrace, now: number): readonly QueuedSpan[] {

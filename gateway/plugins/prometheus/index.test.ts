@@ -16,7 +16,7 @@ import type { PrometheusConfig } from "./schema.ts";
 
 const everything = { status_code_metrics: true, latency_metrics: true, bandwidth_metrics: true };
 
-/** The metrics after one exchange, without buckets, comments and lines that are always present. */
+/** The metrics after one exchange, without buckets, counts, comments and lines that are always present. */
 async function logged(config: Partial<PrometheusConfig>, options: FakeExchangeOptions = {}, compat = false) {
   const metrics = createMetrics({ compat, nodeId: "node-1", version: "0.0.0" });
   prometheus.phases({ ...filledPrometheus, ...config }, fakeContext({ metrics })).log?.(fakeExchange(options));
@@ -106,7 +106,7 @@ describe("prometheus", () => {
     it(`counts ${what}`, async () => assert.deepEqual(await logged(config, options), lines));
   }
 
-  it("uses Kong's names if configured to", async () => {
+  it("uses Kong's names of metrics with SLUICE_COMPAT=kong", async () => {
     const lines = await logged(everything, { ...proxied, source: "gateway" }, true);
     assert.deepEqual(lines, [
       `kong_http_requests_total{${here},code="200",source="kong",workspace="default",consumer=""} 1`,

@@ -14,7 +14,7 @@ import { prometheusFacts } from "./schema.ts";
 /** nginx's status for a client that disconnected before the response; Kong counts such requests too. */
 const CLIENT_CLOSED_REQUEST = 499;
 
-/** Milliseconds; a phase that did not happen is not counted. */
+/** Records latencies in milliseconds, except those of phases that did not happen. */
 function recordLatencies(recorder: RequestRecorder, { started, forwarded, answered, ended }: Timings): void {
   // The gateway's own latency ends when the last attempt to forward begins, or else with the gateway's own response.
   const left = forwarded ?? ended;
@@ -39,7 +39,11 @@ class Recorders {
     this.#metrics = metrics;
   }
 
-  /** @param consumer "" for all requests of a route */
+  /**
+   * The recorder for the route and the service of the exchange.
+   *
+   * @param consumer "" for requests that are not counted by consumer
+   */
   of({ route, service }: Exchange, consumer: string): RequestRecorder {
     const kept = this.#byRoute.get(route);
     if (kept !== undefined && kept.service === service) return kept.recorder;

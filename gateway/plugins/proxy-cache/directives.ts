@@ -8,7 +8,11 @@ const NONE: Directives = new Map();
 /** A name, and an argument as a token or a quoted string, in which commas separate no directives. */
 const DIRECTIVE = /([^\s,=;]+)\s*(?:=\s*(?:"((?:[^"\\]|\\.)*)"?|([^\s,]*)))?/g;
 
-/** @param values All values of the header. If a directive is repeated, its smallest argument counts. */
+/**
+ * The directives in a header. If a directive is repeated, its smallest argument counts.
+ *
+ * @param values All values of the header
+ */
 export function directivesOf(values: readonly string[]): Directives {
   if (values.length === 0) return NONE;
   const directives = new Map<string, string>();
@@ -21,7 +25,7 @@ export function directivesOf(values: readonly string[]): Directives {
   return directives;
 }
 
-/** Undefined: the directive is absent. An argument that is not a number counts as 0; as `max-age` it means stale. */
+/** The argument in seconds; undefined: no such directive. Text that is not a number counts as 0: stale in `max-age`. */
 export function secondsIn(directives: Directives, name: string): number | undefined {
   const argument = directives.get(name);
   return argument === undefined ? undefined : secondsOf(argument);

@@ -19,7 +19,7 @@ export async function answerEndpoint(
   return entry === undefined ? { status: 404, isShared } : { status: 200, body: shown(entry), isShared };
 }
 
-/** Kong's members, except the request's body. A body that is not text is shown in Base64. */
+/** An entry with Kong's members, except the request's body. A response body that is not UTF-8 is shown in Base64. */
 function shown(entry: CacheEntry): object {
   if ("vary" in entry) return { vary: entry.vary };
   const { status, headers, body, timestamp, ttl } = entry;

@@ -46,7 +46,7 @@ function startInstance(config: object) {
   }
 }
 
-/** A request, then seconds later the same request with other headers. */
+/** A request with the headers `first`, and `later` seconds after it a request with the headers `second`. */
 interface Row {
   readonly what: string;
   readonly config?: object;
@@ -54,7 +54,7 @@ interface Row {
   readonly first?: Headers;
   readonly later?: number;
   readonly second?: Headers;
-  /** X-Cache-Status of both. */
+  /** X-Cache-Status of both responses. */
   readonly statuses: readonly [string, string];
   readonly status?: number;
 }
@@ -81,9 +81,13 @@ const rows: readonly Row[] = [
   { what: "stores nothing with storage_ttl 0", config: { storage_ttl: 0 }, statuses: ["Miss", "Miss"] },
   { what: "ignores Cache-Control by default", response: { "Cache-Control": "no-store" }, statuses: hit },
   { what: "caches a configured status", response: {}, status: 404, statuses: hit },
-  { what: "does not cache another status", status: 500, statuses: never },
-  { what: "does not cache another media type", response: { "Content-Type": "text/html" }, statuses: never },
-  { what: "does not cache another method", config: { request_method: ["POST"] }, statuses: never },
+  { what: "does not cache a status that is not configured", status: 500, statuses: never },
+  {
+    what: "does not cache a media type that is not configured",
+    response: { "Content-Type": "text/html" },
+    statuses: never,
+  },
+  { what: "does not cache a method that is not configured", config: { request_method: ["POST"] }, statuses: never },
   { what: "does not cache a response without a lifetime with cache_control", config: control, statuses: never },
   { what: "follows max-age", config: control, response: cached, later: 9, statuses: hit },
   {
@@ -101,7 +105,12 @@ const rows: readonly Row[] = [
     statuses: hit,
   },
   { what: "follows Expires", config: control, response: { Expires: inSeconds(10) }, later: 9, statuses: hit },
-  { what: "does not cache an invalid Expires", config: control, response: { Expires: "0" }, statuses: never },
+  {
+    what: "does not cache a response with an invalid Expires",
+    config: control,
+    response: { Expires: "0" },
+    statuses: never,
+  },
   {
     what: "counts the lifetime from Date to Expires",
     config: control,
@@ -189,14 +198,14 @@ const rows: readonly Row[] = [
     statuses: ["Miss", "Refresh"] as const,
   })),
   {
-    what: "does not store the response to Authorization",
+    what: "does not store the response to a request with Authorization",
     config: control,
     response: cached,
     first: { authorization: "Bearer a" },
     statuses: ["Bypass", "Miss"],
   },
   ...["public", "s-maxage=10", "must-revalidate"].map((directive) => ({
-    what: `stores the response to Authorization with ${directive}`,
+    what: `stores a response with ${directive} to a request with Authorization`,
     config: control,
     response: { "Cache-Control": `max-age=10, ${directive}` },
     first: { authorization: "Bearer a" },
@@ -225,14 +234,14 @@ describe("proxy-cache", () => {
     assert.equal((await serve(only)).answer?.status, 504);
   });
 
-  it("shows the age in seconds, including the one that the response had already", async () => {
+  it("sends the age in seconds, including the Age with which the response arrived", async () => {
     const { serve, advance } = startInstance(control);
     await serve({}, { ...cached, Age: "3" });
     advance(2.5);
     assert.equal((await serve()).headers.get("age"), "5");
   });
 
-  it("shows none of its headers if response_headers says so", async () => {
+  it("sends none of its headers if response_headers disables them", async () => {
     const hidden = { age: false, "X-Cache-Status": false, "X-Cache-Key": false };
     const { serve } = startInstance({ response_headers: hidden });
     const first = await serve();

@@ -19,7 +19,7 @@ const notCached: DirectResponse = { status: 504 };
 
 const noDirectives: Directives = new Map();
 
-/** Milliseconds. */
+/** Minimum milliseconds between two logged errors of the cache. */
 const LOG_INTERVAL = 10_000;
 
 /** A request that the cache cannot answer, and whose response may be stored. */
@@ -60,7 +60,7 @@ export const proxyCache = definePlugin({
       showStatus(exchange, "Bypass");
     }
 
-    /** Logs an error of the cache, at most once in LOG_INTERVAL: it may affect every request. */
+    /** Logs an error of the cache, at most once in LOG_INTERVAL, because an error may affect every request. */
     function report(message: string, error: unknown, exchange: Exchange): void {
       const at = now();
       if (at < silentUntil) return;
@@ -96,7 +96,7 @@ export const proxyCache = definePlugin({
       readonly directives: Directives;
     }
 
-    /** Decides about the entry; if the response depends on headers, about the variant for the request's headers. */
+    /** Decides about the entry, or about the entry for the request's headers if the response depends on headers. */
     function select(exchange: Exchange, { key, entry, directives }: Found) {
       if (entry === undefined || !("vary" in entry)) return decide(exchange, { key, shown: key, entry, directives });
       const shown = variantKey(key, entry.vary, exchange);

@@ -11,7 +11,7 @@ const TOKEN = "[!#$%&'*+.^_`|~\\w-]+";
 const ESSENCE = new RegExp(`^\\s*(${TOKEN})/(${TOKEN})\\s*(?=;|$)`);
 const PARAMETER = new RegExp(`\\s*;\\s*(?:(${TOKEN})=(?:(${TOKEN})|"((?:[^"\\\\]|\\\\.)*)"))?\\s*(?=;|$)`, "y");
 
-/** Null: malformed. */
+/** Reads a media type; null: the text is malformed. */
 function mediaTypeOf(text: string): MediaType | null {
   if (text.trim() === "*") return { type: "*", subtype: "*", parameters: new Map() };
   const essence = ESSENCE.exec(text);
@@ -28,8 +28,8 @@ function mediaTypeOf(text: string): MediaType | null {
 }
 
 /**
- * Whether a value of Content-Type matches one of the configured media types, whose type and subtype may be `*`. The
- * parameters must be the same.
+ * Returns a function that tells whether a value of Content-Type matches one of the configured media types, whose type
+ * and subtype may be `*`. The parameters must be the same.
  */
 export function createMediaTypeMatch(configured: readonly string[]): (contentType: string) => boolean {
   const expected = configured.flatMap((text) => mediaTypeOf(text) ?? []);

@@ -1,4 +1,4 @@
-/** Which requests may be answered from the cache, and whose responses may be stored. */
+/** Which requests may use the cache: be answered from it, and have their responses stored. */
 import type { Exchange, ExchangeRequest } from "@sluice/plugin-sdk";
 import type { Directives } from "./directives.ts";
 import type { ProxyCacheConfig } from "./schema.ts";
@@ -7,7 +7,7 @@ import type { ProxyCacheConfig } from "./schema.ts";
 const MAX_REQUEST_BODY = 1_048_576;
 
 /**
- * Headers from which some upstreams take another method or target than that of the request line, and headers that ask
+ * Headers in which some upstreams read a method or target other than that of the request line, and headers that ask
  * for a part of the response or another protocol. The response to such a request must not be served for other requests.
  */
 const uncachedHeaders = [
@@ -24,8 +24,8 @@ export const forbidsCache = (directives: Directives): boolean =>
   directives.has("no-store") || directives.has("no-cache");
 
 /**
- * The body that is part of the key; null: none. `refused`: the request must not use the cache, because the body is too
- * long, or the method is GET or HEAD, whose bodies have no meaning (RFC 9110 section 9.3.1).
+ * The body that is part of the key; null: none. `refused`: the request must not use the cache, because its body is too
+ * long, or because it is a GET or HEAD request with a body, which has no meaning (RFC 9110 section 9.3.1).
  */
 export function bodyOf(request: ExchangeRequest): Buffer | null | "refused" | Promise<Buffer | "refused"> {
   const { method } = request;
@@ -38,9 +38,9 @@ const hasBody = (request: ExchangeRequest): boolean =>
   (request.header("content-length") ?? "0") !== "0" || request.header("transfer-encoding") !== undefined;
 
 /**
- * Whether the response may be for a user whom the key does not name: the upstream may read Authorization, and the gateway
- * has not identified the consumer. Such requests do not use the cache. With `cache_control`,
- * the Cache-Control header of the response decides.
+ * Whether the response may be for a user whom the cache key does not name: the upstream may read Authorization, and the
+ * gateway has not identified the consumer. Such requests do not use the cache. With `cache_control`, the Cache-Control
+ * header of the response decides.
  */
 export function isPersonal(
   { request, consumer, anonymous }: Exchange,

@@ -46,16 +46,19 @@ export function createStorableOf(config: ProxyCacheConfig): StorableOf {
 
 /** Directives that forbid a shared cache to use a stale response (RFC 9111 sections 4.2.4, 5.2.2.10). */
 const revalidating = ["must-revalidate", "proxy-revalidate", "s-maxage"];
-/** Directives that allow a shared cache to store the response to a request with Authorization (RFC 9111 section 3.5). */
+/** Directives that let a shared cache store the response to a request with Authorization (RFC 9111 section 3.5). */
 const sharing = ["public", "s-maxage", "must-revalidate"];
 
-/** RFC 9111 section 3. As in Kong, a response with `no-cache` is not stored, because no response is validated. */
+/**
+ * Whether the response may be stored (RFC 9111 section 3). As in Kong, a response with `no-cache` is not stored,
+ * because no response is validated.
+ */
 function mayStore({ request }: Exchange, directives: Directives): boolean {
   if (["private", "no-store", "no-cache"].some((name) => directives.has(name))) return false;
   return request.header("authorization") === undefined || sharing.some((name) => directives.has(name));
 }
 
-/** Seconds (RFC 9111 section 4.2.1); 0 without an explicit lifetime, as in Kong. */
+/** The freshness lifetime in seconds (RFC 9111 section 4.2.1); 0 without an explicit lifetime, as in Kong. */
 function lifetimeOf(directives: Directives, received: readonly string[], now: number): number {
   const stated = secondsIn(directives, "s-maxage") ?? secondsIn(directives, "max-age");
   if (stated !== undefined) return stated;
@@ -69,7 +72,7 @@ function lifetimeOf(directives: Directives, received: readonly string[], now: nu
 const isTooLong = ({ request }: Exchange, received: readonly string[]): boolean =>
   request.method !== "HEAD" && Number(valuesOf(received, "content-length")[0] ?? 0) > MAX_STORED_BODY;
 
-/** Null: the response depends on more than headers (`*`). */
+/** The names of headers in Vary, sorted; null: the response depends on more than headers (`*`). */
 function varyOf(received: readonly string[]): Variants["vary"] | null {
   const names = new Set<Lowercase<string>>();
   for (const value of valuesOf(received, "vary")) {
@@ -98,7 +101,7 @@ function keptHeaders({ request }: Exchange, received: readonly string[], now: nu
   for (let at = 0; at < received.length; at += 2) {
     const name = received[at] ?? "";
     const lower = lowerCase(name);
-    // Kept for HEAD, as the length of the body that GET would get. Other stored bodies have a length of their own.
+    // Kept for HEAD, as the length of the body that GET would get. Other responses get the length of the stored body.
     const isLength = lower === "content-length" && request.method === "HEAD";
     // As in Kong, remaining counts of rate limits are left out: they belong to the request that was forwarded.
     const isDropped = droppedHeaders.has(lower) || listed.has(lower) || lower.includes("ratelimit-remaining");

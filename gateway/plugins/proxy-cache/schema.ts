@@ -90,8 +90,8 @@ const schema = record(
     vary_headers: nullable(
       array(text({ description: "A header of the request.", rule: "header-name", maxLength: 256 }), {
         description:
-          "Headers of the request, with the changes by other plugins, that are part of the cache key, besides those in " +
-          "Vary of the response.",
+          "Headers of the request that are part of the cache key, after the changes by other plugins. The headers " +
+          "that Vary of the response names are always part of it.",
         maxItems: 100,
       }),
     ),

@@ -17,7 +17,7 @@ export interface StoredResponse {
   readonly mustRevalidate: boolean;
 }
 
-/** The response depends on headers of the request, so it is under a key that contains their values. */
+/** The response depends on headers of the request, so it is stored under a key that contains their values. */
 export interface Variants {
   /** Lower-case names, sorted. */
   readonly vary: readonly Lowercase<string>[];
@@ -31,7 +31,7 @@ const LENGTH_BYTES = 4;
 
 const textSize = (texts: readonly string[]): number => texts.reduce((sum, text) => sum + 2 * text.length + 16, 0);
 
-/** In Redis: the length of a JSON text, the text, and the body. */
+/** The form in Redis: the length of a JSON text, the text, and the body. */
 export const entryCodec: CacheCodec<CacheEntry> = {
   size: (entry) => ("vary" in entry ? textSize(entry.vary) : textSize(entry.headers) + entry.body.length),
   encode(entry) {

@@ -17,7 +17,7 @@ export const checkRateLimiting: RecordRule = (config) => [
   ...needed(config),
 ];
 
-/** Kong reports the first pair only. */
+/** Like Kong, reports only the first pair of periods whose limits contradict each other. */
 function periodsInOrder(config: RecordMembers): readonly Violation[] {
   const limits = periods.flatMap((period) => {
     const limit = config[period];
@@ -60,7 +60,7 @@ const requiredIf = (when: string, value: string, then: string): KongCheck => ({
   },
 });
 
-/** Those of these checks that Kong's schema language can express. */
+/** The checks in this file that Kong's schema language can express. */
 export const kongChecks: readonly KongCheck[] = [
   { at_least_one_of: periods.map((period) => `config.${period}`) },
   requiredIf("policy", "redis", "redis.host"),

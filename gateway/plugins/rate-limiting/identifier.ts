@@ -4,8 +4,8 @@ import { counterScope, type Exchange, lowerCase, type PluginScope, StringCache }
 import type { RateLimitingConfig } from "./schema.ts";
 
 /**
- * A longer identifier (a header's value) is replaced by its SHA-256, so that a client cannot control the memory that it
- * uses.
+ * A longer identifier (a header's value) is replaced by its SHA-256, so that a client cannot make the gateway store
+ * long texts.
  */
 const MAX_IDENTIFIER = 128;
 
@@ -30,12 +30,12 @@ const identifiers: Readonly<Record<LimitBy, (config: RateLimitingConfig) => Iden
       exchange.request.path === path ? path : undefined,
 };
 
-/** Cache size: a plugin remembers the counter names of at most twice this number of identifiers, and of addresses. */
+/** Size of a generation of each cache, which keeps the counter names of at most twice this number of requests. */
 const REMEMBERED = 256;
 
 /**
- * The names of a plugin's counters: its scope, and the identifier prefixed by its type. Falls back to the client's
- * address.
+ * The name of the counters of a request: the plugin's scope, and the request's identifier after its type. The client's
+ * address replaces a missing identifier.
  */
 export function counterNames(config: RateLimitingConfig, scope: PluginScope): (exchange: Exchange) => string {
   const prefix = counterScope(scope);

@@ -61,7 +61,7 @@ describe("redirect", () => {
     });
   });
 
-  it("answers a gRPC call with the text as message", () => {
+  it("sends the text to a gRPC client as the gRPC message", () => {
     assert.deepEqual(answerTo({}, { headers: { "content-type": "application/grpc+proto" } }), {
       status: 301,
       headers: { Location: "https://example.com" },

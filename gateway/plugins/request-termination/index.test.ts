@@ -58,7 +58,7 @@ const triggers: readonly (readonly [what: string, trigger: string, request: Fake
   ["the parameter", "x-end", { query: "?a=1&x-end=no" }, true],
   ["the parameter without a value", "x-end", { query: "?x-end" }, true],
   ["the escaped parameter", "x-end", { query: "?x%2Dend=1" }, true],
-  ["the parameter in another case", "x-end", { query: "?X-End=1" }, false],
+  ["the parameter in another letter case", "x-end", { query: "?X-End=1" }, false],
   ["a longer parameter", "x-end", { query: "?x-end2=1&b=x-end" }, false],
   ["a broken escape", "x-end", { query: "?%zz&%" }, false],
 ];
@@ -83,7 +83,7 @@ describe("request-termination", () => {
     it(`answers with ${what}`, () => assert.deepEqual(send(config), response));
   }
 
-  it("answers a gRPC call with the text as message", () => {
+  it("sends the text to a gRPC client as the gRPC message", () => {
     assert.deepEqual(send({}, grpc), { status: 503, message: "Service unavailable" });
     assert.deepEqual(send({ body: "closed", echo: false }, grpc), { status: 503, message: "closed" });
     assert.deepEqual(send({ status_code: 418, echo: true }, grpc), { status: 418, message: "" });
@@ -139,7 +139,7 @@ describe("request-termination", () => {
     assert.equal("raw_body" in echo.request, false);
   });
 
-  it("does not take an inherited property for the parameter of the trigger", () => {
+  it("does not mistake an inherited property for the query parameter of the trigger", () => {
     assert.equal(send({ trigger: "constructor" }, { query: "?a=1" }), undefined);
   });
 

@@ -26,7 +26,7 @@ function responseOf({ status_code: status, body, content_type: type }: RequestTe
   return message === undefined ? { status, body: "" } : { status, headers: json, body: JSON.stringify({ message }) };
 }
 
-/** Whether a request is ended. As in Kong, a trigger `a_b` is also found in a header `a-b`. */
+/** Returns a test of whether a request is ended. As in Kong, a trigger `a_b` is also found in a header `a-b`. */
 function triggerTest(trigger: string | null): (request: ExchangeRequest) => boolean {
   if (trigger === null) return () => true;
   const headers = [...new Set([lowerCase(trigger), lowerCase(trigger.replaceAll("_", "-"))])];

@@ -41,7 +41,7 @@ const schema = record(
 
 export type RequestTerminationConfig = Static<typeof schema>;
 
-/** Kong reports the first of these only. */
+/** Like Kong, reports only the first violation. */
 const check: RecordRule = ({ message, content_type: contentType, body, echo }) => {
   const hasType = !isEmptyValue(contentType);
   const hasBody = !isEmptyValue(body);

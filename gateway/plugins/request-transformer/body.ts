@@ -19,7 +19,7 @@ export const MAX_BODY = 1024 * 1024;
 
 export type BodyType = "json" | "multipart" | "form";
 
-/** Null for other content types, whose bodies are not changed. As in Kong the type may stand anywhere in the header. */
+/** The type of a body; null: another type, which is not changed. As in Kong, the type may be anywhere in the header. */
 export function bodyTypeOf(contentType: string): BodyType | null {
   const lower = contentType.toLowerCase();
   if (lower.includes("application/json")) return "json";
@@ -55,7 +55,7 @@ export function changedBody(body: Buffer, { type, contentType, actions, scope }:
   const text = body.toString("latin1");
   const members = type === "form" ? formOf(text) : Parts.of(text, contentType);
   if (members === null) return null;
-  // The order of actions on multipart bodies is Kong's too: members are renamed before others are removed.
+  // As in Kong, the members of a multipart body are renamed before others are removed.
   if (type === "multipart" && text !== "") transform(members, { ...NO_ACTIONS, rename: actions.rename }, scope);
   const rest = type === "multipart" ? { ...actions, rename: [], append: [] } : actions;
   transform(members, rest, scope, text === "");
@@ -64,7 +64,7 @@ export function changedBody(body: Buffer, { type, contentType, actions, scope }:
 
 const NO_ACTIONS: Actions = { remove: [], rename: [], replace: [], add: [], append: [] };
 
-/** Throws TooManyMembersError. */
+/** The members of a form. Throws TooManyMembersError. */
 export function formOf(text: string): Pairs {
   limitMembers(text, "&");
   return new Pairs(text);
@@ -124,7 +124,7 @@ interface Part {
   /** Null for text between parts. */
   readonly name: string | null;
   readonly value: string;
-  /** With its delimiter. */
+  /** The whole part, with its delimiter. */
   readonly text: string;
 }
 
@@ -132,7 +132,7 @@ interface Part {
 class Parts implements NamedMembers {
   readonly #boundary: string;
   #parts: Part[];
-  /** From the closing delimiter on. */
+  /** The end of the body, from the closing delimiter on. */
   readonly #closing: string;
   changed = false;
 
@@ -142,7 +142,10 @@ class Parts implements NamedMembers {
     this.#boundary = boundary;
   }
 
-  /** Null without a boundary, and for a body without its end. Throws TooManyMembersError and InvalidBodyError. */
+  /**
+   * The parts of a body; null: it has no boundary, or no closing delimiter. Throws TooManyMembersError and
+   * InvalidBodyError.
+   */
   static of(text: string, contentType: string): Parts | null {
     const boundary = boundaryOf(contentType);
     if (boundary === undefined) return null;
@@ -154,7 +157,7 @@ class Parts implements NamedMembers {
     let at = 0;
     let start = -1;
     for (const part of multipartParts(text, boundary)) {
-      // Another parser might read another name.
+      // The part has several names, of which another parser might use a different one.
       if (part.start === start) throw new InvalidBodyError();
       if (part.start > at) parts.push({ name: null, value: "", text: text.slice(at, part.start) });
       parts.push({ name: part.name, value: part.value, text: text.slice(part.start, part.end) });

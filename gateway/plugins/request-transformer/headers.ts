@@ -1,6 +1,6 @@
 /**
  * Changes of the headers that are forwarded. They are applied at the end, because templates show the headers as they
- * were before.
+ * were before any change.
  */
 import {
   connectionHeaders,
@@ -37,7 +37,7 @@ function headerEntry({ name, template }: Entry): HeaderEntry {
 /** Space around a value is not part of it (RFC 9110 5.5), and HTTP/2 forbids it (RFC 9113 8.2.1). */
 const trimmed = (value: string): string => value.replace(/^[ \t]+|(?<![ \t])[ \t]+$/g, "");
 
-/** Null when the config has no action on headers. */
+/** The actions on headers; null: the config has none. */
 export function headerActionsOf(config: RequestTransformerConfig): HeaderActions | null {
   const actions = actionsOf(config, "headers");
   if (actions === null) return null;
@@ -53,7 +53,7 @@ export function headerActionsOf(config: RequestTransformerConfig): HeaderActions
   };
 }
 
-/** New names of headers have no expressions. */
+/** A scope without values, because new names of headers contain no expressions. */
 const noValues: TemplateScope = () => undefined;
 
 interface ChangedHeader {

@@ -32,7 +32,7 @@ type Variant<Given, Expected> = readonly [what: string, actions: Lists, given: G
 
 const headerCases: readonly Variant<Lists, Readonly<Record<string, readonly string[]>>>[] = [
   [
-    "removes a header in any case",
+    "removes a header in any letter case",
     { remove: "X-To-Remove" },
     { "x-to-remove": "1", "x-b": "2" },
     { "x-to-remove": [], "x-b": ["2"] },
@@ -57,7 +57,7 @@ const headerCases: readonly Variant<Lists, Readonly<Record<string, readonly stri
     { "x-a": "1", "x-b": "2" },
     { "x-a": ["1"], "x-b": ["2"] },
   ],
-  ["renames all values", { rename: "x-old:x-new" }, { "x-old": ["1", "2"] }, { "x-new": ["1", "2"] }],
+  ["renames all values of a header", { rename: "x-old:x-new" }, { "x-old": ["1", "2"] }, { "x-new": ["1", "2"] }],
   [
     "replaces a header that exists",
     { replace: ["x-a:new", "x-none:new"] },
@@ -73,9 +73,9 @@ const headerCases: readonly Variant<Lists, Readonly<Record<string, readonly stri
     { h1: ["v3"], h2: ["value:2"] },
   ],
   ["appends values", { append: ["h1:v1", "h1:#v2", "h2:v1"] }, { h1: "v0" }, { h1: ["v0", "v1", "#v2"], h2: ["v1"] }],
-  ["appends to what was added", { add: "x-a:1", append: ["X-A:2", "x-a:3"] }, {}, { "x-a": ["1", "2", "3"] }],
+  ["appends to an added header", { add: "x-a:1", append: ["X-A:2", "x-a:3"] }, {}, { "x-a": ["1", "2", "3"] }],
   [
-    "adds after removing",
+    "adds a header that it has removed",
     { remove: "Authorization", add: "Authorization:Basic test" },
     { authorization: "Basic x" },
     { authorization: ["Basic test"] },
@@ -105,7 +105,7 @@ const headerCases: readonly Variant<Lists, Readonly<Record<string, readonly stri
 
 const queryCases: readonly Variant<string, string>[] = [
   ["removes parameters", { remove: "q1" }, "?q1=a&q2=b&q1", "?q2=b"],
-  ["removes the last parameter", { remove: "q1" }, "?q1=a", ""],
+  ["removes the only parameter", { remove: "q1" }, "?q1=a", ""],
   ["renames a parameter", { rename: "old:new" }, "?old=1&b=%2f", "?new=1&b=%2f"],
   ["overwrites the parameter with the new name", { rename: "old:new" }, "?new=0&old=1", "?new=1"],
   [
@@ -119,20 +119,20 @@ const queryCases: readonly Variant<string, string>[] = [
   ["appends values", { append: ["q1:v1", "q1:v2", "q2:v1"] }, "?q1=v0", "?q1=v0&q1=v1&q1=v2&q2=v1"],
   ["encodes names and values", { add: "a[b]:$(headers.x) é&" }, "", "?a%5Bb%5D=1%202%20%C3%A9%26"],
   ["decodes names", { remove: "a b" }, "?a+b=1&a%20b=2&%zz=3", "?%zz=3"],
-  ["leaves other bytes unchanged", { add: "z:1" }, "?expected=$&+,/:;?@", "?expected=$&+,/:;?@&z=1"],
+  ["leaves the bytes of other parameters unchanged", { add: "z:1" }, "?expected=$&+,/:;?@", "?expected=$&+,/:;?@&z=1"],
   [
-    "uses captures, with a default",
+    "renders captures of the path, with a default",
     { add: ["a:$(uri_captures.user)", "b:$(uri_captures.none or 'default')"] },
     "",
     "?a=J%C3%B6&b=default",
   ],
   [
-    "shows templates the query before any change",
+    "renders templates with the query before any change",
     { remove: "a", add: "b:$(query_params.a)" },
     "?a=%C3%A9",
     "?b=%C3%A9",
   ],
-  ["uses values of earlier plugins", { add: "a:$(shared.version)" }, "", "?a=1.2.3"],
+  ["renders values that earlier plugins have set", { add: "a:$(shared.version)" }, "", "?a=1.2.3"],
 ];
 
 const FORM = "application/x-www-form-urlencoded";

@@ -6,13 +6,13 @@ interface Pair {
   readonly name: string;
   /** True for a name without `=`. */
   readonly value: string | true;
-  /** As it is sent. */
+  /** The pair as it is sent. */
   readonly text: string;
 }
 
 const ENCODED = /\+|%[\da-f]{2}/gi;
 
-/** A byte string. A `%` that begins no escape is kept. */
+/** Decodes to a byte string. A `%` that begins no escape is kept. */
 const decode = (text: string): string =>
   /[%+]/.test(text)
     ? text.replace(ENCODED, (code) => (code === "+" ? " " : String.fromCharCode(Number.parseInt(code.slice(1), 16))))

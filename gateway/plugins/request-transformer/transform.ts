@@ -24,7 +24,7 @@ export interface NamedMembers {
 
 export type ListName = "body" | "headers" | "querystring";
 
-/** Null when the config has no action on the list. */
+/** The actions on a list; null: the config has none. */
 export function actionsOf(config: RequestTransformerConfig, list: ListName): Actions | null {
   const { remove, rename, replace, add, append } = config;
   const actions = {

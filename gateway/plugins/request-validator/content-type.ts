@@ -9,7 +9,7 @@ export interface ContentType {
 
 const MEDIA_TYPE = /^\s*([\w!#$&^.+-]+\/[\w!#$&^.+*-]+)\s*(?:;\s*(?:([\w!#$&^.+-]+)=("[^"]*"|[^\s;"]*)\s*)?)?(?:;|$)/;
 
-/** Null for a text that is no media type. Parameters after the first are ignored, as in Kong. */
+/** Reads a Content-Type; null: the text is no media type. Parameters after the first are ignored, as in Kong. */
 export function contentTypeOf(text: string): ContentType | null {
   const match = MEDIA_TYPE.exec(text);
   if (match === null) return null;

@@ -24,7 +24,7 @@ const kong = { body_schema: '[{"name":{"type":"string","required":true}},{"age":
 describe("request-validator and bodies", () => {
   for (const [what, config, body, expected] of [
     ["a body that conforms to a JSON Schema", draft4, '{"name":"a"}', "accepted"],
-    ["a body that does not", draft4, '{"name":1}', BODY],
+    ["a body that does not conform to a JSON Schema", draft4, '{"name":1}', BODY],
     ["a body that is not JSON", draft4, "name=a", BODY],
     ["a body that is not UTF-8", draft4, Buffer.from('{"name":"\xff"}', "latin1"), BODY],
     [
@@ -33,8 +33,8 @@ describe("request-validator and bodies", () => {
       '{"name":1,"name":"a"}',
       BODY,
     ],
-    ["a body that repeats an escaped name in a member", draft4, '{"name":"a","b":[{"c":1,"\\u0063":2}]}', BODY],
-    ["a body with colons in texts", draft4, '{"name":"a:\\":","b":[{"name":":"},{"name":":"}]}', "accepted"],
+    ["a body whose inner object repeats an escaped name", draft4, '{"name":"a","b":[{"c":1,"\\u0063":2}]}', BODY],
+    ["a body with colons in strings", draft4, '{"name":"a:\\":","b":[{"name":":"},{"name":":"}]}', "accepted"],
     ["a request without a body", draft4, "", BODY],
     ["a body above 1 MiB", draft4, " ".repeat(1024 * 1024 + 1), "413 Payload too large"],
     ["a body that conforms to a schema of Kong", kong, '{"name":"a","age":null}', "accepted"],
@@ -43,7 +43,7 @@ describe("request-validator and bodies", () => {
     ["a body with an unknown field", kong, '{"name":"a","x":1}', BODY],
     ["a body that is a list", kong, "[]", BODY],
   ] as const) {
-    it(`answers ${expected} to ${what}`, async () => {
+    it(`${expected === "accepted" ? "accepts" : `answers ${expected} to`} ${what}`, async () => {
       assert.equal(await answer(config, { headers: json, body }), expected);
     });
   }
@@ -91,13 +91,13 @@ describe("request-validator and content types", () => {
     [["application/json"], "json", TYPE],
     [["application/json"], "", TYPE],
   ] as const) {
-    it(`answers ${expected} to '${sent}' if '${allowed}' is allowed${validates ? "" : " with any parameter"}`, async () => {
+    it(`has the result '${expected}' for the Content-Type '${sent}' if '${allowed}' is allowed${validates ? "" : " with any parameter"}`, async () => {
       const config = { ...draft4, allowed_content_types: allowed, content_type_parameter_validation: validates };
       assert.equal(await answer(config, { headers: { "content-type": sent }, body }), expected);
     });
   }
 
-  it("refuses several content types, because the upstream may use another one than the plugin", async (test) => {
+  it("refuses several Content-Type headers, because the upstream may use a different one than the plugin", async (test) => {
     const config = { ...draft4, allowed_content_types: ["text/plain", "application/json"] };
     const { url } = await startProxyWith(test, { name: "request-validator", config });
     const statusFor = async (types: readonly string[]) => {

@@ -9,7 +9,7 @@ import { bodyValidator, type ParameterConfig, parameterValidator, requestValidat
 /** Maximum bytes of a body that is validated, because it is buffered. */
 const MAX_BODY = 1024 * 1024;
 
-/** The type of a body without Content-Type, and the only one whose body is validated. */
+/** The type of a body without Content-Type. Only bodies of this type are validated. */
 const JSON_TYPE = "application/json";
 
 const utf8 = new TextDecoder("utf-8", { fatal: true });

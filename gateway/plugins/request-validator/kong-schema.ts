@@ -26,7 +26,7 @@ const luaPatterns = ["match", "not_match", "match_all", "match_none", "match_any
 
 const LUA_PATTERN = "is a Lua pattern, which is not supported: use `pattern` of a JSON Schema (version draft4)";
 
-/** Attributes that become keywords of the same meaning. A value of the wrong form is an error of the JSON Schema. */
+/** Attributes that become keywords of the same meaning. The check of the JSON Schema reports invalid values. */
 const attributes: Readonly<Record<string, Translate>> = {
   between: (value) => (Array.isArray(value) ? { minimum: value[0], maximum: value[1] } : { minimum: value }),
   gt: (value) => ({ exclusiveMinimum: value }),

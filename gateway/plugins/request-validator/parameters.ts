@@ -15,7 +15,7 @@ export interface ParameterSource {
   readonly pathCaptures: Readonly<Record<string, string>> | null;
 }
 
-/** Maximum characters and parameters of a query whose parameters are read, because each one is decoded. */
+/** Maximum parameters of a query that is read, because each parameter is decoded. */
 const MAX_PARAMETERS = 1000;
 
 const NUMBER = /^-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d{1,3})?$/;
@@ -60,7 +60,7 @@ function decoded(text: string): string {
   }
 }
 
-/** The text of a parameter in the path or a header, without its style's prefix; null if the prefix is missing. */
+/** The text of a parameter in the path or a header, with the prefix of its style; null: absent. */
 function textOf({ in: place, name }: ParameterPlace, { request, pathCaptures }: ParameterSource): string | null {
   if (place === "path") {
     return pathCaptures !== null && Object.hasOwn(pathCaptures, name) ? (pathCaptures[name] ?? null) : null;
@@ -69,7 +69,7 @@ function textOf({ in: place, name }: ParameterPlace, { request, pathCaptures }: 
   return values.length === 0 ? null : values.join(",");
 }
 
-/** The items or, for an object, the `name=value` or alternating names and values of a parameter; null: absent. */
+/** The items of a parameter; null: absent. An object has items `name=value`, or names and values in turn. */
 function partsOf(parameter: ParameterPlace, source: ParameterSource, isScalar: boolean): readonly string[] | null {
   const { in: place, name, style, explode } = parameter;
   if (place === "query") {
@@ -99,7 +99,7 @@ function partsOf(parameter: ParameterPlace, source: ParameterSource, isScalar: b
 const splitUnless = (isScalar: boolean, text: string, delimiter: string): readonly string[] =>
   isScalar ? [text] : text.split(delimiter);
 
-/** Members of an object in the query, each a parameter of its own: `name[member]` (deepObject) or `member`. */
+/** Members of an object, each a query parameter of its own: `name[member]` (deepObject) or `member`; null: none. */
 function queryMembers({ name, style }: ParameterPlace, query: string, schema: SchemaObject): MemberTexts | null {
   const isDeep = style === "deepObject";
   const known = isRecord(schema.properties) ? Object.keys(schema.properties) : [];

@@ -1,12 +1,12 @@
 /**
- * Names that an object in JSON repeats. Parsers differ in which of its members they use (RFC 8259 section 4), so the
- * upstream could use a value that was not validated.
+ * Detects names that a JSON object repeats. Parsers differ in which member of a repeated name they use (RFC 8259
+ * section 4), so the upstream could use a value that was not validated.
  */
 const QUOTE = 0x22;
 const COLON = 0x3a;
 const BACKSLASH = 0x5c;
 
-/** Colons outside of strings: each member has one. */
+/** The number of colons outside of strings: each member has one. */
 function colonsIn(json: Buffer): number {
   let count = 0;
   let isText = false;
@@ -19,7 +19,7 @@ function colonsIn(json: Buffer): number {
   return count;
 }
 
-/** Members of all objects in a value. */
+/** The number of members of all objects in a value. */
 function membersIn(value: unknown): number {
   let count = 0;
   const waiting = [value];

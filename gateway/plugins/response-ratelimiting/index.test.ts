@@ -54,7 +54,7 @@ const remaining = (video: number, image: number, images: number) => ({
 });
 
 describe("response-ratelimiting", () => {
-  it("adds the amounts that the service reports, and tells the client and the upstream what is left", async () => {
+  it("adds the amounts that the service reports, and sends what remains to the client and the upstream", async () => {
     const { send } = startInstance({});
     const first = await send("video=2, image = 1");
     assert.deepEqual([first.status, first.left], [200, remaining(1, 1, 4)]);
@@ -65,7 +65,7 @@ describe("response-ratelimiting", () => {
     assert.equal(second.upstream.get("x-ratelimit-remaining-image"), "1");
   });
 
-  it("answers 429 without a body in place of a response that reports more of a limit that is used up", async () => {
+  it("answers 429 without a body in place of a response that reports an amount for a limit that is used up", async () => {
     const { send } = startInstance({});
     assert.equal((await send("video=5")).status, 200);
     const { answer, left } = await send("video=1,image=1");
@@ -73,7 +73,7 @@ describe("response-ratelimiting", () => {
     assert.deepEqual((await send("image=1")).left, remaining(0, 1, 4), "the replaced response did not count");
   });
 
-  it("begins a new window with its period", async () => {
+  it("starts a new count when the period is over", async () => {
     const { send, clock } = startInstance({});
     await send("image=2");
     clock.now += 60_000;
@@ -110,7 +110,7 @@ describe("response-ratelimiting", () => {
     ["credential", { credential: credentials[0], clientAddress: "192.0.2.9" }, { credential: credentials[1] }],
     ["ip", { consumer: two }, { clientAddress: "192.0.2.9" }],
   ] as const) {
-    it(`counts apart by ${limit_by}`, async () => {
+    it(`counts amounts separately for each ${limit_by} with limit_by ${limit_by}`, async () => {
       const { send } = startInstance({ limit_by });
       await send("video=3", { consumer: one ?? null, credential: credentials[0] ?? null });
       const left = async (options: object) => (await send("", options)).left["x-ratelimit-remaining-video-minute"];
@@ -147,7 +147,7 @@ describe("response-ratelimiting", () => {
     const { send, log } = startInstance({}, counters);
     await send("video=1");
     await new Promise(setImmediate);
-    assert.match(log.join(), /^used amounts are not counted \{"reason":"gone"/);
+    assert.match(log.join(), /^used amounts could not be counted \{"reason":"gone"/);
   });
 
   for (const [config, expected] of [

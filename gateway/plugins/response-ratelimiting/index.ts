@@ -24,11 +24,11 @@ const exceeded = (name: string): DirectResponse => ({
 /** Without a body, as in Kong. */
 const replaced: DirectResponse = { status: 429, body: "" };
 
-/** One limit for the identifier of a request. */
+/** What the identifier of a request has used of one limit. */
 interface LimitUsage {
   readonly name: string;
   readonly counters: readonly Counter[];
-  /** What is left in each period, before this request; negative if concurrent requests exceeded the limit. */
+  /** The remaining amount in each period, before this request; negative if concurrent requests exceeded the limit. */
   readonly remaining: readonly number[];
 }
 
@@ -36,7 +36,7 @@ interface Usage {
   readonly limits: readonly LimitUsage[];
   /** Null until the service has responded. */
   reported: ReadonlyMap<string, number> | null;
-  /** Whether the response is replaced: its amounts are not added. */
+  /** Whether the response is replaced, so that its amounts are not added to the counters. */
   isReplaced: boolean;
 }
 
@@ -75,7 +75,7 @@ export const responseRatelimiting = definePlugin({
       );
     }
 
-    /** Refuses the request, or tells the upstream what is left. */
+    /** Refuses the request, or sends the remaining amounts to the upstream. */
     function admit(
       exchange: Exchange,
       wanted: readonly (readonly Counter[])[],
@@ -156,7 +156,7 @@ export const responseRatelimiting = definePlugin({
           const added = counters.add(ofName, amount, options);
           if (added instanceof Promise) {
             added.catch((error: Error) =>
-              log.warn("used amounts are not counted", { reason: error.message }, exchange),
+              log.warn("used amounts could not be counted", { reason: error.message }, exchange),
             );
           }
         }

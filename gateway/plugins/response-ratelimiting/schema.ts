@@ -47,7 +47,8 @@ const schema = record(
     }),
     limit_by: choice(["consumer", "credential", "ip"], {
       description:
-        "The property by which amounts are added. If a request has no such value, the client's address is used.",
+        "The property by which amounts are counted: requests with the same value share the counters. If a request " +
+        "has no such value, the client's address is used.",
       default: "consumer",
     }),
     policy: choice(["local", "cluster", "redis"], {
@@ -72,8 +73,8 @@ const schema = record(
   {
     description:
       "Limits the amounts that services report in a header of their responses, for example `videos=2` for a request " +
-      "that has used two videos. A response that reports more of a limit " +
-      "that is used up is replaced by one with status 429. Amounts are added after the response, so concurrent requests " +
+      "that has used two videos. If a limit is used up, a response that reports an amount for it is replaced by one " +
+      "with status 429. Amounts are added after the response, so concurrent requests " +
       "can exceed a limit.",
     deprecatedMembers: deprecatedRedisMembers,
   },

@@ -71,8 +71,8 @@ export class JsonChanges {
 const isTrue = (value: string | undefined): boolean => value !== undefined && value !== "false";
 
 /**
- * As in Kong, the text `null` replaces an absent value, and an entry of the type number has no effect if its value is
- * not a number.
+ * The values of entries. As in Kong, the text `null` replaces an absent value, and an entry of the type number has no
+ * effect if its value is not a number.
  */
 function valuesOf({ json, json_types: types }: ValueLists): readonly NewValue[] {
   return json.flatMap((entry, index) => {

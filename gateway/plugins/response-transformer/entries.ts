@@ -1,7 +1,10 @@
 /** The check of the entries in the config's lists. */
 import { checkEntries, isEntryHeaderName, namedValueOf, type RecordRule } from "@sluice/plugin-sdk";
 
-/** Kong's messages. Kong checks the names of headers in `rename` only; other invalid names would break the head. */
+/**
+ * Kong's message for an invalid entry; undefined: the entry is valid. Unlike Kong, checks the name of every header that
+ * an action may set, because an invalid name would break the head of the response.
+ */
 function faultIn(entry: string, action: string, list: string): string | undefined {
   const { name, value } = namedValueOf(entry);
   if (name === "" || !entry.includes(":")) return `invalid value: ${entry}`;

@@ -20,7 +20,7 @@ type HeaderCase = readonly [
 ];
 
 const headerCases: readonly HeaderCase[] = [
-  ["removes headers in any case", { remove: ["H1", "h2"] }, { h1: "1", h2: "2", h3: "3" }, { h3: "3" }],
+  ["removes headers in any letter case", { remove: ["H1", "h2"] }, { h1: "1", h2: "2", h3: "3" }, { h3: "3" }],
   ["renames a header that exists", { rename: ["h1:h2", "h3:h4"] }, { h1: "v1" }, { h2: "v1" }],
   ["overwrites the header with the new name", { rename: "h1:h2" }, { h1: "v1", h2: "v2" }, { h2: "v1" }],
   ["keeps a header that is renamed to its own name", { rename: "h1:H1" }, { h1: "v1" }, { h1: "v1" }],
@@ -35,7 +35,7 @@ const headerCases: readonly HeaderCase[] = [
     { h2: "v3", h3: "v3, v4" },
   ],
   [
-    "adds only headers that did not exist before, and replaces only headers that did",
+    "adds only headers that did not exist before any change, and replaces only headers that did",
     { remove: "h1", rename: "h2:h3", add: "h1:v", replace: "h3:v" },
     { h1: "1", h2: "2" },
     { h3: "2" },

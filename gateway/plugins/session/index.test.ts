@@ -68,7 +68,7 @@ class CookieJar {
 
 const withKey = (key: string) => ({ headers: { apikey: key } });
 
-test("a request with the cookie of a session has the consumer of its login, without the key", async (test) => {
+test("a request with the cookie of a session has the consumer of the login, without the key", async (test) => {
   const { browser } = await start(test);
   assert.equal(await browser.user(), "guest");
   assert.deepEqual(browser.set, []);
@@ -83,7 +83,7 @@ test("a request with the cookie of a session has the consumer of its login, with
   assert.deepEqual(browser.set, []);
 });
 
-test("in a session, a plugin with anonymous looks for no credentials; without a cookie, another session begins", async (test) => {
+test("in a session, key-auth with anonymous ignores keys; without the cookie, a key begins a new session", async (test) => {
   const { browser } = await start(test);
   await browser.send("/", withKey("alice-key"));
   const first = browser.cookies.get("session");
@@ -95,7 +95,7 @@ test("in a session, a plugin with anonymous looks for no credentials; without a 
   assert.equal(await browser.user(), "bob");
 });
 
-test("a plugin without anonymous needs its own credentials, also in a session", async (test) => {
+test("key-auth without anonymous requires a key even in a session", async (test) => {
   const gateway = await startProxyWith(
     test,
     { name: "session", config: { secret } },
@@ -124,7 +124,7 @@ for (const [what, config, path, init] of [
     { method: "POST", body: '{"session_logout":true}', headers: { "content-type": "application/json" } },
   ],
 ] as const) {
-  test(`a session ends by ${what}`, async (test) => {
+  test(`a session is ended by a logout with ${what}`, async (test) => {
     const { browser } = await start(test, { remember: true, ...config });
     await browser.send("/", withKey("alice-key"));
     assert.deepEqual([...browser.cookies.keys()], ["session", "remember"]);
@@ -135,23 +135,23 @@ for (const [what, config, path, init] of [
 }
 
 for (const [what, path, init] of [
-  ["another method", "/?session_logout=1", {}],
-  ["a form, unless configured", "/", { method: "POST", body: "session_logout=1" }],
-  ["another parameter", "/?session_logout2=1", { method: "POST" }],
+  ["a logout with another method", "/?session_logout=1", {}],
+  ["a logout form without read_body_for_logout", "/", { method: "POST", body: "session_logout=1" }],
+  ["another query parameter", "/?session_logout2=1", { method: "POST" }],
 ] as const) {
-  test(`a session does not end by ${what}`, async (test) => {
+  test(`a session is not ended by ${what}`, async (test) => {
     const { browser } = await start(test);
     await browser.send("/", withKey("alice-key"));
     assert.equal((await browser.send(path, init)).upstream?.["x-consumer-username"], "alice");
   });
 }
 
-test("a request to log out without a session goes on", async (test) => {
+test("a request to log out without a session is forwarded", async (test) => {
   const { browser } = await start(test);
   assert.notEqual((await browser.send("/?session_logout=1", { method: "POST" })).upstream, null);
 });
 
-test("a session is renewed while it is used, and ends after each of its timeouts", async (test) => {
+test("a session is renewed while it is used, and ends after its idling, its rolling and its absolute timeout", async (test) => {
   const { gateway, browser } = await start(test, { idling_timeout: 100, rolling_timeout: 200, absolute_timeout: 300 });
   const users = async (...seconds: number[]) => {
     const seen: (string | undefined)[] = [];
@@ -163,11 +163,14 @@ test("a session is renewed while it is used, and ends after each of its timeouts
   };
   await browser.send("/", withKey("alice-key"));
   assert.deepEqual(await users(101), ["guest"]);
+  // Without a request in the last quarter of the rolling timeout, the session is not renewed.
+  await browser.send("/", withKey("alice-key"));
+  assert.deepEqual(await users(90, 50, 70), ["alice", "alice", "guest"]);
   await browser.send("/", withKey("alice-key"));
   assert.deepEqual(await users(90, 90, 90, 31), ["alice", "alice", "alice", "guest"]);
 });
 
-test("with remember, a second cookie begins a new session until it ends itself", async (test) => {
+test("with remember, a second cookie begins a new session until this cookie expires", async (test) => {
   const { gateway, browser } = await start(test, {
     remember: true,
     remember_rolling_timeout: 1000,
@@ -186,7 +189,7 @@ test("with remember, a second cookie begins a new session until it ends itself",
   assert.equal(await browser.user(), "guest");
 });
 
-test("the renewal of a session does not revive a second cookie that has ended", async (test) => {
+test("the renewal of a session does not renew a second cookie that has expired", async (test) => {
   const { gateway, browser } = await start(test, {
     remember: true,
     remember_absolute_timeout: 60,
@@ -219,7 +222,7 @@ for (const [what, change] of [
   });
 }
 
-test("the content of one of the two cookies is not accepted in the other one", async (test) => {
+test("the content of one of the two cookies is not accepted in the other cookie", async (test) => {
   const { gateway, browser } = await start(test, { remember: true, idling_timeout: 10 });
   await browser.send("/", withKey("alice-key"));
   const [session = "", remember = ""] = browser.cookies.values();
@@ -307,13 +310,13 @@ describe("a session", () => {
     assert.match(exchange.responseHeaders.get("set-cookie") ?? "", /^session=; Max-Age=0;/);
   });
 
-  test("is not used if its credential was deleted, or is not valid for the route; its cookie stays", async () => {
+  test("is not used if its credential was deleted, or is not valid for the route; its cookie remains", async () => {
     const exchange = await used(await cookieOf({}), { consumers: [alice] });
     assert.equal(exchange.credential, null);
     assert.equal(exchange.responseHeaders.get("set-cookie"), undefined);
   });
 
-  test("is used without a stored credential if its login had none, such as the subject of a token", async () => {
+  test("is used without a stored credential if its login had none, as after a login with a token", async () => {
     const token = { id: "subject", consumer: { id: alice.id } };
     const cookie = await cookieOf({ credential: token as typeof key });
     const exchange = await used(cookie, { consumers: [alice] });
@@ -322,9 +325,9 @@ describe("a session", () => {
 
   for (const [what, id] of [
     ["", "subject"],
-    [", even if a server named its id", key.id],
+    [", even if the login named the id of a stored one", key.id],
   ] as const)
-    test(`is used only in the namespace of its login if that had no stored credential${what}`, async () => {
+    test(`is used only in the namespace of its login if the login had no stored credential${what}`, async () => {
       const credential = { id, consumer: { id: alice.id } } as typeof key;
       const cookie = await cookieOf({ credential, namespace: "one" });
       const seen = ["one", "two"].map((namespace) => used(cookie, { keys: { key }, consumers: [alice], namespace }));

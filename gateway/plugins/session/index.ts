@@ -62,7 +62,7 @@ export const session = definePlugin({
         return;
       }
       const credential = credentialOf(exchange, session);
-      // The cookie stays, because the credential may be valid for other routes.
+      // The cookie is not removed, because the credential may be valid for other routes.
       if (credential === undefined) return;
       used.set(exchange, opened);
       if (session.groups !== null) exchange.authenticatedGroups = session.groups;
@@ -110,7 +110,7 @@ export const session = definePlugin({
         times: newSession(cookies.seconds),
       };
       if (cookies.begin(exchange, begun)) return begun;
-      log.warn("a session is too long for cookies, and was not begun", {}, exchange);
+      log.warn("a session was not started, because it is too long for cookies", {}, exchange);
       return null;
     }
 
@@ -134,7 +134,7 @@ export const session = definePlugin({
 /**
  * Where and how long a session of the credential is valid. A credential that is no entity, such as the subject of a
  * token, is valid only in the namespace of its login. Otherwise the writers of one namespace could impersonate any
- * consumer in other namespaces, with a server of their own that names this consumer or id.
+ * consumer in other namespaces, by an authentication server of their own that names the consumer or the id.
  */
 function validityOf(
   { identities }: Exchange,
@@ -144,7 +144,7 @@ function validityOf(
   return { isEntity: entity !== undefined, namespace: entity === credential ? null : identities.namespace };
 }
 
-/** Undefined: the credential of the session was deleted, has expired, or is not valid for the route. */
+/** The credential of the session; undefined: it was deleted, has expired, or is not valid for the route. */
 function credentialOf(
   { identities }: Exchange,
   { credential: id, consumer, isEntity, namespace }: CookieSession,

@@ -54,7 +54,7 @@ describe("the config of session", () => {
     );
   });
 
-  test("hides its secret and its cookies", () => {
+  test("marks its secret and its cookies as secret", () => {
     assert.deepEqual(secretPathsOf("session"), [["secret"]]);
     const names = sessionFacts.secretParameters?.(filled("session", { secret }));
     assert.deepEqual(names, ["session", "session2", "session3", "remember", "remember2", "remember3"]);

@@ -59,7 +59,10 @@ const schema = record(
       maxLength: 256,
     }),
     idling_timeout: timeout("Seconds for which a session may be unused.", 900),
-    rolling_timeout: timeout("Seconds for which a session may be used without being renewed.", 3600),
+    rolling_timeout: timeout(
+      "Seconds after which a session ends, unless a request in the last quarter of this time has renewed it.",
+      3600,
+    ),
     absolute_timeout: timeout("Seconds for which a session may exist, even if it is renewed.", 86_400),
     stale_ttl: decimal({
       description: "Has no effect, as in Kong with the storage cookie: a renewed cookie does not end the former one.",
@@ -75,7 +78,7 @@ const schema = record(
     cookie_path: text({ description: "The attribute Path of the cookie.", default: "/", maxLength: 1024 }),
     cookie_domain: nullable(text({ description: "The attribute Domain of the cookie.", maxLength: 253 })),
     cookie_same_site: choice(["Strict", "Lax", "None", "Default"], {
-      description: "The attribute SameSite of the cookie. Default: the attribute is left out.",
+      description: "The attribute SameSite of the cookie. With the value Default, it is left out.",
       default: "Strict",
     }),
     cookie_http_only: boolean({
@@ -92,8 +95,15 @@ const schema = record(
       default: false,
     }),
     remember_cookie_name: cookieName("The name of the second cookie.", "remember"),
-    remember_rolling_timeout: timeout("Seconds for which the second cookie is valid without being renewed.", 604_800),
-    remember_absolute_timeout: timeout("Seconds after a login for which the second cookie can be renewed.", 2_592_000),
+    remember_rolling_timeout: timeout(
+      "Seconds for which the second cookie is valid after it was last set. It is set again whenever the session's " +
+        "cookie is.",
+      604_800,
+    ),
+    remember_absolute_timeout: timeout(
+      "Seconds after a login for which the second cookie is valid, even if it is renewed.",
+      2_592_000,
+    ),
     response_headers: headers("Properties that are sent to the client, for example `id` as Session-Id."),
     request_headers: headers("Properties that are sent to the upstream, for example `id` as Session-Id."),
     read_body_for_logout: boolean({
@@ -118,15 +128,15 @@ const schema = record(
   },
   {
     description:
-      "Keeps the consumer whom another plugin has authenticated in an encrypted cookie, so that later requests need no " +
-      "credentials.",
+      "Records in an encrypted cookie which consumer another plugin has authenticated, so that later requests need " +
+      "no credentials.",
   },
 );
 
 export type SessionConfig = Static<typeof schema>;
 export type SessionProperty = (typeof properties)[number];
 
-/** Former names of members, which Kong 3.9 still accepts. As there, they override the present names. */
+/** Former names of members, which Kong 3.9 still accepts. As in Kong, they override the current names. */
 const formerNames: Readonly<Record<string, (value: unknown) => RecordMembers>> = {
   cookie_lifetime: (value) => ({ rolling_timeout: value }),
   cookie_idletime: (value) => ({ idling_timeout: value ?? 0 }),

@@ -31,8 +31,8 @@ describe("standard-webhooks", () => {
     assert.equal(await statusOf({ headers: signed() }), undefined);
   });
 
-  it("signs as in the example of the specification", () => {
-    // From the libraries of Standard Webhooks; there the secret is decoded before use.
+  it("the example of the specification is signed over id, timestamp and body", () => {
+    // From the libraries of Standard Webhooks, which decode the secret before use.
     const key = Buffer.from("MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw", "base64");
     const hmac = createHmac("sha256", key).update('msg_p5jXN8AQM9LWM0D4loKWxJek.1614265330.{"test": 2432232314}');
     assert.equal(hmac.digest("base64"), "g0hM9SsE+OTPJTGt/tmIKtSyZlE3uFJELVlNIOLJ1OE=");
@@ -60,7 +60,7 @@ describe("standard-webhooks", () => {
     });
   }
 
-  it("accepts a message until its tolerance has passed", async () => {
+  it("accepts a message until the tolerance has passed", async () => {
     assert.equal(await statusOf({ headers: signed(NOW - 300) }), undefined);
   });
 
@@ -73,7 +73,7 @@ describe("standard-webhooks", () => {
     assert.equal(await statusOf({ headers: { ...signed(), "webhook-signature": several } }), undefined);
   });
 
-  it("verifies bytes that are not text", async () => {
+  it("verifies a body that is not text", async () => {
     const bytes = Buffer.from([0xff, 0x00, 0xfe]);
     const headers = { ...signed(), "webhook-signature": signature("msg_1", NOW, bytes) };
     assert.equal(await statusOf({ headers, body: bytes }), undefined);

@@ -142,7 +142,7 @@ describe("statsd", () => {
     assert.deepEqual(await received(1), ["kong.service.a_b.request.count:1|c"]);
   });
 
-  it("leaves out responses whose status is in none of the configured ranges", async (context) => {
+  it("sends no metrics for responses whose status is in none of the configured ranges", async (context) => {
     const { port, received } = await startDatagramServer(context);
     const config = { host, port, ...metric("status_count"), allow_status_codes: ["200-204", "500-599"] };
     const { add } = startLogging(context, "statsd", config);
@@ -150,7 +150,7 @@ describe("statsd", () => {
     assert.deepEqual(await received(2), ["kong.service.a_b.status.200:1|c", "kong.service.a_b.status.599:1|c"]);
   });
 
-  it("does not send the datagrams of a batch again that were sent before another one failed", async () => {
+  it("does not resend the datagrams of a batch that were sent before another datagram failed", async () => {
     const metrics = ["request_count", "request_size"].map((name) => ({ name, stat_type: "counter", sample_rate: 1 }));
     const [first, second] = ["kong.service.a.request.count:1|c", "kong.service.a.request.size:7|c"];
     assert.deepEqual(await datagramsWithFailure("statsd", { udp_packet_size: 0, metrics }), [first, second, second]);

@@ -7,7 +7,7 @@ const TIMEOUT = 1000;
 /** Milliseconds that an idle TCP connection is kept. */
 const KEEP_ALIVE = 60_000;
 
-/** Each text has the lines of one request. */
+/** A queue of texts, each with the lines of one request. */
 type LineQueue = Pick<DatagramQueue, "add" | "close">;
 
 function tcpQueue({ host, port, queue: settings }: StatsdConfig, context: PluginContext): LineQueue {
@@ -49,7 +49,7 @@ function* packetsOf(lines: readonly string[], size: number): Generator<string> {
   if (packet !== "") yield packet;
 }
 
-/** Returns a function that tells whether a status is in one of the ranges; null: every status is. */
+/** Returns a function that tells whether a status is in one of the ranges; null: all statuses count. */
 function statusTest(ranges: StatsdConfig["allow_status_codes"]): (status: number) => boolean {
   if (ranges === null) return () => true;
   const limits = ranges.map((range) => range.split("-").map(Number));

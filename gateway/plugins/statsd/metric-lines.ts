@@ -17,7 +17,7 @@ const undotted = (name: string): string => statsdText(name).replaceAll(".", "_")
 
 const host = undotted(hostname());
 
-/** Null: the exchange has no consumer, or the consumer lacks the configured member. */
+/** The configured member of the consumer; null: there is no consumer, or it lacks the member. */
 function consumerOf({ consumer }: Exchange, metric: Metric, config: StatsdConfig): string | null {
   if (consumer === null) return null;
   const by = metric.consumer_identifier ?? config.consumer_identifier_default;
@@ -44,7 +44,7 @@ const workspaceOf = (metric: Metric, config: StatsdConfig): string =>
     ? workspace.id
     : workspace.name;
 
-/** The line of a metric that is not about users or statuses; null: another metric, or the exchange has no value. */
+/** The line of a metric; null: the metric is about users or statuses, or the exchange has no value for it. */
 function measurementOf(exchange: Exchange, { name, stat_type: type, sample_rate: sampleRate }: Metric): Line | null {
   const { request, kong, proxy } = latenciesOf(exchange.timings);
   const measurements: Readonly<Partial<Record<Metric["name"], readonly [name: string, value: number]>>> = {
@@ -88,7 +88,7 @@ function untaggedLine(exchange: Exchange, metric: Metric, config: StatsdConfig):
   }
 }
 
-/** Names and values of tags. As in Kong, there are none without a service. */
+/** Names and values of tags. As in Kong, an exchange without a service has no tags. */
 function tagsOf(exchange: Exchange, metric: Metric, config: StatsdConfig): readonly (readonly [string, string])[] {
   const service = serviceOf(exchange, metric, config);
   if (service === null) return [];

@@ -40,13 +40,19 @@ const metric = record(
       }),
     ),
     consumer_identifier: nullable(
-      choice(consumerIdentifiers, { description: "The member that names the consumer. Unset: the default." }),
+      choice(consumerIdentifiers, {
+        description: "The member that names the consumer. Unset: `consumer_identifier_default`.",
+      }),
     ),
     service_identifier: nullable(
-      choice(serviceIdentifiers, { description: "The member that names the service. Unset: the default." }),
+      choice(serviceIdentifiers, {
+        description: "The member that names the service. Unset: `service_identifier_default`.",
+      }),
     ),
     workspace_identifier: nullable(
-      choice(workspaceIdentifiers, { description: "The member that names the workspace. Unset: the default." }),
+      choice(workspaceIdentifiers, {
+        description: "The member that names the workspace. Unset: `workspace_identifier_default`.",
+      }),
     ),
   },
   { description: "A metric that is sent for every request." },

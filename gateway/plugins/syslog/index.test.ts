@@ -20,7 +20,7 @@ describe("syslog", () => {
     ["authpriv", 404, 10 * 8 + 4],
     ["cron", 503, 9 * 8 + 2],
   ] as const) {
-    it(`gives a record the facility and the severity for its status: ${facility}, ${status}`, async (context) => {
+    it(`sends a record with the facility and the severity for its status: ${facility}, ${status}`, async (context) => {
       const { port, received } = await startDatagramServer(context);
       const config = {
         facility,
@@ -34,7 +34,7 @@ describe("syslog", () => {
     });
   }
 
-  it("leaves out records that are less urgent than the log level", async (context) => {
+  it("does not send records that are less urgent than log_level", async (context) => {
     const { port, received } = await startDatagramServer(context);
     const config = { log_level: "err", server_errors_severity: "err" };
     const { add } = startLogging(context, "syslog", { host, port, ...config });

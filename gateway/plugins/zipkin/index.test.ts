@@ -154,7 +154,7 @@ describe("zipkin", () => {
     assert.equal(b3.exchange.upstreamHeaders.get("b3"), `${trace}-${b3.spans.at(-2)?.id}-1-${span}`);
   });
 
-  it("gives the upstream the span of the proxy in B3 if the request has no trace", async (context) => {
+  it("sends the span of the proxy to the upstream in B3 if the request has no trace", async (context) => {
     const { exchange, spans } = await traced(context, {
       traceid_byte_count: 8,
       http_response_header_for_traceid: "X-Trace",
@@ -171,8 +171,8 @@ describe("zipkin", () => {
   });
 
   for (const [what, config, headers, count] of [
-    ["follows the sender's decision against a span", {}, { "x-b3-sampled": "0" }, 0],
-    ["follows the sender's decision for a span", { sample_ratio: 0 }, { "x-b3-sampled": "1" }, 4],
+    ["records no request that the sender decided not to record", {}, { "x-b3-sampled": "0" }, 0],
+    ["records a request that the sender decided to record", { sample_ratio: 0 }, { "x-b3-sampled": "1" }, 4],
     ["records no request with the ratio 0", { sample_ratio: 0 }, {}, 0],
   ] as const) {
     it(what, async (context) => {

@@ -53,7 +53,8 @@ const schema = record(
       }),
     ),
     sample_ratio: decimal({
-      description: "The fraction of requests that are recorded if their sender has not decided.",
+      description:
+        "Of the requests whose sender has not decided whether to record them, the fraction that is recorded.",
       default: 0.001,
       minimum: 0,
       maximum: 1,
@@ -68,7 +69,7 @@ const schema = record(
       default: "preserve",
     }),
     default_header_type: choice(traceFormats, {
-      description: "Deprecated: use `propagation.default_format`. The format if no context was found.",
+      description: "Deprecated: use `propagation.default_format`. The format if the request has no trace headers.",
       default: "b3",
     }),
     tags_header: text({

@@ -2,7 +2,7 @@
 import { type Exchange, randomId, SPAN_DIGITS } from "@sluice/plugin-sdk";
 import type { ZipkinConfig } from "./schema.ts";
 
-/** The ids of a trace's part in this exchange. */
+/** The ids of the trace and of the spans of an exchange. */
 export interface ZipkinTrace {
   /** 32 hex digits, or 16 for a new trace with short ids. */
   readonly traceId: string;
@@ -26,7 +26,7 @@ interface Span {
   readonly parentId: string | null;
   readonly name: string;
   readonly kind: "SERVER" | "CLIENT";
-  /** By the clock of `Timings`. */
+  /** In milliseconds by the clock of `Timings`. */
   readonly start: number;
   readonly end: number;
   readonly remote: Endpoint;
@@ -39,8 +39,8 @@ const MAX_TAGS = 64;
 const MAX_VALUE = 1024;
 
 /**
- * As in Kong, the last `=` in the first word that has text after it separates name and value; without one, an `=` after
- * the first word does.
+ * A tag as name and value; null: the text is not a tag. As in Kong, an `=` in the first word separates the two: the
+ * last one with a value after it. If the first word has no such `=`, an `=` after the word separates them.
  */
 function tagOf(text: string): readonly [name: string, value: string] | null {
   const part = text.slice(0, 2 * MAX_VALUE).trim();
@@ -54,7 +54,7 @@ function tagOf(text: string): readonly [name: string, value: string] | null {
   return rest.startsWith("=") && word !== "" && value !== "" ? [word, value] : null;
 }
 
-/** The tags in the values of a request's header: `name=value; name=value`. Others are left out. */
+/** The tags in the values of a request's header: `name=value; name=value`. Invalid tags are left out. */
 const requestTags = (values: readonly string[]): Tags =>
   Object.fromEntries(
     values
@@ -64,7 +64,7 @@ const requestTags = (values: readonly string[]): Tags =>
       .filter((tag) => tag !== null),
   );
 
-/** Tags are texts that are not empty. */
+/** The tags that have a value, as strings; empty strings are left out. */
 const textTags = (tags: Tags): Readonly<Record<string, string>> =>
   Object.fromEntries(
     Object.entries(tags)

@@ -25,7 +25,7 @@ export function adminRoutes(context: AdminContext): readonly AdminRoute[] {
 }
 
 /**
- * Kong's GET /endpoints: lists all URLs. Endpoints that Sluice does not support are left out.
+ * The body of Kong's GET /endpoints, which lists the given URLs. URLs that end in a wildcard are left out.
  *
  * @param urls As served: `/services/:entity`.
  */

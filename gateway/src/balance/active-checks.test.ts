@@ -39,7 +39,7 @@ interface Check {
   readonly answer: (result: ProbeResult) => Promise<unknown>;
 }
 
-/** Each check waits until the test answers it. */
+/** A probe whose checks end when the test answers them. */
 function handChecks() {
   const open: Check[] = [];
   const signals: AbortSignal[] = [];

@@ -16,14 +16,14 @@ export interface ProbeRequest {
   readonly certificate: Certificate | null;
   /** The CAs by which a target is verified; null: those that the machine trusts. */
   readonly authorities: readonly CaCertificate[] | null;
-  /** Whether the CAs that the machine trusts verify it too. */
+  /** Whether certificates of CAs that the machine trusts are accepted too. */
   readonly trustsMachine: boolean;
 }
 
 /** The response status; `connected` for TCP checks; otherwise how the check failed, or why the address was refused. */
 export type ProbeResult = number | "connected" | "timeout" | "failed" | { readonly refused: string };
 
-/** A target that cannot be checked, because the guard refuses its address. */
+/** A target that cannot be checked, because the guard of outbound connections refuses its address. */
 export interface RefusedHealthCheck {
   readonly upstream: string;
   readonly target: string;
@@ -34,11 +34,11 @@ export interface RefusedHealthCheck {
 export type HealthProbe = (request: ProbeRequest, signal: AbortSignal) => Promise<ProbeResult>;
 
 export interface CheckClock {
-  /** Runs the callback after the delay, unless the returned function is called before then. */
+  /** Runs the callback after the delay, unless the returned function was called. */
   after(milliseconds: number, run: () => void): () => void;
 }
 
-/** Node's timers, unreferenced. */
+/** Node's timers, which do not keep the process running. */
 export const realClock: CheckClock = {
   after(milliseconds, run) {
     const timer = setTimeout(run, milliseconds).unref();
@@ -63,7 +63,7 @@ export class ActiveHealthChecks {
     this.#tools = { probe, clock, onRefused };
   }
 
-  /** Checks the targets of these balancers from now on, and no others. An unchanged interval does not restart. */
+  /** Checks only the targets of these balancers from now on. An unchanged interval does not restart. */
   follow(balancers: ReadonlyMap<string, Balancer>): void {
     for (const { key, after } of differences(this.#balancers, balancers))
       for (const kind of ["healthy", "unhealthy"] as const) this.#setCheckLoop(`${key} ${kind}`, kind, after);
@@ -127,7 +127,7 @@ class CheckLoop {
   #schedule(): () => void {
     return this.#options.clock.after(Math.max(this.#options.interval * 1000, MIN_INTERVAL), () => {
       this.#cancel = this.#schedule();
-      // A round that takes longer than its interval delays the next.
+      // A round that takes longer than its interval delays the next round.
       if (!this.#running) void this.#run();
     });
   }
@@ -147,7 +147,7 @@ class CheckLoop {
     this.#running = false;
   }
 
-  /** A target whose health changed during its check may be due in the other loop too: one check is enough. */
+  /** Skips a target that is being checked: if its health changes meanwhile, the other loop may select it too. */
   async #check(member: TargetState): Promise<void> {
     const { signal } = this.#stopped;
     if (member.checking || signal.aborted) return;

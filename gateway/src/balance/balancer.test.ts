@@ -16,7 +16,7 @@ const targetStateOf = (balancer: Balancer, address: string) => {
 };
 const inFlight = (balancer: Balancer) => balancer.entries.map(({ member }) => member.inFlight);
 
-test("a retry goes to a target that was not tried, and to the last target only when there is no other target", () => {
+test("a retry goes to a target that was not tried, and to the target of the previous try only when there is no other", () => {
   const attempts = attemptsOf(balancerOf({ targets: three }));
   const tried = [attempts.next(), attempts.next()];
   assert.equal(attempts.hasOtherTarget, true);
@@ -32,7 +32,7 @@ test("a retry goes to a target that was not tried, and to the last target only w
   assert.deepEqual([lonely.next(), lonely.next()], ["a:1", "a:1"]);
 });
 
-test("requests in flight are counted once, and released however they end", () => {
+test("a request counts as in flight at one target at a time, until it ends", () => {
   const balancer = balancerOf({ targets: { "a:1": 1, "b:1": 1 } });
   const attempts = attemptsOf(balancer);
   attempts.next();
@@ -101,7 +101,7 @@ test("a target with an unchanged address keeps its health and load; a new addres
   assert.equal(targetStateOf(next, "d:1").health.healthy, true);
 });
 
-test("health is discarded when health checks are disabled", () => {
+test("the health of targets is discarded when health checks are disabled", () => {
   const old = balancerOf({ upstream: strict, targets: three });
   old.setHealth(targetStateOf(old, "a:1").id, null, false);
   const off = balancerOf({ targets: three, previous: old });
@@ -109,7 +109,7 @@ test("health is discarded when health checks are disabled", () => {
   assert.equal(targetStateOf(again, "a:1").health.healthy, true);
 });
 
-test("the report lists every target by upstream id and target id", () => {
+test("the health report lists every target by upstream id and target id", () => {
   const balancer = balancerOf({ upstream: strict, targets: { "a:1": 5, "[::1]:2": 0 } });
   const [a, six] = [targetStateOf(balancer, "a:1"), targetStateOf(balancer, "[::1]:2")];
   balancer.setHealth(a.id, null, false);
@@ -136,7 +136,7 @@ for (const [target, host, port] of addresses) {
     assert.deepEqual(parseTargetAddress(target), { host, port }));
 }
 
-test("only results that change the state are reported, with the new state, and a state from another thread is adopted", () => {
+test("only results that change the health state are reported, and a state from another thread is adopted", () => {
   const news: HealthUpdate[] = [];
   const upstream = passive({ tcp_failures: 2 });
   const balancer = balancerOf({ upstream, targets: { "a:1": 1 }, onHealthUpdate: (change) => news.push(change) });

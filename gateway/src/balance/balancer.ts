@@ -1,4 +1,4 @@
-/** The balancer of one upstream: its targets, their health, and the choice of the next one. */
+/** The balancer of one upstream: its targets, their health, and the choice of the next target. */
 import type { CaCertificate, Certificate, Target, Upstream } from "@sluice/model";
 import type { BalancingAlgorithm, EligibleTargets, WeightedTarget } from "./algorithms/algorithm.ts";
 import { HashRing } from "./algorithms/hash-ring.ts";
@@ -24,9 +24,9 @@ export interface BalancerOptions {
   readonly certificate: Certificate | null;
   /** The CAs by which active checks verify targets; null: those that the machine trusts. */
   readonly authorities: readonly CaCertificate[] | null;
-  /** Whether the CAs that the machine trusts verify targets too. */
+  /** Whether certificates of CAs that the machine trusts are accepted too. */
   readonly trustsMachine: boolean;
-  /** The balancer that this one replaces: targets that stay keep their health and load. */
+  /** The balancer that the new one replaces: targets that both have keep their health and load. */
   readonly previous: Balancer | null;
   /** Milliseconds by a monotonic clock. */
   readonly now: () => number;
@@ -94,7 +94,7 @@ export class Balancer {
         member: members.get(`${target.id} ${target.target}`) ?? new TargetState(target),
         weight: target.weight,
       }));
-    // Counts made under earlier rules must not count when health checks are enabled again.
+    // Discards health and counts, so that they do not apply when health checks are enabled again.
     if (!this.checksHealth) for (const { member } of this.entries) member.health = healthy;
     this.#total = this.entries.reduce((sum, { weight }) => sum + weight, 0);
     this.#algorithm = algorithmOf(this);
@@ -104,7 +104,10 @@ export class Balancer {
     return this.upstream.algorithm === "consistent-hashing";
   }
 
-  /** False: requests of the upstream are answered 503. As in Kong, the healthy weight must exceed the threshold. */
+  /**
+   * False: requests to the upstream are answered 503. As in Kong, the percentage of the weight that is healthy must
+   * exceed the threshold.
+   */
   get isUp(): boolean {
     if (this.#total === 0) return false;
     if (!this.checksHealth) return true;
@@ -145,7 +148,7 @@ export class Balancer {
     return this.entries.find(({ member }) => member.id === targetId && member.address === address)?.member;
   }
 
-  /** Adopts a health state that another thread found. */
+  /** Adopts a health state that another thread determined. */
   adoptHealth({ targetId, address, state }: Omit<HealthUpdate, "upstreamId" | "signal">): void {
     const member = this.member(targetId, address);
     if (this.checksHealth && member !== undefined) member.health = withSharedState(state);

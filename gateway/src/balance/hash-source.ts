@@ -52,7 +52,7 @@ function cookieOf(
   return given;
 }
 
-/** Values of one name are sorted, so that their order in the query does not matter. */
+/** All values of a query argument, sorted, so that their order in the query does not matter; null: there is none. */
 function argumentsNamed(name: string, query: string): string | null {
   const values = new URLSearchParams(query).getAll(name);
   return values.length === 0 ? null : values.sort().join(",");

@@ -14,7 +14,7 @@ export interface TargetHealthReport {
     readonly port: number;
     readonly weight: number;
     readonly health: TargetHealth;
-    /** Why the guard refuses the address. */
+    /** Why the guard of outbound connections refuses the address. */
     readonly reason?: string;
   }[];
 }

@@ -39,7 +39,7 @@ for (const [signs, fit, what] of runs) {
   test(`a target ${what} (${signs || "no signals"})`, () => assert.equal(after(signs).healthy, fit));
 }
 
-test("a limit of 0 ignores results, except that a success ends a series of failures", () => {
+test("results with a limit of 0 do not change a target's health, but a success still ends a series of failures", () => {
   assert.equal(after("ctthhccc", off).healthy, true);
   const onlyFailures = { ...limits, successes: 0 };
   assert.equal(after("csc", onlyFailures).healthy, true);

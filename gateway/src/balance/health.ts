@@ -50,7 +50,7 @@ function fail(state: HealthState, signal: FailureSignal, limit: number): HealthS
 /** One section of an upstream's healthchecks, prepared for lookups. */
 export interface HealthRules {
   readonly thresholds: HealthThresholds;
-  /** The signal of a response status; null: none. */
+  /** The signal of a response status; null: the status is ignored. */
   signalFor(status: number): HealthSignal | null;
 }
 

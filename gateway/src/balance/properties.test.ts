@@ -12,7 +12,7 @@ function numbers(seed: number): (limit: number) => number {
   };
 }
 
-test("out of as many requests as the sum of all weights, round-robin sends each target exactly as many as its weight", () => {
+test("if there are as many requests as the sum of all weights, round-robin sends each target as many requests as its weight", () => {
   for (let seed = 1; seed <= 50; seed++) {
     const below = numbers(seed);
     const weights = Array.from({ length: 1 + below(8) }, () => below(20));

@@ -84,7 +84,7 @@ export class BalancedAttempts<Place> implements TargetAttempts<Place>, EligibleT
     this.#current = null;
   }
 
-  /** Prefers targets not yet tried, then any but the last one, then the last one again. */
+  /** Prefers targets not yet tried, then any target except the last, and then the last target again. */
   #pick(): number {
     for (const tried of [this.#tried, this.#tried.slice(-1), []]) {
       this.#tried = tried;

@@ -14,7 +14,7 @@ export class TargetState {
   /** Requests and tunnels in flight. */
   inFlight = 0;
   readonly latency = new LatencyAverage();
-  /** Why the guard refused the address at the last check; null: it did not. */
+  /** Why the guard of outbound connections refused the address at the last check; null: it did not. */
   refusal: string | null = null;
   checking = false;
 

@@ -1,9 +1,9 @@
-/** The CA certificates by which upstreams of a service are verified. */
+/** The CA certificates by which the targets of a service are verified. */
 import type { CaCertificate, Snapshot } from "@sluice/model";
 
 /**
  * The CA certificates with these ids. Null: no ids are given, so the CAs that the machine trusts apply. Ids that no CA
- * certificate has are left out: if none remains, the list is empty and no upstream is trusted.
+ * certificate has are left out: if none remains, the list is empty and no target is trusted.
  */
 export function authoritiesOf(
   ids: readonly string[] | null,

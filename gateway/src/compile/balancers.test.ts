@@ -43,7 +43,7 @@ test("the endpoints of a core Service take precedence over an upstream with the 
   assert.deepEqual(hosts(compile(null, snapshotOf({ ...full, endpoints }), tools)), ["10.1.1.1:81"]);
 });
 
-test("an upstream may take the name of another upstream that is renamed in the same change", () => {
+test("an upstream may get the name of another upstream that is renamed in the same change", () => {
   const old = runtimeOf({});
   assert.deepEqual(hosts(old), ["10.0.0.1:80", "10.0.0.2:80"]);
   const renamed = {
@@ -56,7 +56,7 @@ test("an upstream may take the name of another upstream that is renamed in the s
   assert.deepEqual(hosts(runtimeOf({ upstreams: renamed.upstreams.toReversed() }, old)), ["10.0.0.9:80"]);
 });
 
-test("a balancer is shared as long as its upstream, its targets and its certificate are unchanged", () => {
+test("a balancer is the same object as long as its upstream, its targets and its certificate are unchanged", () => {
   const old = runtimeOf({});
   const same = runtimeOf({ services: [service, serviceNamed("t")] }, old);
   assert.equal(same.balancers.get(pool.id), old.balancers.get(pool.id));
@@ -123,7 +123,7 @@ test("connections with different client certificates are not shared, and the poo
   assert.ok(!keys.join().includes("secret") && !keys.join().includes("cert"));
 });
 
-test("active checks trust the CA certificates of the services that use the upstream, and follow their changes", () => {
+test("active checks trust the current CA certificates of all services that use the upstream", () => {
   const [one, two] = [caCertificateOf("one"), caCertificateOf("two")];
   const secure = (name: string, ca_certificates: readonly string[] | null, host = "pool") =>
     serviceNamed(name, { protocol: "https", host, ca_certificates: ca_certificates && [...ca_certificates] });

@@ -1,4 +1,4 @@
-/** Balancers of all upstream entities. A change replaces only those of the upstreams that it affects. */
+/** Balancers of all upstream entities. A change replaces only the balancers of the upstreams that it affects. */
 import {
   BucketMap,
   byId,
@@ -51,7 +51,7 @@ export class Balancers {
     services: new GroupIndex(({ host }) => host),
   });
 
-  /** By upstream id. */
+  /** The balancers, by upstream id. */
   get all(): ReadonlyMap<string, Balancer> {
     return this.#parts.byId;
   }
@@ -60,7 +60,7 @@ export class Balancers {
     return this.all.get(this.#parts.upstreams.of(name)[0]?.id ?? "");
   }
 
-  /** Returns the same object when nothing that a balancer depends on has changed. */
+  /** Returns the same object when none of the sections has changed. */
   with(now: Sections, { onHealthTransition, onHealthUpdate }: BalancerTools): Balancers {
     const { upstreams, targets, certificates, services, ca_certificates } = now;
     const { sections, ...before } = this.#parts;
@@ -86,7 +86,7 @@ export class Balancers {
       ...changed.certificates.flatMap(({ key }) => groups.showing.of(key).map(({ id }) => id)),
     ]);
     const trust = (upstream: Upstream | undefined) => trustOf(groups.services.of(upstream?.name ?? ""), now);
-    // CA certificates change rarely, so all services are looked through.
+    // CA certificates change rarely, so all services are scanned.
     const hosts = new Set([
       ...changedServices.flatMap(({ before: left, after: entered }) => [left?.host ?? [], entered?.host ?? []].flat()),
       ...(sections.ca_certificates === ca_certificates ? [] : services.values().map(({ host }) => host)),
@@ -115,8 +115,9 @@ export class Balancers {
 type Trust = Pick<Balancer, "authorities" | "trustsMachine">;
 
 /**
- * The health checks of an upstream serve all services that use it, so they trust the CA certificates that any of these
- * names, and the machine's CAs if one of them names none: a service must not make the targets of another unhealthy.
+ * The CAs that the health checks of an upstream trust: the CA certificates of all services that use the upstream, and
+ * the machine's CAs if one of the services names no CA certificates. So the CA certificates of one service do not make
+ * targets unhealthy that another service trusts.
  */
 function trustOf(services: readonly Service[], snapshot: Pick<Snapshot, "ca_certificates">): Trust {
   const named = services.map(({ ca_certificates }) => ca_certificates ?? []);

@@ -39,18 +39,23 @@ describe("requests for certificates of clients", () => {
     all: readonly SnapshotRoute[],
     expected: readonly (readonly string[] | null)[],
   ])[] = [
-    ["none without a plugin", [], routes, [null, null, null, null, null]],
-    ["none for another plugin", [pluginNamed("key-auth")], routes, [null, null, null, null, null]],
-    ["under the names of a service's routes", [mtls(firstService)], routes, [[], [], null, null, null]],
+    ["for no server name if there is no plugin", [], routes, [null, null, null, null, null]],
     [
-      "under all names for a service with a route without snis",
+      "for no server name if key-auth is the only plugin",
+      [pluginNamed("key-auth")],
+      routes,
+      [null, null, null, null, null],
+    ],
+    ["for the server names of a service's routes", [mtls(firstService)], routes, [[], [], null, null, null]],
+    [
+      "for all server names if a service has a route without snis",
       [mtls(firstService)],
       [...routes, open],
       [[], [], [], [], []],
     ],
-    ["under all names for a global plugin", [mtls({})], [], [[], [], [], [], []]],
+    ["for all server names for a global plugin", [mtls({})], [], [[], [], [], [], []]],
     [
-      "with the authorities of all plugins of a name",
+      "with the authorities of all plugins that apply to the server name",
       [
         mtls(firstService, one),
         mtls({ route: { id: routes[0]?.id ?? "" } }, other),
@@ -60,12 +65,17 @@ describe("requests for certificates of clients", () => {
       [[one.cert, other.cert].sort(), [one.cert, other.cert].sort(), [other.cert], null, null],
     ],
     [
-      "with no authorities if one plugin of a name sends none",
+      "with no authorities if one plugin that applies to the server name has none",
       [mtls(firstService, one), mtls({})],
       routes,
       [[], [], [], [], []],
     ],
-    ["none for a route that was removed", [mtls({ route: { id: open.id } })], routes, [null, null, null, null, null]],
+    [
+      "for no server name of a route that was removed",
+      [mtls({ route: { id: open.id } })],
+      routes,
+      [null, null, null, null, null],
+    ],
   ];
   for (const [what, plugins, all, expected] of table) {
     it(`are sent ${what}`, () => {
@@ -74,7 +84,7 @@ describe("requests for certificates of clients", () => {
     });
   }
 
-  it("stay the same object until they change, so that TLS contexts are kept", () => {
+  it("stay the same objects while their content is unchanged, so that TLS contexts stay cached", () => {
     const before = snapshotWith([mtls(firstService, one)]);
     const requests = requestsOf(before);
     const known = requests.find("a.example");

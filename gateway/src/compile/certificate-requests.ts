@@ -1,7 +1,7 @@
 /**
- * Which TLS handshakes request a certificate of the client. The route is not known during a handshake, so the server name
- * decides, as in Kong: a handshake requests a certificate if a plugin that needs one applies to a route with this server
- * name in `snis`, or to a route without `snis`, which may be requested under any name.
+ * Which TLS handshakes request a certificate of the client. The route is not known during a handshake, so the server
+ * name decides, as in Kong. A handshake requests a certificate if a plugin that needs one applies to a route with this
+ * server name in `snis`, or to a route without `snis`, which requests with any server name may match.
  */
 import {
   type Difference,
@@ -15,7 +15,7 @@ import { GroupIndex } from "./identities/group-index.ts";
 
 /** Stays the same object until its content changes, because TLS contexts are cached by this object. */
 export interface CertificateRequest {
-  /** CA certificates (PEM) by whose names clients may select a certificate. Empty: the request has no names. */
+  /** CA certificates (PEM) whose names the request lists, for clients to select a certificate. Empty: no names. */
   readonly authorities: readonly string[];
 }
 
@@ -28,7 +28,7 @@ interface Sources {
 
 const REQUESTING = "requesting";
 
-/** In place of a server name: all handshakes. */
+/** The key of requests in all handshakes, with any server name or without one. */
 const ANY = "*";
 
 type Definitions = ReadonlyMap<string, PluginDefinition>;
@@ -44,7 +44,7 @@ function requestsCertificates({ name, enabled, _sluice }: SnapshotPlugin, defini
 export class CertificateRequests {
   readonly #sources: Sources;
   readonly #definitions: Definitions;
-  /** Requests of the previous version and of this one, by the texts of their authorities. */
+  /** The requests of this object and of the previous one, by the texts of their authorities. */
   readonly #known: Map<string, CertificateRequest>;
   /** Built at the first handshake, in one pass over the routes. */
   #byName: ReadonlyMap<string, CertificateRequest> | null = null;
@@ -60,7 +60,7 @@ export class CertificateRequests {
     snapshot: Snapshot,
     options: {
       readonly previous: CertificateRequests | null;
-      /** From the previous snapshot to this one. */
+      /** The differences from the previous snapshot. */
       readonly plugins: readonly Difference<SnapshotPlugin>[];
       readonly definitions: Definitions;
     },
@@ -76,7 +76,7 @@ export class CertificateRequests {
     return new CertificateRequests(sources, definitions, new Map(known));
   }
 
-  /** The request in a handshake with this server name (null: without one); null: none. */
+  /** The request in a handshake with or without a server name. Null: the handshake requests no certificate. */
   find(serverName: string | null): CertificateRequest | null {
     if (this.#sources.plugins.isEmpty) return null;
     this.#byName ??= this.#requestsByName();
@@ -107,7 +107,7 @@ export class CertificateRequests {
     );
   }
 
-  /** Lists no names unless all plugins do: a client may have no certificate of the listed authorities. */
+  /** Names no authorities unless all plugins do: a client may have no certificate of the named authorities. */
   #requestOf(plugins: readonly SnapshotPlugin[]): CertificateRequest {
     const lists = plugins.map((plugin) => authoritiesOf(plugin, this.#definitions));
     const ids = lists.some((list) => list.length === 0) ? [] : [...new Set(lists.flat())].sort();

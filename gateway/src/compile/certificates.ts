@@ -8,7 +8,7 @@ import { GroupIndex } from "./identities/group-index.ts";
  */
 const ANY = "*";
 
-/** SNI names that match a server name, most specific first: itself, `*.example.com`, `api.*`, `*`. */
+/** SNI names that match a server name, most specific first. For `a.b.c`: `a.b.c`, `*.b.c`, `a.b.*`, `*`. */
 function candidates(serverName: string): readonly string[] {
   const name = serverName.toLowerCase().replace(/\.$/, "");
   const [first, last] = [name.indexOf("."), name.lastIndexOf(".")];

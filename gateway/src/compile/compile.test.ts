@@ -89,13 +89,13 @@ test("compiling a snapshot that holds an unknown plugin throws, and the previous
   assert.equal(matched(current, "/first"), null);
 });
 
-/** The two lookups of a credential, by its value and by its id, have the same result. */
+/** Asserts that the lookups of a credential by its value and by its id have the same result. */
 function assertSame<Value>(byValue: Value, byId: unknown): Value {
   assert.equal(byId, byValue);
   return byValue;
 }
 
-test("a credential opens routes of its namespaces until it expires; a consumer is found by id and by name", () => {
+test("a credential is valid in its namespaces until it expires; a consumer is found by id and by name", () => {
   const demo = consumerNamed("demo");
   const find = (credential: SnapshotCredential, route: SnapshotRoute) =>
     assertSame(

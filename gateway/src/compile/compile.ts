@@ -1,6 +1,7 @@
 /**
- * Compiles a snapshot to a runtime that shares unchanged parts with the previous one. The cost depends on the difference
- * between the two snapshots. Upstreams and the plugin chains of routes are built by the first request that needs them.
+ * Compiles a snapshot to a runtime that shares unchanged parts with the previous one. The cost depends on the
+ * difference between the two snapshots. Upstreams and the plugin chains of routes are built by the first request that
+ * needs them.
  */
 import { differences, type Snapshot } from "@sluice/model/serving";
 import type { PluginPhases } from "@sluice/plugin-sdk";

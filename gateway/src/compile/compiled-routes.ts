@@ -1,7 +1,7 @@
 /**
- * Compiled routes: each has its upstream and its plugin chains. A route is compiled by its first request, and reused until
- * its upstream or its plugins change. So a change of a global plugin costs nothing here, and the next request of a route
- * pays for that route only.
+ * Compiled routes. Each has its upstream and its plugin chains. A route is compiled by its first request, and reused
+ * until its upstream or its plugins change. So a change of a global plugin costs nothing here, and the next request of
+ * a route pays for that route only.
  */
 import type { SnapshotRoute } from "@sluice/model";
 import { type PluginTable, RoutePlugins } from "./plugin-chains.ts";
@@ -15,7 +15,7 @@ interface OwnCompiledRoute extends CompiledRoute {
 export class CompiledRoutes {
   readonly #upstreams: CompiledUpstreams;
   readonly #plugins: PluginTable;
-  /** By route id; shared with the previous version. */
+  /** By route id; shared with the previous object. */
   readonly #known: Map<string, OwnCompiledRoute>;
 
   constructor(upstreams: CompiledUpstreams, plugins: PluginTable, previous: CompiledRoutes | null) {
@@ -24,7 +24,7 @@ export class CompiledRoutes {
     this.#known = previous === null ? new Map() : previous.#known;
   }
 
-  /** Null: the route's service is disabled or missing, so the route does not take requests. */
+  /** Null: the route's service is disabled or missing, so the route matches no requests. */
   get(route: SnapshotRoute): CompiledRoute | null {
     const upstream = route.service === null ? null : this.#upstreams.get(route.service.id);
     if (route.service !== null && !upstream?.service.enabled) return null;

@@ -111,7 +111,7 @@ for (const order of [
   [alpha, beta],
   [beta, alpha],
 ]) {
-  test(`if several groups of a consumer have the plugin, that of the first group by name runs (joined: ${order.map(({ name }) => name).join(", ")})`, () => {
+  test(`if several groups of a consumer have a plugin, the instance of the first group by name runs (joined: ${order.map(({ name }) => name).join(", ")})`, () => {
     const members = order.map((group) => [demo, group] as const);
     assert.deepEqual(
       groupsIn(
@@ -221,13 +221,13 @@ test("plugins of other routes, services and consumers do not apply", () => {
   assert.deepEqual(namesIn(new RoutePlugins(table, route).http.identified(demo, afterAuth)), []);
 });
 
-test("chains are built once", () => {
+test("the chains of a route are built once", () => {
   const chains = new RoutePlugins(tableOf([attached("rate-limiting", ["consumer"])]), route).http;
   assert.equal(chains.base, chains.base);
   assert.equal(chains.identified(demo, afterAuth), chains.identified(demo, afterAuth));
 });
 
-test("a table is shared while its plugins are unchanged", () => {
+test("a plugin table is the same object while its enabled plugins are unchanged", () => {
   const [cors, off] = [attached("cors", []), attached("prometheus", [], { enabled: false })];
   const table = tableOf([cors, off]);
   const changed = (before: Plugin, after: Plugin) => table.with(changing([{ key: before.id, before, after }]), tools);

@@ -137,7 +137,7 @@ export class PluginTable {
     return new PluginTable({ loaded, withoutConsumer, withConsumer, vaults: vaults.withUsers(changed) });
   }
 
-  /** The table for these groups of consumers; the same object when no plugin depends on the difference. */
+  /** The table for these groups; the same object if they are unchanged or no plugin is attached to a group. */
   withGroups(all: ConsumerGroups): PluginTable {
     const groups = this.withConsumer.byConsumerGroup.isEmpty ? null : all;
     if (groups === this.withConsumer.groups) return this;
@@ -160,7 +160,7 @@ export class PluginTable {
 
 /** The plugin chains of one route. Chains are built at first use. */
 export class RoutePlugins implements Readonly<Record<Scheme, RouteChains>> {
-  /** The index that last validated these chains. */
+  /** The latest index for which these chains are known to be valid. */
   #withoutConsumer: GroupIndex<LoadedPlugin>;
   readonly #withConsumer: ConsumerPlugins;
   readonly #scopes: readonly string[];
@@ -233,10 +233,10 @@ export class RoutePlugins implements Readonly<Record<Scheme, RouteChains>> {
 
 type Scopes<Found> = readonly Found[];
 
-/** The consumer or the group of consumers that a plugin is attached to; neither: all requests. */
+/** The consumer or consumer group that a plugin is attached to. With neither, the plugin acts on all requests. */
 type PluginOwner = Partial<Pick<LoadedPlugin, "consumer" | "consumerGroup">>;
 
-/** Scopes of one owner: route and service, route, service, neither. */
+/** The scopes of one owner: with route and service, with the route, with the service, and with neither. */
 function scopesOf({ id, service }: Pick<SnapshotRoute, "id" | "service">, owner: PluginOwner = {}): Scopes<string> {
   const serviceId = service?.id;
   return [
@@ -248,17 +248,18 @@ function scopesOf({ id, service }: Pick<SnapshotRoute, "id" | "service">, owner:
 }
 
 interface FoundPlugins<Found> {
-  /** Those of the consumer. */
+  /** Plugins of the consumer. */
   readonly own: Scopes<Found>;
-  /** Those of each group, in the order in which groups take precedence. */
+  /** Plugins of each group, in the order in which the groups take precedence. */
   readonly ofGroups: readonly Scopes<Found>[];
-  /** Those without consumer and group. */
+  /** Plugins without a consumer and without a group. */
   readonly all: Scopes<Found>;
 }
 
 /**
- * Most specific first, in the order of Kong's documentation (docs/reference/kong-compatibility.md#order-and-scope). Route
- * and service together precede the consumer or a group alone.
+ * All scopes, most specific first, in the order of Kong's documentation
+ * (docs/reference/kong-compatibility.md#order-and-scope). Route and service together precede the consumer or a group
+ * alone.
  */
 function byPrecedence<Found>({ own, ofGroups, all }: FoundPlugins<Found>): Scopes<Found> {
   const [ownBoth, ownRoute, ownService, ownAny] = own;
@@ -328,8 +329,8 @@ function loadPlugin(plugin: SnapshotPlugin, tools: PluginTools, vaults: VaultInd
 }
 
 /**
- * The stand-in for an unknown plugin runs before all others, so that none of them counts or answers a refused request. If
- * it is attached to a consumer or a group, it runs as soon as the consumer is known.
+ * The stand-in for an unknown plugin runs before all other plugins, so that no plugin counts or answers a refused
+ * request. If it is attached to a consumer or a group, it runs as soon as the consumer is known.
  */
 const UNKNOWN_PRIORITY = Number.POSITIVE_INFINITY;
 
@@ -365,7 +366,7 @@ function stepOf(
   return { step, instance: instance.running, vaults: vaultPrefixesOf(references) };
 }
 
-/** An instance that cannot be created must neither leave its scope open nor keep the other changes from being served. */
+/** If an instance cannot be created, requests in its scope are answered 503, and other changes are still served. */
 function instanceOf(
   { id, name }: SnapshotPlugin,
   create: () => PluginInstance,

@@ -35,7 +35,7 @@ export interface RouteMatch {
   readonly compiledRoute: CompiledRoute;
   /** Length of the part of the path that the route's path matched; 0 when the route has no paths. */
   readonly matchedPath: number;
-  /** Named groups of a regular-expression path. */
+  /** Groups of a regular-expression path, by number and, if named, by name; null for other paths. */
   readonly captures: Readonly<Record<string, string>> | null;
 }
 
@@ -60,7 +60,7 @@ export interface UpstreamTarget {
   readonly serverName: string | null;
   /** Client certificate for an https target; null: none. */
   readonly certificate: Certificate | null;
-  /** The target's own value of the Host header; null: the upstream's. */
+  /** The target's own value of the Host header; null: `host` of the upstream applies. */
   readonly hostHeader: string | null;
 }
 
@@ -118,11 +118,11 @@ export interface PluginChain {
 }
 
 export interface RouteChains {
-  /** While no consumer is known, and for consumers without plugins of their own. */
+  /** The chain while no consumer is known, and for consumers without plugins of their own or of their groups. */
   readonly base: PluginChain;
   /**
-   * The chain after the step with the priority `after` has found the consumer. The steps that ran stay; those with
-   * lower priorities are chosen again, because the consumer is known only after authentication.
+   * The chain after the step with the priority `after` has found the consumer. Steps that already ran are kept; steps
+   * with lower priorities are chosen again, because the consumer is known only after authentication.
    */
   identified(consumer: Consumer, after: number): PluginChain;
 }
@@ -131,7 +131,7 @@ export interface CompiledRoute {
   readonly route: SnapshotRoute;
   /** Null when the route has no service. */
   readonly upstream: ServiceUpstream | null;
-  /** By the request's scheme, because a plugin may act on one scheme only. */
+  /** The chains by the request's scheme, because a plugin may act on one scheme only. */
   readonly chains: Readonly<Record<Scheme, RouteChains>>;
 }
 
@@ -147,14 +147,14 @@ export interface Runtime {
   readonly identities: CompiledIdentities;
   readonly certificates: Certificates;
   readonly certificateRequests: CertificateRequests;
-  /** The same object as long as no upstream changes. */
+  /** The same object as long as no service, endpoints, certificate, CA certificate or balancer changes. */
   readonly upstreams: UpstreamIndex;
-  /** Of upstream entities, by id. */
+  /** The balancers of upstream entities, by upstream id. */
   readonly balancers: ReadonlyMap<string, Balancer>;
   readonly exchanges: ExchangeCount;
   /** The phases of the instance of a plugin; null: there is none. */
   pluginPhases(pluginId: string): PluginPhases | null;
-  /** The plugin instances in which this runtime differs from a previous one; null: from none. */
+  /** The plugin instances in which this runtime differs from a previous one; all instances if it is null. */
   instancesSince(previous: Runtime | null): InstanceChanges;
   /** The compiled route; null: there is no such route, or its service is disabled. */
   compiledRoute(routeId: string): CompiledRoute | null;

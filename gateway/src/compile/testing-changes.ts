@@ -1,4 +1,4 @@
-/** Random changes of small snapshots, for tests. There are few names, so that a change usually affects existing entities. */
+/** Random changes of small snapshots, for tests. Names are few, so that a change usually affects existing entities. */
 import { BucketMap, byId, emptySnapshot, type ServiceEndpoint, type Snapshot } from "@sluice/model";
 import fc from "fast-check";
 import { targetOf, upstreamNamed } from "../balance/testing.ts";

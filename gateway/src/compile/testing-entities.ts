@@ -1,4 +1,4 @@
-/** Filled entities for tests: every member has the model's default unless the test gives it. */
+/** Complete entities for tests: every member that a test does not set has the model's default. */
 import { createHash } from "node:crypto";
 import type {
   CaCertificate,

@@ -51,7 +51,7 @@ const demo = { ...consumerNamed("demo"), id: id(6) };
 /** The priority of key-auth, which identified the consumer. */
 const AFTER = 1250;
 
-/** The scope of an unknown plugin, and the requests that are answered 503: path (only /r has a service) and consumer. */
+/** The scope of an unknown plugin, and path and consumer of the requests that it answers 503. Only /r has a service. */
 const scopes: readonly (readonly [
   what: string,
   attached: object,
@@ -92,7 +92,7 @@ for (const [what, attached, closed] of scopes)
         plugins: [
           { id: id(4), name: "key-auth" },
           { id: id(5), name: "rate-limiting", config: { minute: 5 } },
-          { id: id(7), name: "oauth2", ...attached, _sluice: { unavailable: "oauth2 is not there" } },
+          { id: id(7), name: "oauth2", ...attached, _sluice: { unavailable: "oauth2 is unknown" } },
         ],
       },
       remove: {},
@@ -108,7 +108,7 @@ for (const [what, attached, closed] of scopes)
     ] as const) {
       const isClosed = (step: PluginStep | undefined) =>
         JSON.stringify(step?.phases.access?.(fakeExchange()) ?? null) ===
-        JSON.stringify({ ...CLOSED, reason: "oauth2 is not there" });
+        JSON.stringify({ ...CLOSED, reason: "oauth2 is unknown" });
       if (isClosed(chains?.base.steps[0])) found.push([path, "anonymous"]);
       else
         for (const [who, consumer] of [
@@ -116,7 +116,7 @@ for (const [what, attached, closed] of scopes)
           ["other", consumerNamed("other")],
         ] as const) {
           const steps = chains?.identified(consumer, AFTER).steps ?? [];
-          // Steps that ran before stay in the chain, so key-auth precedes the closed step.
+          // Steps that ran before the consumer was known stay in the chain, so key-auth comes first.
           if (isClosed(steps[1])) found.push([path, who]);
         }
     }

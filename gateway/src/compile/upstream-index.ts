@@ -10,7 +10,7 @@ import { createUpstream } from "./upstream.ts";
 
 type Sections = Pick<Snapshot, "services" | "endpoints" | "certificates" | "ca_certificates">;
 
-/** An upstream and the version that last validated it. */
+/** An upstream, and the version of the latest `CompiledUpstreams` for which the upstream is known to be valid. */
 interface CachedUpstream {
   readonly version: number;
   readonly upstream: ServiceUpstream;
@@ -21,7 +21,7 @@ let versions = 0;
 export class CompiledUpstreams implements UpstreamIndex {
   readonly #sections: Sections;
   readonly #balancers: Balancers;
-  /** By service id; shared between versions. */
+  /** By service id; all versions share one map. */
   readonly #known: Map<string, CachedUpstream>;
   readonly #version = ++versions;
 

@@ -25,13 +25,13 @@ for (const [protocol, host, port, header] of hosts) {
   });
 }
 
-test("a service without a list of endpoints uses its host; with an empty list it has no target", () => {
+test("a service without a list of endpoints uses its host, and a service with an empty list has no target", () => {
   const service = serviceNamed("s", { host: "up.example", port: 81 });
   assert.equal(next(upstreamFor(service))?.host, "up.example");
   assert.equal(next(upstreamFor(service, { endpoints: [] })), null);
 });
 
-test("endpoints are used in turn; terminating endpoints only if there is no other endpoint", () => {
+test("endpoints are used in turn, and terminating endpoints only if there is no other endpoint", () => {
   const endpoint = (address: string, terminating = false) => ({ address, port: 80, terminating });
   const turns = (...endpoints: readonly ReturnType<typeof endpoint>[]) => {
     const upstream = upstreamFor(serviceNamed("s"), { endpoints });

@@ -1,4 +1,4 @@
-/** Where the requests of a service go: to a balancer's targets, to endpoints of a core Service, or to the service's host. */
+/** Where a service's requests go: to a balancer's targets, to a core Service's endpoints, or to the service's host. */
 import { createHash } from "node:crypto";
 import { isIP } from "node:net";
 import type { Certificate, Service, ServiceEndpoint } from "@sluice/model";
@@ -35,7 +35,7 @@ function servingEndpoints(endpoints: readonly ServiceEndpoint[]): readonly Servi
 
 type TargetAddress = Pick<UpstreamTarget, "host" | "port" | "serverName" | "hostHeader">;
 
-/** Creates targets of one service. */
+/** Returns a function that creates the targets of one service. */
 function targetsOf({ service, certificate, authorities }: UpstreamInputs): (place: TargetAddress) => UpstreamTarget {
   const scheme = schemeOf(service);
   const common = { scheme, service: service.id, connectTimeout: service.connect_timeout } as const;
@@ -91,10 +91,10 @@ abstract class BaseUpstream {
   }
 
   abstract readonly targets: readonly UpstreamTarget[];
-  /** Target for requests when no other can be reached; null: none. */
+  /** The target for requests while no other target can be reached; null: there is none. */
   abstract readonly fallback: UpstreamTarget | null;
 
-  /** Computed at first use, by the sweep of unused connections. */
+  /** The keys of all targets. Computed at first use, when a pool looks for unused connections. */
   get keys(): ReadonlySet<string> {
     const { fallback } = this;
     this.#keys ??= new Set([...this.targets, ...(fallback === null ? [] : [fallback])].map(({ key }) => key));
@@ -107,8 +107,8 @@ const RETRY_INTERVAL = 10_000;
 
 /**
  * Round-robin over targets. It has no state per request, so one object serves the tries of every request. When no
- * endpoint of a core Service accepts connections, requests go to the Service's own address: without a leading operator a
- * node does not learn of new pods, but kube-proxy does.
+ * endpoint of a core Service accepts connections, requests go to the Service's own address: while no operator leads,
+ * kube-proxy learns of new pods, but the gateway does not.
  */
 class RoundRobinUpstream extends BaseUpstream implements ServiceUpstream, TargetAttempts<UpstreamTarget> {
   readonly host: string;
@@ -177,7 +177,7 @@ class RoundRobinUpstream extends BaseUpstream implements ServiceUpstream, Target
   endTry(): void {}
 }
 
-/** The targets of an upstream entity. Host is the target's name unless the upstream sets `host_header`. */
+/** The targets of an upstream entity. The Host header is the target's name unless the upstream sets `host_header`. */
 class BalancedUpstream extends BaseUpstream implements ServiceUpstream {
   readonly host: string;
   readonly targets: readonly UpstreamTarget[];

@@ -1,4 +1,4 @@
-/** A changed vault is used by the plugins that refer to it. */
+/** Plugins that refer to a changed vault get new instances. */
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { checkConfig, type Plugin, type Snapshot, type Vault } from "@sluice/model";
@@ -26,7 +26,7 @@ const all = [mine, other, plain];
 
 const snapshotWith = (vaults: readonly Vault[], of: readonly Plugin[] = all) => snapshotOf({ plugins: of, vaults });
 
-/** The keys of the plugins, null for those without an instance, and the numbers of instances that began and ended. */
+/** The keys of the plugins, null without an instance, and the numbers of added and removed instances. */
 function changed(before: Snapshot, after: Snapshot) {
   const old = compile(null, before, tools);
   const next = compile(old, after, tools);
@@ -49,24 +49,24 @@ const rows: readonly (readonly [what: string, before: readonly Vault[], after: r
   ],
   ["a removed vault", [a, second], [second], { keys: [null, "of-b", "secret"], added: 0, removed: 1 }],
   [
-    "a vault that takes the prefix of a removed one",
+    "a vault that gets the prefix of a removed vault",
     [a, second],
     [{ ...second, prefix: "mine" }],
     { keys: ["of-b", null, "secret"], added: 1, removed: 2 },
   ],
   [
-    "an unused vault",
+    "an added vault that no plugin uses",
     [a, second],
     [a, second, vaultNamed("unused")],
     { keys: ["of-a", "of-b", "secret"], added: 0, removed: 0 },
   ],
 ];
 for (const [what, before, after, expected] of rows)
-  test(`${what} changes the instances of the plugins that refer to it, and no others`, () => {
+  test(`${what} changes only the instances of plugins that refer to the vault`, () => {
     assert.deepEqual(changed(snapshotWith(before), snapshotWith(after)), expected);
   });
 
-test("a plugin and its vault that change together get one instance", () => {
+test("a plugin gets a single new instance if it and its vault change together", () => {
   const moved = { ...mine, config: { ...mine.config, host: "moved.test" } };
   const expected = { keys: ["of-b", "of-b", "secret"], added: 1, removed: 1 };
   assert.deepEqual(changed(snapshotWith([a, second]), snapshotWith([b, second], [moved, other, plain])), expected);

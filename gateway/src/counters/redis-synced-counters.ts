@@ -14,8 +14,8 @@ export interface SyncedCountersOptions {
   readonly interval: number;
   readonly now: () => number;
   /**
-   * Maximum counters that wait for Redis; default 100,000. Above it, a new counter replaces the oldest one of the
-   * largest plugin instance; a take of that instance rejects if it needs a new counter.
+   * Maximum counters that wait for Redis; default 100,000. Above it, a new counter replaces the oldest counter of the
+   * plugin instance with the most counters. If that instance itself needs a new counter, its take rejects.
    */
   readonly capacity?: number;
 }

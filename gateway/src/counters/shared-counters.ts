@@ -2,10 +2,10 @@
  * Counters in memory that all workers of a node share, so that a limit applies to the whole node. They outlive
  * documents and workers.
  *
- * The number of counters is fixed. When all possible slots of a new counter are in use, it replaces one of their
- * counters: that of the plugin instance with the most counters in its window. So a flood of made-up identifiers
- * replaces its own counters first, and no request is rejected for lack of memory. A limit above 4,294,967,295 counts as
- * no limit.
+ * The number of counters is fixed. When all possible slots of a new counter are in use, it replaces one of the counters
+ * in these slots: one of the largest group (a group is the counters of one plugin instance in one time window). So a
+ * flood of made-up identifiers replaces its own counters first, and no request is rejected for lack of memory. A limit
+ * above 4,294,967,295 counts as no limit.
  */
 import { getRandomValues } from "node:crypto";
 import { type Counter, type Counters, type Period, periods, StringCache, type Taken } from "@sluice/plugin-sdk";

@@ -32,7 +32,7 @@ export interface Database extends DatabaseConnection {
   transaction<Result>(run: (connection: DatabaseConnection) => Promise<Result>): Promise<Result>;
   /**
    * Calls `onSignal` with the payload of each NOTIFY on the channel, and with null after a reconnect, because
-   * notifications may have been missed. Resolves, once notifications are received, to a function that removes
+   * notifications may have been missed. Resolves, once the subscription is active, to a function that removes
    * `onSignal`; rejects when the database cannot be reached.
    */
   listen(channel: string, onSignal: OnNotification): Promise<() => void>;

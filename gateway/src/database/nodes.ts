@@ -13,7 +13,7 @@ export const CHANGES_CHANNEL = "sluice_changes";
 /** Seconds without a heartbeat after which a node is silent: waits ignore it. */
 const SILENT = 2;
 /**
- * Seconds without a heartbeat after which a node is no longer listed. Its record is deleted when another node stops.
+ * Seconds without a heartbeat after which a node is no longer listed. Its record is deleted when any node stops.
  */
 const FORGOTTEN = 3600;
 

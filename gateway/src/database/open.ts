@@ -12,7 +12,7 @@ import { openPostgres } from "./postgres.ts";
 export interface OpenDatabaseOptions {
   /** Called for every broken connection to a server. */
   readonly onLost?: (reason: string) => void;
-  /** Whether the embedded database must exist already; if so, its folder is not created. */
+  /** Whether to throw, instead of creating the folder, if the embedded database does not exist. Default false. */
   readonly made?: boolean;
   /** Milliseconds; overrides the setting. */
   readonly timeout?: number;

@@ -1,6 +1,6 @@
 /**
- * All responses of the gateway itself to requests that cannot be served: one table, with Kong's messages. None of them
- * reveals how the gateway is configured.
+ * Error responses of the gateway itself, with Kong's messages where Kong has the same response. None of them reveals
+ * how the gateway is configured.
  */
 import type { DirectResponse } from "@sluice/plugin-sdk";
 

@@ -1,6 +1,6 @@
 /**
- * The metrics of a node as lines of JSON, one per part, for the admin listener, which adds up those of all nodes.
- * Writing or reading a line takes a fraction of a millisecond.
+ * The metrics of a node as lines of JSON, one per part. The admin listener adds up the metrics of all nodes. Writing or
+ * reading a line takes a fraction of a millisecond.
  */
 import type { MetricsPart, MetricsParts } from "./slices.ts";
 
@@ -22,7 +22,7 @@ export async function* readData(body: AsyncIterable<Uint8Array>): AsyncGenerator
     rest = lines.pop() ?? "";
     for (const line of lines) {
       const { part } = JSON.parse(line) as { readonly part?: MetricsPart };
-      // A node of an earlier version also sends a line of another kind.
+      // Nodes of earlier versions also send a line without `part`.
       if (part !== undefined) yield part;
     }
   }

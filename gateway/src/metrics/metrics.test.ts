@@ -48,7 +48,7 @@ describe("createMetrics", () => {
     ]);
   });
 
-  it("reports the running document, and no other document", async () => {
+  it("reports only the document that the node runs", async () => {
     const metrics = node();
     for (const config of [
       { hash: "aa", revision: 1 },
@@ -71,7 +71,7 @@ describe("createMetrics", () => {
     assert.deepEqual(await states(), ["healthchecks_off 0", "healthy 0", "unhealthy 1"]);
   });
 
-  it("reports whether its configuration can be read, and how many entities it serves", async () => {
+  it("reports whether the node can read its configuration, and how many entities the node serves", async () => {
     const metrics = node({ compat: true });
     assert.deepEqual(await lines(metrics, "kong_datastore_reachable"), []);
     let [isReachable, routes] = [true, 2];
@@ -92,7 +92,7 @@ describe("createMetrics", () => {
     );
   });
 
-  it("has Kong's buckets", async () => {
+  it("has the same histogram buckets as Kong", async () => {
     const metrics = node({ compat: true });
     metrics.recorder(labels("r")).latency("gatewayLatency", 3);
     metrics.recorder(labels("r")).latency("upstreamLatency", 3);
@@ -119,7 +119,7 @@ describe("createMetrics", () => {
     assert.deepEqual(counted.toSorted(), ["a 2", "c 1"]);
   });
 
-  it("restarts a dropped series at 0, also through a recorder that was kept", async () => {
+  it("restarts a dropped series at 0, even for a recorder that was created before the drop", async () => {
     const metrics = node({ maxSeries: 1 });
     const [kept, other] = [metrics.recorder(labels("kept")), metrics.recorder(labels("other"))];
     kept.bytes(5, 0);
@@ -131,7 +131,7 @@ describe("createMetrics", () => {
     assert.match(text.join(), /route="kept".* 3$/);
   });
 
-  it("accumulates buckets, and counts values beyond the last bucket", async () => {
+  it("reports cumulative buckets, and counts values beyond the last bound in +Inf", async () => {
     const metrics = node();
     const recorder = metrics.recorder(labels("r"));
     for (const milliseconds of [25, 26, 700, 60_001]) recorder.latency("requestLatency", milliseconds);
@@ -167,7 +167,7 @@ describe("a counter of a plugin", () => {
 
   for (const [what, plugin, given, message] of [
     [
-      "other labels than before",
+      "labels that differ from those of its first use",
       "my-words",
       { ...options, labelNames: ["kind", "size"] },
       "the metric events_total of the plugin my-words has the labels [kind], not [kind, size]",

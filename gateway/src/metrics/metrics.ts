@@ -47,14 +47,14 @@ export interface Reloads {
 }
 
 /**
- * Functions that are called at every scrape. If one is missing, its metrics have no series; without `heap`, its numbers
- * count as 0.
+ * Functions that are called at every scrape. If a function is missing, its metrics have no series; without `heap`, the
+ * numbers of other threads and clients are 0.
  */
 export interface MetricReadings {
   /** The document that the node runs; null: none. */
   config(): Config | null;
   connections(): Connections;
-  /** The memory of the other threads and of clients; the numbers are 0 where there are none. */
+  /** The memory of the other threads and of clients; 0 for what the node does not have. */
   heap(): Heap;
   targets(): Iterable<TargetHealthSample>;
   certificates(): Iterable<ServedCertificate>;
@@ -70,18 +70,19 @@ export interface MetricReadings {
 export interface GatewayMetrics extends RequestMetrics {
   /** Counts a request that was answered before a route matched; the reason is from a fixed set. */
   countUnrouted(reason: string): void;
-  /** A measured call of a plugin's phase. */
+  /** Records the duration of one call of a plugin's phase. */
   observePlugin(plugin: string, phase: string, seconds: number): void;
   read(readings: Partial<MetricReadings>): void;
   /**
    * A counter of a plugin. Calls with the same plugin and the same name in `options` count in the same metric.
    *
    * @throws TypeError if an earlier call for the metric had other labels, or if a metric of Sluice or of another plugin
-   * has the name: `a-b` with `c` and `a` with `b_c` would share one.
+   * has the same full name: the metric `c` of the plugin `a-b` and the metric `b_c` of `a` have the same.
    */
   pluginCounter(plugin: string, options: CounterMetricOptions): CounterMetric;
+  /** The metrics of requests and of plugins. */
   readonly counted: readonly Table[];
-  /** All metrics: the request metrics, and those of the node as a whole. See slices.ts. */
+  /** All metrics: those in `counted`, and those of the node as a whole. See slices.ts. */
   readonly tables: readonly Table[];
 }
 
@@ -90,7 +91,7 @@ export interface GatewayMetricsOptions {
   readonly compat: boolean;
   readonly nodeId: string;
   readonly version: string;
-  /** Maximum series per counter; default 50,000. The maximum of a histogram is a fifth of it. */
+  /** Maximum series per counter that is not a plugin's; default 50,000. A latency histogram may have a fifth of it. */
   readonly maxSeries?: number;
 }
 
@@ -130,7 +131,7 @@ export function createMetrics({ compat, nodeId, version, maxSeries = 50_000 }: G
       Math.ceil(maxSeries / 5),
     );
 
-  /** A metric with the node's id, and the other labels and values of each series. */
+  /** A metric with the label `node_id`; `read` returns the other labels and the value of each series. */
   const gauge = (name: string, help: string, labelNames: readonly string[], read: () => Iterable<Sample>) =>
     new ReadTable({ name: nameOf(name), help, labelNames: ["node_id", ...labelNames] }, function* () {
       for (const [labels, value] of read()) yield [[nodeId, ...labels], value];

@@ -1,6 +1,6 @@
 /**
  * `process_*` and `nodejs_*` as collected by prom-client. Metrics of the whole process are reported by the control
- * thread only; those of an event loop or heap by every thread, with its number.
+ * thread only; metrics of an event loop or a heap by every thread, with the number of the thread.
  */
 import { readdir } from "node:fs/promises";
 import { collectDefaultMetrics, Gauge, type MetricObject, type MetricValue, Registry } from "prom-client";
@@ -39,7 +39,7 @@ export function createRuntimeMetrics({ nodeId, worker }: RuntimeMetricsOptions):
 }
 
 interface Collected extends MetricObject {
-  /** Each number of a histogram's series is a value with a name of its own; those of buckets have the label `le`. */
+  /** Each number of a histogram's series is a value with its own metric name; values of buckets have the label `le`. */
   readonly values: readonly (MetricValue<string> & { readonly metricName?: string })[];
 }
 
@@ -70,7 +70,7 @@ function countsOf(values: Collected["values"]): readonly number[] {
 
 const isOfProcess = (name: string): boolean => name.startsWith("process_");
 
-/** Only Linux lists open descriptors in this folder; on other systems the metric has no value. */
+/** Only Linux lists open descriptors in /proc/self/fd; on other systems the metric has no value. */
 function openDescriptors(registry: Registry): void {
   new Gauge({
     name: "process_open_fds",

@@ -111,7 +111,7 @@ describe("the text of tables", () => {
 describe("the content of tables that is sent in parts", () => {
   it("adds up to the content of a single table, whether the parts are cloned or sent as lines of JSON", async () => {
     const whole = fc.asyncProperty(fc.array(events, { minLength: 1, maxLength: 3 }), async (lists) => {
-      // Sums of fractions depend on the order.
+      // Sums of fractions depend on the order of addition.
       const rounded = lists.map((list) =>
         list.map((e) => ({ ...e, count: (e.count % 1000) | 0, took: (e.took % 1000) | 0 })),
       );
@@ -142,7 +142,7 @@ async function throughJson(tables: readonly Table[]) {
   return Array.fromAsync(readData(bytesOf(writeData(partsOf(tables)))));
 }
 
-it("of two counts with different labels the later one is kept, as of a plugin that was loaded again", async () => {
+it("Sum keeps only the later part of a metric if the label names of two parts differ, as after a plugin is loaded again", async () => {
   const sum = new Sum();
   for (const [labelNames, labels] of [
     [["kind"], ["a"]],

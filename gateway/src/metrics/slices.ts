@@ -28,8 +28,8 @@ export interface MetricsPart {
 export type MetricsParts = Iterable<MetricsPart> | AsyncIterable<MetricsPart>;
 
 /**
- * In Prometheus text format. Series that are added to a table while it is rendered are left out, so that the text ends
- * and contains no series twice.
+ * The tables in Prometheus text format. Series that are added to a table while it is rendered are left out, so that the
+ * text ends and contains no series twice.
  */
 export async function* textOf(tables: readonly Table[]): AsyncGenerator<string> {
   for (const [at, table] of tables.entries()) {
@@ -45,7 +45,7 @@ export async function* textOf(tables: readonly Table[]): AsyncGenerator<string> 
   }
 }
 
-/** Includes metrics without series, so that their names are known. */
+/** The tables in parts, including tables without series, so that the text of the sum names them. */
 export async function* partsOf(tables: readonly Table[]): AsyncGenerator<MetricsPart> {
   for (const table of tables) {
     let some: Cell[] = [];
@@ -70,14 +70,14 @@ function partOf({ shape, width }: Table, cells: readonly Cell[]): MetricsPart {
 export class Sum {
   readonly #tables = new Map<string, Table>();
 
-  /** In order of arrival. */
+  /** The sums by metric, in the order in which metrics arrived. */
   get tables(): readonly Table[] {
     return [...this.#tables.values()];
   }
 
   add({ shape, labels, numbers }: MetricsPart): void {
     const known = this.#tables.get(shape.name);
-    // A plugin that was loaded again may give its metric other labels: earlier counts cannot be added to those.
+    // A plugin that was loaded again may give its metric other labels: earlier counts cannot be added to its counts.
     const isSame = known !== undefined && isDeepStrictEqual(known.shape.labelNames, shape.labelNames);
     const table = isSame ? known : new Table(shape, Number.POSITIVE_INFINITY);
     this.#tables.set(shape.name, table);
@@ -87,7 +87,7 @@ export class Sum {
     }
   }
 
-  /** One part per turn of the event loop. */
+  /** Adds one part per turn of the event loop. */
   async addAll(parts: MetricsParts): Promise<void> {
     for await (const part of parts) {
       this.add(part);

@@ -92,7 +92,7 @@ export class Table {
     return [...this.#cells.values()];
   }
 
-  /** Includes the last line break. */
+  /** The lines before the series, including the last line break. */
   get head(): string {
     const { name, help, type } = this.shape;
     const text = help.replaceAll("\\", "\\\\").replaceAll("\n", "\\n");

@@ -13,7 +13,7 @@ const named = (number: number, name: string, members: object = closed) => ({
 const served = (...plugins: readonly object[]): Snapshot =>
   applyDocument(emptySnapshot, { _format_version: "3.0", routes: [route], plugins }).value ?? assert.fail();
 
-test("the missing plugins are those enabled in the served document that the node does not have", () => {
+test("the missing plugins are those that the served document enables and the node does not have", () => {
   const missing = new MissingPlugins();
   const steps: readonly (readonly [snapshot: Snapshot, names: readonly string[]])[] = [
     [emptySnapshot, []],

@@ -39,7 +39,8 @@ export interface GatewayOptions {
   /** The source of documents. Default: chosen by the settings. */
   readonly source?: (node: NodeStatusSource) => Source;
   /**
-   * Runs one statement in the database, for rate-limiting with policy `cluster`. Default: that of a database source.
+   * Runs one statement in the database of `source`, for rate-limiting with policy `cluster`. Ignored without `source`:
+   * a database source that the settings choose has its own.
    */
   readonly query?: DatabaseQuery;
   /** Other listeners of this process; upstream addresses must not point to them. */

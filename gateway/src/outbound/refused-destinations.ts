@@ -13,7 +13,7 @@ export interface RefusedDestination {
 
 /** Maximum number of destinations; the one refused longest ago is evicted. */
 const MAX_DESTINATIONS = 100;
-/** Milliseconds after its last refusal for which a destination is listed. */
+/** Milliseconds for which a destination is listed after its last refusal. */
 const RETENTION = 600_000;
 
 const keyOf = ({ host, port }: { readonly host: string; readonly port: number }): string => `${port} ${host}`;

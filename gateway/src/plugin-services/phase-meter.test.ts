@@ -41,7 +41,7 @@ const exchange = fakeExchange();
 const held = { status: 200, headers: [], hasBody: false, body: async () => null };
 const bytes = Buffer.from("x");
 
-/** Each runs plugin code in the given phase, which the row's function calls. */
+/** A phase, the phases of a plugin that runs the given code in this phase, and a call of the phase. */
 const rows: readonly (readonly [
   phase: string,
   with_: (work: () => void) => PluginPhases,
@@ -156,7 +156,7 @@ describe("plugin code", () => {
     ],
   ];
   for (const [what, phasesOf] of after)
-    test(`after ${what} runs with the plugin's number, and a warning reports that it blocks the event loop`, async () => {
+    test(`after ${what} runs with the plugin's number, and a block of the event loop that follows an await is warned about`, async () => {
       const seen: number[] = [];
       const { phases, warnings, end } = meter((context) =>
         phasesOf(() => {
@@ -174,7 +174,7 @@ describe("plugin code", () => {
       end();
     });
 
-  test("of a middleware after next has the plugin's number", async () => {
+  test("of a middleware has the plugin's number, also after it has awaited next", async () => {
     // Loads the classes of the Fetch API, which takes long at first.
     assert.ok(new Request("http://x") && new Response());
     const seen: number[] = [];

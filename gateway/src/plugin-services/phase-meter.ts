@@ -59,7 +59,7 @@ export class PhaseMeter {
     this.#options = options;
   }
 
-  /** Every object has all members in the same order, so that the pipeline's property accesses stay monomorphic. */
+  /** The phases, measured. Every object has all members in the same order: the pipeline's accesses stay monomorphic. */
   measured(phases: PluginPhases): PluginPhases {
     const { access, response, responseHeaders, responseBody, log, endpoint, start, stop } = phases;
     return {
@@ -74,7 +74,7 @@ export class PhaseMeter {
     } satisfies Record<keyof PluginPhases, unknown> as PluginPhases;
   }
 
-  /** A promise that the phase returns is not awaited: only the call itself is measured. */
+  /** The phase, measured. A promise that it returns is not awaited: only the call itself is measured. */
   run<Given extends readonly unknown[], Result>(name: MeasuredPhase, phase: Run<Given, Result>): Run<Given, Result> {
     // No phase, callback or method of a filter has more parameters; rest parameters would create an array for each call.
     const call = phase as unknown as (first: unknown, second: unknown) => Result;

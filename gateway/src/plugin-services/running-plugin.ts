@@ -1,6 +1,6 @@
 /**
- * Which plugin this thread runs. A phase and what it calls run with the plugin's number in a word of shared memory, which
- * the control thread reads when the event loop is blocked.
+ * Which plugin this thread runs. A phase and what it calls run with the plugin's number in a word of shared memory. The
+ * control thread reads this word when the event loop is blocked.
  *
  * JavaScript has no hook for the moment at which the code of a plugin continues after an await. So the number is set
  * when a phase returns a promise, and when a promise of the node's services settles, and is cleared when the microtasks
@@ -8,7 +8,7 @@
  */
 import { type PluginWords, TICK } from "../shared-memory/heartbeat.ts";
 
-/** Milliseconds from which a plugin blocks the event loop. Meanwhile the worker serves no other request. */
+/** A plugin that runs this many milliseconds without a pause counts as blocking: the worker serves no other request. */
 export const BLOCKING = 100;
 /** When this many ticks have passed, at least BLOCKING milliseconds lie between the first and the last of them. */
 const BLOCKING_TICKS = BLOCKING / TICK + 1;

@@ -96,7 +96,7 @@ const faults: readonly (readonly [what: string, members: object, message: string
     "config.headers.a: the environment variable TOKEN must contain a JSON object with the string member x",
   ],
   [
-    "has an empty value where none is allowed",
+    "has an empty value for a member that must not be empty",
     { http_endpoint: "{vault://env/app-empty}" },
     "config.http_endpoint: {vault://env/app-empty} has a value of 0 characters; expected at least 1, at most 4096",
   ],

@@ -146,7 +146,10 @@ export class Pipeline {
     return own;
   }
 
-  /** Runs the other response phases for one of the gateway's own responses, and returns it as it is sent. */
+  /**
+   * Runs the phases `responseHeaders` and `responseBody` for one of the gateway's own responses, and returns it as it
+   * is sent.
+   */
   complete(exchange: LiveExchange, own: GatewayResponse): GatewayResponse {
     if (exchange.chain.bodySteps !== null) return this.#filtered(exchange, own);
     this.#respond(exchange, own);
@@ -351,7 +354,7 @@ const finalResponse = (response: DirectResponse): DirectResponse =>
     ? response
     : errorAnswer("unexpected", `a plugin answered with the status ${response.status}, not one from 200 to 599`);
 
-/** From this step on the consumer's own plugins apply. */
+/** After this step, the consumer's own plugins apply too. */
 function applyConsumerPlugins(exchange: LiveExchange, { priority }: PluginStep): void {
   if (exchange.consumer !== null) exchange.chain = exchange.chains.identified(exchange.consumer, priority);
 }

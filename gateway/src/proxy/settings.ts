@@ -10,7 +10,7 @@ export interface ListenAddress {
   readonly port: number;
 }
 
-/** Settings of a node that apply to its proxy listener unchanged. */
+/** Settings that a node and its proxy listener both have; `workerPlan` adapts `probeInterval` and `clientMemory`. */
 const ofNode = [
   "trustedIps",
   "realIpHeader",

@@ -185,8 +185,9 @@ export const gatewaySettings = defineSettings({
     description:
       "Bytes of memory that all client connections of a node may use together. The count includes 16 KiB for each " +
       "HTTP/2 connection, 8 KiB and the decoded head for each of its active requests, and the unread bytes of all " +
-      "connections. When three quarters of this memory are in use, new streams are refused (REFUSED_STREAM), or the " +
-      "connection with the most unread bytes is closed. All workers get equal shares of the memory. The default " +
+      "connections. When three quarters of this memory are in use, the node makes room for a new stream: it closes " +
+      "the connection with the most bytes that have been unread for a second. If there is none, it refuses the " +
+      "stream (REFUSED_STREAM). All workers get equal shares of the memory. The default " +
       "suits a memory limit of 512 MiB. The metric " +
       '`sluice_memory_bytes` (`kind="clients"`) shows the use.',
   },
@@ -197,9 +198,9 @@ export const gatewaySettings = defineSettings({
     default: 67_108_864,
     description:
       "Bytes of memory that the caches of all plugins of a node may use together, such as the responses of " +
-      "proxy-cache with strategy `memory`. All workers get equal shares, and each worker has its own caches, of at " +
-      "most 65,536 values. When a share is used up, the plugin with the most bytes loses the values that it has not " +
-      "used for the longest time. 0: nothing is cached in memory.",
+      "proxy-cache with strategy `memory`. All workers get equal shares. Each worker has its own caches, with at " +
+      "most 65,536 values in total. When a share is used up, the plugin with the most bytes loses the values that " +
+      "it has not used for the longest time. 0: nothing is cached in memory.",
   },
   status: {
     variable: "SLUICE_STATUS_LISTEN",

@@ -43,8 +43,8 @@ export class SharedAddressCounts {
   }
 
   /**
-   * False when the address has reached its limit, or when no row is free. When several connections race for the last
-   * slot, all of them may be refused.
+   * Counts a connection of the address. Returns false, and counts nothing, when the address has reached its limit or no
+   * row is free. When several connections race for the last slot, all of them may be refused.
    */
   enter(address: string): boolean {
     const hash = keyedHash(address, this.#key);

@@ -29,7 +29,7 @@ export interface ConnectionLimitsMemory {
   readonly addresses: { readonly buffer: SharedArrayBuffer; readonly key: Uint32Array } | null;
 }
 
-/** @param workers Numbered from 1 */
+/** @param workers Number of workers, which are numbered from 1 */
 export function createConnectionLimitsMemory(workers: number, limits: ConnectionLimits): ConnectionLimitsMemory {
   const { maxConnections, maxConnectionsPerAddress } = limits;
   return {

@@ -57,7 +57,7 @@ export interface CounterKey {
   readonly hash: Int32Array;
   /** The lower 32 bits of the window's start. */
   readonly window: number;
-  /** 16 bits: the upper bits of the window's start, and the number of its period. */
+  /** 16 bits: the upper bits of the window's start, and the number of the period's length (second, minute …). */
   readonly period: number;
   readonly instance: string;
   /** Unix seconds. */
@@ -70,7 +70,7 @@ export interface CounterTableOptions {
   readonly owner: number;
   /** Unix seconds, from the clock that defines the windows. */
   readonly now: () => number;
-  /** A word of the hash of an instance's name; only called for new keys. */
+  /** One word of the hash of a plugin instance's name; only called for new keys. */
   readonly instanceHash: (instance: string) => number;
 }
 
@@ -218,7 +218,10 @@ export class CounterTable {
     return this.#claimSlot(key, { at: usable, head: usableHead, home, ready });
   }
 
-  /** The READY slot whose group is the largest (of groups of equal size, the slot that expires first); or -1. */
+  /**
+   * Of the slots in which a key with this home may be, the READY one whose group is the largest (of groups of equal
+   * size, the one that expires first); -1: none is READY.
+   */
   #ofLargestGroup(home: number): number {
     const words = this.#words;
     let found = -1;
@@ -228,7 +231,7 @@ export class CounterTable {
       const at = ((home + probe) & this.#mask) * WORDS;
       if ((Atomics.load(words, at) & STATE) !== READY) continue;
       const group = this.#groupAt(at);
-      // Read once per group, because other workers change it concurrently.
+      // Not read again for the group of the slot found so far, because other workers change sizes concurrently.
       const own = group === largest ? size : Atomics.load(this.#sizes, group);
       if (found >= 0 && (own < size || (own === size && this.#expires(at) >= this.#expires(found)))) continue;
       found = at;

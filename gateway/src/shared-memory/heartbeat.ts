@@ -8,7 +8,7 @@
  * Layout: a word for the ticks of the control thread, a word per worker for its beats, an unused word, and a word per
  * worker for the number of the plugin that it runs.
  *
- * @param count Workers, numbered from 1
+ * @param count Number of workers, which are numbered from 1
  */
 export const createHeartbeatMemory = (count: number): SharedArrayBuffer =>
   new SharedArrayBuffer(2 * (count + 1) * Int32Array.BYTES_PER_ELEMENT);
@@ -16,14 +16,14 @@ export const createHeartbeatMemory = (count: number): SharedArrayBuffer =>
 export interface PluginWords {
   /** The number of the plugin that runs (see `pluginNumbered`); 0: none. */
   readonly running: Int32Array;
-  /** Increases while the event loop is blocked, because another thread counts; see `TICK`. */
+  /** Increases even while the worker's event loop is blocked, because the control thread increments it; see `TICK`. */
   readonly ticks: Int32Array;
 }
 
 /** Milliseconds between two ticks. */
 export const TICK = 25;
 
-/** Cells for the plugin that a worker runs, and for the ticks that show how long its event loop was blocked. */
+/** The words for the plugin that a worker runs, and for the ticks that show how long its event loop was blocked. */
 export function pluginWordsOf({ beats }: HeartbeatOptions, owner: number): PluginWords {
   const half = beats.byteLength / 2;
   return {

@@ -17,7 +17,10 @@ export function keyedHash(text: string, key: Uint32Array): Int32Array {
   return words;
 }
 
-/** Local variables stay in registers; members of an object would make the hash several times slower. */
+/**
+ * Writes one HalfSipHash of the text to `into`. The state is in local variables, which stay in registers; members of an
+ * object would make the hash several times slower.
+ */
 function lane(text: string, [k0, k1]: readonly [number, number], into: Int32Array): void {
   let v0 = k0 | 0;
   let v1 = k1 ^ 0xee;

@@ -80,7 +80,10 @@ interface Times {
   readonly updated_at?: number;
 }
 
-/** Returns the previous entity if nothing differs except timestamps that the document leaves out. */
+/**
+ * The entity with the timestamps that the document leaves out; the same object as the previous entity if nothing else
+ * differs.
+ */
 function withTimes(entity: Entity, was: Entity | undefined, now: number): Entity {
   const { created_at, updated_at }: Times = entity;
   const created = created_at || (was ? was.created_at : now);

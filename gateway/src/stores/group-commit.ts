@@ -6,11 +6,11 @@ interface Waiting<Outcome> {
   readonly resolve: (outcome: Outcome | Promise<Outcome>) => void;
 }
 
-/** A write is committed at once if no commit is under way. An error of `commit` rejects all writes of the group. */
+/** A list of writes is committed at once if no commit is under way. An error of `commit` rejects the whole group. */
 export interface GroupCommitOptions<Outcome> {
   /** Commits each of the lists completely or not at all; resolves to their outcomes. */
   readonly commit: (group: readonly (readonly Write[])[]) => Promise<readonly (Outcome | Promise<Outcome>)[]>;
-  /** Maximum number of writes in a group of several lists. */
+  /** Maximum number of writes in a group of several lists. A longer list is a group of its own. */
   readonly most: number;
 }
 

@@ -58,7 +58,7 @@ const isFormOf = (hashed: string, plain: string, consumerId: string): boolean =>
 /**
  * The entities of a document with their passwords as `passwordToStore` returns them.
  *
- * @param before The store's entities. An entity that the document contains too has the same id there.
+ * @param before The store's entities. An entity that the document contains too has the same id in `before` and `after`.
  */
 export async function withHashedPasswords(
   before: EntityLists,

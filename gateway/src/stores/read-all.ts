@@ -7,7 +7,7 @@ export type EntityLists = { readonly [Name in Collection]?: readonly Entities[Na
 
 const PAGE = 1000;
 
-/** The pages of a collection, not a consistent state: another writer may write between two pages. */
+/** The pages of a collection. They may show different states, because other writers may write between two pages. */
 export async function* readPages<Name extends Collection>(
   store: Pick<Store, "list">,
   collection: Name,

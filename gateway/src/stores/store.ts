@@ -41,8 +41,8 @@ export interface EntityPage<Name extends Collection> {
 }
 
 /**
- * By id, or by a unique member (`unique` in the table of entities); `within` one parent where names are only unique
- * there (targets).
+ * By id, or by a unique member (`unique` in the table of entities). `within` is the parent if the member is unique only
+ * among the entities of one parent, such as the `target` of a target.
  */
 export type Lookup =
   | { readonly id: string }
@@ -67,7 +67,7 @@ export interface Effect {
   readonly before: Entity | null;
   /** The entity as later readers see it; null: it no longer exists. */
   readonly after: Entity | null;
-  /** Entities removed in addition: dependents, or expired keys with the same id or value. */
+  /** Entities removed too: dependents of a removed entity, or expired keys with the id or value of a new key. */
   readonly along: readonly { readonly collection: Collection; readonly entity: Entity }[];
 }
 
@@ -77,8 +77,8 @@ export interface StoreWriteOptions {
   /** Checks everything and returns the effects, but writes nothing. */
   readonly plan?: boolean;
   /**
-   * The writes together replace the whole document. A file store accepts that even if it is read-only, as Kong does: in
-   * memory, until the file changes or the process ends.
+   * The writes together replace the whole document. A file store accepts such writes even if it is read-only, as Kong
+   * does: they apply in memory, until the file changes or the process ends.
    */
   readonly whole?: boolean;
 }

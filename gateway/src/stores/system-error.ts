@@ -11,7 +11,7 @@ const advices: Readonly<Record<string, string>> = {
   EIO: "check the disk",
 };
 
-/** The system's message with advice; undefined for other errors. */
+/** The message of a system error, with advice; undefined for other errors. */
 export function systemReason(error: unknown): string | undefined {
   if (!(error instanceof Error)) return undefined;
   const { code } = error as NodeJS.ErrnoException;

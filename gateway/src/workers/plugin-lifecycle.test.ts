@@ -55,7 +55,7 @@ test("an instance that a new configuration does not change keeps running", () =>
   assert.deepEqual(events, ["start 1", "start 200"]);
 });
 
-test("an instance stops after the last exchange that uses it, also one of an earlier configuration", () => {
+test("an instance stops after the last exchange that uses it, and waits for exchanges of earlier configurations too", () => {
   const { events, serve } = startLifecycle();
   const first = serve([cors(1)]);
   first.exchanges.open = 2;

@@ -16,8 +16,8 @@ export interface Validity {
 const algorithm = { name: "ECDSA", namedCurve: "P-256", hash: "SHA-256" } as const;
 
 /**
- * Loads the library on first use: a process whose certificates come from elsewhere never needs it. Its decorators need
- * reflect-metadata first.
+ * Loads the library on first use: a process whose certificates come from elsewhere never needs it. The library's
+ * decorators require that reflect-metadata is loaded first.
  */
 async function loadX509() {
   await import("reflect-metadata");

@@ -19,7 +19,7 @@ export interface CertificatePlan<Name extends string> {
   /** Common name of the authorities. */
   readonly authority: string;
   readonly certificates: Readonly<Record<Name, CertificatePurpose>>;
-  /** Milliseconds within which every participant has new certificates. */
+  /** Milliseconds within which every participant receives new certificates. */
   readonly overlap: number;
 }
 
@@ -36,9 +36,9 @@ interface Authority {
 }
 
 /**
- * Renews each certificate in the last third of its lifetime, and when its names or its authority change. Returns the
- * stored set itself when nothing is due. Unreadable stored values count as absent. With `replace`, a new authority is
- * created even if the newest one is not due.
+ * Renews each certificate in the last third of its lifetime, when its authority changes, and when the plan has a name
+ * that it lacks. Returns the stored set itself when nothing is due. Unreadable stored values count as absent. With
+ * `replace`, a new authority is created even if the newest one is not due.
  */
 export async function renewCertificates<Name extends string>(
   stored: CertificateSet<Name> | null,
@@ -71,7 +71,7 @@ export async function renewCertificates<Name extends string>(
   return stored && isSame(stored, next) ? stored : next;
 }
 
-/** Whether an authority that has not expired has its key. Otherwise the stored set is damaged or expired. */
+/** Whether the key of at least one unexpired authority is stored. Otherwise the stored set is damaged or expired. */
 export const hasUsableAuthority = (stored: CertificateSet<string>, now: Date): boolean =>
   authoritiesOf(stored, now).some(({ key }) => key !== undefined);
 

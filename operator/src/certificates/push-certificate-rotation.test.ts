@@ -220,7 +220,7 @@ for (const [what, breaking, line, trusted] of breaks)
     const { cert = "", key = "", ca = "" } = shown.at(-1) ?? {};
     assert.ok(
       isValidPair({ certificate: cert, key }, `${before["ca.crt"]}`),
-      "nodes with the previous authorities do not trust the operator",
+      "nodes with the previous authorities still trust the operator",
     );
     assert.ok(isValidPair({ certificate: `${before["gateway.crt"]}`, key: `${before["gateway.key"]}` }, ca));
     assert.ok(isValidPair({ certificate: `${after["gateway.crt"]}`, key: `${after["gateway.key"]}` }, ca));
@@ -234,7 +234,7 @@ test("an operator that starts without an authority creates all certificates anew
   await other.client.apply("Secret", secrets.get("push") ?? assert.fail(), { expect: "absent" });
   const { shows, shown } = operator(t, other);
   await shows(1);
-  assert.equal(countOf(shown[0]?.ca), 1, "the authority in the existing nodes' Secret is trusted");
+  assert.equal(countOf(shown[0]?.ca), 1, "the authority in the existing Secret of the nodes is not trusted");
   assert.equal(other.texts("push")?.["ca.crt"], shown[0]?.ca);
 });
 

@@ -35,7 +35,7 @@ const pairIn = (resource: Resource | null, side: CertificateOwner): CertificateP
   key: resource ? secretEntry(resource, `${side}.key`) : "",
 });
 
-/** Null: there is no authority that can sign. */
+/** The certificates in the two Secrets; null: there is no authority that can sign. */
 export function readStoredCertificates({ authority, nodes }: FoundSecrets, now: Date): PushCertificates | null {
   if (!authority) return null;
   const stored: PushCertificates = {

@@ -26,7 +26,7 @@ const always = new Set(["apiVersion", "kind", "metadata"]);
 /**
  * Returns one line for each member or version that `stored` declares and `ours` lacks, and for each member whose type
  * differs: `spec.retries`, `version v1beta1`, `spec.port (string in the cluster, integer in this version)`. The members
- * of a missing member are not listed. A version counts only if resources are stored in it.
+ * of a missing member are not listed. A missing version is listed only if resources are stored in it.
  */
 export function droppedFields(stored: Definition, ours: Definition): readonly string[] {
   const known = new Map(versionsOf(ours).map(({ name, schema }) => [name, schema?.openAPIV3Schema ?? {}]));

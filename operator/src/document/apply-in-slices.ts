@@ -1,4 +1,7 @@
-/** Applies a large change in slices, so that it need not run in one turn of the event loop. The result is the same. */
+/**
+ * Applies a large change in slices, so that it need not run in one turn of the event loop. The result is the same as
+ * that of `applyChange`.
+ */
 import { applyChange, type Change, type Checked, type Collection, collections, type Snapshot } from "@sluice/model";
 import type { TimeSliced } from "../time-slicing.ts";
 

@@ -23,16 +23,19 @@ export const BATCH_INCOMPLETE = "BatchIncomplete";
 /** Milliseconds until an incomplete batch is reported: before that, it is probably still being written. */
 export const BATCH_REPORT_DELAY = 5000;
 /**
- * Milliseconds by which the end of a batch may be seen before its other resources: watches of different kinds are not
- * synchronized. After that, the missing resources must have been deleted or lost their annotations, because the batch
- * was published before this operator restarted.
+ * Milliseconds by which the last resource of a batch may be seen before the others: watches of different kinds are not
+ * synchronized. After that, this operator assumes that the batch was published before it restarted, and that the
+ * missing resources were deleted or lost their annotations since.
  */
 export const WATCH_SKEW = 5000;
 
 export interface HeldBack {
   /** The cluster state to publish: the current state itself when no batch is in progress. */
   readonly clusterState: ClusterState;
-  /** Resources that are not published in their current version, by `refKey`: their statuses are not written. */
+  /**
+   * Resources that are not published in their current version, by `refKey`. Their statuses are not written, unless
+   * `problems` has a problem for them.
+   */
   readonly held: ReadonlySet<string>;
   /** Problems of resources in batches that stay incomplete, by `refKey`. */
   readonly problems: ReadonlyMap<string, { readonly owner: Owner; readonly problem: Problem }>;
@@ -120,10 +123,10 @@ export function createBatches(options: BatchesOptions) {
 
   return {
     /**
-     * Called for each version of a resource that is read.
+     * Called with every version of a resource, when the version has been read.
      *
-     * @param before The version before it; null: none; undefined: unknown, because reading has just begun or the
-     * namespace has just been selected.
+     * @param before The previous version; null: there was none; undefined: unknown, because reading has just begun or
+     * the namespace has just been selected.
      */
     observe,
     holdBack(clusterState: ClusterState): HeldBack {
@@ -161,8 +164,9 @@ export function createBatches(options: BatchesOptions) {
 export type Batches = ReturnType<typeof createBatches>;
 
 /**
- * The translation without the owners and problems of resources that batches hold back, because those do not belong to
- * the current versions. Resources of batches that stay incomplete are added again with the problem of their batch.
+ * The translation without the owners and problems of resources that batches hold back, because other versions of these
+ * resources than the current ones were translated. Resources of batches that stay incomplete are added again with the
+ * problem of their batch.
  */
 export function withHeldBack(
   translation: Translation,
@@ -200,9 +204,9 @@ function effectiveVersion({ before, resource, mark }: BatchMember): Resource | n
 }
 
 /**
- * Whether a version of the resource was published before. After a restart that version itself is unknown, but its
- * publication shows in the `Accepted` condition (perhaps because the batch was already complete), or in an earlier
- * version that the writer recorded.
+ * Whether any version of the resource was published before this process first read it: an earlier version or, if the
+ * batch was already complete, the current one. The `Accepted` condition shows this, or the earlier version that the
+ * writer of the batch recorded.
  */
 function wasPublished({ metadata, status }: Resource): boolean {
   if (status?.conditions?.some(({ type, reason }) => type === "Accepted" && reason !== BATCH_INCOMPLETE)) return true;

@@ -108,7 +108,7 @@ test("of the plugins that the model refuses, a protecting one answers 503 and an
   assert.match(only?._sluice?.unavailable ?? "", /minute: expected a number/);
 });
 
-test("a protecting plugin answers 503 even if the reason is too long for the model", () => {
+test("a protecting plugin that is refused answers 503 even if the reason is longer than the model allows", () => {
   const limit = broken(plugin("rate-limiting", "users"), { config: { minute: 1, [`x${"y".repeat(3000)}`]: 1 } });
   const result = first({ services: [users], plugins: [limit] });
   assert.equal(result.built.snapshot.plugins.size, 1);

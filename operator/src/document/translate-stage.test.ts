@@ -14,7 +14,7 @@ function scene(t: TestContext) {
 }
 const service = (host: string) => ({ spec: { url: `http://${host}` } });
 
-test("status writes, however many, cause no work for the next change", async (t) => {
+test("after status writes, however many, a change causes only the changed resource to be translated again", async (t) => {
   const { put, changed, settled, documents } = scene(t);
   const names = Array.from({ length: 2000 }, (_, at) => `s${at}`);
   for (const name of names) put("Service", name, service(`${name}.test`));
@@ -57,7 +57,7 @@ test("nothing is translated before the cluster and the saved state have been rea
   assert.deepEqual([documents.map(({ hosts }) => hosts), translate.upToDate()], [[["a.test"]], true]);
 });
 
-test("a restored version replaces an invalid resource, and the gate learns which document contains it", async (t) => {
+test("a restored version replaces an invalid resource, and the gate is told when the next document is published", async (t) => {
   const { put, changed, restore, settled, documents, calls } = scene(t);
   const valid = put("Service", "a", service("valid.test"));
   put("Service", "a", { spec: { url: "no URL" } });

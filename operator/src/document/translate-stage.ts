@@ -27,7 +27,7 @@ export interface TranslatedDocument extends PreparedDocument {
 
 export interface TranslateStage {
   readonly documents: Output<TranslatedDocument>;
-  /** Kinds and state that must be read before the first document, and have not been read yet. */
+  /** The unread kinds, and `saved state` if that is unread too; nothing is translated until there are none. */
   unsynced(): readonly string[];
   /** Whether the last document lacks changes of the cluster state. */
   isDirty(): boolean;
@@ -50,12 +50,12 @@ export interface TranslateStageOptions {
 }
 
 /**
- * After a translation for several changes, the next translation is delayed by a multiple of the time that the last one
- * took, so that changes that arrive together share one translation, even a full one. This is the maximum of the
- * multiple. A translation for a single change causes no delay.
+ * After a translation for several changes, the next translation is delayed by the time that the last one took, times a
+ * factor, so that changes that arrive together share one translation, even a full one. This is the maximum of the
+ * factor. A translation for a single change causes no delay.
  */
 const MAX_REST_FACTOR = 4;
-/** Added to the multiple for each change after the first. */
+/** Added to the factor for each change after the first. */
 const REST_FACTOR_PER_CHANGE = 2;
 /** Maximum milliseconds of the delay after a translation. */
 const MAX_REST = 250;
@@ -84,7 +84,7 @@ export function createTranslateStage(options: TranslateStageOptions): TranslateS
   let isLastComplete = false;
   /** The number of changes so far. */
   let changeCount = 0;
-  /** `changeCount` when the last document was started; -1: there is none. */
+  /** `changeCount` when the translation of the last document was started; -1: there is no document. */
   let translatedCount = -1;
   let isWorking = false;
   let closed = false;

@@ -50,7 +50,7 @@ interface Held {
   readonly renewedAt: number;
 }
 
-/** Milliseconds without any response after which `close` stops trying to release the Lease: shutdown waits for it. */
+/** Shutdown waits for `close`, so `close` gives up the release after this many milliseconds without any response. */
 const RELEASE_NO_ANSWER_TIMEOUT = 3500;
 /**
  * Milliseconds for which an attempt to release is awaited before the next one, because the connection of the attempt
@@ -100,7 +100,7 @@ function startLeaseElection(
     onTerm(now);
   }
 
-  /** Aborts a call after this time, when its result is no longer useful, and on close. */
+  /** Aborts a call on close, and after this time, because its result is then no longer useful. */
   function timeoutSignal(milliseconds: number): AbortSignal {
     return AbortSignal.any([closing.signal, AbortSignal.timeout(Math.max(1, Math.ceil(milliseconds)))]);
   }

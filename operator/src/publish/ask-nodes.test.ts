@@ -34,7 +34,7 @@ async function ask(
   return { ...results, ended };
 }
 
-test("every node is asked, and those that fail or are silent are named with the reason", async () => {
+test("every node that is not silent is asked, and nodes that fail or are silent are named with the reason", async () => {
   const { answered, unanswered } = await ask("DELETE", { a: { status: 204 }, b: new Error("refused"), c: null }, ["d"]);
   assert.deepEqual(answered, [
     { node: "a", response: { status: 204 } },

@@ -1,4 +1,4 @@
-/** Sends a request to an endpoint of a plugin to all nodes at the same time. */
+/** Calls an endpoint of a plugin on many nodes at the same time. */
 import { isEndpointFound, type PluginEndpointCall, type PluginEndpointResults } from "@sluice/model";
 import type { NodeConnector } from "./node-client.ts";
 

@@ -161,7 +161,7 @@ export function createNodeConnector({ token, tls, timeout = 2000 }: NodeCredenti
         },
       };
     },
-    /** The node's response to a request to an endpoint of a plugin. */
+    /** Calls an endpoint of a plugin on the node, and returns the response of the endpoint. */
     askPlugin,
     /** New connections use this certificate and authority. Calls in progress finish on their old connections. */
     replaceTls(next: NodeTls) {

@@ -48,10 +48,10 @@ for (const [nodes, least, most] of rates)
     const first = asked.length;
     assert.equal(first, nodes, "each node is polled as soon as it is found");
     await pass(30_000, 250);
-    assert.ok(asked.length - first >= least && asked.length - first <= most, `${asked.length - first} questions`);
+    assert.ok(asked.length - first >= least && asked.length - first <= most, `${asked.length - first} polls`);
   });
 
-test("a node that was not polled is not silent, however rarely many nodes are polled", async (t) => {
+test("a node that has not been polled for more than two seconds, because there are many nodes, is not silent", async (t) => {
   const { pass, silent } = await scene(t, 500);
   await pass(SILENT_AFTER + 500);
   assert.deepEqual(silent(), []);

@@ -52,7 +52,7 @@ test("a response that is too long is not read to its end", async () => {
   assert.ok(given <= 2 * 1024 * 1024);
 });
 
-test("the valid members of a refusal are read, and invalid ones are left out", () => {
+test("the message and the valid violations of a refusal are read, and a missing message is replaced", () => {
   assert.deepEqual(parsePushRefusal({}), { message: "no reason is given", violations: [] });
   const violation = { path: ["a", 0], message: "is wrong" };
   assert.deepEqual(parsePushRefusal({ message: "no", violations: [violation, null, "x", { path: "a" }] }), {

@@ -67,13 +67,13 @@ export function parseNodeState(answer: Members): NodeReport {
   };
 }
 
-/** @throws Error when the response is not one to a request to an endpoint of a plugin. */
+/** @throws Error when the response is not the result of a call of an endpoint of a plugin. */
 export function parseEndpointResult(answer: Members): PluginEndpointResult {
   if (isPluginEndpointResult(answer)) return answer;
   throw new Error(`the response is not from a node: ${JSON.stringify(answer).slice(0, MAX_QUOTED_CHARACTERS)}`);
 }
 
-/** Members that are missing or invalid are left out. */
+/** A message that is missing or invalid is replaced by a default. Invalid violations are left out. */
 export function parsePushRefusal({ message, violations }: Members): PushRefused {
   const list: readonly unknown[] = Array.isArray(violations) ? violations : [];
   return { message: isString(message) ? message : "no reason is given", violations: list.filter(isViolation) };

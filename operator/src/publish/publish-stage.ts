@@ -32,7 +32,7 @@ export interface PublishStage {
     Publisher,
     "revision" | "hash" | "acknowledgement" | "acknowledgedRevision" | "missingPlugins" | "nodes"
   >;
-  /** Sends a request to an endpoint of a plugin to every node that is not silent. */
+  /** Calls an endpoint of a plugin on every node that is not silent. */
   askPlugin(call: PluginEndpointCall): Promise<PluginEndpointResults>;
   readonly gauges: Pick<OperatorGauges, "revision" | "savedAt" | "nodes">;
   /** Stops pushing, and saves the last acknowledged state. */

@@ -123,7 +123,7 @@ test("equal content keeps its revision and is not pushed again", async () => {
   });
 });
 
-test("a node that restarts empty gets the full document again", async () => {
+test("a node that restarts without a document gets the full document again", async () => {
   const node = fakeNode([one.hash, two.hash]);
   await withPublisher({ a: node }, async (publisher) => {
     await waitFor(programmed(publisher, publisher.publish(one)), { what: "the first revision" });
@@ -222,7 +222,7 @@ test("a refused document is sent once more to a node that restarted, because the
   });
 });
 
-test("a refused document is not sent again, and the reason stays visible", async () => {
+test("a refused document is not sent again, and the error of the node names the revision and the reason", async () => {
   const node = fakeNode([one.hash, two.hash]);
   node.refuses = true;
   await withPublisher({ a: node }, async (publisher) => {
@@ -251,7 +251,7 @@ test("after a restart the operator continues the nodes' revisions and pushes no 
   });
 });
 
-test("while another operator leads, nodes are polled and no document is pushed; from this operator's first term on, all nodes get the document", async () => {
+test("while another operator leads, nodes are polled and no document is pushed; once this operator leads, all nodes get the document", async () => {
   const node = fakeNode([one.hash, one.hash, one.hash]);
   let term: number | null = null;
   const publisher = createPublisher({
@@ -315,7 +315,7 @@ const outranks: readonly (readonly [what: string, state: Partial<NodeReport>, ex
   ["no term", { revision: 30 }, []],
 ];
 for (const [what, state, expected] of outranks)
-  test(`a node that has seen ${what} ${expected.length > 0 ? "causes" : "does not cause"} a higher term`, async () => {
+  test(`a node that has seen ${what} ${expected.length > 0 ? "causes" : "does not cause"} a call of onHigherTerm`, async () => {
     const node = fakeNode([]);
     const heard = new Set<number>();
     const publisher = createPublisher({
@@ -343,7 +343,7 @@ for (const [what, state, expected] of outranks)
     }
   });
 
-test("a node that accepted pushes in this term and then follows another operator does not cause a higher term", async () => {
+test("a node that accepted pushes in this term and then follows another operator does not cause a call of onHigherTerm", async () => {
   const node = fakeNode([one.hash]);
   node.knowsTerms();
   const heard: number[] = [];

@@ -70,8 +70,8 @@ export function createPublisher(options: PublisherOptions) {
   const revisionOf = ({ state }: NodeStatus) => (state?.hash ? (history.byHash(state.hash)?.revision ?? 0) : 0);
 
   /**
-   * Detects an operator with a later term that neither this Lease nor the saved state knows. A node that accepted
-   * pushes in this term and no longer does follows another operator; this operator does not compete for it.
+   * Detects an operator with a later term that is neither in the Lease nor in the saved state. A node that accepted
+   * pushes in this term and rejects them now follows another operator; this operator does not compete for the node.
    */
   function detectHigherTerm({ status: { state }, hasAcceptedTerm }: TrackedNode): void {
     const ours = term();

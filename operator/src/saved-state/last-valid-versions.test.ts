@@ -102,7 +102,7 @@ test("a resource with the name secret is not mistaken for the Secret of a Certif
   assert.ok(valid.get("Route/default/secret", "one"));
 });
 
-test("a new, recreated or deleted object increases the version; a new status or generation does not", () => {
+test("a new, recreated or deleted object increases version(); a new status or generation of an object does not", () => {
   const valid = createLastValidVersions();
   const grows = (does: () => void): boolean => {
     const before = valid.version();

@@ -36,7 +36,7 @@ export function createLastValidVersions() {
     /** The last valid version of the object with this uid; undefined: none is known. */
     get,
     record,
-    /** The last Secret with which this Certificate was valid; undefined unless the object has this uid. */
+    /** The last Secret with which the Certificate with this uid was valid; undefined: none is known. */
     secretOf: (key: string, uid: string | undefined) => (get(key, uid) ? versions.get(`${key}${SECRET}`) : undefined),
     recordSecret: (key: string, secret: Resource) => record(`${key}${SECRET}`, secret),
     /** Replaces the recorded object by a newer one with the same spec, so that the old object can be freed. */
@@ -54,14 +54,14 @@ export function createLastValidVersions() {
     },
     all: (): ReadonlyMap<string, Resource> => new Map(versions),
     /**
-     * Grows on a change that has to be saved although the document may not change: another object with the same name and
-     * spec, a resource that is not served, a deletion. A new generation does not count, because a changed spec changes
-     * the document.
+     * A counter of the changes that have to be saved although the document may not change: another object with the
+     * same name and spec, a resource that is not served, a deletion. A new generation does not count, because a changed
+     * spec changes the document.
      */
     version: () => version,
     /**
-     * Merges the saved versions of this operator or of an earlier leader. They fill gaps; where both exist, the newer
-     * version wins.
+     * Merges the saved versions of this operator or of an earlier leader. They fill gaps; where a version of the object
+     * is already known, the newer one wins.
      *
      * @param now The current resource; undefined (the default): unknown.
      * @returns The keys whose entries have changed.

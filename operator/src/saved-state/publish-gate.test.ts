@@ -97,7 +97,7 @@ test("a route that was valid only under another leader, and is invalid now, is s
   }
 });
 
-test("a leader that knows all saved state reads no part again, and publishes at once", async () => {
+test("a new leader that has already read all saved state reads no part again, and saves its own state", async () => {
   const { store, first } = await scene();
   const parts: string[] = [];
   const part = (name: string) => {
@@ -164,14 +164,14 @@ const races: Readonly<Record<string, readonly Step[]>> = {
     { does: ({ publishGate }) => publishGate.translationStarted(), publishes: false },
     { does: ({ publishGate }) => publishGate.translationFailed(), publishes: true },
   ],
-  "a term that ends during the read publishes nothing, and the next term waits for its own read": [
+  "an operator whose term ends during the read publishes nothing, and waits for another read in its next term": [
     { does: ({ unread, lead }) => [unread(), lead(1)], publishes: false },
     { does: ({ lead }) => lead(null), publishes: false },
     { does: ({ read }) => read(false), publishes: false },
     { does: ({ unread, lead }) => [unread(), lead(3)], publishes: false },
     { does: ({ read }) => read(false), publishes: true },
   ],
-  "a term that has ended or changed publishes nothing before the change is reported": [
+  "an operator whose term has ended or changed publishes nothing, even before the change is reported": [
     { does: ({ lead }) => lead(1), publishes: true },
     { does: ({ gets }) => gets(null), publishes: false },
     { does: ({ gets }) => gets(3), publishes: false },

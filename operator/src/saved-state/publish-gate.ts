@@ -62,7 +62,7 @@ export function createPublishGate(
       includesRestored = true;
     },
     translationPublished: translationEnded,
-    /** Called when a translation failed because of a bug. Publishing the existing document is better than nothing. */
+    /** Called when a translation failed because of a bug. It is better to publish the existing document than none. */
     translationFailed: translationEnded,
   };
 }

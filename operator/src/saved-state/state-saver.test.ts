@@ -205,7 +205,7 @@ test("state that could not be read in time is read before a write would replace 
   assert.ok(await next.kept());
 });
 
-test("after a write that was started in an earlier term, the state is saved again in this term", async () => {
+test("after a write that was started in an earlier term, the state is saved again in the current term", async () => {
   const begun = Promise.withResolvers<void>();
   const goes = Promise.withResolvers<void>();
   const wraps = (stateStore: StateStore): StateStore => ({

@@ -123,13 +123,13 @@ export function createStateStore({ store, log }: { readonly store: StateBackend;
         return resources;
       }
     },
-    /** Whether the encryption key differs from the one that this process used: then everything has to be saved again. */
+    /** Whether the encryption key is another one than this process used. If so, the state has to be saved again. */
     isKeyReplaced: async () => key !== undefined && !key.equals(await store.key()),
     /** The highest term in which state was saved; 0: no state was saved. */
     term: async () => (await manifest())?.value.term ?? 0,
     /**
-     * Saves the state. Rejects when an operator of a later term has saved, when there is unread state that would be lost,
-     * and when the store fails.
+     * Saves the state. Rejects when an operator of a later term has saved, when there is unread state that would be
+     * lost, and when the store fails.
      */
     async write({ term, revision, hash, resources: now }: AcknowledgedState) {
       // A copy: changes during the write are saved next time.

@@ -15,8 +15,8 @@ export interface Problem {
   /** A sentence that says what to change. */
   readonly message: string;
   /**
-   * Set for a resource's first problem only: what is served, as the end of a sentence. Absent: the message says what is
-   * served.
+   * Used only if this is the resource's first problem: what is served, as the end of a sentence. Absent: the message
+   * says what is served.
    */
   readonly outcome?: string;
 }

@@ -72,7 +72,7 @@ test("an Event is written again after a failure of the API server, at most twice
   assert.deepEqual(pauses, [1000, 1000, 5000]);
 });
 
-test("an Event that waits for another attempt is discarded by the close", async () => {
+test("an Event that is being written during the close is not written again after a failure", async () => {
   const { teller, tell, lines, events, ends } = scene();
   tell("a");
   teller.close();
@@ -80,7 +80,7 @@ test("an Event that waits for another attempt is discarded by the close", async 
   assert.deepEqual([events.length, lines], [1, ["a"]]);
 });
 
-test("problems beyond the limit are only logged, and no queued Event is written after the close", async () => {
+test("problems beyond the limit of queued Events are only logged, and no queued Event is written after the close", async () => {
   const { teller, tell, lines, events, ends } = scene(1);
   for (const message of ["a", "b", "c", "d"]) tell(message);
   teller.close();

@@ -36,7 +36,7 @@ export function createEventRecorder({
   const { signal } = closing;
   let queued = 0;
 
-  /** If the API server has written the Event of a failed attempt, the next attempt counts it as a repeat. */
+  /** If the API server stored the Event although the attempt failed, the next attempt increments the Event's count. */
   async function write(ref: Ref, { reason, message }: Pick<Problem, "reason" | "message">): Promise<void> {
     for (let attempt = 0; !signal.aborted; attempt++) {
       try {

@@ -79,7 +79,7 @@ test("after a restart the status of a resource shows whether its current generat
   }
 });
 
-test("the status of a resource that appears later is not trusted", () => {
+test("the status of a resource that appears after the first document is not trusted", () => {
   const { contained, programmed } = scene();
   contained(resource(3, 3), 2);
   assert.equal(programmed(1), undefined);

@@ -38,8 +38,8 @@ export function createProgrammedTracker(now: () => number = () => performance.no
   const entries = new Map<string, Entry>();
   return {
     /**
-     * Records that the document of this revision contains this version of the resource. Returns whether this version
-     * was not recorded before.
+     * Records that the document of this revision contains this version of the resource. Returns false when the same
+     * version with the same problems was recorded last.
      */
     recordPublished(key: string, resource: Resource, problems: readonly Problem[], { revision, isFirst }: PublishedAt) {
       const { uid, generation } = resource.metadata;

@@ -18,7 +18,7 @@ export interface ProgrammedWaitersOptions {
 
 interface Waiter {
   readonly request: WaitRequest;
-  /** The revision that contains the write; null until the cluster state has it. */
+  /** The first known revision that contains the write; null until the write has been read and translated. */
   revision: number | null;
   readonly settle: (answer: WaitResponse) => void;
 }

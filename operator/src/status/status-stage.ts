@@ -144,8 +144,8 @@ export function createStatusStage(options: StatusStageOptions): StatusStage {
   }
 
   /**
-   * Records in which revision each resource was published, and marks the resources dirty whose version or problems are
-   * new.
+   * Records in which revision each resource was published, and marks as dirty every resource whose version or problems
+   * are new.
    */
   function recordPublished({ document, revision }: PublishedDocument): void {
     const { owners, problems, resources, changed, changedSince, isFirst } = document;

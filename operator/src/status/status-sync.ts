@@ -112,8 +112,8 @@ export function createStatusSync(options: StatusSyncOptions) {
       for (const key of keys) if (unsettled.has(key)) enqueue(key);
     },
     /**
-     * Syncs the queued resources. When the nodes have acknowledged more, it also syncs the resources that wait for
-     * them.
+     * Syncs the queued resources. When the acknowledged revision has changed, it also syncs the resources that wait for
+     * nodes.
      *
      * @returns `tooEarly`: some resources are too recent to report as waiting; call `retryAll` and sync again later.
      * `hasMore`: more resources are queued than one sync handles; sync again in the next turn of the event loop.

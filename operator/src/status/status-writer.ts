@@ -1,8 +1,8 @@
 /**
  * Writes conditions with bounded concurrency; only the newest conditions of a resource are written. Level-triggered:
  * the caller repeats the conditions that a resource should have, and only differences are written. After a failed
- * write, a resource waits with exponential backoff. Then the writer asks the caller to repeat, so that a deleted
- * resource is not written.
+ * write, a resource waits with exponential backoff. Then the writer asks the caller to repeat the conditions, so that
+ * none are written for a deleted resource.
  */
 import { type Condition, type Ref, type Resource, type ResourceClient, refKey } from "@sluice/crds";
 import type { Logger } from "pino";
@@ -70,7 +70,7 @@ export function createStatusWriter(options: StatusWriterOptions) {
     work?.started((began - since) / 1000);
     const ended = (result: "success" | "error") => work?.ended((now() - began) / 1000, result);
     try {
-      // A copy read before the last write lacks its transition times.
+      // A copy of the resource that was read before the last write lacks the transition times of that write.
       const read = written.has(key) ? {} : { read: resource };
       await client.setConditions(ref, conditions, { manager, ...read, signal: ending.signal });
       ended("success");

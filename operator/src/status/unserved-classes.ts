@@ -1,7 +1,7 @@
 /**
  * Reports resources whose class no operator serves. Otherwise they would never get a status, and a client that waits
- * for one would wait forever. Only one operator reports them, and only those without a condition for their current
- * generation.
+ * for one would wait forever. Only one operator reports them, and only those without another condition for their
+ * current generation.
  */
 import {
   type ClassTracker,
@@ -50,7 +50,10 @@ export function createUnservedClasses(options: UnservedClassesOptions) {
     return `no operator serves the class ${wanted}${unset}: set spec.class to one that is served (${served.join(", ")})`;
   }
 
-  /** The message to report; undefined: the class is served, or the generation already has a condition. */
+  /**
+   * The resource and the message to report. Undefined: its class is served, or its current generation has a condition
+   * already, other than an outdated report.
+   */
   function unreportedProblem(kind: SluiceKind, key: string) {
     const resource = clusterState[kind].get(key);
     const message = resource && messageFor(resource);

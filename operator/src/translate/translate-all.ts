@@ -42,8 +42,8 @@ export interface TranslatedResource {
   readonly cached: ResourceTranslation;
   readonly createdAt: string | undefined;
   /**
-   * The resource's first entity itself is served, not a stand-in, and every entity that is not served has a problem.
-   * The resource depends only on its references, all of which are served.
+   * Whether the resource's first entity itself is served, not a stand-in, and every other entity is served or invalid
+   * by itself. Such a resource depends only on its references, all of which are served.
    */
   readonly isPlain: boolean;
 }

@@ -260,7 +260,7 @@ for (const keepsValid of [false, true])
     assert.ok(carried > steps / 8, `only ${carried} of ${steps} steps were incremental`);
   });
 
-test("after a change to another class, a version that an incomplete batch restores is again the last valid version", () => {
+test("a version that is used again because a batch is incomplete is recorded as valid again, although the resource had another class in between", () => {
   const put = (spec: Spec, one?: Mark): Op[] => [
     { op: "put", kind: "Route", name: "default/a", members: { spec }, ...(one && { mark: one }) },
   ];

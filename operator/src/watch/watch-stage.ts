@@ -24,7 +24,7 @@ export interface ChangedResource {
 
 export interface ObservedVersion {
   readonly kind: WatchedKind;
-  /** null: there was none; undefined: unknown, because reading began or the namespace was selected just before. */
+  /** null: there was none; undefined: unknown, because reading has just begun or the namespace was just selected. */
   readonly before: Resource | null | undefined;
   readonly resource: Resource;
 }
@@ -73,7 +73,7 @@ export function createWatchStage({ client, settings, signal, log }: WatchStageOp
     namespaceSelector: namespaceSelectorOf(settings),
     // Many clusters have no Gateway API: without it, no reference to another namespace is allowed.
     optional: ["ReferenceGrant"],
-    // Managed fields take much memory. The operator writes only the statuses of Sluice's kinds, and the client reads
+    // Managed fields take much memory. Only writes of statuses start from cached resources, and the client reads
     // managed fields again for a write that needs them.
     bookkeeping: false,
     signal,

@@ -8,7 +8,7 @@ import type { CertificatePair } from "../certificates/authority.ts";
 import { type ReviewOptions, review } from "./review.ts";
 import { createWebhookMetrics } from "./webhook-metrics.ts";
 
-/** A review contains the object before and after; etcd stores at most about 1.5 MB per object. */
+/** The review of an update contains the old and the new object; etcd stores at most about 1.5 MB per object. */
 const MAX_BODY = 3 * 1024 * 1024;
 
 const FIXED = { minVersion: "TLSv1.2", secureOptions: constants.SSL_OP_NO_RENEGOTIATION } as const;

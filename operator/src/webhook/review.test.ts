@@ -115,7 +115,7 @@ test("a missing required member of config is refused although Secrets provide ot
   assert.match(status?.message ?? "", /redis/);
 });
 
-test("a credential of a plugin that the operator does not have causes a warning, and one without a Secret a refusal", () => {
+test("a credential of a plugin that the operator does not have causes a warning, and is refused if it names no Secret", () => {
   const entry = { plugin: "nope", secretRef: { name: "s", key: "k" }, configFrom: [{ path: "pin", secretRef }] };
   const spec = { username: "bob", pluginCredentials: [entry] };
   assert.deepEqual(ask(resource("Consumer", spec)).warnings, [

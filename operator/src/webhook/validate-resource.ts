@@ -19,7 +19,7 @@ const allReferencesResolve: TranslationLookups = {
 
 /**
  * Returns the violations because of which the resource would not be served, and warnings: one sentence for each member
- * that would be stored without effect, and one for a plugin that the operator does not have.
+ * that would be stored without effect, and one for each plugin that the operator does not have.
  *
  * @throws TypeError for a resource that is not a custom resource of Sluice.
  */

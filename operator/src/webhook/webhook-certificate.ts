@@ -26,7 +26,7 @@ export interface WebhookCertificateOptions {
   readonly interval?: number;
 }
 
-/** Milliseconds within which all replicas and the API server have new certificates: they are updated once a minute. */
+/** Milliseconds within which all replicas and the API server have new certificates: a replica checks once a minute. */
 const OVERLAP = 10 * 60_000;
 
 /** Runs until the signal aborts; never rejects. */

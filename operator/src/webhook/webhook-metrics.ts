@@ -2,7 +2,8 @@
 import { Counter, Gauge, Histogram, type Registry } from "prom-client";
 
 /**
- * Returns a function to call at the start of every review. Its result is called with the HTTP status of the response.
+ * Returns a function to call at the start of every review. That function returns another one, to call at the end of the
+ * review with the HTTP status of the response.
  *
  * @param path Path of the webhook: the value of the label `webhook`.
  */

@@ -9,7 +9,7 @@ import { rightsOf } from "../rbac.ts";
 
 const component = "admin";
 
-/** The Secret with the admin token. */
+/** The name of the Secret with the admin token. */
 export const adminSecret = (release: Release): string =>
   release.values.admin.existingSecret || objectName(release, component);
 

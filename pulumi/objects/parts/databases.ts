@@ -11,7 +11,7 @@ export const hasPostgres = ({ values: { postgres } }: Release): boolean =>
 export const postgresSecret = (release: Release): string =>
   release.values.postgres.existingSecret || objectName(release, "postgres");
 
-/** Undefined if Redis requires no password. */
+/** The name of the Secret with the password of Redis; undefined if there is no password. */
 export function redisSecret(release: Release): string | undefined {
   const { existingSecret, enabled } = release.values.redis;
   if (existingSecret !== "") return existingSecret;
@@ -25,7 +25,7 @@ export function redisAddressOf(release: Release): { host: string; port: number; 
   return host === "" ? undefined : { host, port, tls };
 }
 
-/** Passwords come from Secrets: Kubernetes expands $(NAME) in the pod. */
+/** Passwords are read from Secrets: Kubernetes expands $(NAME) in the pod. */
 export function databaseEnv(release: Release): readonly object[] {
   const name = postgresSecret(release);
   if (!release.values.postgres.enabled) return [secretEnv("SLUICE_USER_API_DATABASE_URL", { name, key: "url" })];

@@ -127,7 +127,9 @@ function webhookObjects(release: Release): readonly KubernetesObject[] {
   ];
 }
 
-/** Leases that tell other installations in the cluster which resources without spec.class belong to this one. */
+/**
+ * Leases that tell other installations in the cluster which resources without spec.class belong to this installation.
+ */
 function classLeases(release: Release): readonly KubernetesObject[] {
   const { classlessNamespaces, class: className } = release.values;
   const labels = { ...labelsOf(release, component), [CLASS_LABEL]: className };

@@ -8,7 +8,7 @@ import { databaseEnv, hasPostgres, redisEnv } from "./databases.ts";
 
 const component = "user-api";
 
-/** The Secret that authenticates the gateway. */
+/** The name of the Secret with the text by which the gateway authenticates itself to the user API. */
 export const gatewaySecret = (release: Release): string =>
   release.values.userApi.existingSecret || objectName(release, "user-api-gateway");
 

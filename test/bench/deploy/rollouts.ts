@@ -56,8 +56,8 @@ export async function rollOut({ cluster, kubectl, key }: DeployStage, component:
 const components = ["gateway", "operator", "user-api"] as const;
 
 /**
- * Each component has one pod. Only the gateway's pod closes connections of the load, each once and during at most one
- * request.
+ * The bound of the requests that are sent again while the component restarts. Each component has one pod. Only the
+ * gateway's pod closes connections of the load, each once and during at most one request.
  */
 const mostRepeated = (component: string): number => (component === "gateway" ? keptAtATime : 0);
 

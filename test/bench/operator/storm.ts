@@ -65,7 +65,7 @@ export async function storm(stage: OperatorStage, { perSecond, seconds }: StormO
   const counts = Math.round(perSecond * seconds);
   const pid = operator.process.pid;
 
-  /** Checks a node's changes in the order of their responses. A missing change is requested every 5 ms. */
+  /** Requests each change from a node until the node serves it, in the order of the API server's responses. */
   async function watch(proxy: number): Promise<void> {
     for await (const { path, at } of feed.read()) late.push((await untilServed(proxy, path, { interval: 5 })) - at);
   }

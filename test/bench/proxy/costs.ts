@@ -32,7 +32,10 @@ interface Measured {
   readonly withCookie?: true;
 }
 
-/** A signature is valid for five minutes, so the plugin's clock skew is set to a day. */
+/**
+ * The headers of a request that is signed for hmac-auth. By default a signature is valid for five minutes, so the
+ * plugin's clock skew is set to a day.
+ */
 function signedHeaders(): Readonly<Record<string, string>> {
   const date = new Date().toUTCString();
   const signature = createHmac("sha256", SECRET).update(`x-date: ${date}`).digest("base64");

@@ -7,7 +7,7 @@ const costs = (...instructions: readonly (number | null)[]) =>
 
 for (const [what, old, now, verdict] of [
   ["within the bound", [100, 300, 200], [204, 100, 300], "1.020 (bound 1.02: met)"],
-  ["above it", [200], [206], "1.030 (bound 1.02: MISSED)"],
+  ["above the bound", [200], [206], "1.030 (bound 1.02: MISSED)"],
   ["that were counted for one version only", [200], [null], "not measured, because this machine cannot count them"],
   [
     "that were not counted in one round",

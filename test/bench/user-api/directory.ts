@@ -31,7 +31,10 @@ const root = join(import.meta.dirname, "../../..");
 /** graphql-js performs additional checks in development. */
 const production = { ...process.env, NODE_ENV: "production" };
 
-/** With all limits except the rate, which one client would exceed; the peers have no rate limit either. */
+/**
+ * Starts the user API with all limits except the rate limit, which one client would exceed; the peers have no rate
+ * limit either.
+ */
 export async function startOurs(url: string): Promise<Started> {
   const port = await freePort();
   const started = await startProcess(process.execPath, [join(root, "user-api/src/main.ts")], {

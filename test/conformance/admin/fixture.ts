@@ -1,4 +1,7 @@
-/** The entities that exist before the first row of a table: one of each, named `base` or `base.example`. */
+/**
+ * The entities that exist before the first row of a table: one of each kind that the rows need, named `base` or
+ * `base.example` if the kind has names.
+ */
 import { deriveId, registerPlugins } from "@sluice/model";
 import { first } from "../../../tools/programs/pairs.ts";
 import { deviceTokenFacts } from "../../plugins/device-token.ts";

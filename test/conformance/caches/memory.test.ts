@@ -47,7 +47,7 @@ describe("full caches in memory", () => {
     assert.deepEqual([small.get("k1"), flooded.size], [text, 3]);
   });
 
-  it("hold no more values than their number allows", () => {
+  it("hold at most the configured number of values", () => {
     const all = new MemoryCaches({ bytes: 1_000_000, values: 2, now: () => 0 });
     const cache = all.open(textCodec);
     for (const key of ["k1", "k2", "k3"]) cache.set(key, text, 1000);

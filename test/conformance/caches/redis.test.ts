@@ -16,7 +16,7 @@ let admin: Redis;
 before(async () => {
   redis = await startRedis();
   admin = new Redis(redis.url);
-  // One test stops the server; this connection reconnects by itself.
+  // Without a listener, ioredis prints the errors of the connection.
   admin.on("error", () => {});
 });
 after(async () => {

@@ -41,7 +41,7 @@ const raws: fc.Arbitrary<readonly (readonly [Collection, object])[]> = fc
           : fc
               .tuple(arbitraries[name], others)
               .map(([one, more]): object[] => [Object.assign({}, one, { id }), ...more]);
-      // Includes ids that are derived from names.
+      // In some of the lists, ids are derived from names.
       return fc
         .tuple(lists, fc.boolean())
         .map(([items, derived]) =>

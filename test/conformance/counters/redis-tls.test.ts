@@ -113,7 +113,7 @@ describe("a Redis with a certificate of a private authority", () => {
     });
   }
 
-  it("keeps a node from starting if SLUICE_TRUSTED_CERTIFICATES names an unreadable file or one without a certificate", async () => {
+  it("is not reached by a node whose SLUICE_TRUSTED_CERTIFICATES is unreadable or has no certificate: the node does not start", async () => {
     for (const file of [join(folder.path, "gone.pem"), redis.keyFile]) {
       await assert.rejects(startNode({ SLUICE_TRUSTED_CERTIFICATES: file }), /^SettingsError: SLUICE_TRUSTED/);
     }

@@ -79,7 +79,7 @@ export function balancingSuite(engine: Engine): void {
       assert.deepEqual(loads(rig), [0, 0, 0]);
     });
 
-    it("sends the next request to the least busy target", async (test) => {
+    it("with least-connections, sends the next request to the least busy target", async (test) => {
       const held = { a: Promise.withResolvers<void>() };
       const serve: Serve = (letter) => (request, response) => {
         if (request.url === "/slow") held.a.promise.then(() => response.end(letter));
@@ -110,7 +110,7 @@ export function balancingSuite(engine: Engine): void {
       for (const [at, home] of (await homes()).entries()) if (before[at] !== "a") assert.equal(home, before[at]);
     });
 
-    it("sends a cookie to a client without a cookie, and recognizes the client by the cookie", async (test) => {
+    it("with hash_on cookie, sends a cookie to a client without one, and recognizes the client by the cookie", async (test) => {
       const upstream = { algorithm: "consistent-hashing", hash_on: "cookie", hash_on_cookie: "home" };
       const serve: Serve = (letter) => (_request, response) => response.setHeader("Set-Cookie", "own=1").end(letter);
       const { rig } = await startBalanced(test, { count: 4, upstream, serve });

@@ -88,7 +88,7 @@ export function cachedResponseSuite(engine: Engine): void {
       assert.deepEqual([first.body, second.body, second.headers["content-length"]], ["<1 GET />", "<1 GET />", "9"]);
     });
 
-    it("keep the framing and the pieces of a body while it is stored", async (test) => {
+    it("keep the framing of the upstream's response while it is stored", async (test) => {
       const { port } = await startCache(test, engine, {
         upstream: (_request, response) => void response.writeHead(200, { ...plain, "Content-Length": 5 }).end("hello"),
       });

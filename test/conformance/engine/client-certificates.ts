@@ -39,7 +39,7 @@ async function dialTls(test: TestContext, port: number, more: ConnectionOptions)
   return socket;
 }
 
-/** One of several requests on an HTTP/1.1 connection. */
+/** Sends one of several requests on an HTTP/1.1 connection. */
 async function askOn(socket: TLSSocket): Promise<Answer> {
   const received = receiveUntil(socket, "}");
   socket.write("GET / HTTP/1.1\r\nHost: a.example\r\n\r\n");
@@ -158,7 +158,7 @@ export function clientCertificateSuite(engine: Engine): void {
       assert.match(await receiveUntil(socket, "}"), new RegExp(`^HTTP/1\\.1 401 [^]*"message":"${ABSENT}"`));
     });
 
-    it("removes the headers about a certificate that a client sends, on every route", async (test) => {
+    it("removes a client's own headers about a certificate, also on a route without mtls-auth", async (test) => {
       const { port } = await startRig(test, engine, { upstream: echo });
       const socket = await dial(test, port);
       socket.write(

@@ -134,7 +134,7 @@ export function grpcSuite(engine: Engine): void {
       assert.deepEqual(shown(answer), [200, "0"]);
     });
 
-    it("sends the calls of many clients over one connection to the upstream", async (test) => {
+    it("sends concurrent calls over one connection to the upstream", async (test) => {
       const sockets = new Set<unknown>();
       const { session } = await startGrpc(test, engine, (stream, headers, flat) => {
         sockets.add(stream.session);
@@ -154,7 +154,7 @@ export function grpcSuite(engine: Engine): void {
       for (const answer of await Promise.all(calls)) assert.deepEqual(shown(answer), [200, "0"]);
     });
 
-    it("reaches upstreams over TLS if they choose HTTP/2", async (test) => {
+    it("calls upstreams over TLS, and verifies their certificates unless tls_verify is false", async (test) => {
       const authority = await makeAuthority();
       const pair = await authority.issue({ name: "a", sans: ["a.example"], usage: "server" });
       const server = createSecureServer({ cert: pair.certificate, key: pair.key });
@@ -316,7 +316,7 @@ export function grpcSuite(engine: Engine): void {
       assert.equal(sessions.size, 5);
     });
 
-    it("closes the connections to an upstream that is unused after a swap when their calls have ended", async (test) => {
+    it("after a swap, closes the connections to an unused upstream once their calls have ended", async (test) => {
       const [began, goOn, closed] = [signal(), signal(), signal()];
       const { rig, session } = await startGrpc(test, engine, async (stream) => {
         stream.session?.once("close", () => closed.fire());

@@ -65,7 +65,7 @@ export function headerSuite(engine: Engine): void {
       ]);
     });
 
-    it("sends the service's host, with its port if that is not the protocol's default", async (test) => {
+    it("sends the service's host, with its port because the port is not the protocol's default", async (test) => {
       const seen = await seenBy(test, { headers: { Host: "client.example" } });
       assert.match(seen.headers.host ?? "", /^127\.0\.0\.1:\d+$/);
     });

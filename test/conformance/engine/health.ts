@@ -9,7 +9,7 @@ import { send } from "./client.ts";
 import { becomes, letters, type Serve, sendUntil, startPool, weighted } from "./pool.ts";
 import { type Engine, listen, portOf, type Rig, startRig } from "./proxy-rig.ts";
 
-/** Checks of unhealthy targets every 20 ms; one success is enough. */
+/** Unhealthy targets are checked every 20 ms, and one success makes a target healthy. */
 const comeback = { active: { unhealthy: { interval: 0.02 }, healthy: { successes: 1 } } };
 const fit = ({ balancer }: Rig): readonly boolean[] => balancer().entries.map(({ member }) => member.health.healthy);
 

@@ -236,7 +236,7 @@ export function heldResponseSuite(engine: Engine): void {
       }
     });
 
-    it("begin before the upstream has ended them, unless the plugin reads the body", async (test) => {
+    it("begin before the upstream has ended them if the plugin does not read the body", async (test) => {
       const { upstream, rest } = startOpenEnded();
       const { port } = await startRig(test, engine, { upstream, plugins: { [middle]: editsResponse } });
       const socket = await dial(test, port);
@@ -247,7 +247,7 @@ export function heldResponseSuite(engine: Engine): void {
       await end;
     });
 
-    it("keep their trailers, and interim responses precede them", async (test) => {
+    it("keep their trailers, and follow their interim responses", async (test) => {
       const upstream: RequestListener = (_request, response) => {
         response.writeEarlyHints({ link: "</a>" });
         response.writeHead(200, { Trailer: "X-Sum" }).write("hello");

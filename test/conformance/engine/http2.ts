@@ -100,7 +100,7 @@ export function http2Suite(engine: Engine): void {
       assert.ok(headers["x-sluice-request-id"]);
     });
 
-    it("sends the upstream's Host unless the route preserves the client's", async (test) => {
+    it("sends the service's host to the upstream in place of the client's authority", async (test) => {
       const { session } = await startHttp2(test, engine, { upstream: echo, service: { host: "localhost" } });
       const { body } = await ask(session, { headers: { ":authority": "client.example" } });
       assert.match(JSON.parse(body.toString()).headers.host, /^localhost:\d+$/);

@@ -8,7 +8,7 @@ import { type Engine, portOf, type RigOptions, startRig, startUpstream } from ".
 
 export function lifecycleSuite(engine: Engine): void {
   describe(`plugins (${engine.name})`, () => {
-    it("run by priority until a plugin answers; response and log phases run for all plugins", async (test) => {
+    it("run by priority until one answers; the phases responseHeaders and log run for all", async (test) => {
       const calls: string[] = [];
       const logged = signal<Exchange>();
       const plugin = (name: string, answers = false) => ({
@@ -103,7 +103,7 @@ export function lifecycleSuite(engine: Engine): void {
       }
     });
 
-    it("do not affect a response when their response or log phase fails", async (test) => {
+    it("do not affect a response when their phase responseHeaders or log fails", async (test) => {
       const fail = () => assert.fail("late");
       const { port, log } = await startRig(test, engine, {
         upstream: (_request, response) => response.end("ok"),

@@ -1,4 +1,4 @@
-/** Sends the messages that the http1 parser rejects (../http1/cases) through an engine; checks the client's status. */
+/** Sends the messages that the http1 parser rejects (../http1/cases) through an engine; checks the received status. */
 import assert from "node:assert/strict";
 import { createServer } from "node:net";
 import { describe, it, type TestContext } from "node:test";

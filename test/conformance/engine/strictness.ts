@@ -118,7 +118,7 @@ export function strictnessSuite(engine: Engine): void {
         for (const socket of sockets) if (!socket.closed) await once(socket.resume(), "close");
       });
 
-      it(`answers ${status} for a response to an upgrade with ${says}`, async (test) => {
+      it(`answers an upgrade request ${status} if the response to it has ${says}`, async (test) => {
         const { port: upstream } = await startSaying(test, bytes);
         const { port } = await startRig(test, engine, { upstream, service: { retries: 0 } });
         assert.match(await sendRaw(test, port, UPGRADE), new RegExp(`^HTTP/1\\.1 ${status} `));

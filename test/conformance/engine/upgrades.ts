@@ -194,7 +194,7 @@ export function upgradeSuite(engine: Engine): void {
       }
     });
 
-    it("answers 504 when the upstream does not agree within read_timeout", async (test) => {
+    it("answers 504 when the upstream does not answer the upgrade within read_timeout", async (test) => {
       const server = createServer();
       server.on("upgrade", () => {});
       const upstream = portOf(await listen(test, server));

@@ -27,7 +27,7 @@ const WEBSOCKET =
 
 export function upstreamHeaderSuite(engine: Engine): void {
   describe(`headers of a service (${engine.name})`, () => {
-    it("are sent with every request of the service, and with no request of another service", async (test) => {
+    it("are sent with every request of the service, and with no request after their removal", async (test) => {
       const { port, swap } = await startRig(test, engine, { upstream: echo, service: { upstream_headers } });
       for (const method of ["GET", "POST", "DELETE"]) {
         const { body } = await send(port, { method, ...(method === "POST" && { body: "x" }) });

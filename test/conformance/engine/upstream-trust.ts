@@ -69,7 +69,7 @@ const table: readonly (readonly [does: string, server: typeof tls, options: RigO
     trusting([expired.certificate]),
     502,
   ],
-  ["accepts an intermediate CA", chain, trusting([right.certificate], { tls_verify_depth: 1 }), 200],
+  ["accepts a chain with an intermediate CA", chain, trusting([right.certificate], { tls_verify_depth: 1 }), 200],
   ["refuses a chain beyond tls_verify_depth", chain, trusting([right.certificate], { tls_verify_depth: 0 }), 502],
   ["accepts any upstream with tls_verify false", tls, trusting([wrong.certificate], { tls_verify: false }), 200],
 ];

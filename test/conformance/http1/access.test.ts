@@ -65,7 +65,7 @@ test("a header with the name of an inherited property is read like any other hea
   assert.deepEqual(values, ["a", "1", "2", undefined]);
 });
 
-test("an absent header has no value", () => {
+test("an absent header has no value, even if a header with a similar name is present", () => {
   const bytes = Buffer.from(
     "GET / HTTP/1.1\r\nHost: a\r\nX-Forwarded_For: 1\r\nX-Anyway: 2\r\nX-Consumer-Name: 3\r\n\r\n",
   );

@@ -9,7 +9,7 @@ export interface Comparison {
   readonly difference: string | null;
   /** The number of messages that both accepted with equal results. */
   readonly agreed: number;
-  /** The fault for which our parser rejected a message that Node accepted. */
+  /** The fault for which our parser rejected a message that Node accepted; null: it rejected none. */
   readonly stricter: string | null;
 }
 

@@ -57,18 +57,23 @@ interface Row {
   readonly status?: number;
   /** The URL at the upstream. */
   readonly url?: string;
-  /** Headers at the upstream; undefined: absent. */
+  /** Headers that the upstream receives; undefined for a header that it must not receive. */
   readonly sent?: Readonly<Record<string, string | undefined>>;
 }
 
 const basic = `Basic ${Buffer.from("console:a-password").toString("base64")}`;
 
 const rows: readonly Row[] = [
-  { what: "an open path without a key", path: "/auth/v1/verify?a=b", url: "/verify?a=b" },
-  { what: "a protected path without a key", path: "/rest/v1/items", status: 401 },
-  { what: "a protected path with an unknown key", path: "/rest/v1/items", headers: { apikey: "none" }, status: 401 },
+  { what: "a request to an open path without a key", path: "/auth/v1/verify?a=b", url: "/verify?a=b" },
+  { what: "a request to a protected path without a key", path: "/rest/v1/items", status: 401 },
   {
-    what: "a public key, which is also sent as the bearer token",
+    what: "a request to a protected path with an unknown key",
+    path: "/rest/v1/items",
+    headers: { apikey: "none" },
+    status: 401,
+  },
+  {
+    what: "a request with a public key, which the upstream also gets as the bearer token,",
     path: "/rest/v1/items?select=*",
     headers: { apikey: "pk_public" },
     url: "/items?select=*",
@@ -80,36 +85,41 @@ const rows: readonly Row[] = [
     },
   },
   {
-    what: "a secret key that is also the bearer token, which is replaced",
+    what: "a request with a secret key as the bearer token, which is replaced,",
     path: "/rest/v1/",
     headers: { apikey: "sk_service", authorization: "Bearer sk_service" },
     url: "/",
     sent: { authorization: "Bearer token-of-service", "x-consumer-username": "service" },
   },
   {
-    what: "the token of a user, which stays",
+    what: "a request with the bearer token of a user, which the upstream gets unchanged,",
     path: "/rest/v1/items",
     headers: { apikey: "pk_public", authorization: "Bearer of-a-user" },
     sent: { authorization: "Bearer of-a-user" },
   },
-  { what: "the admin API with a public key", path: "/admin/v1/users", headers: { apikey: "pk_public" }, status: 403 },
   {
-    what: "the admin API with a secret key, which is hidden",
+    what: "a request to the admin API with a public key",
+    path: "/admin/v1/users",
+    headers: { apikey: "pk_public" },
+    status: 403,
+  },
+  {
+    what: "a request to the admin API with a secret key, which the upstream does not get,",
     path: "/admin/v1/users",
     headers: { apikey: "sk_service" },
     url: "/admin/users",
     sent: { apikey: undefined, "x-consumer-groups": "admin" },
   },
-  { what: "an internal path", path: "/internal/metrics", headers: { apikey: "sk_service" }, status: 403 },
-  { what: "the console without a password", path: "/project", status: 401 },
+  { what: "a request to an internal path", path: "/internal/metrics", headers: { apikey: "sk_service" }, status: 403 },
+  { what: "a request to the console without a password", path: "/project", status: 401 },
   {
-    what: "the console with a wrong password",
+    what: "a request to the console with a wrong password",
     path: "/project",
     headers: { authorization: "Basic eDp5" },
     status: 401,
   },
   {
-    what: "the console with its password, which is hidden",
+    what: "a request to the console with its password, which the upstream does not get,",
     path: "/project",
     headers: { authorization: basic },
     url: "/project",
@@ -133,7 +143,7 @@ test("the configuration of a backend platform is served unchanged", async (conte
   assert.deepEqual(await run("config", "parse", "kong.yml"), { code: 0, output: "parse successful\n" });
   assert.equal((await run("migrate", "kong.yml")).code, 0);
   const proxy = await startNode(context, "kong.yml");
-  for (const row of rows) await context.test(row.what, () => check(proxy, row));
+  for (const row of rows) await context.test(`${row.what} is answered ${row.status ?? 200}`, () => check(proxy, row));
   await context.test("a preflight request needs no key", async () => {
     const headers = { origin: "https://app.example", "access-control-request-method": "POST" };
     const { status } = await fetch(`${proxy}/rest/v1/items`, { method: "OPTIONS", headers });
@@ -141,7 +151,7 @@ test("the configuration of a backend platform is served unchanged", async (conte
   });
 });
 
-test("a post-function in the configuration is refused by name, and migrate closes its service and serves the others", async (context) => {
+test("a post-function is refused by name, and after migrate only its service answers 503", async (context) => {
   const lua = [
     "      - name: post-function",
     "        config:",
@@ -161,6 +171,8 @@ test("a post-function in the configuration is refused by name, and migrate close
   const proxy = await startNode(context, "sluice.yml");
   for (const row of rows) {
     const closed = row.path.startsWith("/admin/v1/") && row.headers !== undefined;
-    await context.test(row.what, () => check(proxy, closed ? { ...row, status: 503 } : row));
+    await context.test(`${row.what} is answered ${closed ? 503 : (row.status ?? 200)}`, () =>
+      check(proxy, closed ? { ...row, status: 503 } : row),
+    );
   }
 });

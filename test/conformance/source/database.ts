@@ -134,7 +134,7 @@ export function describeDatabaseSource(name: string, keep: () => Promise<Databas
       return outcome.programmed?.(2000);
     };
 
-    test("rows of a newer version are served, and requests that they protect in an unknown way are answered 503", () =>
+    test("rows of a newer Sluice are served, and requests that they protect in an unknown way are answered 503", () =>
       withNodes(["a:1"], async ([node], write) => {
         const loggedFaults = () =>
           [...(node?.served.at(-1)?.plugins.values() ?? [])].map(({ name, _sluice }) => [name, _sluice?.unavailable]);

@@ -126,7 +126,7 @@ describe("a store in a cluster with other writers", () => {
       assert.deepEqual([after.username, after.tags, after.keyAuth], ["ann", ["b"], undefined]);
     }));
 
-  test("names the manager that owns a consumer's list of keys, changes nothing, and leaves no Secret", () =>
+  test("names the manager that owns a consumer's list of keys, changes nothing, and leaves no new Secret", () =>
     using(async (store, { apply, kubectl }) => {
       await kubectl("create", "secret", "generic", "bob", "--from-literal=key=theirs");
       await kubectl("label", "secret", "bob", "sluice.dev/credential=key-auth");

@@ -264,7 +264,7 @@ export function describeCrashes(name: string, hold: () => Promise<TroubledHolder
         assert.equal((await all()).length, 3);
       }));
 
-    test("removes the Secrets of a dead writer when it starts, and no other Secrets", () =>
+    test("removes at its start the Secrets that a dead writer left behind, and no other Secrets", () =>
       using(async (holder) => {
         const store = holder.open();
         const bob = consumer("bob");
@@ -335,7 +335,7 @@ export function describeCrashes(name: string, hold: () => Promise<TroubledHolder
         await waitFor(async () => (await secrets(holder)).length === 0, { what: "the Secrets to be removed" });
       }));
 
-    test("keeps a secret that is the only item of a list in a Secret, and returns the list", () =>
+    test("keeps in a Secret the secret that is the only item of a list, and returns the list", () =>
       using(async (holder, all) => {
         const store = holder.open();
         const config = { issuer: "https://login.test", auth_methods: ["bearer"], client_secret: ["hidden"] };

@@ -94,7 +94,7 @@ export function reading(test: StoreTest): void {
     );
   });
 
-  test("finds targets by name only within their upstream", async (its) => {
+  test("finds targets by their address only within their upstream", async (its) => {
     const [one, two] = [
       await its.create("upstreams", upstream("one.example")),
       await its.create("upstreams", upstream("two.example")),

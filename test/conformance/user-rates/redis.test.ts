@@ -72,7 +72,7 @@ describe("the rates of two replicas with one Redis", () => {
     assert.ok(Number(response.headers["retry-after"]) <= 60);
   });
 
-  it("are counted by each replica while Redis hangs, delay one request, and are counted together once Redis continues", async () => {
+  it("are counted by each replica while Redis hangs, which delays a few requests, and together once Redis continues", async () => {
     const used = await sharing(first, second);
     const client = newClient();
     const pid = await pidOf(redis);
@@ -104,7 +104,7 @@ describe("the rates of two replicas with one Redis", () => {
     await admin.config("SET", "maxmemory", "1");
     assert.deepEqual(await statuses(replica, newClient(), 5), [200, 200, 200, 200, 429]);
     await says([replica], AWAY);
-    // A new connection, which does not show whether Redis counts.
+    // The replica connects again, which does not show that Redis counts.
     const before = Number((await admin.info("stats")).match(/total_connections_received:(\d+)/)?.[1]);
     await admin.call("CLIENT", "KILL", "TYPE", "normal", "SKIPME", "yes");
     const reconnected = async () => {

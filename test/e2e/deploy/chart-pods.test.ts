@@ -37,7 +37,7 @@ describe("Helm on a cluster with pods", () => {
   rollouts(scene);
   metricsTests(scene);
   badInput(scene);
-  // Removed with the release: another rollout is not needed to remove the plugin.
+  // The plugin is removed with the release in `removal`, so no rollout is needed to remove it.
   pluginImages(scene);
   rightsTests(scene);
   removal(scene);

@@ -102,7 +102,7 @@ test("the error for a user without rights lists every missing verb", async () =>
   assert.match(output, / {2}create deployments\.apps in the namespace sluice-dev\n/);
 });
 
-test("without KUBECONFIG, `npm run deploy` starts a one-node cluster, does not change the user's own state, and stops on Ctrl-C", async () => {
+test("without KUBECONFIG, `npm run deploy` starts a one-node cluster, does not change the user's own Pulumi state, and stops on Ctrl-C", async () => {
   const backend = join(folder.path, "backend");
   mkdirSync(backend);
   const command = await startProcess(process.execPath, [join(root, "tools/deploy/main.ts"), "dev", "--preview"], {

@@ -24,7 +24,7 @@ export interface Rendered {
 }
 
 /**
- * Runs Helm, whatever its exit code, with its state in temporary folders.
+ * Runs Helm with its state in temporary folders. Resolves whatever its exit code is.
  *
  * @param kubeconfig Default: none, so that no cluster is reached by mistake.
  */

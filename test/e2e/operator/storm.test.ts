@@ -21,8 +21,8 @@ const name = (at: number) => `many-${at}`;
 const routes = "/apis/sluice.dev/v1alpha1/namespaces/default/routes";
 
 /**
- * Creates the Routes with concurrent requests, and deletes them with one request, which the API server executes as fast
- * as it can.
+ * Returns functions that create the Routes with concurrent requests, and delete them with one request, which the API
+ * server executes as fast as it can.
  */
 function storm() {
   const api = connectApi(environment.plane.kubeconfig);

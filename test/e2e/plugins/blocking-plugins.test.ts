@@ -126,7 +126,7 @@ const ask = (where: string, block: number): Promise<number | null> => {
 };
 
 for (const [where, phase] of places)
-  test(`a plugin that blocks in ${where} is named in a warning, and when its worker is replaced`, async () => {
+  test(`a plugin that blocks (${where}) is named in a warning, and again in the log when its worker is replaced`, async () => {
     assert.ok(node);
     const { output, tail } = node;
     // A new worker. Its first call of a phase is measured; later ones rarely are.

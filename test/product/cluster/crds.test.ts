@@ -122,7 +122,7 @@ async function cellsOf(path: string): Promise<readonly (readonly [name: string, 
 
 describe("kubectl get", () => {
   for (const [kind, { spec, cells }] of Object.entries(shown) as [Kind, (typeof shown)[Kind]][])
-    test(`shows the purpose of a ${kind}, whether it is accepted and served, and its age`, async () => {
+    test(`shows the main members of a ${kind}, whether it is accepted and served, and its age`, async () => {
       const all = `/apis/sluice.dev/v1alpha1/namespaces/default/${kind.toLowerCase()}s`;
       assert.equal((await api.ask({ method: "POST", path: all, body: resource(kind, "shown", spec) })).status, 201);
       const before = await cellsOf(`${all}/shown`);

@@ -106,7 +106,7 @@ const isTrusted = async ({ address }: Webhook): Promise<boolean> => {
   });
 };
 
-describe("kubectl apply", { concurrency: false }, () => {
+describe("a client of the API server", { concurrency: false }, () => {
   test("gets every violation on a line of its own, with its path", async () => {
     await assert.rejects(
       plane.kubectl(["apply", "-f", "-"], JSON.stringify(resource("Route", "new", invalid))),

@@ -2,7 +2,7 @@
 
 /** Schemas that the plugin refuses, by a pattern for its message. */
 export const refusedSchemas: readonly { readonly message: RegExp; readonly reason: string }[] = [
-  { message: /leads to no schema in it/, reason: "a reference must stay in the schema" },
+  { message: /does not lead to a schema of the same document/, reason: "a reference must stay in the schema" },
   { message: /\$dynamicRef.* is not supported/, reason: "$dynamicRef is refused" },
 ];
 

@@ -24,7 +24,7 @@ export interface Realm {
 
 /**
  * @param logoutUrl The URL to which Keycloak reports logouts
- * @param options.withSid Whether it names the session in its reports, or only the user. Default: true.
+ * @param options.withSid Whether Keycloak names the session in its reports, or only the user. Default: true.
  */
 export async function createRealm(
   keycloak: Keycloak,

@@ -33,7 +33,10 @@ export function checkOrder(imports: readonly Import[], stages: readonly string[]
     }));
 }
 
-/** Finds import cycles, types included: one per group of files that import each other, as its shortest cycle. */
+/**
+ * Finds import cycles, types included. Of each group of files that import each other it reports one cycle: a shortest
+ * one through the first file of the group in alphabetical order.
+ */
 export function checkCycles(imports: readonly Import[]): readonly Fault[] {
   const targets = new Map<string, string[]>();
   for (const { file, target } of relativeImports(imports)) {

@@ -50,7 +50,7 @@ const inGroups = (groups: readonly string[], becomes: string, command: readonly 
 ];
 
 /**
- * Creates the namespaces. Only their first process runs inside; when it ends, all processes inside end.
+ * Creates the namespaces and starts their first process, which only holds them: when it ends, all processes inside end.
  *
  * @param prepare Fills the state folder beforehand, with `resolv.conf` at least.
  */

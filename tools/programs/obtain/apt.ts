@@ -31,10 +31,9 @@ function isExecutable(path: string): boolean {
 }
 
 /**
- * Finds a program, or installs its package with apt-get, which needs root.
- *
- * @returns a function that throws an Error when the program is missing and cannot be installed. Without root, the error
- * contains the command that installs the package.
+ * Returns a function that finds a program, or installs its package with apt-get as root, and resolves to the program's
+ * path. The function rejects when the program is missing and cannot be installed; without root, the error contains the
+ * command that installs the package.
  */
 export function fromApt(wanted: AptTool): (say: (line: string) => void) => Promise<string> {
   const [name] = wanted.commands;

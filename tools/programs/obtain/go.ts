@@ -18,11 +18,11 @@ export interface GoTool {
 }
 
 /**
- * Builds a program when it is not in the cache, and resolves to its path. Only one build runs at a time on the
- * machine, because each uses all cores and up to 2 GB.
+ * Returns a function that builds a program when it is not in the cache, and resolves to its path. Only one build runs
+ * at a time on the machine, because each uses all cores and up to 2 GB.
  *
- * @returns a function that throws an Error when Go is missing or the build fails, with the end of Go's output. It
- * calls `say` with lines of progress, before the build begins and then every 15 s.
+ * The function rejects when Go is missing or the build fails, with the end of Go's output. It calls `say` with lines of
+ * progress, before the build begins and then every 15 s.
  */
 export function fromGo(wanted: GoTool): (say: (line: string) => void) => Promise<string> {
   return async (say) => {

@@ -28,11 +28,11 @@ const PLUGIN = "org.apache.maven.plugins:maven-dependency-plugin:3.6.1:copy";
 const maven = fromApt({ commands: ["mvn"], package: "maven", size: "about 15 MB, and a Java runtime" });
 
 /**
- * Installs the program into the cache with Maven when missing, and resolves to the executable's path. Maven downloads
- * from the repository that its settings name.
+ * Returns a function that installs the program into the cache with Maven when missing, and resolves to the executable's
+ * path. Maven downloads from the repository that its settings name.
  *
- * @returns a function that throws an Error when Maven is missing or fails, with the end of its output, and when the
- * archive has another hash.
+ * The function rejects when Maven is missing or fails, with the end of its output, and when the archive has another
+ * hash.
  */
 export function fromMaven(wanted: MavenTool): (say: (line: string) => void) => Promise<string> {
   const { name, artifact, sha256, executable, prepare = [], size } = wanted;

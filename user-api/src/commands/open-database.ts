@@ -5,7 +5,7 @@ import type { Database } from "../store/database.ts";
 import { openPglite } from "../store/pglite.ts";
 import { openPostgres } from "../store/postgres.ts";
 
-/** A start-up failure that an operator can fix; the message explains how. */
+/** A start-up failure that an administrator can fix; the message explains how. */
 export class StartFailure extends Error {}
 
 export const messageOf = (error: unknown): string => {

@@ -79,7 +79,7 @@ export interface GivenPage {
   readonly after?: string | null;
 }
 
-/** The page, or all errors of the arguments. `maximum` is the most users in one list. */
+/** The page, or all errors of the arguments. `maximum` is the maximum number of users in one list. */
 export function checkPage(
   { first, after }: GivenPage,
   maximum: number,

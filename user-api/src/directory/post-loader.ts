@@ -8,8 +8,8 @@ interface Batch {
 
 /**
  * Collects user ids until all pending microtasks have run, then asks the store once. A loader reads each user's posts
- * only once, so make a new loader for each operation. The loaders of mercurius are not used: they serialize each user as
- * a cache key and work for requests only, not for subscription events.
+ * only once, so make a new loader for each operation. The loaders of mercurius are not used: they serialize each user
+ * as a cache key and work for requests only, not for subscription events.
  */
 export function makePostLoader({ postsOf }: Pick<UserStore, "postsOf">): (userId: string) => Promise<readonly Post[]> {
   const known = new Map<string, Promise<readonly Post[]>>();

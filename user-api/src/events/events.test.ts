@@ -113,7 +113,7 @@ describe("notifications for other replicas", () => {
     await events.close();
   });
 
-  it("are summarized by one message per burst, and by another message only once all messages are sent", async () => {
+  it("are replaced, in a burst, by one message at first, and by a second one only once all other messages are sent", async () => {
     const { events, sent, create } = await rig();
     const users = Array.from({ length: 1_001 }, create);
     await settle();

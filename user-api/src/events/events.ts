@@ -15,7 +15,10 @@ export interface Events {
    * Announces a user that is in the store. Returns at once and never fails: a lost event must not undo the creation.
    */
   publish(user: User): void;
-  /** Calls the listener for every user created from now on, on any replica. Returns a function that unsubscribes. */
+  /**
+   * Calls the listener for every user created from now on, on any replica. After an outage of the transport, the users
+   * may include some that were created before this call. Returns a function that unsubscribes.
+   */
   subscribe(listener: (user: User) => void): () => void;
   health(): EventsHealth;
   /** Waits until the other replicas have been notified, 2 s at most, and then closes the transport. */
@@ -62,7 +65,7 @@ export function openProcessEvents(): Events {
  * the given id.
  */
 const MAX_IN_FLIGHT = 1_000;
-/** Delivered ids that are remembered: a replica receives its own messages too, and repair reads overlap. */
+/** Number of delivered ids to remember: a replica receives its own messages too, and repair.ts reads users again. */
 const DELIVERED = 100_000;
 /** How long closing waits for the other replicas to be notified, in milliseconds. */
 const CLOSE_TIMEOUT = 2_000;

@@ -11,7 +11,7 @@ export interface NotifyTransportOptions {
   readonly heartbeatMilliseconds?: number;
 }
 
-/** A channel belongs to its database, so one name is enough for all directories. */
+/** A channel belongs to its database, so the user directories of different databases can have the same channel name. */
 const CHANNEL = "sluice_user_api";
 const QUERY_TIMEOUT = 2_000;
 /** Messages per statement. A message has less than 2,000 bytes. */

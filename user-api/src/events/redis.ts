@@ -7,7 +7,8 @@ export interface RedisTransportOptions {
   /** `redis://user:password@host:port` or `rediss://…`. */
   readonly url: string;
   /**
-   * Shared by the replicas of one directory. Channels are not scoped by database: two directories need two channels.
+   * Shared by the replicas of one user directory. Channels are not scoped by database: two user directories need two
+   * channels.
    */
   readonly channel: string;
   /** Default 5 s. */

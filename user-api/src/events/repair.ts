@@ -1,20 +1,20 @@
-/** Recovers from lost messages: reads the users created during an outage of the transport from the store. */
+/** Recovers from lost messages: reads from the store the users that were created during an outage. */
 import type { FastifyBaseLogger } from "fastify";
 import type { User, UserStore } from "../store/store.ts";
 
 export interface RepairOptions {
   readonly store: Pick<UserStore, "users">;
   readonly log: Pick<FastifyBaseLogger, "warn">;
-  /** Called with every user that is found; it ignores users delivered before. */
+  /** Called with every user that is found. Ignores users that it has delivered before. */
   readonly deliver: (user: User) => void;
-  /** Tells the other replicas that they may have missed users after this id. */
+  /** Tells the other replicas that they may have missed the users from this id on. */
   readonly announce: (missedAfter: string) => Promise<void>;
   readonly reachable: () => boolean;
 }
 
 /**
- * The milliseconds before an outage that are read again. Clocks of replicas differ, a user is stored a little after
- * its id was made, and a dead connection is detected late.
+ * The users of this many milliseconds before an outage are read again. Clocks of replicas differ, a user is stored a
+ * little after its id was made, and a dead connection is detected late.
  */
 const OVERLAP = 20_000;
 /** Users per page that is read. */
@@ -41,9 +41,9 @@ export const earlier = (one: string | undefined, other: string): string =>
   one === undefined || other < one ? other : one;
 
 export function makeRepair({ store, log, deliver, announce, reachable }: RepairOptions) {
-  /** The id after which users are still to be read. */
+  /** The id from which on users are still to be read. */
   let toRead: string | undefined;
-  /** The id after which users are still to be announced. */
+  /** The id from which on users are still to be announced. */
   let toAnnounce: string | undefined;
   let lostSince: string | undefined;
   let timer: NodeJS.Timeout | undefined;
@@ -109,9 +109,9 @@ export function makeRepair({ store, log, deliver, announce, reachable }: RepairO
 
   return {
     /**
-     * Treats the time until the first connection as an outage. Resolves once it knows the recently created users; users
-     * found later are new, even if clocks differ. Call it before there are listeners, because it passes all of these
-     * users to `deliver`.
+     * Treats the time until the first connection as an outage. Resolves once all recently created users were passed to
+     * `deliver`, which remembers them: a user that is not among them is new, even if clocks differ. Call this before
+     * there are listeners.
      */
     begin(): Promise<void> {
       lostSince = firstIdAt(Date.now());
@@ -121,7 +121,7 @@ export function makeRepair({ store, log, deliver, announce, reachable }: RepairO
     lost(): void {
       lostSince ??= firstIdAt(Date.now());
     },
-    /** Call this when messages arrive again, or for the first time: the users created since `lost` or `begin` are read. */
+    /** Call this when messages arrive, again or for the first time: reads the users created since `lost` or `begin`. */
     back(): void {
       if (lostSince !== undefined) toRead = earlier(toRead, lostSince);
       lostSince = undefined;
@@ -132,7 +132,7 @@ export function makeRepair({ store, log, deliver, announce, reachable }: RepairO
       toAnnounce = earlier(toAnnounce, id);
       if (reachable()) void work();
     },
-    /** Reads the users after this id, which another replica reports as possibly missed. */
+    /** Reads the users from this id on: another replica reports that this one may have missed them. */
     read(after: string): void {
       toRead = earlier(toRead, after);
       void work();

@@ -82,18 +82,25 @@ export function makeExecutor({ schema, graphql, check, store, metrics, milliseco
       const began = performance.now();
       const { operation, variables } = requested;
       const planned = executeRecurring(operation, { variables, context: () => contextOf(consumer) });
-      return limitTime(planned ?? run(requested, consumer)).then(({ data, errors }) => {
-        // graphql-js reports a missing variable here, without having executed anything.
-        if (data === undefined) return { errors: errors ?? [] };
-        const presented = errors?.map((error) => present(error, errorContext));
-        metrics.recordExecution(operation, (performance.now() - began) / 1_000, codesOf(presented));
-        return presented === undefined ? { data } : { errors: presented, data };
-      });
+      const seconds = () => (performance.now() - began) / 1_000;
+      return limitTime(planned ?? run(requested, consumer)).then(
+        ({ data, errors }) => {
+          // graphql-js reports a missing variable here, without having executed anything.
+          if (data === undefined) return { errors: errors ?? [] };
+          const presented = errors?.map((error) => present(error, errorContext));
+          metrics.recordExecution(operation, seconds(), codesOf(presented));
+          return presented === undefined ? { data } : { errors: presented, data };
+        },
+        (error: unknown) => {
+          metrics.recordRejection(operation, seconds());
+          throw error;
+        },
+      );
     },
     /** Executes a subscription for one event. Rejects with TIMEOUT. */
     executeEvent: (requested: RequestedOperation, consumer: Consumer | null, event: Created) =>
       limitTime(deliver(requested, consumer, event)),
-    /** The errors of an operation that was not executed, as they are sent. */
+    /** The errors of an operation that was not executed or took too long, as they are sent. Counts them. */
     refuse(errors: readonly GraphQLError[], errorContext: ErrorContext): readonly GraphQLFormattedError[] {
       const presented = errors.map((error) => present(error, errorContext));
       metrics.refused(codesOf(presented));

@@ -205,7 +205,7 @@ function putField(
   };
 }
 
-/** Uses the variables' values if each argument is a variable that is not null; otherwise graphql-js computes them. */
+/** The arguments are the variables' values if each is a variable that is not null; else graphql-js computes them. */
 function argumentsOf(field: GraphQLField<unknown, unknown>, node: FieldNode): (variables: Variables) => object {
   const variableOf = (argument: string): string | undefined => {
     const value = node.arguments?.find(({ name }) => name.value === argument)?.value;

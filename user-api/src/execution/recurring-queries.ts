@@ -1,4 +1,4 @@
-/** Executes queries by plans where possible. Even when a plan fails, a resolver that has returned does not run again. */
+/** Executes queries by plans where possible. Even if a plan fails, a resolver that has returned does not run again. */
 import {
   type ExecutionResult,
   execute,
@@ -22,8 +22,8 @@ export type ExecuteRecurring = (
 ) => Promise<ExecutionResult> | null;
 
 /**
- * The variables unchanged, when all are strings for String and ID, which graphql-js does not change either. Undefined:
- * graphql-js has to coerce them.
+ * The declared variables, if each has the type String or ID and a string as its value: graphql-js does not change such
+ * values. Undefined: graphql-js has to coerce the variables.
  */
 function stringVariables(definitions: readonly VariableDefinitionNode[], variables: Variables): Variables | undefined {
   const texts: Record<string, unknown> = {};

@@ -47,12 +47,12 @@ export interface UpgradeOptions extends CrossSiteOptions {
 }
 
 /**
- * The error with which an upgrade is refused, or null. Browsers send an Origin but no preflight for a WebSocket to
- * another site: without this check, any page that a user visits could subscribe to the directory. An upgrade with a
- * consumer is accepted, because it carries a credential that the page must have known.
+ * The error with which an upgrade is refused; null: it is accepted. Browsers send an Origin but no preflight for a
+ * WebSocket to another site: without this check, any page that a user visits could subscribe to the directory. An
+ * upgrade with a consumer is accepted on the assumption that the page, and not the browser, supplied the credential.
  */
 export function crossSiteRefusalOf(headers: IncomingHttpHeaders, options: UpgradeOptions): GraphQLError | null {
-  // The server will choose the first subprotocol.
+  // Clients list subprotocols in the order of their preference.
   if (first(headers["sec-websocket-protocol"]) !== SUBPROTOCOL) {
     return failure("BAD_REQUEST", `The WebSocket subprotocol must be ${SUBPROTOCOL}`);
   }

@@ -79,7 +79,8 @@ export function readUrlRequest(query: unknown): GraphqlRequest | GraphQLError {
 export const CONTENT_TYPES = ["application/json", "application/graphql"] as const;
 
 /**
- * Decodes a body. Invalid UTF-8 is refused: Node would replace it by U+FFFD, and users would be created with such names.
+ * Decodes a body. Invalid UTF-8 is refused: Node would replace it by U+FFFD, and users would be created with such
+ * names.
  */
 function textOf({ headers }: Pick<FastifyRequest, "headers">, body: Buffer): string {
   const coding = headers["content-encoding"];

@@ -170,11 +170,15 @@ describe("the endpoint", () => {
 });
 
 describe("an operation that takes too long", () => {
-  it("is answered with TIMEOUT", async () => {
+  it("is answered with TIMEOUT, and counted as an operation with an error", async () => {
     const store = arrayStore({ users: () => new Promise<never>(() => {}) });
     const { app } = await testApp({ store, limits: { milliseconds: 20 } });
     const reply = await postQuery(app, { query: QUERY });
+    const { body } = await app.inject("/metrics");
     await app.close();
+    assert.match(body, /^sluice_user_api_operations_total\{operation="",type="query",outcome="error"\} 1$/m);
+    assert.match(body, /^sluice_user_api_operation_seconds_count\{type="query"\} 1$/m);
+    assert.match(body, /^sluice_user_api_errors_total\{code="TIMEOUT"\} 1$/m);
     assert.deepEqual([reply.status, codesOf(reply), "data" in reply], [503, ["TIMEOUT"], false]);
     assert.equal(reply.errors?.[0]?.message, "The operation took longer than 20 ms");
   });

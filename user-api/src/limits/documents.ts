@@ -184,7 +184,7 @@ function countFields(by: (how: Measure) => number): { readonly aliases: number; 
   return { aliases, fields: [...fields] };
 }
 
-/** An operation's cost by its variables; computed once when it does not depend on them. */
+/** Returns a function from variables to an operation's cost, which is computed once if it does not depend on them. */
 function costs(by: (how: Measure) => number, { page }: Limits): (variables: Variables) => number {
   let depends = false;
   const onVariable = (): void => {

@@ -80,7 +80,10 @@ export const defaultSubscriptionLimits: SubscriptionLimits = mapSettings(
   ({ standard }) => standard,
 );
 
-/** The error for a value beyond a limit. `unit` is a clause that describes the excess: "The variables are nested too deeply". */
+/**
+ * The error for a value beyond a limit. `unit` is a clause that describes the excess, such as "The variables are nested
+ * too deeply".
+ */
 export function limitExceeded(limit: keyof Limits, limits: Limits, unit: string): GraphQLError {
   const maximum = limits[limit];
   return failure("LIMIT_EXCEEDED", `${unit}; the limit is ${maximum}`, { limit, maximum });

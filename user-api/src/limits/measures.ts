@@ -1,4 +1,4 @@
-/** Measures a document before validation, so its fields may be unknown to the schema, and a request's variables. */
+/** Measures documents and variables of requests. A document is not validated yet: the schema may lack its fields. */
 import {
   type FieldNode,
   type FragmentDefinitionNode,
@@ -17,7 +17,7 @@ import {
 
 export type Fragments = ReadonlyMap<string, FragmentDefinitionNode>;
 
-/** The schema's definition of a field; undefined for unknown fields, introspection fields and the fields below them. */
+/** A field in the schema; `field` is undefined for unknown fields, introspection fields and all fields below those. */
 export interface Known {
   readonly typeName: string;
   readonly field: GraphQLField<unknown, unknown> | undefined;

@@ -27,7 +27,7 @@ describe("the log of a Redis outage", () => {
     assert.deepEqual(lines, [AWAY, BACK]);
   });
 
-  it("is at most two lines in half a minute, however often Redis fails and recovers, and the last line is correct", () => {
+  it("is at most two lines in half a minute, however often Redis fails and recovers, and in the end reports the current state", () => {
     const { lines, outage } = rig();
     for (let n = 0; n < 100; n++) {
       outage.failed(new Error("OOM"));

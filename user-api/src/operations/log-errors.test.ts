@@ -40,7 +40,7 @@ describe("an error in the log", () => {
     }
   });
 
-  it("has the messages of its causes and inner errors, without their other properties", () => {
+  it("has the messages of its causes, and its inner errors in the same form, without properties that a library attaches", () => {
     const inner = withMembers("inside", { command, code: "A" });
     const cause = withMembers("the reason", { command }, { cause: inner });
     const { message, aggregateErrors } = logged(

@@ -135,20 +135,25 @@ export function makeMetrics({ registry, subscriptions, events }: MetricsOptions)
       selections: [...fields].map((field) => selections.getOrInsertComputed(field, () => ({ count: 0 }))),
     };
   }
+  function record(operation: Operation, took: number | null, outcome: "ok" | "error"): void {
+    const { executions, selections } = tallies.getOrInsertComputed(operation, tallyOf);
+    executions[outcome] += 1;
+    if (took !== null) seconds.observe({ type: executions.type }, took);
+    for (const selection of selections) selection.count += 1;
+  }
   const count = (codes: readonly unknown[]): void => {
     for (const code of codes) errors.inc({ code: isCode(code) ? code : "INTERNAL_SERVER_ERROR" });
   };
 
   return {
-    /** Counts an executed operation. `took` is its duration in seconds; null for a subscription, which has none. */
+    /** Counts an executed operation and its errors. `took` is in seconds; null for a subscription, which has no duration. */
     recordExecution(operation: Operation, took: number | null, codes: readonly unknown[]): void {
-      const { executions, selections } = tallies.getOrInsertComputed(operation, tallyOf);
-      executions[codes.length === 0 ? "ok" : "error"] += 1;
-      if (took !== null) seconds.observe({ type: executions.type }, took);
-      for (const selection of selections) selection.count += 1;
+      record(operation, took, codes.length === 0 ? "ok" : "error");
       count(codes);
     },
-    /** Counts the errors of an operation that failed before execution. */
+    /** Counts an operation whose execution failed as a whole, such as by TIMEOUT, without its error (see `refused`). */
+    recordRejection: (operation: Operation, took: number): void => record(operation, took, "error"),
+    /** Counts the errors of an operation that was not executed, or that took too long. */
     refused: count,
     limited: () => limited.inc(),
   };

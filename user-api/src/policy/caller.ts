@@ -5,7 +5,7 @@ import { BlockList, isIP, isIPv6 } from "node:net";
 import type { GraphQLError } from "graphql";
 import { failure } from "../errors.ts";
 
-/** Carries the secret that the gateway shares with this service: `upstream_headers` of the gateway's Service adds it. */
+/** Carries the secret shared by the gateway and this service; `upstream_headers` of the gateway's Service adds it. */
 export const SECRET_HEADER = "x-gateway-secret";
 
 /** The members of a request that identify its caller. */

@@ -64,7 +64,7 @@ const guarded =
   };
 
 /**
- * Wraps the schema's resolvers and subscriptions, in place. Fields without a demand keep their resolver, or none: the
+ * Wraps the schema's resolvers and subscriptions, in place. Fields without a requirement are not wrapped: the
  * default resolver is the fastest.
  */
 export function applyPolicy(schema: GraphQLSchema, { access, rules }: Policy): void {

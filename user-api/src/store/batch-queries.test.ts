@@ -30,7 +30,7 @@ describe("batched lookups", () => {
     assert.deepEqual(await Promise.all(values), ["value of a", "value of b", "value of a", "value of c"]);
   });
 
-  it("never get the result of a query that was sent before", async () => {
+  it("never get the result of a query that was sent before they were requested", async () => {
     const { asked, open, read } = rig();
     const first = read("a");
     await setImmediate();

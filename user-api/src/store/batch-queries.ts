@@ -1,7 +1,7 @@
 /** Combines concurrent lookups of many requests into few database queries. */
 
 export interface BatchOptions {
-  /** Queries in flight at a time. Lookups that arrive while all of them run wait and share the next query. */
+  /** Maximum number of queries in flight. Lookups that arrive while so many run share the next query. */
   readonly maxQueries: number;
   /** Keys per query; one caller's keys are never split. */
   readonly maxKeys: number;
@@ -14,7 +14,7 @@ interface Waiting<Value> {
 }
 
 /**
- * Under load a round trip to the database costs more than its result. A caller never gets the result of a query that
+ * Under load a round trip to the database costs more than a lookup. A caller never gets the result of a query that
  * was sent before its lookup, so it reads its own writes. `query` gets each key once; all callers get the same map.
  */
 export function batchQueries<Value>(

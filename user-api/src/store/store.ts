@@ -3,7 +3,7 @@
 export const UUID = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
 
 export interface User {
-  /** UUIDv7, assigned by this service: the order of ids is the order of creation, to the millisecond. */
+  /** UUIDv7, assigned by this service: ids are in the order of creation, as far as the clocks of replicas agree. */
   readonly id: string;
   readonly name: string;
   readonly email: string;
@@ -25,7 +25,7 @@ export interface Page {
   readonly first?: number;
 }
 
-/** Stores users and posts. Implementations: Postgres and PGlite; one suite runs for both (test/conformance/user-store). */
+/** Stores users and posts. Implementations: Postgres and PGlite; test/conformance/user-store is the suite of both. */
 export interface UserStore {
   /** All users, oldest first, or a page of them. */
   users(page?: Page): Promise<readonly User[]>;

@@ -1,4 +1,4 @@
-/** Interfaces that sockets and event streams share: a connection to a client, and operations that write results to it. */
+/** The interfaces that sockets and streams share: a connection to a client, and operations that write results to it. */
 import type { GraphQLFormattedError } from "graphql";
 import { failure } from "../errors.ts";
 

@@ -20,7 +20,7 @@ const COMPLETE = eventOf("complete", "");
 /** Keeps intermediaries from closing an idle stream. */
 const COMMENT = ":\n\n";
 
-/** Responds with the results of an operation; null: the client has left. Headers set before are kept. */
+/** Responds with the results of an operation, and keeps the headers set so far. Null: the client has disconnected. */
 export function openEventStream(
   response: ServerResponse,
   { limits, begin, slow, ended }: EventStreamOptions,

@@ -85,7 +85,7 @@ describe("the feed", () => {
     assert.deepEqual([feed.size(), executions()], [0, 1]);
   });
 
-  it("fails subscriptions with too many waiting users, and starts again for later subscriptions", async () => {
+  it("fails subscriptions with too many waiting users, and serves later equal subscriptions", async () => {
     const gate = Promise.withResolvers<void>();
     const { feed, follow, names, failed, tell } = rig(gate.promise);
     follow("a");

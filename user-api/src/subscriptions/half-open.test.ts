@@ -140,7 +140,7 @@ describe("an event stream whose client has closed the connection or its own side
     assert.equal(app.subscriptions.counts().streams, 0);
   });
 
-  it("is not started when the connection was closed before", { timeout: 20_000 }, async () => {
+  it("is not opened when its client has already disconnected", { timeout: 20_000 }, async () => {
     const responses: ServerResponse[] = [];
     const server = createServer((_request, response) => void responses.push(response)).listen(0, "127.0.0.1");
     await once(server, "listening");

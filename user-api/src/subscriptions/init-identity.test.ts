@@ -83,7 +83,7 @@ describe("the payload of connection_init", () => {
     });
   }
 
-  it("gets the same answer behind the gateway with the secret, with another secret and without a secret, and so reveals nothing about the secret", () => {
+  it("gets, on a socket that the gateway opened, the same answer with the secret, with another secret and without one", () => {
     const claims = [
       {},
       { "x-consumer-id": "1" },

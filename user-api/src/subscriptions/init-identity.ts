@@ -33,8 +33,8 @@ const headersOf = ({ id, username, tags }: Consumer): IncomingHttpHeaders => ({
 });
 
 /**
- * The caller of a socket's operations, by the payload of `connection_init`. Null: its claims are invalid, or name
- * another identity.
+ * The caller of a socket's operations, by the payload of `connection_init`. Null: the payload's claims are invalid, or
+ * name another identity.
  *
  * If the opening request carried the gateway's secret, the gateway has already identified the caller, or left it
  * anonymous. The gateway forwards payloads unread, so their claims come from the client. A secret in them is not even

@@ -96,15 +96,18 @@ describe("an operation of a socket", () => {
     }
   });
 
-  it("that takes too long ends with TIMEOUT, and the socket stays open", async () => {
+  it("that takes too long ends with TIMEOUT, which is counted, and the socket stays open", async () => {
     const store = arrayStore({ users: () => new Promise<never>(() => {}) });
-    const { url } = await listening({ store, limits: { milliseconds: 20 } });
+    const { app, url } = await listening({ store, limits: { milliseconds: 20 } });
     const socket = await acknowledged(url);
     const next = heard(socket);
     socket.send(subscribe("1", USERS));
     const { type, payload } = await next();
     assert.equal(type, "error");
     assert.match(JSON.stringify(payload), /"code":"TIMEOUT"/);
+    const { body } = await app.inject("/metrics");
+    assert.match(body, /^sluice_user_api_operations_total\{operation="All",type="query",outcome="error"\} 1$/m);
+    assert.match(body, /^sluice_user_api_errors_total\{code="TIMEOUT"\} 1$/m);
     socket.send('{"type":"ping"}');
     assert.equal((await next()).type, "pong");
   });

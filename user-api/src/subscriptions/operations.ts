@@ -157,7 +157,7 @@ export function makeOperations({ executor, feed, limits: { clientBytes: maximum 
       const active = new ActiveOperation(receiver);
       void single.add(
         begin(received, sender, active).catch((fault: unknown) => {
-          if (!active.ended) active.fail([present(asGraphqlError(fault), sender.request)]);
+          if (!active.ended) active.fail(executor.refuse([asGraphqlError(fault)], sender.request));
         }),
       );
       // Not a closure, which would keep the sender's request and its body.

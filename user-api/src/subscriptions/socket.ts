@@ -1,7 +1,8 @@
 /**
  * A socket of graphql-transport-ws (the protocol text of the graphql-ws project).
  *
- * The servers of mercurius and graphql-ws are not used, for the reasons in docs/decisions/0030-libraries-of-the-user-api.md.
+ * The servers of mercurius and graphql-ws are not used, for the reasons in
+ * docs/decisions/0030-libraries-of-the-user-api.md.
  */
 import type { WebSocket } from "ws";
 import { failure } from "../errors.ts";

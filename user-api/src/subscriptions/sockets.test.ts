@@ -67,7 +67,7 @@ describe("a socket", () => {
     });
   }
 
-  it("that reuses an id right after its complete receives results of the new operation only", async () => {
+  it("that reuses the id of an operation right after completing the operation receives results of the new one only", async () => {
     const { app, url } = await listening();
     const socket = await acknowledged(url);
     const messages: unknown[] = [];
@@ -211,7 +211,7 @@ describe("a client that is slower than its events", () => {
     return { app, socket, messages };
   }
 
-  it("loses the operation that exceeds its bound, and keeps the other operations", async () => {
+  it("loses the operation that exceeds its limit of buffered bytes, and keeps the other operations", async () => {
     const { app, socket, messages } = await slowSocket({ operationBytes: 300_000, connectionBytes: 3_000_000 });
     assert.deepEqual(app.subscriptions.counts(), { sockets: 1, streams: 0, subscriptions: 1, slow: 1 });
     socket.resume();
@@ -223,7 +223,7 @@ describe("a client that is slower than its events", () => {
     await until(() => messages.at(-1)?.id === "2" && JSON.stringify(messages.at(-1)).includes("after"));
   });
 
-  it("loses its socket, with 1013, when the socket exceeds its bound", async () => {
+  it("loses its socket, with 1013, when the socket exceeds its limit of buffered bytes", async () => {
     const { app, socket } = await slowSocket({ operationBytes: 3_000_000, connectionBytes: 300_000 });
     assert.equal(app.subscriptions.counts().subscriptions, 0);
     socket.resume();

@@ -41,7 +41,8 @@ const FULL = {
 } as const;
 
 /**
- * The approximate size of a request. One that is nested too deeply for JSON.stringify counts as `most`; it is refused later.
+ * The approximate size of a request. A request that is nested too deeply for JSON.stringify counts as `most`; it is
+ * refused later.
  */
 function bytesOf(request: GraphqlRequest, most: number): number {
   try {

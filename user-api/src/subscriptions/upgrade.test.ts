@@ -10,14 +10,14 @@ describe("an upgrade to a WebSocket", () => {
   const cases = [
     ["is accepted for a program", { ...protocol, host: "x" }, {}, undefined],
     [
-      "is accepted when further protocols follow",
+      "is accepted when other subprotocols follow graphql-transport-ws",
       { "sec-websocket-protocol": "graphql-transport-ws, x" },
       {},
       undefined,
     ],
-    ["is refused without a protocol", {}, {}, "BAD_REQUEST"],
+    ["is refused without a subprotocol", {}, {}, "BAD_REQUEST"],
     [
-      "is refused with the old protocol first",
+      "is refused when the older subprotocol graphql-ws comes first",
       { "sec-websocket-protocol": "graphql-ws, graphql-transport-ws" },
       {},
       "BAD_REQUEST",

@@ -80,7 +80,7 @@ test("the home namespace has this installation's class before its Lease exists",
   assert.deepEqual(watches[0]?.options, { labels: "sluice.dev/class" });
 });
 
-test("changed namespaces are reported when a Lease is created or deleted, and a renewal is not reported", () => {
+test("a namespace whose class changes is reported when a Lease is created or deleted, and a renewal is not reported", () => {
   const { classes, changes, watch } = scene();
   watch().replaced([]);
   watch().changed(lease("shop/a", "dev"));
@@ -90,7 +90,7 @@ test("changed namespaces are reported when a Lease is created or deleted, and a 
   assert.equal(classes.classOf(resource("shop")), "sluice");
 });
 
-test("a class is served while its Lease has a holder, and firstClusterWideClass is one that reads all namespaces", () => {
+test("a class is served while its Lease has a holder, and firstClusterWideClass is a served class whose operator reads all namespaces", () => {
   const { classes, changes, watch } = scene();
   watch().replaced([lease("a/a", "dev", { reads: "some" }), lease("b/b", "away", { holder: "" })]);
   assert.deepEqual([classes.servedClasses(), classes.firstClusterWideClass()], [["dev", "sluice"], undefined]);

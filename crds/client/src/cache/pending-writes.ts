@@ -55,8 +55,8 @@ export function createPendingWrites() {
       return false;
     },
     /**
-     * Drops pending writes (not removals) with a lower version than this event, and returns their keys. The watch was
-     * interrupted and will never deliver them.
+     * Drops pending writes (not removals) with a lower version than this event, and returns their keys. The watch
+     * passed these versions while it was interrupted, so it will never deliver them.
      */
     expireBefore(event: Resource): readonly string[] {
       if (entries.size === 0) return [];

@@ -98,7 +98,7 @@ const isEquivalent = ({ metadata: before }: Resource, { metadata: after }: Resou
   (after.generation !== undefined || before.resourceVersion === after.resourceVersion);
 
 /**
- * The resources of one watch. Each watch has its own, so that `replaced` of one watch does not drop the resources of
+ * The resources of one watch. They are kept per watch, so that `replaced` of one watch does not drop the resources of
  * another.
  */
 interface WatchScope<Kinds extends Kind> extends Pick<WatchOptions, "namespace" | "labels" | "fields"> {
@@ -119,7 +119,7 @@ export function createResourceCache<Kinds extends Kind>(options: ResourceCacheOp
   const selected = selector && trackNamespaces(selector, { client, signal, log, onChange: applyNamespaceChange });
   const ahead = Object.fromEntries(kinds.map((kind) => [kind, createPendingWrites()])) as Record<Kinds, PendingWrites>;
 
-  /** The version that the watches delivered, without pending writes. */
+  /** The version that the watches delivered, without pending writes; undefined: they delivered none. */
   const watchedVersionOf = (kind: Kinds, key: string): Resource | undefined =>
     scopes.find((scope) => scope.kind === kind && scope.found.has(key))?.found.get(key);
 

@@ -99,7 +99,7 @@ describe("the cluster authorizer", () => {
     assert.equal(await access.isAllowed(ann, { ...right, verb: "list" }), true);
   });
 
-  test("sends at most 64 requests at a time", async () => {
+  test("sends at most 64 requests at a time, and rejects further calls", async () => {
     status = { authenticated: true, user: ann };
     const answers = await Promise.allSettled(Array.from({ length: 70 }, (_, n) => access.authenticate(`flood-${n}`)));
     assert.equal(answers.filter((answer) => answer.status === "rejected").length, 6);

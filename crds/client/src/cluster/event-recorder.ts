@@ -14,8 +14,8 @@ const maxNoteLength = 1024;
 const maxNameLength = 253;
 
 /**
- * Stateless: the name contains a hash of the content and the time window, so that all processes increment the same
- * Event.
+ * Stateless: the Event's name contains a hash of its content and the time window, so that all processes increment the
+ * same Event.
  *
  * @param uid The resource's uid, by which `kubectl describe` finds Events. Undefined: the resource is gone.
  */

@@ -105,7 +105,7 @@ test("isHeld is false once the holder has been suspended for too long to renew t
   await mine.close();
 });
 
-test("the mutex yields to other processes after two seconds, even if more runs are waiting", async () => {
+test("the mutex releases the Lease after two seconds, even if more runs are waiting in this process", async () => {
   const { turns, pass, lease } = machine();
   const mine = turns();
   const holders: string[] = [];

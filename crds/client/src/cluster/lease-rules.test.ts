@@ -23,7 +23,7 @@ for (const [what, found, now, wait] of waits)
     assert.equal(delayUntilClaimable({ lease: found, firstSeenAt: 100 }, { me: "me", now }), wait);
   });
 
-test("a Lease expires relative to its first observation, and again after each renewal", () => {
+test("observeLease keeps the time of the first observation while the version of the Lease is the same", () => {
   const first = observeLease(null, lease("other"), 100);
   assert.equal(observeLease(first, lease("other"), 110).firstSeenAt, 100);
   assert.equal(observeLease(first, { ...lease("other"), version: "2" }, 110).firstSeenAt, 110);
@@ -44,8 +44,8 @@ const terms: readonly (readonly [
   ["increases by one when a released Lease is taken", lease(""), 0, 5],
   ["is above the highest known term, even if the Lease is missing", null, 9, 10],
   ["is above the highest known term, even if the Lease has a lower term", lease("other"), 9, 10],
-  ["of the operator's own Lease increases when a higher term is known", lease("me"), 4, 5],
-  ["of the operator's own Lease is unchanged when only a lower term is known", lease("me"), 3, 4],
+  ["of the operator's own Lease increases when an equal term is known from elsewhere", lease("me"), 4, 5],
+  ["of the operator's own Lease is unchanged when only a lower term is known from elsewhere", lease("me"), 3, 4],
 ];
 for (const [what, found, floor, term, renews = true] of terms)
   test(`the term ${what}`, () => {

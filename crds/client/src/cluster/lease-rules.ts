@@ -10,7 +10,7 @@ export interface LeaseTiming {
   readonly duration: number;
   /** After this long without renewal, the holder must stop acting as the holder; shorter than `duration`. */
   readonly renewDeadline: number;
-  /** Between two reads, and between two renewals; shorter than `renewDeadline`. */
+  /** Between two renewals and, in leader election, between two reads; shorter than `renewDeadline`. */
   readonly retry: number;
 }
 
@@ -22,7 +22,7 @@ export interface LeaseObservation {
   readonly firstSeenAt: number;
 }
 
-/** Keeps the time at which a version was first observed. */
+/** The observation of a Lease that was just read. A version that `before` has too keeps the time of `before`. */
 export function observeLease(
   before: LeaseObservation | null,
   lease: VersionedLease | null,

@@ -1,7 +1,4 @@
-/**
- * Reads and writes one Lease; a write fails unless the Lease has the version that was read. The store opens its own
- * connection, so that leader election never waits behind watches and writes of thousands of resources.
- */
+/** Reads and writes one Lease; a write fails unless the Lease has the version that was read. */
 import { Conflict, type LeaseRecord, type LeaseStore, type VersionedLease } from "../resource.ts";
 import { type ClusterConnection, connectToCluster } from "./api/connection.ts";
 import type { KubeconfigOptions } from "./api/credentials.ts";
@@ -28,7 +25,12 @@ interface LeaseObject {
   };
 }
 
-/** @throws KubeconfigError when the kubeconfig cannot be read. */
+/**
+ * A store with its own connection, so that leader election never waits behind watches and writes of thousands of
+ * resources.
+ *
+ * @throws KubeconfigError when the kubeconfig cannot be read.
+ */
 export function createLeaseStore({ namespace, name, marks, ...options }: LeaseStoreOptions): LeaseStore {
   return leaseStoreOver(connectToCluster(options), { namespace, name, marks });
 }

@@ -362,7 +362,7 @@ test("when a list returns, a watch of the same client has already delivered the 
     assert.equal(held.get("a"), listed);
   }));
 
-test("a directory that is moved away while its files are read keeps its resources", () =>
+test("a list fails if the directory is moved away while its files are read, and a later list returns all resources again", () =>
   bench(async ({ client, directory, write }) => {
     for (let count = 0; count < 200; count++) write(`s${count}.yaml`, service(`s${count}`));
     assert.equal((await client.list("Service")).length, 200);

@@ -161,7 +161,8 @@ export function createDirectoryReader({ directory, log, unprotectWait, onWait, o
   }
 
   /**
-   * The file of the resource that a status record belongs to; undefined if there is no such resource or record path.
+   * The file of the resource to which a status record belongs; undefined if the path is not that of a record, or if the
+   * view does not contain the resource.
    */
   function ownerOf(record: string): string | undefined {
     const [, folder, namespace, name] = /^[^/]+\/([^/]+)\/([^/_]+)_([^/]+)\.json$/.exec(record) ?? [];
@@ -210,7 +211,8 @@ export function createDirectoryReader({ directory, log, unprotectWait, onWait, o
 }
 
 /**
- * A file that does not parse keeps its previous content: an editing mistake or half a file must not take a route down.
+ * A file keeps its previous content if it does not parse, or if one of its resources may have become a faulty document:
+ * an editing mistake or half a file must not take a route down.
  */
 function readContent(text: string, before: CachedFile<FileContent> | undefined): FileContent {
   const parsed = parseResources(text);

@@ -76,7 +76,7 @@ test("a rewrite makes no change besides the requested change", () => {
   assert.deepEqual(contentOf(after, "Service"), contentOf(file, "Service"));
 });
 
-test("removeDocument removes one document of many, and returns null for the last document of a file", () => {
+test("removeDocument removes one document of many, and returns null for the only document of a file", () => {
   const without = removeDocument(file, 0);
   assert.ok(without?.startsWith("---\n# Not ours."));
   assert.equal(contentOf(without ?? "", "Route").metadata.name, "users");

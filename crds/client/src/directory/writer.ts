@@ -125,7 +125,7 @@ export function createDirectoryWriter({ directory, folder, withRecordLock }: Dir
 
     /**
      * Removes the resource from every file that defines it; otherwise the definition in the next file would take
-     * effect.
+     * effect. False if no file defines it.
      */
     async remove(ref: Ref, uid: string | undefined): Promise<boolean> {
       let removed = false;

@@ -136,7 +136,7 @@ test("a reference to the resource's own namespace is not a cross-namespace refer
   assert.ok(route?.entity);
 });
 
-test("a key is valid for the routes of the namespaces that allow its Consumer", () => {
+test("a key is valid for routes of its Consumer's namespace and of the namespaces that grant its Consumer access", () => {
   const scopeOf = (namespace: string) => {
     const options = { ...home, namespacesOpenTo: (of: string) => (of === "away" ? ["bank", "shop"] : []) };
     const [, key] = translate(resource("Consumer", keyAuth("good"), namespace), options);

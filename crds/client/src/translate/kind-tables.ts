@@ -42,8 +42,8 @@ export interface ChildList {
 
 export interface EntryReference extends Pick<SpecReference, "kind" | "member"> {
   /**
-   * The member of the entry that contains `name` and `namespace`, and that may be unset; null: the entry itself
-   * contains both.
+   * The entry's member with `name` and `namespace`; an entry may lack this member. Null: the entry itself has `name`
+   * and `namespace`.
    */
   readonly ref: string | null;
 }

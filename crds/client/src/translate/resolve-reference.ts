@@ -56,8 +56,8 @@ const words: Readonly<Record<CrossNamespaceReference["to"]["kind"], string>> = {
 };
 
 /**
- * The violation of a cross-namespace reference that is not allowed. The message is the same whether or not the resource
- * exists, because only readers of that namespace may know whether it exists.
+ * The violation of a cross-namespace reference that is not allowed; undefined for every other reference. The message is
+ * the same whether or not the target exists, because only readers of the target's namespace may know this.
  */
 export function crossNamespaceViolation(
   to: CrossNamespaceReference["to"],

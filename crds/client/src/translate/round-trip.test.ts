@@ -75,7 +75,7 @@ for (const collection of [
     );
   });
 
-  test(`${collection} that replace an earlier version in its resource are read back with all of their new members`, () => {
+  test(`${collection} that are written over a previous resource are read from it with exactly their new members`, () => {
     fc.assert(
       fc.property(filled(collection), filled(collection), (before, entity) => {
         const previous = stored(collection, before as never);

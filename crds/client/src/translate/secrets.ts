@@ -48,7 +48,8 @@ export function readSecret(
 }
 
 /**
- * The decoded value of an entry. People write `stringData`; the API server converts it to `data`, a directory does not.
+ * The decoded value of an entry; undefined: there is none. People write `stringData`, which the API server converts to
+ * `data`. A directory does not convert it.
  */
 export function entryOf({ data, stringData }: Resource, key: string): string | undefined {
   const written = Object(stringData) as Readonly<Record<string, unknown>>;
@@ -65,9 +66,9 @@ export const isManaged = ({ metadata }: Pick<Resource, "metadata">): boolean =>
   metadata.labels?.[MANAGED_BY.label] === MANAGED_BY.value;
 
 /**
- * The Secret that contains the key, secret or password of a credential, and the reference to this Secret. Its name is
- * derived from the id, so that writing the same credential again writes the same Secret. Null for a credential without
- * a key, secret or password, such as a group.
+ * The Secret that contains the key, secret or password of a credential, and the reference to this Secret. The Secret's
+ * name is derived from the credential's id, so that writing the same credential again writes the same Secret. Null for
+ * a credential without a key, secret or password, such as an ACL group.
  */
 export function credentialSecret<Name extends CredentialCollection>(
   collection: Name,

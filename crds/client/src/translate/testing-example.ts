@@ -1,6 +1,6 @@
 /**
- * Example data for translation tests: the ids of a Service, a Route, a Consumer, a ConsumerGroup, a Certificate and a
- * CACertificate; Secrets; and a core Service.
+ * Example data for translation tests: the ids of a Service, a Route, a Consumer, a ConsumerGroup, a Certificate, a
+ * CACertificate and an Upstream; Secrets; and a core Service.
  */
 import { apiVersion, type ResourceKind } from "@sluice/model";
 import { elliptic, first } from "../../../../tools/programs/pairs.ts";

@@ -1,4 +1,4 @@
-/** Certificates and their private keys in core Secrets: reading them for a translation, and creating one. */
+/** Certificates with keys in core Secrets: reads them for a translation, and creates the Secret of a certificate. */
 import {
   type Certificate,
   checkEntity,

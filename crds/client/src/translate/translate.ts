@@ -57,7 +57,7 @@ export function resourceViolations(
     .map((violation) => ({ ...violation, condition: "Accepted", reason: "Invalid" }));
 }
 
-/** A violation of the whole spec (a path of one step) must not suppress all others. */
+/** Never true for a start of one step: a violation of the whole spec must not suppress all others. */
 const startsWith = (path: Path, start: Path): boolean =>
   start.length > 1 && start.every((step, index) => step === path[index]);
 

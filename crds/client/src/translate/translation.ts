@@ -88,8 +88,8 @@ export interface TranslatedEntity {
   readonly references?: readonly ReferencedResource[];
   /** Only for Services with a `backendRef`. */
   readonly backend?: BackendService;
-  /** Plugins and services only: paths in the item of values from Secrets, which messages must not quote. */
+  /** Services, plugins and their credentials: paths in the item of values from Secrets, never quoted in messages. */
   readonly secretPaths?: readonly Path[];
-  /** Plugins only: paths in the item of members that are in Secrets and that the audience does not see. */
+  /** Plugins and their credentials only: paths in the item of members in Secrets that the audience does not see. */
   readonly hiddenPaths?: readonly Path[];
 }

@@ -1,6 +1,7 @@
 /**
  * Converts a plugin written by a newer version into one that answers 503. Dropping it would open the routes that it
- * protects, and rejecting it would reject the whole document. A plugin's credential that cannot be read grants no access.
+ * protects, and rejecting it would reject the whole document. A plugin's credential that this process cannot read is
+ * kept, but grants no access.
  */
 
 import { isRecord, memberSchemaOf, type Violation } from "@sluice/plugin-sdk";
@@ -10,13 +11,13 @@ import { mayProtect } from "../plugins/index.ts";
 
 type Members = Readonly<Record<string, unknown>>;
 
-/** `_sluice.unavailable` accepts 1024 characters. */
+/** Maximum characters of a reason before the added `…`; `_sluice.unavailable` accepts 1024. */
 const MAX_REASON = 1000;
 
 /**
  * The plugin with an empty config and without the members that this version does not have, marked as unavailable.
- * Undefined when closing is not needed, because the plugin does not protect, or not possible, because another member,
- * such as its route, is invalid.
+ * Undefined if the name is not a string, if the plugin is known and does not protect, or if a known member other than
+ * `name` and `config`, such as `route`, is invalid.
  */
 export function closedPlugin(raw: Members, violations: readonly Violation[]): Members | undefined {
   const { name } = raw;
@@ -39,8 +40,8 @@ export const unavailablePlugin = (members: Members, violations: readonly Violati
   marked({ ...members, config: {} }, `plugin ${members.name}`, violations);
 
 /**
- * The credential, unchanged except for the mark. This process may lack the plugin, or have a version of it that refuses
- * the credential; the config stays for a version that accepts it.
+ * The credential, marked as unavailable and otherwise unchanged. This process may lack the plugin, or have a version of
+ * the plugin that refuses the credential. Other processes may accept the config, so the config is kept.
  */
 export const closedCredential = (members: Members, violations: readonly Violation[]): Members =>
   marked(members, `credential for the plugin ${members.plugin}`, violations);

@@ -3,12 +3,15 @@
  * so it cannot limit the size itself.
  */
 
-/** Members and items at all depths. */
+/** Maximum number of members and items, at all depths. */
 export const MAX_VALUES = 1000;
-/** Characters (UTF-16) of all names and texts together. */
+/** Maximum number of characters (UTF-16) of all names and texts together. */
 export const MAX_CHARACTERS = 64 * 1024;
 
-/** The message for a config that is too large; undefined when it is within the limits. Counting stops at a limit. */
+/**
+ * The message for a config that is too large; undefined when it is within the limits. Counting stops once a limit is
+ * exceeded.
+ */
 export function configSizeMessage(value: unknown): string | undefined {
   let values = 0;
   let characters = 0;

@@ -7,7 +7,7 @@ const check = (config: object) => checkConfig("rate-limiting", { minute: 1, ...c
 
 const taken: readonly (readonly [what: string, config: object, redis: object])[] = [
   [
-    "all of them",
+    "all deprecated members of redis",
     {
       policy: "redis",
       redis_host: "r.example",
@@ -33,13 +33,13 @@ const taken: readonly (readonly [what: string, config: object, redis: object])[]
     },
   ],
   [
-    "a deprecated member together with members of the record",
+    "a deprecated member together with other members of the record redis",
     { redis_port: 1, redis: { host: "a.example" } },
     { host: "a.example", port: 1 },
   ],
   ["the same value in both spellings", { redis_port: 1, redis: { port: 1 } }, { port: 1 }],
-  ["null, which leaves the value of the new member unchanged", { redis_port: null, redis: { port: 1 } }, { port: 1 }],
-  ["a value that replaces null", { redis_port: 1, redis: { port: null } }, { port: 1 }],
+  ["null, which keeps the value of the current member", { redis_port: null, redis: { port: 1 } }, { port: 1 }],
+  ["a value, which replaces null of the current member", { redis_port: 1, redis: { port: null } }, { port: 1 }],
   ["null in both spellings, which means the default", { redis_port: null, redis: null }, { port: 6379 }],
 ];
 
@@ -54,28 +54,28 @@ for (const [what, config, redis] of taken) {
 const MISMATCH = "both deprecated and new field are used but their values mismatch:";
 const refused: readonly (readonly [what: string, config: object, faults: readonly string[]])[] = [
   [
-    "two values that differ",
+    "different values of a deprecated member and its replacement",
     { redis_host: "a.example", redis: { host: "b.example" } },
     [`redis_host: ${MISMATCH} redis_host = a.example vs redis.host = b.example`],
   ],
   [
-    "true in one spelling and false in the other",
+    "true for a deprecated member and false for its replacement",
     { redis_ssl: true, redis: { ssl: false } },
     [`redis_ssl: ${MISMATCH} redis_ssl = true vs redis.ssl = false`],
   ],
   [
-    "passwords that differ, without revealing them",
+    "different passwords in both spellings, without revealing them",
     { redis_password: "a", redis: { password: "b" } },
     [`redis_password: ${MISMATCH} redis_password vs redis.password`],
   ],
-  ["a value of the wrong type", { redis_port: "1" }, ["redis_port: expected an integer"]],
+  ["a deprecated member with a value of the wrong type", { redis_port: "1" }, ["redis_port: expected an integer"]],
   [
-    "a value that the new member does not accept",
+    "a deprecated member with a value that its replacement does not accept",
     { redis_port: 70_000 },
     ["redis_port: value should be between 0 and 65535"],
   ],
-  ["a value that is not a record", { redis_port: 1, redis: "x" }, ["redis: expected a record"]],
-  ["an unknown member", { redis_keepalive: 1 }, ["redis_keepalive: unknown field"]],
+  ["a value of redis that is not a record", { redis_port: 1, redis: "x" }, ["redis: expected a record"]],
+  ["an unknown member that is named like a deprecated one", { redis_keepalive: 1 }, ["redis_keepalive: unknown field"]],
 ];
 
 for (const [what, config, faults] of refused) {

@@ -7,7 +7,7 @@ import { validate } from "./validate.ts";
 type Members = Readonly<Record<string, unknown>>;
 type Path = readonly string[];
 
-/** Members in the schema's form, and the violations found in the members that were converted to it. */
+/** Members after deprecated ones were replaced by those of the schema, and the violations found on the way. */
 export interface ReplacedMembers {
   readonly members: Members;
   readonly violations: readonly Violation[];
@@ -52,7 +52,7 @@ export function withDeprecated(plugin: string, config: Members): Members {
   return shown.length === 0 ? config : { ...config, ...Object.fromEntries(shown) };
 }
 
-/** Undefined: the schema has no such member. */
+/** The schema of the member at the path; undefined if the schema has no such member. */
 export function schemaNodeAt(schema: SchemaNode, path: Path): SchemaNode | undefined {
   return path.reduce<SchemaNode | undefined>((node, name) => node && memberSchemaOf(node, name), schema);
 }
@@ -60,7 +60,7 @@ export function schemaNodeAt(schema: SchemaNode, path: Path): SchemaNode | undef
 const valueAt = (members: Members, path: Path): unknown =>
   path.reduce<unknown>((at, name) => (isRecord(at) && Object.hasOwn(at, name) ? at[name] : undefined), members);
 
-/** A value that is not a record is left for the schema to reject. */
+/** The members with the value at the path. A value on the path that is not a record stays, for the schema to reject. */
 function withValue(members: Members, [name = "", ...rest]: Path, value: unknown): Members {
   if (rest.length === 0) return { ...members, [name]: value };
   const inner = (Object.hasOwn(members, name) ? members[name] : null) ?? {};

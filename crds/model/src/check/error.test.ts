@@ -51,13 +51,13 @@ const cases: readonly (readonly [name: string, violations: readonly Violation[],
       { protocols: ["expected one of: a", null, "expected a string"] },
     ],
     [
-      "a config's own message in place of its members",
+      "a config's message as a string if no member of the config has a message",
       [{ path: ["config"], message: "The limit" }],
       "schema violation (config: The limit)",
       { config: "The limit" },
     ],
     [
-      "a config's own message together with those of its members",
+      "a config's message under @entity if a member of the config has a message too",
       [
         { path: ["config"], message: "The limit" },
         { path: ["config", "x"], message: "unknown field" },
@@ -79,7 +79,7 @@ for (const [name, violations, message, fields] of cases) {
   });
 }
 
-test("a member called __proto__ is written like any other", () => {
+test("schemaViolation writes a member called __proto__ like any other member", () => {
   const { fields } = schemaViolation([{ path: ["__proto__", "x"], message: "unknown field" }]);
   assert.equal(JSON.stringify(fields), '{"__proto__":{"x":"unknown field"}}');
 });

@@ -28,7 +28,7 @@ export function schemaViolation(violations: readonly Violation[]): SchemaViolati
   };
 }
 
-/** A member's own messages and those of its members. Names are keys of a Map, so that no name is special. */
+/** The messages about a member and about its members. Names are keys of a Map, so that no name is special. */
 class Branch {
   /** Messages whose path ends at this member. */
   readonly own: string[] = [];
@@ -52,7 +52,10 @@ class Branch {
     return own.concat(steps.flatMap(([step, branch]) => branch.lines(`${prefix}${label(step)}`)));
   }
 
-  /** A record's own message is put under `@entity` if members have violations too; a list's is in `message` only. */
+  /**
+   * This branch as `fields`. A record's own messages are under `@entity` if its members have messages too. A list's own
+   * messages are omitted if its items have messages.
+   */
   fields(isRoot = true): Fields {
     if (!isRoot && this.below.size + this.whole.length === 0) return this.own[0] ?? null;
     const indexes = [...this.below.keys()].filter((step) => typeof step === "number");

@@ -17,7 +17,7 @@ export function fillDefaults(schema: SchemaNode, raw: unknown): FilledValue {
 }
 
 interface Progress {
-  /** The path of the current value. It is changed in place, because a path of its own for each member costs too much. */
+  /** The path of the current value. It is changed in place, because a new array for each member would cost too much. */
   readonly path: (string | number)[];
   readonly unknown: Violation[];
 }
@@ -38,7 +38,7 @@ function fillAt(schema: SchemaNode, raw: unknown, progress: Progress): unknown {
   if (values !== undefined && isRecord(value)) {
     return fromEntries(Object.entries(value), (name, item) => {
       const filled = fillMember(values, item, name, progress);
-      // Unset members are omitted: decK adds none here, and would report a null that its file lacks as a difference.
+      // Unset members are omitted: decK adds no defaults here, and would report a null that its file lacks.
       return isRecord(filled) ? withoutUnset(filled) : filled;
     });
   }
@@ -71,11 +71,11 @@ function fillList(schema: SchemaNode, value: unknown, progress: Progress): unkno
   return schema.uniqueItems === true ? [...new Set(filled)] : filled;
 }
 
-/** Most defaults are primitive, and structuredClone would take longer than all other work on defaults. */
+/** A copy of a default. Most defaults are primitive, and structuredClone would take longer than all other filling. */
 const copyOf = (value: unknown): unknown =>
   typeof value === "object" && value !== null ? structuredClone(value) : value;
 
-/** As in Kong, all members except the id are ignored. */
+/** A reference with its id only, in lower case: as in Kong, all other members are ignored. */
 function fillReference(value: unknown): unknown {
   if (!isRecord(value) || !Object.hasOwn(value, "id")) return isRecord(value) ? {} : value;
   return { id: typeof value.id === "string" ? value.id.toLowerCase() : value.id };

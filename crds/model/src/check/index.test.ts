@@ -130,13 +130,13 @@ test("checkConfig fills nested records of a config", () => {
   assert.equal(config.sync_rate, -1);
 });
 
-test("a default is created for each entity, so that no two entities share it", () => {
+test("every entity gets its own copy of a default, so that no two entities share an array", () => {
   const first = filled("routes", { paths: ["/a"] });
   (first.protocols as string[]).push("changed");
   assert.deepEqual(filled("routes", { paths: ["/a"] }).protocols, ["http", "https"]);
 });
 
-test("unset timestamps become the current time; given timestamps are kept", () => {
+test("unset timestamps become the current time, and set timestamps are kept", () => {
   const now = { now: 1_700_000_000 };
   const value = checkEntity("consumers", { username: "a", created_at: 5, updated_at: null }, now).value;
   assert.equal(value?.created_at, 5);
@@ -166,7 +166,7 @@ test("a url takes precedence over host and port, and a url of null is ignored", 
   assert.equal(filled("services", { url: null, host: "b" }).host, "b");
 });
 
-test("given ids, also in references, are kept in lower case", () => {
+test("checkEntity converts ids, also those in references, to lower case", () => {
   const route = filled("routes", {
     id: UUID.toUpperCase(),
     hosts: ["a"],
@@ -176,11 +176,11 @@ test("given ids, also in references, are kept in lower case", () => {
   assert.deepEqual(route.service, { id: UUID });
 });
 
-test("gRPC routes do not strip their path unless configured otherwise", () => {
+test("an unset strip_path becomes false in a gRPC route", () => {
   assert.equal(filled("routes", { protocols: ["grpc"], hosts: ["a"] }).strip_path, false);
 });
 
-test("a duplicate item of a set counts once", () => {
+test("checkEntity removes duplicate items of a set", () => {
   assert.deepEqual(filled("consumers", { username: "a", tags: ["x", "y", "x"] }).tags, ["x", "y"]);
 });
 
@@ -201,7 +201,7 @@ for (const [given, algorithm] of hashing) {
   });
 }
 
-test("rate-limiting accepts the policy cluster only for a database, which all nodes share", () => {
+test("rate-limiting accepts the policy cluster only if the entity is in a database", () => {
   const raw = { name: "rate-limiting", config: { minute: 1, policy: "cluster" } };
   const { value } = checkEntity("plugins", raw, { database: true });
   assert.equal(value?.config.policy, "cluster");
@@ -222,7 +222,7 @@ test("checkEntity omits _comment and _ignore, and keeps _sluice", () => {
 });
 
 test("a plugin that is marked as unavailable may have an invalid config", () => {
-  const marked = { name: "rate-limiting", config: { minute: "x" }, _sluice: { unavailable: "minute is no number" } };
+  const marked = { name: "rate-limiting", config: { minute: "x" }, _sluice: { unavailable: "minute is not a number" } };
   assert.deepEqual(filled("plugins", marked).config, {});
 });
 
@@ -277,7 +277,7 @@ test("members called __proto__ and constructor are reported as unknown", () => {
   ]);
 });
 
-test("every plugin fills an empty config with defaults, or reports the required members", () => {
+test("checkConfig accepts null for the config of every plugin except those that neededConfigs lists", () => {
   const needing = pluginNames().filter((name) => checkConfig(name, null).violations !== undefined);
   assert.deepEqual(needing.toSorted(), Object.keys(neededConfigs).toSorted());
 });

@@ -22,14 +22,14 @@ export interface CheckOptions {
    */
   readonly database?: boolean;
   /**
-   * Whether a plugin that this version cannot read, and that may protect its targets, is marked as unavailable instead
-   * of rejected; likewise a plugin's credential. Meant for entities that a newer version may have written, not for
-   * entities that users send. Default false.
+   * Whether a plugin that protects, or may protect, is marked as unavailable instead of rejected if this version cannot
+   * read it. The same applies to plugins' credentials. Meant for entities that a newer version may have written, not
+   * for entities that users send. Default false.
    */
   readonly closePlugins?: boolean;
 }
 
-/** An entity with defaults; routes, plugins and credentials may have `_sluice`. */
+/** An entity with defaults; an entity of a collection in `Extras` may have `_sluice`. */
 export type CheckedEntity<Name extends Collection> = Entities[Name] &
   (Name extends keyof Extras ? { readonly _sluice?: Extras[Name] } : unknown);
 
@@ -43,8 +43,8 @@ const REMARKS = new Set(["_comment", "_ignore"]);
  *
  * A `url` is split, every member gets its default or null, a missing id is derived (ids.ts), and a plugin's config gets
  * the defaults of the plugin's schema. A plugin marked by `_sluice.unavailable` never runs, so it may be unknown to
- * this version, and an invalid config is replaced by an empty one. A plugin's credential that is marked in this way keeps
- * its config. A credential needs its key, or the key's hash in `_sluice`: generating a key is the caller's task.
+ * this version, and an invalid config is replaced by an empty one. A plugin's credential that is marked in this way
+ * keeps its config. A credential needs its key, or the key's hash in `_sluice`: generating a key is the caller's task.
  */
 export function checkEntity<Name extends Collection>(
   collection: Name,
@@ -102,7 +102,7 @@ export function checkConfig(
   return checkByFacts(facts, raw, (value) => (isCounted && Object(value).policy === "cluster" ? [NO_CLUSTER] : []));
 }
 
-/** @param findFurther Returns violations that the facts do not express, for a config with defaults. */
+/** @param findFurther Returns violations that the facts do not express. Its argument is the config with defaults. */
 function checkByFacts(
   facts: ConfigFacts,
   raw: unknown,
@@ -121,7 +121,10 @@ function checkByFacts(
   return violations.length > 0 ? { violations } : { value: filled.value as Members };
 }
 
-/** As in Kong, a path has one violation, that of the schema first; a path that ends in `@entity` may have several. */
+/**
+ * As in Kong, a path has at most one violation: that of the schema if there is one, else that of the plugin's check. A
+ * path that ends in `@entity` may have several.
+ */
 function validateConfig({ schema, check }: ConfigFacts, value: unknown): readonly Violation[] {
   const violations = [...validate(schema, value)];
   const reported = new Set(violations.map(({ path }) => JSON.stringify(path)));
@@ -134,7 +137,7 @@ function validateConfig({ schema, check }: ConfigFacts, value: unknown): readonl
   return violations;
 }
 
-/** Drops violations at vault references, whose values are unknown here; adds those of the references' own syntax. */
+/** Drops violations at vault references, whose values are unknown here; adds violations of the references' syntax. */
 function withReferences({ schema }: ConfigFacts, value: unknown, found: readonly Violation[]): readonly Violation[] {
   const references = vaultReferencesIn(schema, value);
   if (references.length === 0) return found;
@@ -145,7 +148,7 @@ function withReferences({ schema }: ConfigFacts, value: unknown, found: readonly
   return [...found.filter(({ path }) => !places.has(JSON.stringify(path))), ...faults];
 }
 
-/** A check that throws is a bug of the plugin. It must not end the process, so the config counts as invalid. */
+/** The violations from the plugin's check. A check that throws is a bug of the plugin: the config counts as invalid. */
 function runCheck(check: ConfigFacts["check"], config: Members): readonly Violation[] {
   try {
     return [...(check?.(config) ?? [])];
@@ -154,7 +157,7 @@ function runCheck(check: ConfigFacts["check"], config: Members): readonly Violat
   }
 }
 
-/** Plugins that keep counters where their `policy` says; the policy `cluster` keeps them in the database. */
+/** Plugins whose `policy` selects where counters are stored; with `cluster`, counters are stored in the database. */
 const countingPlugins: ReadonlySet<string> = new Set(["rate-limiting", "response-ratelimiting"]);
 
 const NO_CLUSTER: Violation = {
@@ -167,7 +170,10 @@ interface PluginOptions {
   readonly database: boolean;
 }
 
-/** The config with defaults. Undefined: the entity has no config, or the entity's schema reports what is invalid. */
+/**
+ * The config with defaults, or its violations. Undefined: the entity has no config, its schema reports why the config
+ * cannot be checked, or the config of a credential marked as unavailable stays as it is.
+ */
 function checkConfigOf(collection: Collection, entity: Members, options: PluginOptions): Checked<unknown> | undefined {
   if (collection === "plugins") return checkPluginConfig(entity, options);
   return collection === "plugin_credentials" ? checkCredentialConfig(entity, options) : undefined;
@@ -192,7 +198,7 @@ const inConfig = ({ path, message }: Violation): Violation => ({
 const noCredentials = (plugin: string): string =>
   `the plugin ${plugin} declares no credentials: name a plugin of your own whose facts have the member credentials`;
 
-/** Also checks the key, unless only its hash is known. */
+/** Checks config and key. A key of which only the hash is known is not checked. */
 function checkCredentialConfig({ plugin, key, config }: Members, { extras }: PluginOptions) {
   if (typeof plugin !== "string" || !isRecord(config) || extras?.unavailable !== undefined) return undefined;
   const facts = credentialFactsOf(plugin);
@@ -205,13 +211,13 @@ function checkCredentialConfig({ plugin, key, config }: Members, { extras }: Plu
   return { violations: [...ofKey, ...(checked.violations ?? []).map(inConfig)] };
 }
 
-/** The violations of the schema that the plugin declares for keys. The schema of the entity reports an empty key. */
+/** Checks a key by the schema that the plugin declares for keys. The schema of the entity reports an empty key. */
 export function checkCredentialKey(plugin: unknown, key: string): readonly Violation[] {
   const schema = key === "" ? undefined : credentialFactsOf(plugin)?.key;
   return schema === undefined ? [] : validate(schema, key).map(({ message }) => ({ path: ["key"], message }));
 }
 
-/** A plugin marked as unavailable does not run, so it may be unknown to this version. */
+/** Whether the violation is that a plugin marked as unavailable is unknown: it does not run, so this is allowed. */
 const isUnknownPlugin = ({ path, message }: Violation, extras: CheckedExtras["extras"], { name }: Members): boolean =>
   extras?.unavailable !== undefined && path.length === 1 && path[0] === "name" && message === pluginName(String(name));
 
@@ -227,7 +233,7 @@ function checkSecret(collection: Collection, { entity, extras }: CheckedCredenti
     : [];
 }
 
-/** Credentials have no updated_at. */
+/** The members with `now` for unset timestamps of the schema; credentials have no updated_at. */
 function withTimes(schema: SchemaNode, members: Members, now: number): Members {
   const unset = ["created_at", "updated_at"].filter(
     (name) => memberSchemaOf(schema, name) && (own(members, name) ?? null) === null,

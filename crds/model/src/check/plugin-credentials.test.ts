@@ -54,7 +54,7 @@ for (const [what, members] of [
   ["its plugin refuses", { config: { model: 1, pin: "1234" } }],
   ["has a plugin that this process lacks", { plugin: "other-token", config: { model: 1 } }],
 ] as const)
-  test(`a credential that ${what} keeps its members and the snapshot's hash, and is marked`, () => {
+  test(`with closePlugins, a credential that ${what} is marked as unavailable and keeps its config; the mark is in neither the document nor the snapshot's hash`, () => {
     const snapshot = stored(put(members));
     const kept = snapshot.plugin_credentials.get(id);
     assert.deepEqual(kept?.config, members.config);
@@ -69,13 +69,13 @@ for (const [what, members] of [
     }
   });
 
-test("a credential that its plugin refuses does not stay in its previous version", () => {
+test("with closePlugins, a credential that its plugin refuses is marked as unavailable; its previous version is not kept", () => {
   const next = stored(put({ config: { model: 1 } }), stored(put({})));
   assert.notEqual(next.plugin_credentials.get(id)?._sluice?.unavailable, undefined);
   assert.equal(stored(put({}), next).plugin_credentials.get(id)?._sluice?.unavailable, undefined);
 });
 
-test("a snapshot has the hash of a key, which differs between plugins, and never the key", () => {
+test("a snapshot has the hash of a key and not the key, and equal keys of two plugins have different hashes", () => {
   const snapshot = stored(put({}));
   const kept = snapshot.plugin_credentials.get(id);
   assert.deepEqual([kept?.key, kept?._sluice], [null, { key_hash: lookupHash("tok-1", "device-token") }]);
@@ -83,7 +83,7 @@ test("a snapshot has the hash of a key, which differs between plugins, and never
   assert.deepEqual(changeBetween(snapshot, stored(put({}), snapshot)), { put: {}, remove: {} });
 });
 
-test("a declarative file has plugins' credentials at its top and nested in consumers", () => {
+test("a declarative file may have plugins' credentials at its top level and nested in consumers", () => {
   const { value, violations } = loadText(`
 _format_version: "3.0"
 consumers:
@@ -106,7 +106,7 @@ plugin_credentials:
   );
 });
 
-test("two consumers cannot have the same key for one plugin, and the message does not show it", () => {
+test("two consumers cannot have the same key for one plugin, and the message does not show the key", () => {
   const { violations = [] } = loadText(`
 _format_version: "3.0"
 consumers:

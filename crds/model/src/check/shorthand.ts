@@ -10,7 +10,10 @@ import { withPort } from "./rules/hosts.ts";
 
 type Members = Readonly<Record<string, unknown>>;
 
-/** Also adds a target's port and a CA certificate's digest, and defaults that depend on another member: gRPC routes keep their path. */
+/**
+ * Replaces shorthands. Also adds a target's port, a CA certificate's digest, and defaults that depend on another
+ * member, such as `strip_path: false` for gRPC routes.
+ */
 export function expandEntity(collection: Collection, members: Members): ReplacedMembers {
   if (collection === "services") return expandUrl(members);
   if (collection === "targets" && typeof members.target === "string") {
@@ -28,20 +31,20 @@ export function expandEntity(collection: Collection, members: Members): Replaced
   return { members, violations: [] };
 }
 
-/** As in Kong, a hash_on other than none, without an algorithm, selects consistent hashing. */
+/** Sets an unset algorithm as Kong does: a hash_on other than none selects consistent hashing. */
 export const withAlgorithm = (members: Members): Members =>
   typeof members.hash_on === "string" && members.hash_on !== "none" && (members.algorithm ?? null) === null
     ? { ...members, algorithm: "consistent-hashing" }
     : members;
 
-/** As in Kong, the config of a vault is not checked if its kind is not served, which is a violation of its own. */
+/** Removes the config of a vault of an unsupported kind: as in Kong, its only violation is at `name`. */
 function withoutForeignConfig(members: Members): Members {
   if (vaultKinds.includes(String(members.name))) return members;
   const { config: _config, ...rest } = members;
   return rest;
 }
 
-/** Kong's paid editions show `ordering` of every plugin, null if it is unset. */
+/** Removes an empty `ordering`, and refuses any other. Kong's paid editions show it for every plugin, null if unset. */
 function withoutOrdering(members: Members): ReplacedMembers {
   if (!Object.hasOwn(members, "ordering")) return { members, violations: [] };
   const { ordering, ...rest } = members;
@@ -64,13 +67,13 @@ function expandUrl(members: Members): ReplacedMembers {
   return { members: { ...rest, ...partsOf(url) }, violations: [] };
 }
 
-/** Sets a host, so that the host is not also reported as missing. The violation keeps the members from being used. */
+/** Sets a host, so that the host is not also reported as missing. The violation prevents the use of this host. */
 const faultyUrl = (members: Members, message: string): ReplacedMembers => ({
   members: { host: "url", ...members },
   violations: [{ path: ["url"], message }],
 });
 
-/** RFC 3986 appendix B. A service has no user, query or fragment; Kong drops them too. */
+/** The members of a service in a URL (RFC 3986 appendix B). User, query and fragment are dropped, as in Kong. */
 function partsOf(url: string): Members {
   const [, scheme, authority = "", path = ""] =
     /^(?:([A-Za-z][A-Za-z0-9+.-]*):)?(?:\/\/([^/?#]*))?([^?#]*)/.exec(url) ?? [];
@@ -84,7 +87,7 @@ function partsOf(url: string): Members {
   };
 }
 
-/** An invalid port is left for the schema to reject. */
+/** The port of a URL, by default that of the protocol. An invalid port is left for the schema to reject. */
 function portOf(port: string, protocol: string): number | string {
   if (port === "") return protocol === "https" ? 443 : 80;
   return /^\d+$/.test(port) ? Number(port) : port;
@@ -94,7 +97,7 @@ export function expandConfig({ schema, expand }: ConfigFacts, config: Members): 
   try {
     return replaceDeprecated(schema, expand?.(config) ?? config);
   } catch (error) {
-    // A bug of the plugin. It must not end the process, so the config counts as invalid.
+    // An expansion that throws is a bug of the plugin. It must not end the process, so the config counts as invalid.
     return { members: config, violations: [{ path: ["@entity"], message: `the plugin's expansion failed: ${error}` }] };
   }
 }

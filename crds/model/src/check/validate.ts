@@ -1,4 +1,4 @@
-/** Validates a value with defaults against its schema: Ajv finds the violations, this file words them like Kong. */
+/** Validates a value with filled-in defaults by its schema. Ajv finds violations; this file words them like Kong. */
 
 import { isRecord, type RecordMembers, type SchemaNode, type Violation } from "@sluice/plugin-sdk";
 import { Ajv, type AnySchemaObject, type ErrorObject, type ValidateFunction } from "ajv";
@@ -110,7 +110,7 @@ interface Found {
 const isBelow = (path: Violation["path"], list: Violation["path"]): boolean =>
   path.length > list.length && list.every((step, index) => step === path[index]);
 
-/** One message per path, the one that Kong would find first; a record as a whole may have several. */
+/** One violation per path, that which Kong would find first; a record as a whole may have several violations. */
 function tellOnce(found: readonly Found[]): readonly Violation[] {
   const reported = new Set<string>();
   const violations: Violation[] = [];
@@ -169,6 +169,6 @@ const kongMessages: Readonly<Record<string, Text>> = {
 
 const ranks = new Map(Object.keys(kongMessages).map((keyword, index) => [keyword, index]));
 
-/** The lowest rank is reported. An invalid UUID is reported as such, whatever its length. */
+/** Of a value's errors, that with the lowest rank is reported. An invalid UUID has rank 0, whatever its length. */
 const rank = ({ keyword, params }: ErrorObject): number =>
   params.rule === "uuid" ? 0 : (ranks.get(keyword) ?? ranks.size);

@@ -32,7 +32,7 @@ const hashOf = (text: string) => {
   return value?.snapshot.hash ?? assert.fail(JSON.stringify(violations));
 };
 
-test("a file in decK's form and a flat file define the same memberships", () => {
+test("a file in decK's form, a nested file and a flat file define the same memberships", () => {
   assert.equal(hashOf(ofDeck), hashOf(flat));
   assert.equal(hashOf(nested), hashOf(flat));
 });
@@ -44,12 +44,12 @@ const faulty: readonly (readonly [what: string, text: string, fault: string])[] 
     "consumers[0].groups[0].consumer_group: invalid reference 'consumer_group: gold' (no such entry in 'consumer_groups')",
   ],
   [
-    "an entry without a name",
+    "an entry of a consumer's groups without a name",
     "consumers: [{username: ann, groups: [{tags: [a]}]}]\n",
     "consumers[0].groups[0].consumer_group.id: missing primary key",
   ],
   [
-    "the same group twice",
+    "the same group twice in one consumer",
     "consumers: [{username: ann, groups: [{name: gold}, {name: gold}]}]\nconsumer_groups: [{name: gold}]\n",
     "consumers[0].groups[1]: ",
   ],

@@ -49,7 +49,7 @@ export function declarativeViolation(violations: readonly Violation[]): Declarat
   return { code: 14, name: "invalid declarative configuration", message, fields };
 }
 
-/** Kong's format of a table: no spaces, sorted members, and explicit indexes after the first gap. */
+/** The fields as a table in Kong's format: no spaces, sorted members, and explicit indexes after the first gap. */
 function toLua(fields: Fields): string {
   if (fields === null) return "nil";
   if (typeof fields === "string") return JSON.stringify(fields);

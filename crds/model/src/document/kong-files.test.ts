@@ -10,7 +10,7 @@ const service = "services:\n- name: s\n  host: s.example\n";
 
 const publicKey = generateKeyPairSync("ec", { namedCurve: "P-256" }).publicKey.export({ type: "spki", format: "pem" });
 
-/** Different names with the same ending, as the items of a list. */
+/** The items of a YAML list: different names with the same ending. */
 const many = (name: string, count = 100) => Array.from({ length: count }, (_, at) => `n${at}-${name}`).join(", ");
 
 const load = (text: string) => {
@@ -57,13 +57,13 @@ const taken: readonly (readonly [what: string, text: string, warnings: readonly 
     ),
   ],
   [
-    "null for a reference that the nesting implies",
+    "null for the reference that nesting replaces",
     `${service}  routes:\n  - {name: r, paths: [/], service: null}\n`,
     [],
   ],
   ["null for a shared config", "plugins:\n- {name: cors, _config: null}\n", []],
   [
-    "an order of plugins that is unset",
+    "a plugin with an `ordering` that is null or empty",
     "plugins:\n- {name: cors, ordering: null}\n- {name: key-auth, ordering: {}}\n",
     [],
   ],
@@ -78,12 +78,12 @@ const taken: readonly (readonly [what: string, text: string, warnings: readonly 
     [],
   ],
   [
-    "groups of a path by number in templates",
+    "templates that refer to a capture group of the path by its number",
     "plugins:\n- {name: request-transformer, config: {replace: {uri: '/a/$(uri_captures[1])'}}}\n",
     [],
   ],
   [
-    "protocols that Sluice does not proxy in plugins that do not protect",
+    "plugins that do not protect and have protocols that Sluice does not proxy",
     "plugins:\n- name: prometheus\n  protocols: [grpc, grpcs, http, https, tcp, tls, tls_passthrough, udp, ws, wss]\n- name: cors\n  protocols: [tcp]\n",
     [],
   ],
@@ -152,7 +152,7 @@ const refused: readonly (readonly [what: string, text: string, faults: readonly 
     ],
   ],
   [
-    "a missing shared config",
+    "a reference to a shared config that the file lacks",
     "_plugin_configs: {a: {minute: 5}}\nplugins:\n- {name: cors, _config: b}\n",
     ["kong.yml:4:16: plugins[0]._config: '_plugin_configs' has no config 'b'"],
   ],
@@ -174,7 +174,7 @@ for (const [what, text, faults] of refused) {
   test(`loadText refuses ${what}`, () => assert.deepEqual(load(text).faults, faults));
 }
 
-test("of two lists of plugins the last list is used, and a warning names both: the key-auth of the first list is ignored", () => {
+test("if a service has two lists of plugins, only the last list is used, and a warning names both positions", () => {
   const { warnings, faults, snapshot } = load(
     `${service}  plugins:\n  - name: key-auth\n  routes:\n  - name: r\n    paths: [/]\n  plugins:\n  - name: cors\n`,
   );

@@ -249,7 +249,7 @@ for (const [what, text, expected] of faulty) {
   });
 }
 
-test("only a document for a database may use the policy cluster", () => {
+test("loadText accepts the policy cluster only in a document for a database", () => {
   const text = `_format_version: "3.0"
 services:
 - name: a

@@ -12,11 +12,11 @@ import { type FlatDocument, flattenDocument, type KnownId } from "./flatten/flat
 import { type LocatedData, readItems, readWithoutWarnings, readYaml } from "./parse/yaml.ts";
 
 export interface LoadOptions {
-  /** The file name, for positions. */
+  /** The file name that positions of violations contain. */
   readonly file?: string;
   /** The snapshot that the text replaces: unchanged entities are shared with it. Default: the empty snapshot. */
   readonly previous?: Snapshot;
-  /** Whether the document is for a database, as in CheckOptions. Default false. */
+  /** Whether the document is for a database: rate-limiting may then have policy `cluster`. Default false. */
   readonly database?: boolean;
 }
 
@@ -33,11 +33,11 @@ export interface LoadedDocument {
 /** A loaded document with the text's plain data. */
 export interface LoadedText extends LoadedDocument {
   readonly data: Readonly<Record<string, unknown>>;
-  /** The position of a path in the text. Keeps the parsed text in memory. */
+  /** Returns the position of a path in the text. As long as this function is referenced, the text stays in memory. */
   readonly positionOf: LocatedData["positionOf"];
 }
 
-/** Loads YAML or JSON text in any form and format (1.1, 2.1, 3.0), with all details. */
+/** Loads YAML or JSON text in any form and format (1.1, 2.1, 3.0). */
 export function loadText(text: string, options: LoadOptions = {}): Checked<LoadedText> {
   const read = readYaml(text, options);
   if (read.violations !== undefined) return read;
@@ -48,7 +48,7 @@ export function loadText(text: string, options: LoadOptions = {}): Checked<Loade
   return { value: { ...checked.value, warnings, data: isRecord(data) ? data : {}, positionOf } };
 }
 
-/** Validates plain data in any form, such as a request's JSON. Paths start at the data; there are no positions. */
+/** Validates plain data in any form, such as a request's JSON. Violations have paths in the data, and no positions. */
 export function checkDocument(
   data: unknown,
   { previous = emptySnapshot, database = false }: Omit<LoadOptions, "file"> = {},
@@ -61,7 +61,7 @@ export function checkDocument(
       path: originOf(violation.path, flat),
       message: messageOf(violation),
     })) ?? [];
-  // An unresolved reference already has a violation; its derived id would be reported a second time.
+  // An unresolved reference already has a violation; a second one for its derived id is left out.
   const reported = new Set(flat.violations.map(({ path }) => JSON.stringify(path)));
   const violations = [...flat.violations, ...found.filter(({ path }) => !reported.has(JSON.stringify(path)))];
   if (violations.length > 0 || applied.value === undefined) return { violations };
@@ -69,21 +69,24 @@ export function checkDocument(
   return { value: { document, origins, warnings, snapshot: applied.value } };
 }
 
-/** Members that Kong generates must be written in a file: each node that reads it would generate another value. */
+/**
+ * The violation's message. It has a hint if the missing member is one that Kong generates: a file must have such a
+ * member, because each node would generate a different value.
+ */
 function messageOf({ path: [collection, , member], message }: Violation): string {
   const generated = entities[collection as Collection]?.credential?.generated ?? [];
   if (message !== "required field missing" || !generated.includes(String(member))) return message;
   return `${message}: write one, such as the output of 'openssl rand -hex 16'; Kong generates one that no client knows`;
 }
 
-/** Adds positions, and sorts by them. */
+/** Adds positions to violations, and sorts the violations by position. */
 export function locate(violations: readonly Violation[], { positionOf }: LocatedData): readonly Violation[] {
   return violations
     .map((violation) => ({ ...violation, position: violation.position ?? positionOf(violation.path) }))
     .sort((a, b) => a.position.line - b.position.line || a.position.column - b.position.column);
 }
 
-/** The path in the written form for a path of the flat form. */
+/** Converts a path in the flat document to the path in the document as written. */
 function originOf(path: Violation["path"], { origins }: FlatDocument): Violation["path"] {
   const [collection, index, ...rest] = path;
   const origin = typeof index === "number" ? origins[collection as Collection][index] : undefined;
@@ -93,7 +96,7 @@ function originOf(path: Violation["path"], { origins }: FlatDocument): Violation
 export interface ChangedItems {
   /** The lines outside of all items, from `divideText`. */
   readonly head: string;
-  /** The items' lines by list. */
+  /** The lines of the added or changed items, by list. */
   readonly items: Partial<Record<Collection, string>>;
 }
 

@@ -17,7 +17,7 @@ const table: readonly [string, Collection, object, object][] = [
 ];
 
 for (const [what, collection, raw, expected] of table) {
-  test(`minimalEntity writes only the members that an entity needs: ${what}`, () => {
+  test(`minimalEntity keeps the members from which checkEntity restores the entity: ${what}`, () => {
     const { value: entity } = checkEntity(collection, raw);
     assert.ok(entity);
     const brief = minimalEntity(collection, entity);

@@ -13,23 +13,23 @@ const last = ["created_at", "updated_at"];
 
 /**
  * Members from which `checkEntity` restores this entity. Defaults, timestamps of 0, and an id derived from the name or
- * content are omitted, unless `checkEntity` would not restore them. References stay `{ id }`.
+ * content are omitted if `checkEntity` restores them. References stay `{ id }`.
  */
 export function minimalEntity(collection: Collection, entity: Entity): Members {
   const { id, ...others } = entity as unknown as Members & { readonly id: string };
   const given = Object.entries(others).filter(([name, value]) => !(last.includes(name) && value === 0));
   const brief = inOrder(withoutDefaults(entitySchemaOf(collection, others), Object.fromEntries(given)));
-  // The entity was already validated for its own store, which may be a database.
+  // The entity was already validated for the store that it is in, which may be a database.
   const anywhere = { database: true };
   const made: unknown = checkEntity(collection, brief, anywhere).value;
   if (isDeepStrictEqual(made, entity)) return brief;
   const withId = inOrder({ id, ...brief });
   if (isDeepStrictEqual(checkEntity(collection, withId, anywhere).value, entity)) return withId;
-  // A default depends on another member: keep all members that are set.
+  // A default depends on another member, so all set members are needed.
   return inOrder(withoutUnset({ id, ...others }));
 }
 
-/** Identifying members come first, then the others in schema order, then timestamps. */
+/** Sorts members: first those that identify the entity, then others in schema order, then timestamps. */
 function inOrder(members: Members): Members {
   const rank = (name: string) => (first.indexOf(name) + 1 || first.length + 1) + (last.includes(name) ? 1 : 0);
   return Object.fromEntries(Object.entries(members).sort(([a], [b]) => rank(a) - rank(b)));

@@ -41,7 +41,7 @@ test("renderDocument quotes strings that YAML 1.1 readers would not read as stri
   assert.match(renderDocument(documentOf(text)), /^ +- name: "on"$/m);
 });
 
-test("renderDocument omits endpoints and the hashes of keys that are present, and keeps restrictions", () => {
+test("renderDocument omits endpoints and the hashes of keys that are present, and keeps other members of _sluice", () => {
   const id = "11111111-2222-4333-8444-555555555555";
   const rendered = renderDocument({
     _format_version: "3.0",

@@ -6,9 +6,9 @@ import type { Document } from "../document.ts";
 import { collections } from "../entities/index.ts";
 
 /**
- * The file has format 3.0, the lists in the order of the collections, and no endpoints. Of an entity's `_sluice` only
- * the hash of a key that is present is omitted. A credential without key or hash would not load, and without its
- * namespaces a key would be valid for more routes.
+ * The file has format 3.0, the lists in the order of the collections, and no endpoints. Entities keep their `_sluice`,
+ * except for the hash of a key if the key itself is present. Without key and hash, a credential would not load; without
+ * its namespaces, it would be valid for more routes.
  */
 export function renderDocument(document: Document): string {
   const lists = collections.flatMap((collection) => {

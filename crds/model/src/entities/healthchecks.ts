@@ -23,7 +23,7 @@ const statuses = (description: string, value: readonly number[]) =>
     maxItems: 128,
   });
 
-/** A record that gets its defaults when it is not given. */
+/** A record whose members get their defaults even if the record is unset. */
 const section = <Members extends Parameters<typeof record>[0]>(description: string, members: Members) =>
   record(members, { description, default: {} });
 

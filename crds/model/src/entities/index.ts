@@ -21,11 +21,11 @@ import { type Sni, sniSchema } from "./tls/sni.ts";
 import { type Upstream, upstreamSchema } from "./upstream.ts";
 import { type Vault, vaultSchema } from "./vault.ts";
 
-/** Facts about an entity by which a plugin identifies or groups consumers. Its schema has the reference `consumer`. */
+/** Facts about entities that identify or group consumers for a plugin. Their schemas have the reference `consumer`. */
 export interface CredentialFacts {
   /**
-   * The member by which requests find the credential; null: it is found by its consumer. With `uniqueTogether`, several
-   * credentials may have the same value.
+   * The member by which a credential is looked up for a request; null: it is found by its consumer. With
+   * `uniqueTogether`, several credentials may have the same value.
    */
   readonly lookup: string | null;
   /** Members that the admin API generates when they are unset. */
@@ -176,7 +176,7 @@ const table = {
   },
 } satisfies Readonly<Record<string, EntityFacts>>;
 
-/** The name of a collection, as in the declarative file and in admin URLs. */
+/** The name of a collection, as in the declarative file. URLs of the admin API have it too, except for credentials. */
 export type Collection = keyof typeof table;
 export type Entities = { readonly [Name in Collection]: Static<(typeof table)[Name]["schema"]> };
 export type Entity = Entities[Collection];
@@ -210,8 +210,8 @@ export const isSecretLookup = (collection: Collection): boolean =>
   entitySecrets[collection].includes(entities[collection].credential?.lookup ?? "");
 
 /**
- * The SHA-256 in hex by which nodes know a secret lookup value. Plugins may have credentials with the same key, so
- * their hashes cover the name of the plugin, which has no space.
+ * The SHA-256 in hex by which nodes know a secret lookup value. Two plugins may have credentials with the same key, so
+ * the hash of a plugin's credential also covers the plugin's name.
  */
 export const lookupHash = (secret: string, plugin?: unknown): string =>
   hash("sha256", plugin === undefined ? secret : `${plugin} ${secret}`);
@@ -227,7 +227,9 @@ export interface Reference {
   /** The member that holds the reference: `service`. */
   readonly member: string;
   readonly to: Collection;
-  /** On removal of the referenced entity, `cascade` also removes the referring entity; `restrict` refuses the removal. */
+  /**
+   * On removal of the referenced entity, `cascade` also removes the referring entity; `restrict` refuses the removal.
+   */
   readonly onDelete: "cascade" | "restrict";
 }
 

@@ -33,7 +33,7 @@ const upstreamHeaders = nullable(
   }),
 );
 
-/** As in Kong these are ids and no references: an id without a CA certificate trusts none. */
+/** As in Kong, these ids are not references: an id may name no CA certificate, and then adds no trust. */
 const caCertificates = nullable(
   array(text({ description: "The id of a CA certificate.", rule: "uuid" }), {
     description:

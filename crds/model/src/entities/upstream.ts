@@ -46,8 +46,8 @@ export const upstreamSchema = record(
     }),
     hash_on_query_arg: word("The query argument to hash, for hashing by query argument."),
     hash_fallback_query_arg: word("The query argument to hash, for the fallback to a query argument."),
-    hash_on_uri_capture: word("Name or number of the path's group to hash, for hashing by URI capture."),
-    hash_fallback_uri_capture: word("Name or number of the path's group to hash, for the fallback to a URI capture."),
+    hash_on_uri_capture: word("Name or number of the capture group to hash, for hashing by URI capture."),
+    hash_fallback_uri_capture: word("Name or number of the capture group to hash, for the fallback to a URI capture."),
     slots: integer({
       description: "Slots on the ring of consistent-hashing. More slots distribute requests more evenly.",
       default: 10_000,

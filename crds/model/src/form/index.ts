@@ -11,8 +11,8 @@ export type FormParts = readonly { readonly name: string; readonly text: string 
 
 /**
  * Decodes an application/x-www-form-urlencoded body, or the parts of another form, into an unchecked entity. Strings
- * are coerced by the collection's schema, and the config of a plugin or a credential by the schema that the named plugin
- * declares.
+ * are coerced by the collection's schema, and the config of a plugin or a credential by the schema that the named
+ * plugin declares.
  *
  * `before` is the entity that a form changes; it names the plugin if the form does not.
  */
@@ -31,7 +31,10 @@ export function decodeForm(
   return { value: config === undefined ? entity : { ...entity, config: coerce(config, entity.config) } };
 }
 
-/** Members that are accepted but not stored. Their schemas make an empty `url` null and a single server name a list. */
+/**
+ * Members that are accepted but not stored. With their schemas, an empty `url` becomes null and a single server name a
+ * list.
+ */
 const shorthands: Partial<Record<Collection, Readonly<Record<string, SchemaNode>>>> = {
   services: { url: { type: "string" } },
   certificates: { snis: { type: "array", items: { type: "string" } } },
@@ -42,7 +45,7 @@ function withShorthands(collection: Collection): SchemaNode {
   return { ...schema, properties: { ...schema.properties, ...shorthands[collection] } };
 }
 
-/** Includes the deprecated members that checkConfig accepts. */
+/** The schema of the config, including the deprecated members that `checkConfig` accepts. */
 function configSchema(collection: Collection, entity: object): SchemaNode | undefined {
   const schema = configFactsOf(collection, entity)?.schema;
   if (schema === undefined) return undefined;

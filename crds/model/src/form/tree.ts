@@ -1,5 +1,5 @@
 /**
- * Kong's grammar of form bodies: names give the place of a value in nested data
+ * Kong's grammar of form bodies: the name of a value is its path in nested data
  * (docs/reference/kong-compatibility.md#bodies).
  *
  * | name | meaning |
@@ -36,7 +36,7 @@ interface Branch {
 
 const branch = (): Branch => ({ texts: [], members: new Map(), items: new Map(), list: false });
 
-/** A name and its value in a form; undefined: not percent-encoded UTF-8. */
+/** A name and its value in a form; undefined for a text that is not percent-encoded UTF-8. */
 export interface Argument {
   readonly name: string | undefined;
   readonly text: string | undefined;
@@ -113,7 +113,7 @@ function stepsOf(name: string): readonly Step[] {
   return steps;
 }
 
-/** A trailing `[]` adds no branch: the values of one branch are a list. */
+/** The branch of a path, created if it is missing. A trailing `[]` leads to no further branch, but marks a list. */
 function branchAt(root: Branch, steps: readonly Step[]): Branch {
   let at = root;
   for (const step of steps.at(-1) === "[]" ? steps.slice(0, -1) : steps) {
@@ -143,7 +143,7 @@ function gather(at: Branch, path: Violation["path"], violations: Violation[]): F
   return [...sorted.map(([, item], index) => gather(item, [...path, index], violations)), ...texts];
 }
 
-/** Members are defined, never assigned, so that no name is special. */
+/** Members are defined by `Object.fromEntries` and never assigned, so `__proto__` is a member like any other. */
 const gatherMembers = ({ members }: Branch, path: Violation["path"], violations: Violation[]) =>
   Object.fromEntries(
     [...members].map(([name, member]): [string, FormValue] => [name, gather(member, [...path, name], violations)]),

@@ -23,7 +23,7 @@ test("a CRD has short names and a category", () => {
   assert.equal(service.metadata?.name, "services.sluice.dev");
 });
 
-test("members carry the model's descriptions and limits, and name the default without setting it", () => {
+test("members have the model's descriptions and limits, and the description names the default", () => {
   assert.deepEqual(schema?.properties?.spec?.properties?.connectTimeout, {
     type: "integer",
     description: "Maximum milliseconds to wait for a connection to the upstream. Default: 60000.",
@@ -46,7 +46,7 @@ test("status is a subresource whose conditions are a map by type", () => {
   assert.deepEqual(schema?.properties?.status?.properties?.conditions?.["x-kubernetes-list-map-keys"], ["type"]);
 });
 
-test("plugins that refuse a target have a rule that is generated from the table of plugins", () => {
+test("the CRD of Plugin has a rule for each kind of target that some plugins refuse", () => {
   const rules = kinds.Plugin.spec.cel?.map(({ message }) => message);
   const refusing =
     "acl, basic-auth, bot-detection, cors, forward-auth, hmac-auth, jwt, key-auth, ldap-auth, mtls-auth, openid-connect, session and standard-webhooks";
@@ -75,7 +75,7 @@ function visit(node: Plain, path: string, look: (node: Plain, path: string) => v
 for (const kind of resourceKinds) {
   const root = (crd(kind, kinds[kind]) as Plain).spec?.versions?.[0]?.schema?.openAPIV3Schema as Plain;
 
-  test(`${kind}: every member has a type and a description, and nothing but structural keywords`, () => {
+  test(`${kind}: every member has a type and a description, and only structural keywords`, () => {
     visit(root, kind, (node, path) => {
       assert.equal(typeof node.type, "string", path);
       if (path !== `${kind}.metadata`)

@@ -30,6 +30,7 @@ test("the generated files include the CRDs, the chart's templates and the refere
     "consumergroups",
     "consumers",
     "plugins",
+    "vaults",
   ];
   const paths = new Set(files.map(({ path }) => path));
   const expected = [
@@ -44,7 +45,7 @@ test("the generated files include the CRDs, the chart's templates and the refere
   );
 });
 
-test("the check names missing, changed and left-over files, and writing corrects them", () => {
+test("staleFiles names missing, changed and left-over files, and writeGeneratedFiles corrects them", () => {
   assert.deepEqual(
     staleFiles(root, files).map(({ fault }) => fault),
     files.map(() => "is missing"),

@@ -10,7 +10,10 @@ const generators: readonly (() => readonly GeneratedFile[])[] = [
   () => [crdNamesFile(), entitiesPage(), resourcesPage()],
 ];
 
-/** Folders whose own files (not those in folders below) are all generated: a stale file would be applied too. */
+/**
+ * Folders whose own files (not those in folders below) are all generated: kubectl or Helm would also apply a stale
+ * file.
+ */
 const generatedFolders = ["crds", "charts/sluice-crds/templates"];
 
 /** All files that are generated from the model, in a fixed order. */

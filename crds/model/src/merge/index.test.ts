@@ -39,7 +39,7 @@ test("mergeEntity keeps an invalid deprecated member for checkEntity to report",
   assert.equal(merge({ redis_host: null, policy: "local" }), undefined);
 });
 
-test("setting a hash source selects consistent hashing, unless another algorithm is given", () => {
+test("setting a hash source selects consistent hashing, unless the change sets another algorithm", () => {
   const current = { name: "u", algorithm: "least-connections", hash_on: "none" };
   assert.equal(mergeEntity("upstreams", current, { hash_on: "ip" }).algorithm, "consistent-hashing");
   const change = { hash_on: "ip", algorithm: "round-robin" };

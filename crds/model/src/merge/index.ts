@@ -29,7 +29,7 @@ function mergeConfig(plugin: ConfigFacts, current: unknown, change: Members): Me
   return { ...mergeRecord(plugin.schema, current, members), ...Object.fromEntries(faulty) };
 }
 
-/** Members are defined, never assigned, so that no name is special. */
+/** Members are defined by `Object.fromEntries` and never assigned, so `__proto__` is a member like any other. */
 function mergeRecord(schema: SchemaNode, current: unknown, change: Members): Members {
   const before = isRecord(current) ? current : {};
   const changed = Object.entries(change).map(([name, value]): [string, unknown] => {

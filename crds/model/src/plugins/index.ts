@@ -1,4 +1,4 @@
-/** The plugins that this process knows: those that come with Sluice, and registered ones. */
+/** The plugins that this process knows: plugins that come with Sluice, and registered plugins. */
 import { hash } from "node:crypto";
 import type { PluginCredentialFacts, PluginFacts, PluginTarget, SchemaNode } from "@sluice/plugin-sdk";
 import { builtInFacts } from "@sluice/plugins/schemas";
@@ -15,7 +15,7 @@ export const PLUGIN_NAME_LENGTH = 64;
  * Adds plugins to those that come with Sluice. Must be called before the process validates any entity: entities of a
  * plugin that is not yet registered are refused or answer 503.
  *
- * @throws TypeError when a plugin of the same name is known already.
+ * @throws TypeError if there is already a plugin of the same name.
  */
 export function registerPlugins(plugins: readonly PluginFacts[]): void {
   for (const facts of plugins) {
@@ -24,11 +24,11 @@ export function registerPlugins(plugins: readonly PluginFacts[]): void {
   }
 }
 
-/** The targets that a plugin does not support: one that refuses consumers also refuses groups of consumers. */
+/** The targets that a plugin does not support: a plugin that refuses consumers also refuses consumer groups. */
 export const refusedTargets = ({ refuses = [] }: Pick<PluginFacts, "refuses">): readonly PluginTarget[] =>
   refuses.flatMap((target) => (target === "consumer" ? [target, "consumer_group"] : [target]));
 
-/** The violation of a plugin that is attached to a consumer and to a group: no request would select it. */
+/** The violation of a plugin that is attached to a consumer and to a group: it would act on no request. */
 export const CONSUMER_OR_GROUP = "a plugin cannot be attached to both a consumer and a consumer group";
 
 /**
@@ -44,16 +44,16 @@ export function replaceRegistered(plugins: readonly PluginFacts[]): readonly Plu
 
 const registered = (): readonly PluginFacts[] => [...known.values()].slice(builtInFacts.length);
 
-/** Undefined for a plugin that this process does not have. */
+/** The facts of a plugin; undefined if this process does not have the plugin. */
 export const pluginNamed = (name: unknown): PluginFacts | undefined =>
   typeof name === "string" ? known.get(name) : undefined;
 
-/** In the order of `builtInFacts`; registered plugins come last. */
+/** The names of all known plugins, in the order of `builtInFacts`; registered plugins come last. */
 export const pluginNames = (): readonly string[] => [...known.keys()];
 
 /**
- * SHA-256 of the names, versions and schemas (also those of credentials) of the registered plugins, in hex. Those that come with Sluice differ
- * between its versions and do not count.
+ * SHA-256 of the names, versions and schemas (also those of credentials) of the registered plugins, in hex. The plugins
+ * that come with Sluice are not included, because they differ between versions of Sluice.
  */
 export function pluginSetHash(): string {
   const facts = registered().map(({ name, version, schema, credentials }) => ({
@@ -75,7 +75,7 @@ export function configFactsOf(collection: Collection, entity: object): ConfigFac
   return collection === "plugin_credentials" ? credentialFactsOf(plugin) : undefined;
 }
 
-/** Undefined: this process lacks the plugin, or the plugin has no credentials of its own. */
+/** What a plugin declares about its credentials; undefined if it declares none, or if this process lacks the plugin. */
 export const credentialFactsOf = (plugin: unknown): PluginCredentialFacts | undefined =>
   pluginNamed(plugin)?.credentials;
 
@@ -97,6 +97,6 @@ export function secretMembers(collection: Collection, entity: object): readonly 
 }
 
 /**
- * Whether the plugin's routes answer 503 while it cannot run. An unknown or misspelt plugin might be a protecting one.
+ * Whether requests in a plugin's scope are answered 503 while it cannot run. An unknown plugin may be a protecting one.
  */
 export const mayProtect = (name: unknown): boolean => pluginNamed(name)?.protects ?? true;

@@ -1,11 +1,11 @@
 /**
- * Plugins of Kong 3.9: those of the free edition (`kong/constants.lua`) and of the paid ones. The errors for plugins that
+ * Plugins of Kong 3.9, of the free edition (`kong/constants.lua`) and of the paid editions. The errors for plugins that
  * Sluice lacks, the report of `sluice migrate` and the table of plugins in the reference derive from this table.
  */
 import { pluginNamed } from "./index.ts";
 
 export interface KongPlugin {
-  /** Whether only Kong's paid editions have it. */
+  /** Whether only Kong's paid editions have the plugin. */
   readonly paid: boolean;
   /** How Sluice's plugin differs from Kong's for the same config and requests; absent: only in limits, if at all. */
   readonly differs?: string;
@@ -105,7 +105,7 @@ const paid: Readonly<Record<string, string | null | Pick<KongPlugin, "differs">>
   "oauth2-introspection": useInstead("openid-connect"),
   opa: null,
   "openid-connect": {
-    differs: "bearer tokens, introspection, and login with sessions in cookies; other grants and stores are refused",
+    differs: "has bearer tokens, introspection, and login with sessions in cookies; refuses other grants and stores",
   },
   "proxy-cache-advanced": useInstead("proxy-cache"),
   "rate-limiting-advanced": useInstead("rate-limiting"),

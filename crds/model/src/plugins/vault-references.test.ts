@@ -20,7 +20,7 @@ for (const [text, variable, key] of named)
     assert.deepEqual([variableOf(value, vault), value.key], [variable, key]);
   });
 
-test("references name the prefixes of vaults, each of them once, and not kinds", () => {
+test("vaultPrefixesOf returns each prefix of a vault once, and no kinds of vaults", () => {
   const texts = ["{vault://b/x}", "{vault://my-env/x}", "{vault://env/y}", "{vault://my-env/y}", "{vault://my-env}"];
   assert.deepEqual(vaultPrefixesOf(texts.map((text) => ({ text }))), ["my-env"]);
 });
@@ -42,7 +42,7 @@ const refused: readonly string[] = [
   "{vault://my-env/a?prefix=/}",
 ];
 for (const text of refused)
-  test(`${text} is refused where the config has it`, () => {
+  test(`${text} is refused, with the path of the member of the config that has it`, () => {
     const { violations } = checkConfig("http-log", { http_endpoint: "http://a.test", headers: { "x-token": text } });
     const message =
       "expected a reference such as {vault://env/NAME}, or {vault://env/NAME/member} for a JSON object, with env or " +
@@ -52,7 +52,7 @@ for (const text of refused)
 
 const configs: readonly (readonly [what: string, plugin: string, config: object])[] = [
   ["a URL", "http-log", { http_endpoint: "{vault://env/LOG_SERVER}" }],
-  ["a value that may not have braces", "loggly", { key: "{vault://env/LOGGLY}" }],
+  ["a value that otherwise must not have braces", "loggly", { key: "{vault://env/LOGGLY}" }],
   ["the URL of traces in its deprecated spelling", "opentelemetry", { endpoint: "{vault://env/TRACES}" }],
   [
     "a user name and a password of Redis",
@@ -82,7 +82,7 @@ for (const [what, plugin, config] of configs)
     assert.match(JSON.stringify(value), /\{vault:\/\/env\//);
   });
 
-test("a member without referenceable is checked like any other value", () => {
+test("a reference in a member that is not referenceable is checked like any other value", () => {
   const { violations } = checkConfig("rate-limiting", { minute: 1, redis: { host: "{vault://env/HOST}" } });
   assert.deepEqual(
     violations?.map(({ path }) => path),

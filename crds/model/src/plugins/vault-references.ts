@@ -1,7 +1,8 @@
 /**
- * References to vaults in configs of plugins. `{vault://env/NAME}` stands for the value of the node's environment variable
- * NAME, which only the node reads; `{vault://my-env/NAME}` for a variable whose name begins with the `config.prefix` of
- * the vault my-env. The forms are Kong's (docs/reference/kong-compatibility.md#references-to-vaults).
+ * References to vaults in configs of plugins. `{vault://env/NAME}` stands for the value of the node's environment
+ * variable NAME, which only the node reads; `{vault://my-env/NAME}` for a variable whose name begins with the
+ * `config.prefix` of the vault my-env. The forms are Kong's
+ * (docs/reference/kong-compatibility.md#references-to-vaults).
  */
 import { type Checked, isRecord, memberSchemaOf, type SchemaNode, type Violation, valuesOf } from "@sluice/plugin-sdk";
 import { vaultRules } from "../check/rules/vaults.ts";
@@ -11,7 +12,7 @@ export interface VaultReference {
   /** Where the reference is in the config. */
   readonly path: Violation["path"];
   readonly text: string;
-  /** The member that has the reference as its value. */
+  /** The schema of the member that has the reference as its value. */
   readonly schema: SchemaNode;
 }
 
@@ -20,13 +21,13 @@ export interface VaultAddress {
   /** The prefix of a vault, or a kind of vaults, such as env. */
   readonly vault: string;
   readonly name: string;
-  /** The text before the name; null: that of the vault's config. */
+  /** The prefix of the variable's name; null: the prefix in the config of the vault. */
   readonly prefix: string | null;
   /** The member of the JSON object in the variable; null: the whole variable. */
   readonly key: string | null;
 }
 
-/** Kong's test: such a text is a reference even if it is malformed. */
+/** Whether a value is a reference. As in Kong, a malformed one between `{vault://` and `}` counts too. */
 export const isVaultReference = (value: unknown): value is string =>
   typeof value === "string" && value.startsWith("{vault://") && value.endsWith("}");
 
@@ -64,7 +65,7 @@ export function vaultReferencesIn(schema: SchemaNode, value: unknown): readonly 
   return found;
 }
 
-/** The vaults that references name by their prefix. */
+/** The prefixes of vaults that the references name, each of them once. */
 export function vaultPrefixesOf(references: readonly Pick<VaultReference, "text">[]): readonly string[] {
   const vaults = references.flatMap(({ text }) => parseVaultReference(text).value?.vault ?? []);
   return [...new Set(vaults)].filter((vault) => !vaultKinds.includes(vault));
@@ -85,14 +86,14 @@ export function parseVaultReference(text: string): Checked<VaultAddress> {
   const { prefix = null, ...others } = Object.fromEntries(url.searchParams);
   const [name = "", key = null, ...rest] = url.pathname.slice(1).split("/").map(decoded);
   const address = { vault, name, prefix, key };
-  // The config of a vault may have a prefix, and only the first character of a variable cannot be a digit.
+  // A variable's name cannot begin with a digit, but the config of a vault may have a prefix for the name.
   const form = isKind ? /^[A-Z_][A-Z0-9_]*$/ : /^[A-Z0-9_]+$/;
   const isValid = form.test(variableOf(address)) && name !== "" && key !== "";
   return isValid && rest.length === 0 && Object.keys(others).length === 0 ? { value: address } : refuse;
 }
 
 /**
- * The environment variable that a reference names. As in Kong, it is in upper case, with `_` for `-`.
+ * The name of the environment variable to which a reference refers. As in Kong, it is in upper case, with `_` for `-`.
  *
  * @param vault The vault with the prefix that the reference names. Default: the reference names a kind.
  */
@@ -101,7 +102,7 @@ export function variableOf({ name, prefix }: VaultAddress, vault?: Pick<Vault, "
   return `${before}${name}`.replaceAll("-", "_").toUpperCase();
 }
 
-/** A text that is not valid percent-encoding stays as it is, and is no valid name. */
+/** A text that is not valid percent-encoding stays as it is, and is not a valid name. */
 function decoded(text: string): string {
   try {
     return decodeURIComponent(text);

@@ -1,5 +1,5 @@
 /**
- * Requests to endpoints of plugins, from the admin API to the nodes, whose instances answer them.
+ * Requests to endpoints of plugins, from the admin API to the nodes, whose plugin instances answer the requests.
  *
  * | request | body | response |
  * |---|---|---|
@@ -33,7 +33,7 @@ export const NODE_ENDPOINT_TIMEOUT = 6000;
 
 const METHODS: readonly unknown[] = ["GET", "POST", "PUT", "PATCH", "DELETE"] satisfies EndpointRequest["method"][];
 
-/** Whether a GET request needs no further node. */
+/** Whether a node's response answers a GET request, so that the request is not sent to further nodes. */
 export const isEndpointFound = ({ method }: EndpointRequest, response: EndpointResponse | null): boolean =>
   method === "GET" && response !== null && response.status < 400;
 
@@ -60,7 +60,7 @@ export function isPluginEndpointResults(value: unknown): value is PluginEndpoint
   );
 }
 
-/** A status that HTTP allows for a final response (RFC 9110 section 15). */
+/** Whether HTTP allows the status for a final response (RFC 9110 section 15). */
 const isStatus = (value: unknown): boolean => Number.isInteger(value) && Number(value) >= 200 && Number(value) <= 599;
 
 const isTexts = (value: unknown): boolean => Array.isArray(value) && value.every((each) => typeof each === "string");

@@ -11,7 +11,7 @@
  *
  * A 200 response is the acknowledgement: the node serves that hash from then on. Outdated pushes are answered with 412
  * PushRefused: their term is lower than the highest that the node has seen, or their revision is lower than the served
- * one of the same term. A deposed leader that has not noticed yet therefore changes nothing.
+ * revision of the same term. So a deposed leader that does not know yet that it was deposed changes nothing.
  */
 
 import type { Violation } from "@sluice/plugin-sdk";

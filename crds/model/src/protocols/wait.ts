@@ -5,7 +5,7 @@
  * written and every responding node runs a document built from them, or when the timeout has elapsed.
  */
 
-/** A resource as its writer left it: at this generation (or version, if it has no generation), or deleted. */
+/** A resource as its writer left it: at this generation (or resource version, if it has no generation), or deleted. */
 export interface WrittenResource {
   readonly kind: string;
   readonly namespace: string;

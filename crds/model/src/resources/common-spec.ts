@@ -12,7 +12,7 @@ const dnsLabel = { minLength: 1, maxLength: 63, pattern: "^[a-z]([-a-z0-9]*[a-z0
 
 export const DEFAULT_CLASS = "sluice";
 
-/** The label of a Lease with the class of those resources in its namespace that have no `spec.class`. */
+/** A label of Leases. Its value is the class of the resources without `spec.class` in the Lease's namespace. */
 export const CLASS_LABEL = "sluice.dev/class";
 
 /** The label that a Secret must carry for Sluice to read it, unless its type is `TLS_SECRET_TYPE`. */
@@ -46,9 +46,9 @@ export const common = (names: string): Readonly<Record<string, SpecNode>> => ({
   class: {
     type: "string",
     description:
-      "Class of the Sluice installation that handles the resource, if several share a cluster. Default: the " +
-      "class of the " +
-      `installation whose home namespace this is or to which the namespace is assigned; otherwise ${DEFAULT_CLASS}.`,
+      "Class of the Sluice installation that handles the resource, if several share a cluster. Default: the class of " +
+      "the installation whose home namespace contains the resource, or to which the resource's namespace is " +
+      `assigned; otherwise ${DEFAULT_CLASS}.`,
     ...dnsLabel,
     pattern: "^[a-z0-9]([-a-z0-9]*[a-z0-9])?$",
   },
@@ -58,7 +58,7 @@ export const namedEntity = (kind: string) =>
   `The ${kind}'s name, unique across namespaces. Default: metadata.name in Sluice's home namespace, ` +
   `<namespace>.<metadata.name> elsewhere. If empty, the ${kind} has no name.`;
 
-/** Another resource. One in another namespace needs a ReferenceGrant there (Gateway API). */
+/** A reference to a resource. A resource in another namespace needs a ReferenceGrant there (Gateway API). */
 export interface NameRef {
   readonly name: string;
   /** Default: the namespace of the referring resource. */

@@ -1,4 +1,4 @@
-/** The custom resource ConsumerGroup. Its members are listed in the resources of the consumers. */
+/** The custom resource ConsumerGroup. A Consumer lists the groups to which it belongs. */
 import type { ConsumerGroup } from "../entities/index.ts";
 import { type CommonSpec, common, stateColumns } from "./common-spec.ts";
 import { type Derived, type KindFacts, specOf } from "./kind.ts";

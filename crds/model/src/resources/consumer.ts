@@ -91,11 +91,11 @@ interface ListFacts {
   readonly id: string;
   readonly required: readonly string[];
   readonly refine?: Readonly<Record<string, SpecNode>>;
-  /** Members that differ from the entity's. */
+  /** Members that replace the entity's members of the same names. */
   readonly add?: Readonly<Record<string, SpecNode>>;
-  /** The entity's reference to another resource, which the entry names by `name` and `namespace`. */
+  /** The entity's reference to a resource whose `name` and `namespace` are members of the entry. */
   readonly reference?: { readonly member: string; readonly kind: string };
-  /** Another reference, which may be unset: the entry has it in a member of its own. */
+  /** An optional reference of the entity, and the member of the entry that has it. */
   readonly optionalReference?: { readonly member: string; readonly ref: string; readonly node: SpecNode };
 }
 
@@ -135,7 +135,7 @@ const lists: Readonly<Record<CredentialCollection, ListFacts>> = {
       member: "ca_certificate",
       ref: "caCertificateRef",
       node: nameRef(
-        "A CA certificate that the certificate's chain must contain. If unset, any CA certificate of the plugin.",
+        "The certificate's chain must contain this CA certificate. If unset, any CA of the plugin suffices.",
         "CACertificate",
       ),
     },

@@ -25,7 +25,7 @@ export interface Specs {
 
 export type ResourceKind = keyof Specs;
 
-/** Each kind comes after those that it refers to. */
+/** In an order in which each kind follows the kinds that it refers to. */
 export const kinds: Readonly<Record<ResourceKind, KindFacts>> = {
   Certificate: certificateKind,
   CACertificate: caCertificateKind,

@@ -24,7 +24,7 @@ export interface SpecNode extends SchemaNode {
   readonly additionalProperties?: boolean | SpecNode;
   /** The keys by which server-side apply merges a list. Unset: `atomic`, the list has one owner. */
   readonly listMapKeys?: readonly string[];
-  /** Only the spec has the member, or it differs from the entity's member of that name; translation handles it. */
+  /** The entity has no such member, or a different one with this name; `crds/client/src/translate` converts it. */
   readonly own?: true;
   /** The object may have any members. */
   readonly open?: boolean;
@@ -84,13 +84,13 @@ export function camelSchema(node: SchemaNode): SpecNode {
 }
 
 interface SpecParts {
-  /** Default: the entity's description. */
+  /** The description of the spec. Default: the entity's description. */
   readonly description?: string;
   /** Members of the entity that the spec does not have. Timestamps are always omitted. */
   readonly omit?: readonly string[];
   /** Members that only the spec has, or that differ from the entity's. */
   readonly add: Readonly<Record<string, SpecNode>>;
-  /** Further keywords of members that are the entity's. */
+  /** Further keywords for members that come from the entity. */
   readonly refine?: Readonly<Record<string, SpecNode>>;
   readonly required?: readonly string[];
   readonly cel?: readonly CelRule[];

@@ -10,7 +10,7 @@ export type RouteSpec = CommonSpec &
 
 const matchers = ["paths", "hosts", "methods", "headers", "snis"];
 
-/** A CEL expression: `protocols` is set, and one of them matches. */
+/** A CEL expression: `protocols` is set, and one of its items matches the pattern. */
 const speaks = (pattern: string): string =>
   `(has(self.protocols) && self.protocols.exists(protocol, protocol.matches('${pattern}')))`;
 

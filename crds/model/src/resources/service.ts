@@ -59,7 +59,7 @@ export type ServiceSpec = CommonSpec &
     readonly upstreamHeaders?: readonly UpstreamHeaderEntry[];
   };
 
-/** Whether the upstream is reached over TLS. */
+/** A CEL expression: whether the upstream is reached over TLS. */
 const secure =
   "((has(self.protocol) && self.protocol in ['https', 'grpcs']) || " +
   "(has(self.url) && self.url.matches('^(https|grpcs):')))";

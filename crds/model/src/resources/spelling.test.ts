@@ -7,7 +7,7 @@ import { kinds } from "./index.ts";
 import type { KindFacts, SpecNode } from "./kind.ts";
 import { camelPath, readSpec, writeSpec } from "./spelling.ts";
 
-/** Members that a resource expresses in another way. */
+/** Members that a spec does not have, because the resource expresses them in another way. */
 const elsewhere: Readonly<Record<string, readonly string[]>> = {
   certificates: ["created_at", "updated_at", "cert", "key", "cert_alt", "key_alt"],
   ca_certificates: ["created_at", "updated_at", "cert_digest"],
@@ -59,7 +59,7 @@ test("every member of every entity is in a spec, or on the list of exceptions", 
   }
 });
 
-test("a spec's member has the same description as the entity's", () => {
+test("the member stripPath of a spec has the description of the entity's member strip_path", () => {
   assert.equal(
     kinds.Route.spec.properties?.stripPath?.description,
     entities.routes.schema.properties?.strip_path?.description,

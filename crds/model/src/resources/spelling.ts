@@ -49,7 +49,8 @@ const unknownMember = (node: SpecNode, name: string): string =>
 
 /**
  * The members of a spec from an entity, in camelCase. Unset members are omitted. Members with their default value are
- * omitted unless `previous` (the replaced spec) has them: omitting such a member would keep another writer's value.
+ * omitted unless `previous` (the replaced spec) has them: if such a member were omitted, a value of another field
+ * manager would stay.
  */
 export function writeSpec(node: SpecNode, entity: Members, previous: unknown = {}): Members {
   const derived = Object.entries(node.properties ?? {}).filter(([, member]) => !member.own);
@@ -57,7 +58,10 @@ export function writeSpec(node: SpecNode, entity: Members, previous: unknown = {
   return withoutDefaults({ properties: Object.fromEntries(derived) }, Object.fromEntries(members), previous);
 }
 
-/** Converts a path in an entity to a path in its spec: `["strip_path"]` -> `["stripPath"]`. Names in mappings stay. */
+/**
+ * Converts a path in an entity to a path in its spec: `["strip_path"]` -> `["stripPath"]`. Names in mappings stay
+ * unchanged.
+ */
 export function camelPath(collection: Collection, path: Path): Path {
   let node: SchemaNode | undefined = entities[collection].schema;
   return path.map((step) => {
@@ -68,7 +72,7 @@ export function camelPath(collection: Collection, path: Path): Path {
   });
 }
 
-/** The value with its fixed members respelled. Values that do not fit the schema stay unchanged. */
+/** The value with the members of its schema respelled. Values that do not fit the schema stay unchanged. */
 function respell(node: SpecNode, value: unknown, spell: (name: string) => string): unknown {
   if (Array.isArray(value)) return node.items ? value.map((item) => respell(node.items ?? {}, item, spell)) : value;
   if (!isRecord(value) || !node.properties) return value;

@@ -34,7 +34,7 @@ const targets: SpecNode = {
 /** Hash sources that need a second member. */
 const detailed = ["header", "cookie", "query_arg", "uri_capture"] as const;
 
-/** Rules for the second member: `hash_on: header` needs `hash_on_header`. The cookie has the same name for both. */
+/** Rules for the second member: `hash_on: header` needs `hash_on_header`. Both sources share `hash_on_cookie`. */
 const detailRules = (["hash_on", "hash_fallback"] as const).flatMap((place) =>
   detailed.map((source): CelRule => {
     const [member, detail] = [toCamel(place), toCamel(`${source === "cookie" ? "hash_on" : place}_${source}`)];

@@ -21,7 +21,7 @@ export function withoutDefaults(node: SchemaNode, value: Members, previous: unkn
   return Object.fromEntries(kept);
 }
 
-/** The same for a value at any depth: its items, and the values of a mapping. */
+/** Applies `withoutDefaults` to records in a value: items of lists and values of mappings, at any depth. */
 function withoutInnerDefaults(node: SchemaNode = {}, value: unknown): unknown {
   if (Array.isArray(value)) return value.map((item) => withoutInnerDefaults(node.items, item));
   if (!isRecord(value)) return value;

@@ -66,7 +66,7 @@ function readFlat(args: readonly string[], { options = {}, positionals: names = 
     if (missing !== undefined) return { kind: "invalid", message: `${missing} is missing` };
     return { kind: "given", subcommands: [], positionals, options: values };
   } catch (error) {
-    // A value is missing, or was given to an option that takes none.
+    // An option lacks its value, or has a value although it accepts none.
     return { kind: "invalid", message: (error as Error).message };
   }
 }

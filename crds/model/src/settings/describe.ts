@@ -19,7 +19,7 @@ export function describeSettings(declarations: Declarations): string {
 /** Characters per line of help. */
 const WIDTH = 100;
 
-/** The settings for the help of a command: each variable with its value and default, its description below. */
+/** The settings for the help of a command: each variable with the form of its value, its default and description. */
 export function listSettings(declarations: Declarations): string {
   return Object.values(declarations)
     .map((declaration) => {

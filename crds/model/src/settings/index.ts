@@ -10,9 +10,9 @@ export class SettingsError extends Error {
 }
 
 /**
- * Returns all violations together; the path of each is the name of its variable. An empty variable counts as unset. A
- * variable that begins with `SLUICE_`, and that neither a Sluice program reads nor Kubernetes sets, is a violation,
- * because it is probably misspelt.
+ * Returns all violations together; the path of each is the name of its variable. An empty variable counts as unset. An
+ * unknown variable that begins with `SLUICE_` is a violation, because it is probably misspelt. Variables that
+ * Kubernetes sets for Services are not violations.
  */
 export function readSettings<const Declared extends Declarations>(
   declarations: Declared,

@@ -11,9 +11,10 @@ import { makeSnapshot, register, type SnapshotMaps } from "./make-snapshot.ts";
 import { freezeDeep, type StoredEntity } from "./stored-entity.ts";
 
 /**
- * Applies the result of `changeBetween` from another thread or process, with the hash of the snapshot there, or with
- * the tree of its hashes if further edits will follow. Nothing is checked and no digest is computed, so the cost is
- * proportional to the change and no memory is needed for checking.
+ * Applies the result of `changeBetween` from another thread or process. Nothing is checked and no digest is computed,
+ * so the cost is proportional to the change and no memory is needed for checking.
+ *
+ * @param hash The hash of the resulting snapshot, or the tree of its hashes if further edits will follow.
  */
 export function adoptChange(previous: Snapshot, change: Change, hash: string | HashTree): Snapshot {
   const maps = perCollection((collection) => {
@@ -41,8 +42,9 @@ export interface CheckedEdit {
 }
 
 /**
- * Null when the edit violates integrity or uniqueness, or when it renames an entity: other entities may reference it by
- * name. Conflicts with the remaining entities are found by scanning them, without a cached index.
+ * Applies a checked edit. Null when the edit violates integrity or uniqueness, or when it renames an entity: other
+ * entities may reference it by name. Conflicts with unchanged entities are found by scanning them, without a cached
+ * index.
  */
 export function adoptEdit(previous: Snapshot, { put, remove }: CheckedEdit): Snapshot | null {
   const isRenamed = (collection: Collection, entity: StoredEntity): boolean => {

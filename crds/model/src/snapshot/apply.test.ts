@@ -61,11 +61,11 @@ test("a snapshot keeps the hash of a key and not the key", () => {
 const guard = deriveId("plugins", "guard");
 /** A key-auth on the route. */
 const keyAuth = { id: guard, name: "key-auth", route: { id: route }, config: { key_names: ["k"] } };
-/** The same plugin with a member that only a newer version knows. */
+/** `keyAuth` with a member that only newer nodes know. */
 const newer = { ...keyAuth, config: { key_names: ["k"], identity: "x" } };
 const CLOSE = { closePlugins: true };
 
-/** The outcome when one version of a plugin replaces another: the plugin's key names, or `closed`. */
+/** What `after` becomes when it replaces `before`: the plugin's key names, or `closed` if the plugin answers 503. */
 const replaced: readonly (readonly [what: string, before: object | null, after: object, fares: readonly string[]])[] = [
   ["a new plugin", null, newer, ["closed"]],
   ["a plugin whose previous version has the same scope", keyAuth, newer, ["k"]],
@@ -82,7 +82,7 @@ const replaced: readonly (readonly [what: string, before: object | null, after: 
   ],
 ];
 for (const [what, before, after, fares] of replaced)
-  test(`a plugin that only a newer version can read ${fares[0] === "closed" ? "answers 503" : "keeps its previous version"}: ${what}`, () => {
+  test(`a plugin that only newer nodes can read ${fares[0] === "closed" ? "answers 503" : "is served as it was before"}: ${what}`, () => {
     const put = (previous: Snapshot, plugin: object) => {
       const { value, violations } = applyChange(previous, { put: { plugins: [plugin] }, remove: {} }, CLOSE);
       return value ?? assert.fail(violations.map(describeViolation).join("\n"));
@@ -92,7 +92,21 @@ for (const [what, before, after, fares] of replaced)
     assert.deepEqual(plugin?._sluice?.unavailable === undefined ? plugin?.config.key_names : ["closed"], fares);
   });
 
-test("a plugin that the process does not have counts in the hash of the snapshot in its pushed form", () => {
+test("a plugin that moves to another consumer group and that only newer nodes can read answers 503 there", () => {
+  const groups = ["gold", "silver"].map((name) => ({ id: deriveId("consumer_groups", name), name }));
+  const limit = (group: number, more: object) => {
+    const config = { minute: 5, policy: "local", ...more };
+    return { id: guard, name: "rate-limiting", consumer_group: { id: groups[group]?.id }, config };
+  };
+  const before = apply(emptySnapshot, { put: { consumer_groups: groups, plugins: [limit(0, {})] } });
+  const moved = { put: { plugins: [limit(1, { unknown: true })] }, remove: {} };
+  const { value, violations } = applyChange(before, moved, CLOSE);
+  const plugin = value?.plugins.get(guard);
+  assert.deepEqual([plugin?.consumer_group?.id, violations], [groups[1]?.id, undefined]);
+  assert.notEqual(plugin?._sluice?.unavailable, undefined);
+});
+
+test("the hash of a snapshot covers the pushed config of a plugin that the process does not have", () => {
   const put = (config: object) => {
     const change = { put: { plugins: [{ id: guard, name: "words", config }] }, remove: {} };
     return applyChange(emptySnapshot, change, CLOSE).value ?? assert.fail();
@@ -245,7 +259,7 @@ const refused: readonly [string, Partial<Change>, readonly string[]][] = [
     [missing("routes[0].service", service, "services")],
   ],
   [
-    "a name, a key and a plugin's scope that are taken",
+    "a name, a key and a plugin's scope that other entities already have",
     {
       put: {
         services: [{ id: guest, name: "s", host: "h" }],
@@ -294,7 +308,7 @@ for (const [what, change, expected] of refused) {
   test(`applyChange refuses ${what}`, () => assert.deepEqual(refusals(change), expected));
 }
 
-test("a whole document replaces everything and shares unchanged parts", () => {
+test("applyDocument removes entities that the document lacks, and shares unchanged parts", () => {
   const smaller: Document = { ...document, plugins: [], routes: [], _sluice: {} };
   const next = applyDocument(base, smaller).value ?? assert.fail("the document has faults");
   assert.equal(next.services, base.services);
@@ -306,7 +320,7 @@ test("a whole document replaces everything and shares unchanged parts", () => {
   ]);
 });
 
-test("the change between two snapshots contains only their differences", () => {
+test("changeBetween returns only the differences between two snapshots", () => {
   const next = apply(base, {
     put: { services: [{ name: "s", host: "elsewhere" }], plugins: [] },
     remove: { services: [other] },

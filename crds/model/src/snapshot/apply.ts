@@ -24,9 +24,9 @@ import { type EntityPut, type StoredEntity, toStoredEntity } from "./stored-enti
 export type ApplyChangeOptions = Pick<CheckOptions, "database" | "closePlugins">;
 
 /**
- * Applies a change. Removals of unknown ids are ignored; an id in both `remove` and `put` is put.
- * Paths of violations: `["routes", 0, ...]` for a put item, `["remove", "routes", 0]` for a removal,
- * `["_sluice", "endpoints", id, ...]` for addresses. An entity without timestamps gets 0, so that the result does not depend on the clock.
+ * Applies a change. Removals of unknown ids are ignored; an entity whose id is in both `remove` and `put` is kept.
+ * Paths of violations: `["routes", 0, ...]` for a put item, `["remove", "routes", 0]` for a removal, and `["_sluice",
+ * "endpoints", id, ...]` for addresses. Unset timestamps become 0, so that the result does not depend on the clock.
  */
 export function applyChange(previous: Snapshot, change: Change, options: ApplyChangeOptions = {}): Checked<Snapshot> {
   return advance({ previous, change, options }, removalsOf(change));
@@ -39,7 +39,10 @@ const removalsOf =
     return new Map(ids.map((id, index) => [id.toLowerCase(), ["remove", collection, index]]));
   };
 
-/** Applies a whole flat document: entities that it does not contain are removed. Paths start in the document. */
+/**
+ * Applies a whole flat document: entities that it does not contain are removed. Paths of violations start at the
+ * document.
+ */
 export function applyDocument(
   previous: Snapshot,
   document: Document,
@@ -121,19 +124,20 @@ const same = (collection: Collection, before: StoredEntity | undefined, now: Sto
   before !== undefined && digestOf(collection, before) === digestOf(collection, now) ? before : now;
 
 /**
- * A newer operator may give a plugin members that this node cannot read. The node then keeps the plugin's previous
- * version if its scope is unchanged, so that an upgrade does not turn served routes into 503 responses.
+ * Whether a plugin's previous version stays in use. A newer operator may give the plugin members that this node cannot
+ * read. The node then keeps an available previous version with the same scope, so that an upgrade does not turn served
+ * routes into 503 responses.
  */
 const keepsPrevious = (raw: unknown, before: StoredEntity, now: StoredEntity): boolean =>
   isClosedHere(raw, now) && protectsAlike(before, now);
 
-/** Whether the check closed the plugin because this process does not have a plugin of that name. */
+/** Whether the check marked the plugin as unavailable because this process does not have a plugin of that name. */
 const isMissingHere = (collection: Collection, raw: unknown, entity: StoredEntity): boolean =>
   collection === "plugins" && isClosedHere(raw, entity) && pluginNamed(entity.name) === undefined;
 
 const unavailable = ({ _sluice }: Readonly<Record<string, unknown>>): unknown => Object(_sluice).unavailable;
 
-/** Whether the check marked the plugin as unavailable, rather than its writer. */
+/** Whether the plugin was marked as unavailable by the check, and not by its writer. */
 const isClosedHere = (raw: unknown, entity: StoredEntity): boolean =>
   unavailable(entity) !== undefined && isRecord(raw) && (unavailable(raw) ?? null) === null;
 
@@ -141,5 +145,5 @@ const isClosedHere = (raw: unknown, entity: StoredEntity): boolean =>
 const protectsAlike = (before: StoredEntity, now: StoredEntity): boolean =>
   unavailable(before) === undefined && scopeOf(before) === scopeOf(now);
 
-const scopeOf = ({ name, enabled, route, service, consumer, protocols }: StoredEntity): string =>
-  canonicalJson({ name, enabled, route, service, consumer, protocols });
+const scopeOf = ({ name, enabled, route, service, consumer, consumer_group, protocols }: StoredEntity): string =>
+  canonicalJson({ name, enabled, route, service, consumer, consumer_group, protocols });

@@ -50,7 +50,7 @@ export class BucketMap<Value> implements ReadonlyMap<string, Value> {
   /** Bits by which a key's hash is shifted to get its bucket. */
   readonly #shift: number;
 
-  /** An empty map, unless it is given the buckets of an existing one. */
+  /** Makes an empty map, or a map with the given buckets. */
   constructor(place: KeyHash, buckets: readonly Bucket<Value>[] = noBuckets, size = 0) {
     this.keyHash = place;
     this.buckets = buckets;
@@ -137,8 +137,8 @@ const inOrder = <Value>(bucket: ReadonlyMap<string, Value>): Bucket<Value> =>
   new Map([...bucket].sort(([one], [other]) => (one < other ? -1 : 1)));
 
 /**
- * The keys whose values are not the same object, or that only one of the maps has. When one map was made from the other,
- * the cost is proportional to the buckets that they do not share.
+ * The keys whose values are not the same object, or that only one of the maps has. When one map was made from the
+ * other, the cost is proportional to the buckets that they do not share.
  */
 export function differences<Value>(
   before: ReadonlyMap<string, Value>,

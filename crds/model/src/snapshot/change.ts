@@ -39,7 +39,7 @@ export function snapshotToDocument(snapshot: Snapshot): Document {
 const compactAll = (collection: Collection, entities: Iterable<unknown>): readonly object[] =>
   Array.from(entities, (entity) => compact(collection, entity as object));
 
-/** Empty collections are left out. */
+/** The items of each collection, by its name; empty collections are left out. */
 function lists<Item>(
   itemsOf: (collection: Collection) => readonly Item[],
 ): Partial<Record<Collection, readonly Item[]>> {

@@ -1,4 +1,7 @@
-/** Checks the outline of a document or change from a request. The items are checked when the document or change is applied. */
+/**
+ * Checks the outline of a document or change from a request: which members it has, and their types. The items are
+ * checked when the document or change is applied.
+ */
 
 import { type Checked, isRecord, type Violation } from "@sluice/plugin-sdk";
 import type { Change, Document } from "../document.ts";

@@ -19,7 +19,7 @@ const examples: Partial<Record<Collection, Readonly<Record<string, unknown>>>> =
   targets: { id: id(7), target: "a:1", upstream: { id: id(6) } },
 };
 
-const description = "Of a later version.";
+const description = "A member of a later version.";
 const later = {
   later_switch: boolean({ description, default: true }),
   later_text: nullable(text({ description })),
@@ -27,7 +27,7 @@ const later = {
   later_section: record({ inner: integer({ description, default: 1 }) }, { description, default: {} }),
 };
 
-/** The result of `run` while the schema has further members. */
+/** Calls `run` while the schema has further members, and returns its result. */
 function withLaterMembers<Result>(schema: SchemaNode, run: () => Result): Result {
   const properties = schema.properties as Record<string, SchemaNode>;
   Object.assign(properties, later);
@@ -54,7 +54,7 @@ const extended: readonly (readonly [Collection, string, SchemaNode | undefined])
   ["targets", "the entity", entities.targets.schema],
 ];
 
-describe("new members that are unset change neither what a newer operator pushes nor its digest", () => {
+describe("new members that are unset change neither the value that a newer operator pushes nor its digest", () => {
   for (const [collection, where, schema] of extended)
     it(`${collection}: ${where}`, () => {
       assert.ok(schema);

@@ -16,7 +16,7 @@ export type Section = Collection | "endpoints";
 export const compact = (section: Section, value: object): object =>
   section === "endpoints" ? value : withoutDefaults(entitySchemaOf(section, value), given(section, value));
 
-/** Omits the mark of a credential that only this process cannot use: all nodes must compute the same hash. */
+/** The value without a credential's `unavailable`: this process added it, and all nodes must compute the same hash. */
 function given(section: Section, value: object): Readonly<Record<string, unknown>> {
   const { _sluice: extras, ...members } = value as Readonly<Record<string, unknown>>;
   if (section !== "plugin_credentials" || extras === undefined) return value as Readonly<Record<string, unknown>>;

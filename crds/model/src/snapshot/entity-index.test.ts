@@ -46,7 +46,7 @@ const remove = fc.record(
   ),
 );
 
-/** The same entities in new maps, for which no index is cached. */
+/** Copies the entities of a snapshot to new maps, for which no index is cached. */
 const withoutIndex = (snapshot: Snapshot): Snapshot => ({
   ...snapshot,
   ...(perCollection((name) => new Map<string, never>(snapshot[name] as ReadonlyMap<string, never>)) as object),

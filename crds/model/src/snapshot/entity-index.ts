@@ -41,7 +41,7 @@ export function entityIndexOf(collection: Collection, map: ReadonlyMap<string, S
   return made;
 }
 
-/** An index of only these entities' unique values and of references to these ids. Scans the map and caches nothing. */
+/** An index of only the unique values of `claimants` and the references to `ids`. Scans the map, caches nothing. */
 export function scanEntities(
   collection: Collection,
   map: ReadonlyMap<string, StoredEntity>,

@@ -11,7 +11,7 @@ const leaves: readonly Leaf[] = Array.from({ length: 1000 }, (_, number) => [
   number,
 ]);
 
-/** The tree after an update of the places of the changed leaves, with the content of these places from `all`. */
+/** Updates the buckets of the changed leaves. Their new content is the leaves of `all` in these buckets. */
 function update(tree: HashTree, all: readonly Leaf[], changed: readonly Leaf[] = all): HashTree {
   const touched = changed.map(([section, id]) => ({ section, bucket: byId(id) }));
   return updateHashTree(tree, touched, ({ section, bucket }) =>
@@ -34,7 +34,7 @@ test("a change rehashes only the buckets that it touches", () => {
   assert.notEqual(hashOfTree(after), hashOfTree(before));
 });
 
-test("the hash does not depend on order, and is unaffected by removed entries", () => {
+test("the hash does not depend on the order of entries, and is unaffected by removed entries", () => {
   const tree = update(emptyHashTree, leaves);
   assert.equal(hashOfTree(update(emptyHashTree, leaves.toReversed())), hashOfTree(tree));
   assert.equal(hashOfTree(update(tree, [], leaves)), hashOfTree(emptyHashTree));
@@ -47,7 +47,7 @@ test("the hash distinguishes equal ids of different sections", () => {
   assert.notEqual(roots[0], roots[1]);
 });
 
-test("the hash ignores empty sections, so that a version with a further collection has the same hash", () => {
+test("the hash ignores empty sections, so that a version of Sluice with a further collection has the same hash", () => {
   const tree = update(emptyHashTree, leaves);
   const routes = leaves.map(([, id, number]): Leaf => ["routes", id, number]);
   assert.equal(hashOfTree(update(tree, leaves, routes)), hashOfTree(tree));

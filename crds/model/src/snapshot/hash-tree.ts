@@ -1,8 +1,9 @@
 /**
- * The content hash of a snapshot, kept incrementally: SHA-256 over 64 pages, each over 64 buckets, each over its
- * sections (the collections and the endpoints), each over its values' digests in the order of their ids. A change
- * rehashes only the sections of the buckets that it touches. The digests are not kept here: those of a hundred thousand
- * entities take too much memory. Empty sections do not count, so a version with a further collection has the same hash.
+ * The content hash of a snapshot, kept incrementally. It is the SHA-256 of the hashes of 64 pages; a page hashes 64
+ * buckets, a bucket its sections (the collections and the endpoints), and a section its values' digests in the order of
+ * their ids. A change rehashes only the sections of the buckets that it touches. The digests are not kept here: the
+ * digests of a hundred thousand entities would need too much memory. Empty sections do not count, so a version of
+ * Sluice with a further collection has the same hash.
  */
 import { hash } from "node:crypto";
 import type { Section } from "./compact.ts";
@@ -37,7 +38,11 @@ export interface HashPlace {
   readonly bucket: number;
 }
 
-/** @param linesOf A line for each value in a place, in the order of ids: the id and the value's digest. */
+/**
+ * The tree after a change of the values in the touched places.
+ *
+ * @param linesOf A line for each value in a place after the change, in the order of ids: the id and the value's digest.
+ */
 export function updateHashTree(
   tree: HashTree,
   touched: readonly HashPlace[],
@@ -75,5 +80,5 @@ export const differingBuckets = (one: HashTree, other: HashTree): ReadonlySet<nu
 
 const hashOf = ({ hash: known }: { readonly hash: string }): string => known;
 
-/** "" for an empty list. */
+/** The SHA-256 of the lines; "" for an empty list. */
 const hashAll = (lines: readonly string[]): string => (lines.length === 0 ? "" : hash("sha256", lines.join("\n")));

@@ -41,14 +41,14 @@ export function makeSnapshot(
   return differing.length === 0 ? previous : register(maps, treeAfter(hashTreeOf(previous), differing, maps));
 }
 
-/** The snapshot of these maps, whose tree is known. */
+/** Makes the snapshot of these maps from a tree that was already computed. */
 export function register(maps: SnapshotMaps, tree: HashTree): Snapshot {
   const snapshot = Object.freeze({ hash: hashOfTree(tree), ...maps });
   trees.set(snapshot, tree);
   return snapshot;
 }
 
-/** The tree of a snapshot, computed now if the snapshot was made with its hash only. */
+/** The tree of a snapshot. Computed on demand if the snapshot was made with its hash only. */
 export function hashTreeOf(snapshot: Snapshot): HashTree {
   const known = trees.get(snapshot);
   if (known !== undefined) return known;

@@ -87,7 +87,7 @@ const documents: fc.Arbitrary<Document> = fc
 const good = ({ value, violations }: Checked<Snapshot>): Snapshot => value ?? assert.fail(JSON.stringify(violations));
 const whole = (document: Document) => good(applyDocument(emptySnapshot, document));
 
-/** Splits a change into changes of one entity each: parents are added before children, and children are removed before parents. */
+/** Splits a change into changes of one entity. Parents are added before children and removed after them. */
 function singly(change: Change): readonly Change[] {
   const puts = collections.flatMap((name) =>
     (change.put[name] ?? []).map((item) => ({ put: { [name]: [item] }, remove: {} })),
@@ -103,10 +103,10 @@ function singly(change: Change): readonly Change[] {
   return [...puts, ...removes, ...endpoints];
 }
 
-/** The change after serialization. */
+/** The change after a round trip through JSON. */
 const sent = (change: Change): Change => JSON.parse(JSON.stringify(change));
 
-test("adding entities one by one gives the same snapshot as the whole document", () => {
+test("adding entities one by one gives the same snapshot as applying the whole document", () => {
   fc.assert(
     fc.property(documents, (document) => {
       const stepwise = singly(changeOf(document)).reduce((at, change) => good(applyChange(at, change)), emptySnapshot);
@@ -134,7 +134,7 @@ test("the change between two snapshots turns the first into the second, as a who
   );
 });
 
-test("a change that another thread has checked is applied unchanged, and shares unchanged parts", () => {
+test("a change that another thread has checked is applied unchanged, and the next snapshot shares the other parts with the previous one", () => {
   fc.assert(
     fc.property(documents, documents, (one, two) => {
       const [from, to] = [whole(one), whole(two)];
@@ -172,7 +172,7 @@ test("the order of entities in a document does not matter", () => {
   );
 });
 
-test("a snapshot's document gives the same snapshot again", () => {
+test("applying the document of a snapshot gives the same snapshot", () => {
   fc.assert(
     fc.property(documents, (document) => {
       const snapshot = whole(document);

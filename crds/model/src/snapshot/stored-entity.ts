@@ -1,4 +1,4 @@
-/** Entities as a snapshot stores them: frozen, with hashes instead of keys of key-auth and passwords of basic-auth. */
+/** Entities as a snapshot stores them: frozen, with hashes of secret lookup values and of passwords of basic-auth. */
 import type { Violation } from "@sluice/plugin-sdk";
 import { documentPassword } from "../entities/credentials/basic-auth.ts";
 import { type Collection, entities, isSecretLookup, lookupHash } from "../entities/index.ts";
@@ -18,7 +18,9 @@ export function toStoredEntity(collection: Collection, { _sluice: extras, ...ent
   return freezeDeep(collection === "basicauth_credentials" ? hashPassword(held) : held);
 }
 
-/** Of a secret by which requests name their credential, nodes get the SHA-256 and never the secret. */
+/**
+ * If requests name the credential by a secret, stores the SHA-256 instead of the secret: nodes never get the secret.
+ */
 function hashSecret(collection: Collection, credential: StoredEntity): StoredEntity {
   const lookup = entities[collection].credential?.lookup ?? "";
   const secret = credential[lookup];

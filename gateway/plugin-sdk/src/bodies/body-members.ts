@@ -56,8 +56,8 @@ const parsers: Readonly<Record<string, (body: Buffer, contentType: string) => Bo
 };
 
 /**
- * Null for a body of another content type, an encoded one, one that cannot be parsed, or one longer than
- * MAX_SEARCHED_BODY.
+ * The members of a request's body. Null for a body of another content type, an encoded one, one that cannot be parsed,
+ * or one longer than MAX_SEARCHED_BODY.
  */
 export async function readBodyMembers(request: ExchangeRequest): Promise<BodyMembers | null> {
   if (isEncoded(request.headerValues("content-encoding"))) return null;

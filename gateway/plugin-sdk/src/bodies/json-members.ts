@@ -39,7 +39,7 @@ export function jsonMembers(text: string): readonly JsonMember[] | null {
   return members;
 }
 
-/** The text without the members of these names and one adjoining comma each; all other bytes are unchanged. */
+/** The text without the members of these names, each removed with one adjoining comma; all other bytes stay. */
 export function withoutMembers(text: string, members: readonly JsonMember[], names: readonly string[]): string {
   const [first] = members;
   if (first === undefined) return text;
@@ -79,7 +79,7 @@ function endOfString(text: string, start: number): number {
   return at + 1;
 }
 
-/** An object or list ends where the brackets outside of strings are balanced. */
+/** The position after a value. An object or list ends where the brackets outside of strings are balanced. */
 function endOfValue(text: string, start: number): number {
   if (text[start] === '"') return endOfString(text, start);
   let at = start;

@@ -8,7 +8,7 @@ import { jsonMembers } from "./json-members.ts";
 /** Unescaped names, and values as JSON. A map, because `__proto__` is a name like any other. */
 export type RawJsonObject = Map<string, string>;
 
-/** Null when the text is not a JSON object. Of several members with the same name, the last one is used. */
+/** The members of a JSON object; null if the text is not one. Of several members with one name, the last is used. */
 export function jsonObjectOf(text: string): RawJsonObject | null {
   const members = jsonMembers(text);
   return members && new Map(members.map(({ name, valueStart, end }) => [name, text.slice(valueStart, end)]));

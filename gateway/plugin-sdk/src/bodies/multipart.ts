@@ -28,7 +28,7 @@ function delimiters(text: string, delimiter: string): readonly number[] {
   return found;
 }
 
-/** A part with several names is returned once per name. */
+/** The parts of a body, in order. A part is returned once for each of its names; a part without a name is left out. */
 export function multipartParts(text: string, boundary: string): readonly Part[] {
   const delimiter = `--${boundary}`;
   const starts = delimiters(text, delimiter);
@@ -38,8 +38,8 @@ export function multipartParts(text: string, boundary: string): readonly Part[] 
     if (end === undefined) break;
     const head = text.indexOf("\r\n", start + delimiter.length);
     if (head === -1 || head >= end) continue;
-    // Searched only within the part: in a body of many parts with unterminated headers, each search would scan the rest
-    // of the body.
+    // Searched only within the part. Otherwise, in a body of many parts with unterminated headers, each search would
+    // scan the rest of the body.
     const length = text.slice(head, end).indexOf("\r\n\r\n");
     if (length === -1) continue;
     const blank = head + length;

@@ -65,7 +65,7 @@ export const ownMember = (members: Readonly<Record<string, unknown>>, name: stri
 /** Verifies signatures of one algorithm with one key. */
 export type TokenVerifier = (token: JsonWebToken) => boolean;
 
-/** For HS256, HS384 and HS512. */
+/** A verifier for HS256, HS384 and HS512. */
 export function hmacVerifier(algorithm: string, secret: Buffer): TokenVerifier {
   const digest = `sha${algorithm.slice(2)}`;
   return ({ signed, signature }) => {
@@ -75,7 +75,7 @@ export function hmacVerifier(algorithm: string, secret: Buffer): TokenVerifier {
 }
 
 /**
- * For all other algorithms. Null: the key cannot be read, or does not suit the algorithm.
+ * A verifier for the other algorithms. Null: the key cannot be read, or does not suit the algorithm.
  *
  * @param publicKey A key in PEM, or a JSON Web Key (RFC 7517).
  */

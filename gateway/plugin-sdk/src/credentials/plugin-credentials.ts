@@ -13,7 +13,7 @@ export interface PluginCredentialFacts<Schema extends RecordSchema = RecordSchem
   readonly key?: TypedSchema<string>;
   /** The other members of a credential, in its field `config`. Members may be `secret`. */
   readonly schema: Schema;
-  /** Checks between members of `config`, like `check` of the plugin. */
+  /** Checks members of `config` against each other, like `check` of the plugin. */
   check?(config: RecordMembers): readonly Violation[];
 }
 

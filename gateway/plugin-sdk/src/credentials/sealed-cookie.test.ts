@@ -30,7 +30,7 @@ const readFrom = (header: string, by = sealed) => by.read(fakeExchange({ headers
 
 describe("a sealed cookie", () => {
   for (const length of [0, 1, 2500, 8000]) {
-    it(`returns a value of ${length} characters`, () => {
+    it(`returns a value of ${length} bytes`, () => {
       const value = "ü".repeat(length / 2) + "x".repeat(length % 2);
       assert.equal(readFrom(`a=1; ${written(value)}; b=2`), value);
     });

@@ -9,7 +9,7 @@ export interface CookieAttributes {
   readonly name: string;
   readonly path: string;
   readonly domain: string | null;
-  /** Default: the attribute is left out, and the browser decides. */
+  /** With the value Default, the attribute is left out, and the browser decides. */
   readonly sameSite: "Strict" | "Lax" | "None" | "Default";
   /** Null: only if the request was made with https. */
   readonly secure: boolean | null;
@@ -21,7 +21,7 @@ export interface SealOptions {
   readonly secret: string;
   /**
    * Identifies the use of the value. A cookie that was sealed with the same secret for another purpose is not accepted.
-   * Everything that distinguishes two uses must be part of it, such as the issuer of the tokens in a session.
+   * Everything that distinguishes two uses must be part of the purpose, such as the issuer of the tokens in a session.
    */
   readonly purpose: readonly string[];
   readonly cookie: CookieAttributes;
@@ -80,7 +80,7 @@ export class SealedCookie {
   }
 
   /**
-   * False if the value is too long for cookies; then nothing is set.
+   * Sets the cookie to the value. Returns false and sets nothing if the value is too long for cookies.
    *
    * @param lifetime Seconds for which the browser keeps the cookie. Null: until the browser is closed.
    */
@@ -97,12 +97,12 @@ export class SealedCookie {
     return true;
   }
 
-  /** Deletes the cookies that the client has sent. */
+  /** Deletes all pieces of this cookie that the client has sent. */
   clear(exchange: Exchange): void {
     for (const name of this.#piecesOf(exchange.request).keys()) this.#expire(exchange, name);
   }
 
-  /** Removes the cookies from the request to the upstream, which could use them to act as the client. */
+  /** Removes all pieces from the request to the upstream, which could use them to act as the client. */
   hide(exchange: Exchange): void {
     const before = exchange.upstreamHeaderValues("cookie").join("; ");
     const kept = pairsOf(before).filter(([name]) => !this.#names.includes(name));

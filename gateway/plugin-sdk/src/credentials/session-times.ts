@@ -16,7 +16,7 @@ export interface SessionTimes {
 export interface SessionTimeouts {
   /** How long a session may be unused. */
   readonly idling: number;
-  /** How long a session may be used without being renewed. */
+  /** After how long a session ends, unless a use in the last quarter of this time has renewed it. */
   readonly rolling: number;
   /** How long a session may exist, however often it is renewed. */
   readonly absolute: number;

@@ -1,7 +1,7 @@
 /** The URL of a server to which a plugin sends what it records. */
 import type { Violation } from "../violation.ts";
 
-/** Kong's messages for a text that is not a URL. The schema reports values that are not strings. */
+/** A violation, in Kong's words, for a text that is no http or https URL. The schema reports values of other types. */
 export function endpointViolations(member: string, value: unknown): readonly Violation[] {
   if (typeof value !== "string" || value === "") return [];
   const url = URL.parse(value);
@@ -11,7 +11,7 @@ export function endpointViolations(member: string, value: unknown): readonly Vio
   return problem(url === null ? "missing host in url" : "the scheme must be http or https");
 }
 
-/** Also refuses a user name and password in the URL, for plugins that would not send them. */
+/** Like `endpointViolations`, but also refuses a user name or password in the URL, for plugins that send neither. */
 export function plainEndpointViolations(member: string, value: unknown): readonly Violation[] {
   const url = typeof value === "string" ? URL.parse(value) : null;
   if (url === null || url.username + url.password === "") return endpointViolations(member, value);

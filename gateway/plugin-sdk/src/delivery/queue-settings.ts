@@ -52,7 +52,8 @@ export const queueSettings = ({ maxBatchSize = 1 }: { readonly maxBatchSize?: nu
       }),
       concurrency_limit: choice([-1, 1], {
         description:
-          "1 delivers one batch after the other; -1 sends each entry immediately and alone, up to max_entries at a time.",
+          "1 delivers one batch after the other; -1 sends each entry immediately and alone, up to max_entries at a " +
+          "time, and drops further ones.",
         default: 1,
       }),
     },
@@ -68,8 +69,8 @@ export const deprecatedQueueMembers = [
 ] as const;
 
 /**
- * Settings for plugins whose config has no queue: a delivery is not repeated, and entries that wait are sent together as
- * soon as the previous delivery has ended.
+ * Settings for plugins whose config has no queue: a delivery is not repeated, and entries that wait are sent together
+ * as soon as the previous delivery has ended.
  */
 export const fixedQueueSettings: QueueSettings = {
   max_batch_size: 1000,

@@ -9,8 +9,8 @@ export type BodyFilter = StreamingBodyFilter | BufferingBodyFilter | BodyObserve
 
 /**
  * Sees the body as the upstream sent it, before any filter, and changes neither the body nor how it is sent. It also
- * sees the end of a response to HEAD. It does not see a body that ends with its connection, because that body may have
- * been truncated.
+ * sees the end of a response to HEAD. It does not see a body that ends only when the upstream closes the connection,
+ * because that body may have been truncated.
  */
 export interface BodyObserver {
   /** The bytes do not change later. Pieces have arbitrary boundaries. */

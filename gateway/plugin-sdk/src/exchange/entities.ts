@@ -9,7 +9,9 @@ export interface ExchangeConsumer {
 
 export interface ExchangeCredential {
   readonly id: string;
-  /** The consumer that owns the credential. Null: it is not an entity, such as the subject of a token. */
+  /**
+   * The consumer that owns the credential. Null: the credential is no entity, but for example the subject of a token.
+   */
   readonly consumer: { readonly id: string } | null;
 }
 

@@ -27,9 +27,9 @@ export interface ClientConnection {
   /** Whether the connection itself has TLS; `ExchangeRequest.scheme` may come from a trusted proxy. */
   readonly scheme: "http" | "https";
   /**
-   * The certificates that the client sent in the TLS handshake: its own, whose private key it has proved to own, and then
-   * at most 19 others in received order. Nothing else about them is verified. Empty: the client sent none. Null: the
-   * handshake did not request any, or the connection has no TLS.
+   * The certificates that the client sent in the TLS handshake: its own, whose private key it has proved to own, and
+   * then at most 19 others in received order. Nothing else about them is verified. Empty: the client sent none. Null:
+   * the handshake did not request any, or the connection has no TLS.
    */
   readonly clientCertificates: readonly X509Certificate[] | null;
 }
@@ -76,7 +76,7 @@ export interface ExchangeRequest {
   body(limit: number): Promise<Buffer | null>;
 }
 
-/** An edit of one header, created by `setHeaderEdit`, `overrideHeaderEdit` or `removeHeaderEdit`. */
+/** An edit of one header, created by a function such as `setHeaderEdit` or `removeHeaderEdit`. */
 export interface HeaderEdit {
   readonly header: HeaderName;
   readonly values: readonly string[];
@@ -133,8 +133,8 @@ export interface DirectResponse {
 /** Lookups in the exchange's runtime. Plugin instances outlive runtimes, so they must not keep this object. */
 export interface Identities {
   /**
-   * The namespace of the route's custom resource, whose writers decide who is authenticated there. Null: the
-   * configuration has no namespaces.
+   * The namespace of the route's custom resource. The authors of resources in this namespace decide who is
+   * authenticated on its routes. Null: the configuration has no namespaces.
    */
   readonly namespace: string | null;
   /**
@@ -168,7 +168,7 @@ export interface Identities {
   groups(consumerId: string): readonly { readonly group: string }[];
   consumer(idOrUsername: string): ExchangeConsumer | undefined;
   consumerByCustomId(customId: string): ExchangeConsumer | undefined;
-  /** The same object until the CA certificate changes, so that a plugin may keep what it derives from it. */
+  /** The CA certificate with this id: the same object until it changes, so that a plugin may keep what it derives. */
   caCertificate(id: string): ExchangeCaCertificate | undefined;
 }
 
@@ -225,14 +225,15 @@ export interface Exchange {
    */
   upstreamHeaderValues(name: Lowercase<string>): readonly string[];
   /**
-   * The values of a header of the response after the edits so far, without those headers that the gateway itself adds at
-   * the end. The headers of the response are known in the phases `response`, `responseHeaders` and `responseBody` and to
-   * body filters; at other times the result may contain only values that plugins have set.
+   * The values of a header of the response after the edits so far. Values that the gateway itself adds at the end are
+   * not included. The headers of the response are known in the phases `response`, `responseHeaders` and `responseBody`
+   * and to body filters; at other times the result may contain only values that plugins have set.
    */
   responseHeaderValues(name: Lowercase<string>): readonly string[];
   /**
-   * The headers of the response as the upstream sent them, or as the gateway created them, without any edits. A flat list
-   * in received order: name, value, name, value. Empty where `responseHeaderValues` does not know the response's headers.
+   * The headers of the response as the upstream sent them, or as the gateway created them, without any edits. A flat
+   * list in received order: name, value, name, value. Empty where `responseHeaderValues` does not know the response's
+   * headers.
    */
   readonly receivedHeaders: readonly string[];
   /** The method that is sent to the upstream. Initially the client's. */

@@ -31,7 +31,7 @@ function editOf(header: HeaderName, values: readonly string[], replaces: boolean
   return { header, values, replaces, foldedName: null, lines };
 }
 
-/** @param edits Edits of distinct headers */
+/** Combines edits, which must be edits of distinct headers. */
 export function editGroup(edits: readonly HeaderEdit[]): HeaderEditGroup {
   let lines = "";
   let lengths = 0;

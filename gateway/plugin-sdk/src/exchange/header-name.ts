@@ -1,7 +1,9 @@
 /** Lower-cases a header name. The return type lets the compiler refuse lookups by names that may contain upper case. */
 export const lowerCase = (name: string): Lowercase<string> => name.toLowerCase() as Lowercase<string>;
 
-/** Headers that delimit messages or belong to a connection: the proxy itself sends them (RFC 9110 7.6.1, RFC 9112 6). */
+/**
+ * Headers that delimit messages or belong to a connection: the proxy itself sends them (RFC 9110 7.6.1, RFC 9112 6).
+ */
 export const connectionHeaders: ReadonlySet<string> = new Set([
   ...["connection", "content-length", "expect", "http2-settings", "keep-alive", "proxy-connection", "te", "trailer"],
   ...["transfer-encoding", "upgrade"],

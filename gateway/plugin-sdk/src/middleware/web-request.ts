@@ -13,12 +13,12 @@ export class RequestBodyTooLongError extends Error {
 /** Methods that a `Request` refuses (https://fetch.spec.whatwg.org/#forbidden-method). */
 export const FORBIDDEN_METHODS: ReadonlySet<string> = new Set(["CONNECT", "TRACE", "TRACK"]);
 
-/** A request of HTTP/1.0 may have no host, which a `Request` must have. */
+/** The URL of a request. A request of HTTP/1.0 may have no host, but the URL of a `Request` must have one. */
 const urlOf = ({ scheme, host, path, query }: ExchangeRequest): string =>
   `${scheme}://${host || "localhost"}${path}${query}`;
 
 /**
- * The body is read from the client when the middleware reads it.
+ * A client's request as a `Request`. Its body is read from the client when the middleware reads it.
  *
  * @param readBody Returns null for a body that is longer than the middleware may read
  */

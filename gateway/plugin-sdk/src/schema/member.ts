@@ -28,7 +28,7 @@ export interface MemberOptions {
   readonly rule?: string;
   /** The value is sensitive: in a cluster it is kept in a Secret. */
   readonly secret?: true;
-  /** The value of a plugin's config may be a reference to a vault, `{vault://env/NAME}`. */
+  /** In a plugin's config: the value may be a reference to a vault, `{vault://env/NAME}`. */
   readonly referenceable?: true;
 }
 
@@ -126,5 +126,5 @@ const referenceTo = (kind: Referable, description: string, onDelete: "cascade" |
 export const reference = (kind: Referable, description: string, onDelete: "cascade" | "restrict" = "cascade") =>
   nullable(referenceTo(kind, description, onDelete));
 
-/** The required reference to the entity to which this one belongs, and with which it is removed. */
+/** The required reference of an entity to its parent. When the parent is removed, the entity is removed too. */
 export const owner = (kind: Referable, description: string) => referenceTo(kind, description, "cascade");

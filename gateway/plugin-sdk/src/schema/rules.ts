@@ -1,4 +1,4 @@
-/** Helpers for checks between members, with Kong's messages. */
+/** Helpers for checks of members against each other, with Kong's messages. */
 import type { Violation } from "../violation.ts";
 
 /** Members of a record that may be invalid themselves: a rule must check a member's type before use. */

@@ -10,7 +10,7 @@ export interface CacheCodec<Value> {
   size(value: Value): number;
   /** The value as bytes, for a cache outside the process. */
   encode(value: Value): Buffer;
-  /** Undefined: the bytes are not a value, for example because another version has written them. */
+  /** The value; undefined if the bytes are not one, for example if another version of the plugin wrote them. */
   decode(bytes: Buffer): Value | undefined;
 }
 
@@ -32,10 +32,10 @@ export interface CacheOptions<Value> {
  * reached.
  */
 export interface PluginCache<Value> {
-  /** Undefined: not cached, or expired. */
+  /** The value of the key; undefined if it is not cached or has expired. */
   get(key: string): Value | undefined | Promise<Value | undefined>;
   /**
-   * Replaces the value of the key. A value that alone is larger than the cache may be is not stored.
+   * Replaces the value of the key. A value that alone exceeds the maximum size of the cache is not stored.
    *
    * @param lifetime Milliseconds until the value expires
    */

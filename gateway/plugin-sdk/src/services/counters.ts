@@ -62,9 +62,9 @@ export interface Counters {
    */
   take(counters: readonly Counter[], options: CounterOptions): Taken | Promise<Taken>;
   /**
-   * Adds an amount (a whole number of at least 0) to every counter, whatever its limit, and returns the counters' values.
-   * With 0, the values are read, and no counter is created. Atomic for each counter. With policy redis every call counts
-   * in Redis, whatever the `sync_rate`.
+   * Adds an amount (a whole number of at least 0) to every counter, whatever its limit, and returns the counters'
+   * values. With 0, the values are read, and no counter is created. Atomic for each counter. With policy redis every
+   * call counts in Redis, whatever the `sync_rate`.
    */
   add(
     counters: readonly Counter[],

@@ -16,8 +16,8 @@ export interface EndpointResponse {
   /** Sent as JSON, of at most 8 MiB. Absent: no body. */
   readonly body?: unknown;
   /**
-   * Whether the response concerns state outside the nodes, such as in Redis, so that the response of one node is enough.
-   * Default: false.
+   * Whether the response concerns state outside the nodes, such as in Redis, so that the response of one node is
+   * enough. Default: false.
    */
   readonly isShared?: boolean;
 }

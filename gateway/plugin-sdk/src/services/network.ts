@@ -60,7 +60,7 @@ export interface StreamDestination extends Destination {
 /** The TLS server that an open connection leads to. */
 export type SecureDestination = Pick<StreamDestination, "host"> & Required<Pick<StreamDestination, "tls">>;
 
-/** Sends datagrams to one destination. Its name is resolved again for the first datagram after 30 seconds. */
+/** Sends datagrams to one destination, whose name is resolved again for the first datagram after 30 seconds. */
 export interface Datagrams {
   /** Rejects if the name cannot be resolved, the address is refused, the datagram is too long, or too many wait. */
   send(data: Buffer): Promise<void>;

@@ -16,7 +16,7 @@ const windows: readonly [Period, string, string, number][] = [
 
 describe("the windows of rate-limiting", () => {
   for (const [period, start, end, reset] of windows) {
-    it(`are aligned to the UTC calendar, with the seconds until the next window: ${period}`, () => {
+    it(`are aligned to the UTC calendar, and secondsUntilReset counts to the end of their nominal length: ${period}`, () => {
       const window = windowOf(period, at);
       assert.deepEqual(window, { start: Date.parse(start), end: Date.parse(end) });
       assert.equal(secondsUntilReset(period, { start: window.start, now: at }), reset);

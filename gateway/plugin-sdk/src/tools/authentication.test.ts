@@ -47,17 +47,17 @@ const rows: readonly (readonly [
   expected: { readonly status?: number; readonly consumer: string | null; readonly asked: number },
 ])[] = [
   [
-    "has the consumer of the second plugin if both plugins accept it",
+    "has the consumer of the second of two plugins without anonymous consumers if both accept it",
     [{ result: accepted(bob) }, { result: accepted(eve) }],
     { consumer: "eve", asked: 2 },
   ],
   [
-    "is refused if only the first plugin accepts it",
+    "is refused if only the first of two plugins without anonymous consumers accepts it",
     [{ result: accepted(bob) }, { result: refused }],
     { status: 401, consumer: "bob", asked: 2 },
   ],
   [
-    "is refused if only the second plugin accepts it",
+    "is refused if only the second of two plugins without anonymous consumers accepts it",
     [{ result: refused }, { result: accepted(bob) }],
     { status: 401, consumer: null, asked: 1 },
   ],

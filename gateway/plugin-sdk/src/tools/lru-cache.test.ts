@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { LruCache } from "./lru-cache.ts";
 
-test("drops unused entries above its size and keeps the used ones", () => {
+test("above its size, a cache drops unused entries and keeps the used ones", () => {
   const cache = new LruCache<number>(10);
   cache.set("used", 0);
   for (let at = 1; at <= 100; at++) {

@@ -103,7 +103,7 @@ function b3(headers: HeaderSource): (TraceContext & { readonly isSingle: boolean
   };
 }
 
-/** Maximum members of a baggage, which are forwarded one header each. */
+/** Maximum number of members of a baggage; each is forwarded as a header. */
 const MAX_BAGGAGE = 64;
 
 function decoded(text: string): string {
@@ -227,7 +227,7 @@ function gcp(headers: HeaderSource): TraceContext | null {
 
 const readers = { w3c, b3, jaeger, ot, datadog, aws, gcp } as const;
 
-/** The context in the first format that has one; null: none. An invalid header counts as missing. */
+/** The context in the first of the formats that the headers have; null if none. An invalid header counts as missing. */
 export function extractContext(headers: HeaderSource, formats: readonly ReceivedFormat[]): ReceivedContext | null {
   for (const format of formats) {
     const context = readers[format](headers);

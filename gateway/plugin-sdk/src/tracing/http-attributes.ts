@@ -1,12 +1,12 @@
 /**
- * Names and attributes of spans by OpenTelemetry's semantic conventions for HTTP (1.23 and later). They contain no query,
- * and no headers except Host, User-Agent, and the client's address that a trusted proxy reports.
+ * Names and attributes of spans by OpenTelemetry's semantic conventions for HTTP (1.23 and later). They contain no
+ * query, and no headers except Host, User-Agent, and the client's address that a trusted proxy reports.
  */
 import type { Exchange } from "../exchange/exchange.ts";
 
 export type SpanAttributes = Readonly<Record<string, string | number | undefined>>;
 
-/** Methods of the conventions: clients must not be able to create arbitrary values. */
+/** Methods that the conventions name. All others are replaced: clients must not create arbitrary values. */
 const METHODS: ReadonlySet<string> = new Set([
   ...["CONNECT", "DELETE", "GET", "HEAD", "OPTIONS", "PATCH", "POST", "PUT", "QUERY", "TRACE"],
 ]);

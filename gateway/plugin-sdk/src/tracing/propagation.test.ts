@@ -49,9 +49,9 @@ const cases: readonly (readonly [
     b3Single,
     { set: ["b3"], received: "b3-single", logged: ["trace_id.b3"] },
   ],
-  ["preserve uses the default format without a context", {}, {}, { set: ["traceparent"], received: null }],
+  ["preserve uses the default format if no context was received", {}, {}, { set: ["traceparent"], received: null }],
   [
-    "preserve uses default_header_type without a context",
+    "preserve uses default_header_type if no context was received",
     { default_header_type: "datadog" },
     {},
     { set: ["x-datadog-parent-id", "x-datadog-sampling-priority", "x-datadog-trace-id"], logged: ["trace_id.datadog"] },

@@ -18,7 +18,9 @@ export interface TraceContext {
   readonly parentId: string | null;
   /** Whether the sender records the trace; null: it has not decided. */
   readonly sampled: boolean | null;
-  /** The trace id's size in bytes as it was received, which is kept where a format allows several. Null: not received. */
+  /**
+   * The trace id's size in bytes as it was received, which is kept where a format allows several. Null: not received.
+   */
   readonly traceIdBytes: number | null;
   /** Whether sender and receiver share one span (B3, Jaeger). */
   readonly sharesSpan: boolean;

@@ -13,7 +13,7 @@ const NO_TRACE = "0".repeat(32);
 const NO_SPAN = "0".repeat(16);
 const SAMPLED = 1;
 
-/** Null for an invalid header; several joined headers are invalid. */
+/** The values in the header; null if it is invalid, as several joined headers are. */
 export function parseTraceParent(header: string): TraceParent | null {
   const [, version = "ff", traceId = NO_TRACE, spanId = NO_SPAN, flags = "00", more] = FORM.exec(header) ?? [];
   if (version === "ff" || traceId === NO_TRACE || spanId === NO_SPAN) return null;
@@ -25,6 +25,6 @@ export function parseTraceParent(header: string): TraceParent | null {
 export const formatTraceParent = ({ traceId, spanId, sampled }: TraceParent): string =>
   `00-${traceId}-${spanId}-0${sampled ? SAMPLED : 0}`;
 
-/** @param header undefined when absent */
+/** The trace id in the header; undefined if the header is absent or invalid. */
 export const traceIdOf = (header: string | undefined): string | undefined =>
   header === undefined ? undefined : parseTraceParent(header)?.traceId;

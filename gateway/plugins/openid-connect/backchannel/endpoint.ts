@@ -18,7 +18,7 @@ import { type LogoutClaims, type Logouts, LogoutsUnavailable, MAX_AGE } from "./
 const PARAMETER = "logout_token";
 const EVENT = "http://schemas.openid.net/event/backchannel-logout";
 
-/** Section 2.8. */
+/** Required by section 2.8 of the specification. */
 const headers = { "Cache-Control": "no-store" };
 
 const loggedOut: DirectResponse = { status: 200, headers, body: "" };
@@ -77,7 +77,7 @@ export class BackchannelLogoutEndpoint {
     return (await this.#logouts.record(claims)) ? loggedOut : refuse("the token was used before");
   }
 
-  /** Section 2.6, after the signature and the issuer. */
+  /** The checks of section 2.6 that follow those of the signature and the issuer. */
   #logoutClaims(claims: Claims): LogoutClaims | TokenFault {
     const [client] = this.#config.client_id ?? [];
     const [iss, aud, iat, exp, jti] = ["iss", "aud", "iat", "exp", "jti"].map((name) => ownMember(claims, name));
@@ -93,11 +93,11 @@ export class BackchannelLogoutEndpoint {
     if (typeof jti !== "string" || jti === "") return new TokenFault("the token has no jti");
     const events = ownMember(claims, "events");
     if (!isRecord(events) || !isRecord(ownMember(events, EVENT)))
-      return new TokenFault("the token is not about a logout");
+      return new TokenFault("the token has no logout event");
     if (Object.hasOwn(claims, "nonce"))
       return new TokenFault("the token has a nonce, which a logout token must not have");
     if (![sid, sub].every((claim) => claim === undefined || (typeof claim === "string" && claim !== ""))) {
-      return new TokenFault("sid and sub of the token must be texts");
+      return new TokenFault("sid and sub of the token must be non-empty strings");
     }
     if (sid === undefined && sub === undefined) return new TokenFault("the token has neither sid nor sub");
     return {

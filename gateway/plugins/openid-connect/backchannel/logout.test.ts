@@ -1,4 +1,4 @@
-/** What a provider can end with a logout token, and what others cannot. */
+/** Which logout tokens are accepted, and which sessions they end. */
 import assert from "node:assert/strict";
 import { describe, it, type TestContext } from "node:test";
 import type { Counters } from "@sluice/plugin-sdk";
@@ -74,7 +74,7 @@ async function withSession(test: TestContext, more: object = {}, counters: Count
 }
 
 describe("a logout token of the provider", () => {
-  it("is answered with 200 and ends the session that it names, so that its browser is led to a new login", async (test) => {
+  it("is answered with 200 and ends the session that it names, so that its browser is redirected to a new login", async (test) => {
     const { provider, instance, cookie } = await withSession(test);
     assert.equal(await isAccepted(instance, cookie), true);
     const answer = await report(instance, logoutToken(provider));
@@ -87,7 +87,11 @@ describe("a logout token of the provider", () => {
 
   const ended: readonly (readonly [what: string, claims: object, sessions: readonly (string | undefined)[]])[] = [
     ["with a sid ends one session", { sid: "one" }, ["one"]],
-    ["with a sid ends sessions without one of its subject", { sub: "alice", sid: "other" }, [undefined]],
+    [
+      "with an unknown sid ends the sessions of its subject that have no sid",
+      { sub: "alice", sid: "other" },
+      [undefined],
+    ],
     ["without a sid ends all sessions of its subject", { sub: "alice", sid: undefined }, ["one", "two", undefined]],
     ["of another subject ends no session", { sub: "bob", sid: undefined }, []],
     ["of an unknown session ends no session", { sid: "three" }, []],
@@ -122,7 +126,7 @@ describe("a logout token of the provider", () => {
   const accepted: readonly (readonly [what: string, making: Making, more?: object])[] = [
     ["without a type", { header: { typ: undefined } }],
     ["of the type JWT, as from many providers", { header: { typ: "JWT" } }],
-    ["with a long form of its type", { header: { typ: "application/logout+jwt" } }],
+    ["of the type application/logout+jwt", { header: { typ: "application/logout+jwt" } }],
     ["for several clients", { claims: { aud: ["other", "gateway"] } }],
     ["without an expiry, as from older providers", { claims: { exp: undefined } }],
     ["that is ten minutes old", { claims: { iat: NOW - 600 } }],
@@ -155,13 +159,13 @@ describe("a logout token of the provider", () => {
     ["with the algorithm none", { header: { alg: "none" } }, "the token cannot be read: invalid alg"],
     ["signed with an unknown key", { pair: "other" }, "the provider has no key for the token"],
     [
-      "signed with another key of the same name",
+      "signed with an unknown key under the kid of a known key",
       { pair: "other", header: { kid: "rsa" } },
       "the signature of the token is wrong",
     ],
     ["signed with a secret", { header: { alg: "HS256" } }, "the signature of the token is wrong"],
     [
-      "of another type",
+      "of the type at+jwt",
       { header: { typ: "at+jwt" } },
       "the token is not a logout token: its header typ names another type",
     ],
@@ -174,27 +178,27 @@ describe("a logout token of the provider", () => {
     ["for another client", { claims: { aud: "another" } }, "the token has another audience"],
     ["for other clients", { claims: { aud: ["another", "third"] } }, "the token has another audience"],
     ["without an audience", { claims: { aud: undefined } }, "the token has another audience"],
-    ["without the time of its issue", { claims: { iat: undefined } }, "the token has no iat"],
-    ["whose time is a text", { claims: { iat: String(NOW) } }, "the token has no iat"],
+    ["without iat", { claims: { iat: undefined } }, "the token has no iat"],
+    ["whose iat is a string", { claims: { iat: String(NOW) } }, "the token has no iat"],
     ["that is older than ten minutes", { claims: { iat: NOW - 601 } }, "the token was not issued within 600 seconds"],
-    ["from the future", { claims: { iat: NOW + 601 } }, "the token was not issued within 600 seconds"],
+    ["issued too far in the future", { claims: { iat: NOW + 601 } }, "the token was not issued within 600 seconds"],
     ["that has expired", { claims: { exp: NOW } }, "the token has expired"],
-    ["whose expiry is a text", { claims: { exp: "never" } }, "the token has expired"],
-    ["without an id", { claims: { jti: undefined } }, "the token has no jti"],
-    ["whose id is a list", { claims: { jti: ["a"] } }, "the token has no jti"],
-    ["without events", { claims: { events: undefined } }, "the token is not about a logout"],
+    ["whose exp is a string", { claims: { exp: "never" } }, "the token has expired"],
+    ["without jti", { claims: { jti: undefined } }, "the token has no jti"],
+    ["whose jti is a list", { claims: { jti: ["a"] } }, "the token has no jti"],
+    ["without events", { claims: { events: undefined } }, "the token has no logout event"],
     [
       "about another event",
       { claims: { events: { "https://events.test/other": {} } } },
-      "the token is not about a logout",
+      "the token has no logout event",
     ],
-    ["whose event is a text", { claims: { events: { [EVENT]: "yes" } } }, "the token is not about a logout"],
-    ["whose events are a list", { claims: { events: [EVENT] } }, "the token is not about a logout"],
+    ["whose event is a string", { claims: { events: { [EVENT]: "yes" } } }, "the token has no logout event"],
+    ["whose events are a list", { claims: { events: [EVENT] } }, "the token has no logout event"],
     ["with a nonce", { claims: { nonce: "n" } }, "the token has a nonce, which a logout token must not have"],
     ["whose nonce is null", { claims: { nonce: null } }, "the token has a nonce, which a logout token must not have"],
     ["without sid and sub", { claims: { sid: undefined } }, "the token has neither sid nor sub"],
-    ["whose sid is a number", { claims: { sid: 1 } }, "sid and sub of the token must be texts"],
-    ["whose sub is empty", { claims: { sub: "" } }, "sid and sub of the token must be texts"],
+    ["whose sid is a number", { claims: { sid: 1 } }, "sid and sub of the token must be non-empty strings"],
+    ["whose sub is empty", { claims: { sub: "" } }, "sid and sub of the token must be non-empty strings"],
     ["that is very long", { claims: { text: "x".repeat(20_000) } }, "the token cannot be read: invalid JSON"],
   ];
   for (const [what, making, reason] of refused) {
@@ -219,7 +223,7 @@ describe("a logout token of the provider", () => {
     assert.equal(await isAccepted(instance, cookie), true);
   });
 
-  it("that is sent again is refused although the counters of a rate limit have ended in between", async (test) => {
+  it("that is sent again is refused although the counters of a rate limit have expired in between", async (test) => {
     const counters = new ThreadCounters();
     const start = NOW - (NOW % 3600);
     const count = (from: number) => {
@@ -246,7 +250,7 @@ describe("a logout token of the provider", () => {
     assert.equal((await report(instance, idToken))?.status, 400);
   });
 
-  it("is refused while the provider's keys are not known, and its reason is only in the log", async (test) => {
+  it("is refused while the provider's keys are not known, and the reason is only in the log", async (test) => {
     const { provider, instance, counters } = await withSession(test);
     const restarted = instanceFor(provider, { ...config, ...logout() }, { counters });
     provider.answer(DISCOVERY, (_request, response) => response.writeHead(500).end());
@@ -274,8 +278,8 @@ describe("the endpoint for logouts", () => {
     ],
     ["without a body", () => form("")],
     ["with two tokens", (token) => form(`logout_token=${token}&logout_token=${token}`)],
-    ["with a token of another name", (token) => form(`id_token=${token}`)],
-    ["with a token that is no token", () => form("logout_token=nonsense")],
+    ["with the token in another parameter", (token) => form(`id_token=${token}`)],
+    ["with text that is no token", () => form("logout_token=nonsense")],
     ["with a form of 10 MB", (token) => form(`logout_token=${token}&x=${"x".repeat(10_000_000)}`)],
   ];
   for (const [what, request] of requests) {
@@ -287,14 +291,14 @@ describe("the endpoint for logouts", () => {
     });
   }
 
-  it("needs neither a token nor a session, and ignores those of the request", async (test) => {
+  it("needs neither an access token nor a session, and ignores those of the request", async (test) => {
     const { provider, instance, cookie } = await withSession(test);
     const request = form(`logout_token=${logoutToken(provider)}`);
     const headers = { ...request.headers, authorization: "Bearer nonsense", cookie };
     assert.equal((await instance.send({ ...request, headers })).answer?.status, 200);
   });
 
-  it("is at its exact path only", async (test) => {
+  it("responds only at its exact path", async (test) => {
     const { provider, instance } = await withSession(test);
     for (const path of [`${PATH}/`, `/x${PATH}`, "/oidc"]) {
       const { answer } = await instance.send({ ...form(`logout_token=${logoutToken(provider)}`), path });
@@ -323,7 +327,7 @@ describe("a session that a logout at the provider can end", () => {
     assert.equal(await isAccepted(other, cookie), true);
     const token = logoutToken(provider);
     assert.equal((await report(other, token))?.status, 200);
-    assert.equal((await report(instance, token))?.status, 400, "it was used before");
+    assert.equal((await report(instance, token))?.status, 400, "the token was used before");
     assert.deepEqual([await isAccepted(instance, cookie), await isAccepted(other, cookie)], [false, false]);
   });
 
@@ -334,7 +338,7 @@ describe("a session that a logout at the provider can end", () => {
     assert.equal(await isAccepted(instance, cookie), true);
   });
 
-  it("is refused after the memory with the logouts was lost, and by nodes that do not share it", async (test) => {
+  it("is refused by nodes that have lost the recorded logouts, or do not share them", async (test) => {
     const { provider, instance, cookie } = await withSession(test);
     const restarted = instanceFor(provider, { ...config, ...logout() });
     assert.equal(await isAccepted(restarted, cookie), false);
@@ -343,7 +347,7 @@ describe("a session that a logout at the provider can end", () => {
     assert.equal(await isAccepted(instance, cookie), true);
   });
 
-  it("does not begin without backchannel_logout in the config: such a session is refused", async (test) => {
+  it("is refused if it began without backchannel_logout in the config", async (test) => {
     const login = await begin(test);
     const cookie = await logIn(login, { sid: "one" });
     assert.equal(await isAccepted(login.instance, cookie), true);
@@ -353,7 +357,7 @@ describe("a session that a logout at the provider can end", () => {
   const month = { session_idling_timeout: 0, session_rolling_timeout: 0, session_absolute_timeout: MONTH };
 
   for (const days of [0, 1, 6, 7, 13, 29]) {
-    it(`remains ended until its timeout if the logout comes after ${days} days, and others continue`, async (test) => {
+    it(`remains ended until its timeout if the logout comes after ${days} days, and another session continues`, async (test) => {
       const counters = new ThreadCounters();
       const login = await begin(test, { more: { ...logout(), ...month }, counters });
       const cookie = await logIn(login, { sid: "one" }, { expires_in: undefined });
@@ -365,7 +369,7 @@ describe("a session that a logout at the provider can end", () => {
       assert.equal((await report(instance, logoutToken(provider, { claims: { iat, exp: iat + 120 } })))?.status, 200);
       for (let day = days; day < 30; day++) {
         instance.advance(DAY * 1000);
-        // Other plugins count in the same memory, and drop what has expired there.
+        // Other plugins use the same counters, and drop expired ones when they count.
         const windowStart = (NOW + day * DAY) * 1000;
         const expires = windowStart + DAY * 1000;
         counters.take([{ name: "other", scope: "other", period: "day", windowStart, expires, limit: 1 }]);
@@ -374,7 +378,7 @@ describe("a session that a logout at the provider can end", () => {
     });
   }
 
-  it("leaves no counter behind once all sessions of its time have ended", async (test) => {
+  it("leaves no counters behind after the longest lifetime of a session", async (test) => {
     const counters = new ThreadCounters();
     const { provider, instance } = await withSession(test, {}, counters);
     for (let count = 0; count < 100; count++) {

@@ -1,7 +1,7 @@
 /**
  * The logouts that the provider has reported, as counters that all workers of a node share, and with Redis all nodes. A
- * session keeps the values that its counters had when it began. Once one of them differs, it has ended. So the clock of
- * the provider does not matter, and a login after the logout begins a valid session.
+ * session contains the values that its counters had when it began. Once the value of a counter differs, the session has
+ * ended. So the clock of the provider does not matter, and a login after the logout begins a valid session.
  */
 import { hash, randomInt } from "node:crypto";
 import type { Counter, CounterOptions, PluginContext } from "@sluice/plugin-sdk";
@@ -19,8 +19,8 @@ const SKEW = 60 * SECOND;
 export const MAX_AGE = 600;
 
 /**
- * Windows begin a millisecond before a full second, unlike those of rate limits: a node with one worker drops all
- * counters that have the same period and start together.
+ * Windows begin a millisecond before a full second, unlike those of rate limits. Otherwise a node with one worker would
+ * drop them together with the counters of rate limits that have the same period and start.
  */
 const OFFSET = 1;
 
@@ -29,7 +29,7 @@ const MAX_GENERATION = 2 ** 31;
 
 /** The part of a session by which a node finds out whether the provider has reported the session's logout. */
 export interface LogoutMarks {
-  /** Identify the counters of the session. */
+  /** The names of the session's counters. */
   readonly names: readonly string[];
   /** Their values when the session began, in the order of `#countersSince`. */
   readonly counts: readonly number[];
@@ -50,7 +50,7 @@ export class LogoutsUnavailable extends Error {
   override readonly name = "LogoutsUnavailable";
 }
 
-/** Identifies a counter by what it counts. 132 bits suffice, and the names are in the cookies of sessions. */
+/** Identifies a counter by what it counts. Cut to 132 bits, because session cookies contain the names. */
 const nameOf = (...parts: readonly string[]): string => hash("sha256", JSON.stringify(parts), "base64url").slice(0, 22);
 
 /**
@@ -78,7 +78,7 @@ export class Logouts {
   }
 
   /**
-   * The `LogoutMarks` of a session that begins. Rejects with `LogoutsUnavailable`.
+   * The `LogoutMarks` of a new session. Rejects with `LogoutsUnavailable`.
    *
    * @param claims Of the ID token
    * @param created Unix seconds
@@ -86,7 +86,7 @@ export class Logouts {
   async marksOf(claims: Claims, created: number): Promise<LogoutMarks> {
     const { iss, sub, sid } = claims;
     const subject = [String(iss), String(sub)];
-    // Without a `sid` in the ID token, a logout that names one ends all sessions of its subject.
+    // A session without a `sid` ends at every logout of its subject, even if the logout names a `sid`.
     const own = typeof sid === "string" ? nameOf("sid", String(iss), sid) : nameOf("subject without sid", ...subject);
     const names = [own, nameOf("subject", ...subject)];
     const counters = this.#countersSince(created, names);
@@ -98,7 +98,7 @@ export class Logouts {
   }
 
   /**
-   * Whether the provider has reported a logout since the session began. Rejects with `LogoutsUnavailable`.
+   * Whether the provider has reported a logout of the session since it began. Rejects with `LogoutsUnavailable`.
    *
    * @param created Unix seconds
    */
@@ -124,7 +124,7 @@ export class Logouts {
 
   /**
    * The counters of all weeks since the session began: the generation in the first week, and each name in every week.
-   * The order stays the same while the session lives, with further counters at the end.
+   * The order does not change during a session; later weeks are appended.
    */
   #countersSince(created: number, names: readonly string[]): readonly Counter[] {
     const first = startOf(WEEK, created * SECOND - SKEW);
@@ -138,8 +138,8 @@ export class Logouts {
 
   #counter(name: string, windowStart: number): Counter {
     return {
-      // The brace ends the part of a Redis key that determines its slot in a Redis Cluster: one script and one read use
-      // several counters of a client.
+      // The brace ends the part of a Redis key that determines its slot in a Redis Cluster. All counters of a client
+      // need the same slot, because one script and one read use several of them.
       name: `${this.#scope}}:${name}`,
       scope: this.#scope,
       period: "year",
@@ -149,7 +149,10 @@ export class Logouts {
     };
   }
 
-  /** Admits a logout token once. Its window is determined by the token, so that a second attempt finds it. */
+  /**
+   * A counter that admits a logout token once. Its window depends on the token's `iat` and not on the current time, so a
+   * repeated token reaches the same counter and exceeds its limit.
+   */
   #tokenCounter(name: string, iat: number): Counter {
     const windowStart = startOf(HOUR, (iat - MAX_AGE) * SECOND);
     const expires = windowStart + HOUR + 2 * MAX_AGE * SECOND + SKEW;

@@ -37,7 +37,7 @@ async function start(context: TestContext, logoutTokens: OpenidProviderOptions["
   return { redis, provider, nodes };
 }
 
-/** The status of a request with the session of this browser: 302 leads to a login. */
+/** The status of a request with the session of this browser: 302 redirects to a login. */
 async function statusAt({ url }: { readonly url: string }, browser: Browser): Promise<number> {
   const response = await fetch(`${url}/page`, { headers: { cookie: browser.cookieHeader() }, redirect: "manual" });
   await response.body?.cancel();
@@ -59,7 +59,7 @@ test("a logout at the provider ends the session of its browser at every node, an
   assert.ok(first.visited.some((url) => url.startsWith(`${provider.issuer}/auth`)));
 });
 
-test("a logout at a provider that names only the subject ends all sessions of the subject", async (context) => {
+test("a logout token that names only the subject ends all sessions of the subject", async (context) => {
   const { provider, nodes } = await start(context, "with sub");
   const [first, second] = [new Browser(nodes[0].url), new Browser(nodes[1].url)];
   for (const browser of [first, second]) assert.equal((await browser.visit(`${APP}/page`))?.status, 200);
@@ -70,7 +70,7 @@ test("a logout at a provider that names only the subject ends all sessions of th
   }
 });
 
-test("while Redis does not respond, sessions are answered with 503; after a loss of its data they begin again", async (context) => {
+test("requests with a session are answered with 503 while Redis is down, and redirected to a login if its data is lost", async (context) => {
   const { redis, provider, nodes } = await start(context, "with sid");
   const [node] = nodes;
   const browser = new Browser(node.url);

@@ -34,8 +34,8 @@ export const backchannelLogout = nullable(
     {
       description:
         "Ends sessions when the provider reports a logout (OpenID Connect Back-Channel Logout 1.0). Set it in all " +
-        "instances that share sessions: one without it accepts a session after the logout. Sessions that began " +
-        "before it was set end. For every request with a session, the node checks whether the session has been " +
+        "instances that share sessions: an instance without it accepts a session after the logout. Existing " +
+        "sessions end when it is set. For every request with a session, the node checks whether the session has been " +
         "logged out; while Redis cannot be reached, such requests are answered with 503. If the recorded logouts " +
         "are lost, for example by a restart of a node with policy local, users must log in again. Default: logouts " +
         "at the provider do not end sessions.",
@@ -43,7 +43,7 @@ export const backchannelLogout = nullable(
   ),
 );
 
-/** Path of a URL; null: it is none. */
+/** Path of a URL; null: the value is not a URL. */
 const pathOf = (url: unknown): string | null => (typeof url === "string" ? (URL.parse(url)?.pathname ?? null) : null);
 
 export function backchannelViolations(config: RecordMembers): readonly Violation[] {

@@ -6,7 +6,7 @@ const listOf = (value: unknown): readonly unknown[] => (Array.isArray(value) ? v
 
 const problem = (name: string, message: string): Violation => ({ path: [name], message });
 
-/** Null: not a URL that the gateway can request or redirect to. */
+/** The URL in a value; null: it is no URL that the gateway can request or redirect to. */
 function httpUrl(value: unknown): URL | null {
   const url = typeof value === "string" ? URL.parse(value) : null;
   const isUsable = url !== null && /^https?:$/.test(url.protocol) && url.username + url.password + url.hash === "";
@@ -28,7 +28,7 @@ const urlProblems = (config: RecordMembers): readonly Violation[] =>
       .map(() => problem(name, NOT_A_URL)),
   );
 
-/** Members that an authentication method needs. */
+/** Reports the members that an authentication method needs and the config lacks. */
 function neededMembers(config: RecordMembers): readonly Violation[] {
   const methods = listOf(config.auth_methods);
   const needed: readonly (readonly [name: string, methods: readonly string[]])[] = [
@@ -45,7 +45,7 @@ function neededMembers(config: RecordMembers): readonly Violation[] {
   });
 }
 
-/** Minimum bytes of a key for HS256, which has the shortest (RFC 7518 section 3.2). */
+/** Minimum bytes of a key for HS256, the algorithm with the shortest keys (RFC 7518 section 3.2). */
 const MIN_HMAC_KEY = 32;
 
 const keyProblems = ({ client_secret, enable_hs_signatures }: RecordMembers): readonly Violation[] =>

@@ -13,7 +13,7 @@ const cookiePath = () => text({ description: "The attribute Path of the cookie."
 const cookieDomain = () => nullable(text({ description: "The attribute Domain of the cookie.", maxLength: 253 }));
 const sameSite = (word: "Lax" | "Default") =>
   choice(["Strict", "Lax", "None", "Default"], {
-    description: "The attribute SameSite of the cookie. Default: the attribute is left out.",
+    description: "The attribute SameSite of the cookie. With the value Default, it is left out.",
     default: word,
   });
 const secure = () =>
@@ -97,7 +97,10 @@ export const loginMembers = {
   session_cookie_secure: secure(),
   session_cookie_http_only: boolean({ description: HTTP_ONLY, default: true }),
   session_idling_timeout: timeout("Seconds for which a session may be unused.", 900),
-  session_rolling_timeout: timeout("Seconds for which a session may be used without being renewed.", 3600),
+  session_rolling_timeout: timeout(
+    "Seconds after which a session ends, unless a request in the last quarter of this time has renewed it.",
+    3600,
+  ),
   session_absolute_timeout: timeout("Seconds for which a session may exist, even if it is renewed.", 86_400),
   logout_methods: set(choice(["POST", "GET", "DELETE"], { description: "A method." }), {
     description: "Methods of requests that may log out.",

@@ -23,8 +23,8 @@ export const providerMembers = {
   ),
   rediscovery_lifetime: decimal({
     description:
-      "Minimum seconds between two requests for the provider's keys because a token names an unknown key. Keys are " +
-      "also requested again after ten minutes.",
+      "Minimum seconds between two requests for the provider's keys, once keys are known. They are requested again " +
+      "if a token names an unknown key, and after ten minutes.",
     default: 30,
     minimum: 1,
     maximum: MAX_SECONDS,

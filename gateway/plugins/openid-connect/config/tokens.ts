@@ -103,14 +103,14 @@ export const tokenMembers = {
   upstream_headers_claims: optionalNames("Claims that the upstream gets in headers."),
   upstream_headers_names: nullable(
     array(text({ description: "A name.", rule: "header-name", maxLength: 256 }), {
-      description: "The names of these headers, in the order of the claims.",
+      description: "The names of the headers for the claims in `upstream_headers_claims`, in the same order.",
       maxItems: 64,
     }),
   ),
   downstream_headers_claims: optionalNames("Claims that the client gets in headers of the response."),
   downstream_headers_names: nullable(
     array(text({ description: "A name.", rule: "header-name", maxLength: 256 }), {
-      description: "The names of these headers, in the order of the claims.",
+      description: "The names of the headers for the claims in `downstream_headers_claims`, in the same order.",
       maxItems: 64,
     }),
   ),

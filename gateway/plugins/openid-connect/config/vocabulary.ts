@@ -30,7 +30,7 @@ export const optionalClaimPath = (description: string) =>
     }),
   );
 
-/** Values of which a token needs at least one; an item with several words needs all of them. */
+/** A list of which a token needs at least one item; of an item with several words, it needs all words. */
 export const requirement = (subject: string, claim: string) =>
   nullable(
     array(text({ description: "One or several words, separated by spaces.", maxLength: 1024 }), {
@@ -50,7 +50,7 @@ interface SingleOptions {
   readonly referenceable?: true;
 }
 
-/** A list in Kong, of which Sluice supports one item. */
+/** A list in Kong; Sluice supports lists with one item. */
 export const singleValue = (description: string, options: SingleOptions) => {
   const { secret, ...rest } = options;
   return nullable(

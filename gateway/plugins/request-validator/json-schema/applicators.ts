@@ -127,7 +127,7 @@ function contains(known: SchemaObject, compiler: Compiler): ValueTest | null {
   };
 }
 
-/** A text that is equal for equal JSON values, whatever the order of their members. Only lists begin with "[". */
+/** Text that is equal for equal JSON values. An object becomes a list of sorted entries; "[" marks other lists. */
 const canonical = (value: unknown): string =>
   JSON.stringify(value, (_name, each: unknown) => {
     if (Array.isArray(each)) return ["[", ...each];

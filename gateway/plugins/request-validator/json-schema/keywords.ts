@@ -1,4 +1,4 @@
-/** The keywords of JSON Schema that the plugin understands, the drafts that have them, and the values that they take. */
+/** The keywords of JSON Schema that the plugin supports, with the drafts that define them and their valid values. */
 import { compileRegex, isRecord } from "@sluice/plugin-sdk";
 
 /** Versions of JSON Schema, oldest first. */
@@ -14,7 +14,7 @@ interface Keyword {
   readonly from?: Draft;
   readonly until?: Draft;
   readonly subschemas?: Subschemas;
-  /** Null: the value is valid. Else what it must be. */
+  /** The error of a value, such as `must be a number`; null: the value is valid. */
   fault?(value: unknown, draft: Draft): string | null;
 }
 
@@ -115,7 +115,7 @@ function isIn(draft: Draft, { from = "draft4", until = "draft202012" }: Keyword)
   return at >= drafts.indexOf(from) && at <= drafts.indexOf(until);
 }
 
-/** The keywords of a schema that its draft has. */
+/** The keywords of a schema that its draft defines. */
 export const keywordsOf = (schema: SchemaObject, draft: Draft): SchemaObject =>
   Object.fromEntries(
     Object.entries(schema).filter(([name]) => {
@@ -124,7 +124,7 @@ export const keywordsOf = (schema: SchemaObject, draft: Draft): SchemaObject =>
     }),
   );
 
-/** The subschemas in the value of a keyword, with their paths below the keyword; null: the value has the wrong form. */
+/** The subschemas in the value of a keyword, with their paths below the keyword; null: it has another form. */
 function subschemasIn(kind: Subschemas, value: unknown): readonly (readonly [path: string, value: unknown])[] | null {
   if (kind.includes("list") && Array.isArray(value)) return value.map((each, index) => [`/${index}`, each]);
   if (kind.startsWith("one") && isSchema(value)) return [["", value]];
@@ -140,7 +140,7 @@ const MAX_LEVELS = 64;
 export function schemaFaults(schema: unknown, draft: Draft, at = "", level = 0): readonly string[] {
   const place = at === "" ? "the schema" : at;
   if (typeof schema === "boolean") return [];
-  if (level > MAX_LEVELS) return [`${place} is below more than ${MAX_LEVELS} other schemas`];
+  if (level > MAX_LEVELS) return [`${place} is nested in more than ${MAX_LEVELS} other schemas`];
   if (!isRecord(schema)) return [`${place} must be an object or a boolean`];
   return Object.entries(keywordsOf(schema, draft)).flatMap(([name, value]) => {
     const keyword = keywords[name];

@@ -1,4 +1,4 @@
-/** One validation of a value: its place in the value, its first error, and the limits of its cost. */
+/** One validation of a value: the current place in the value, the first error, and limits of the cost. */
 
 /** Names of members or indexes of items that a schema has tested, for `unevaluatedProperties` and `unevaluatedItems`. */
 export type Evaluated = Set<string | number>;
@@ -12,8 +12,8 @@ export class TooComplexError extends Error {
 }
 
 /**
- * Maximum cost of validating one value. Applying one schema to one part of the value is a step; other work counts as as
- * many steps as take the same time.
+ * Maximum cost of validating one value. Applying one schema to one part of the value is a step; other work counts as
+ * the number of steps that take the same time.
  */
 const MAX_STEPS = 1_000_000;
 /** Maximum nesting of schemas that are being applied, by members of the value and by references. */
@@ -49,7 +49,7 @@ export class Validation {
     if (this.#steps > MAX_STEPS) throw new TooComplexError("needs too many steps");
   }
 
-  /** Throws TooComplexError. */
+  /** Runs a test one level deeper. Throws TooComplexError. */
   nested(test: () => boolean): boolean {
     this.spend(1);
     if (++this.#depth > MAX_DEPTH) throw new TooComplexError("is nested too deeply");

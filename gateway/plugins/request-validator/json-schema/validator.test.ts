@@ -15,14 +15,14 @@ const faultsOf = (schema: unknown, draft: Draft = "draft202012") =>
     ({ message }) => message,
   );
 
-/** Lists inside each other, the innermost with as many numbers. */
+/** Nested lists, of which the innermost contains `length` numbers. */
 function nested(levels: number, length: number): unknown {
   let value: unknown = Array.from({ length }, (_item, index) => index);
   for (let level = 0; level < levels; level++) value = [value];
   return value;
 }
 
-// As text, because linters take an object with `then` for a promise.
+// As text, because linters treat an object with `then` as a promise.
 const conditional = (schema: string): unknown => JSON.parse(schema);
 
 /** A schema with a value that conforms and one that does not. */
@@ -71,12 +71,12 @@ const pairs: readonly (readonly [what: string, schema: unknown, valid: unknown, 
   ["an anchor", { $ref: "#a", $defs: { any: { $anchor: "a", type: "string" } } }, "x", 1],
   ["keywords beside a reference", { $ref: "#/$defs/a", maxLength: 1, $defs: { a: {} } }, "a", "ab"],
   [
-    "unevaluatedProperties behind allOf",
+    "unevaluatedProperties beside allOf",
     { allOf: [{ properties: { a: true } }], unevaluatedProperties: false },
     { a: 1 },
     { b: 1 },
   ],
-  ["unevaluatedItems behind contains", { contains: { const: 1 }, unevaluatedItems: false }, [1], [1, 2]],
+  ["unevaluatedItems beside contains", { contains: { const: 1 }, unevaluatedItems: false }, [1], [1, 2]],
 ];
 
 describe("a JSON Schema", () => {
@@ -140,10 +140,10 @@ describe("a JSON Schema", () => {
     [{ pattern: "(?=a)" }, [/\/pattern is an invalid regular expression: /]],
     [
       { $ref: "https://example.com/schema" },
-      [/^the reference https:\/\/example.com\/schema leads to no schema in it$/],
+      [/^the reference https:\/\/example.com\/schema does not lead to a schema of the same document$/],
     ],
     [{ items: { $dynamicRef: "#a" } }, [/\/items\/\$dynamicRef is not supported$/]],
-    [`${'{"not":'.repeat(100)}{}${"}".repeat(100)}`, [/is below more than 64 other schemas$/]],
+    [`${'{"not":'.repeat(100)}{}${"}".repeat(100)}`, [/is nested in more than 64 other schemas$/]],
   ] as const) {
     it(`is refused if it is ${JSON.stringify(schema).slice(0, 60)}`, () => {
       const found = faultsOf(schema) ?? [];

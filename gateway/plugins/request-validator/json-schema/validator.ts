@@ -49,7 +49,7 @@ export class SchemaCompiler {
   readonly draft: Draft;
   readonly #targets: Readonly<Record<string, unknown>>;
   readonly #tests = new Map<unknown, { run: ValueTest }>();
-  /** References that lead nowhere. */
+  /** References whose target does not exist. */
   readonly unresolved: string[] = [];
 
   /** @param targets The schemas of the document by their absolute URI */
@@ -72,7 +72,7 @@ export class SchemaCompiler {
   #build(schema: SchemaObject): ValueTest {
     const known = keywordsOf(schema, this.draft);
     const reference = known.$ref === undefined ? [] : [this.#reference(schema)];
-    // Until draft 7, the other keywords beside a reference are ignored.
+    // In draft 7 and older ones, the other keywords beside a reference are ignored.
     const isAlone = reference.length > 0 && (this.draft === "draft4" || this.draft === "draft7");
     const own = isAlone ? [] : [this.#scalars(known), this.#pattern(known), ...applicators(known, this)];
     const tests = [...reference, ...own].filter((test) => test !== null);
@@ -96,7 +96,7 @@ export class SchemaCompiler {
     return this.test(target);
   }
 
-  /** Null: the schema has no such keyword. */
+  /** The test of the keywords that look at one value only; null: the schema has none. */
   #scalars(known: SchemaObject): ValueTest | null {
     const scalars = Object.fromEntries(Object.entries(known).filter(([name]) => scalarKeywords.includes(name)));
     if (Object.keys(scalars).length === 0) return null;
@@ -147,7 +147,8 @@ export function compileJsonSchema(text: string, draft: Draft): Checked<JsonSchem
   const compiler = new SchemaCompiler(draft, targets);
   const test = compiler.test(schema);
   const { unresolved } = compiler;
-  if (unresolved.length > 0) return invalid(unresolved.map((each) => `the reference ${each} leads to no schema in it`));
+  if (unresolved.length > 0)
+    return invalid(unresolved.map((each) => `the reference ${each} does not lead to a schema of the same document`));
   return { value: { errorOf: (value) => firstErrorOf(test, value) } };
 }
 

@@ -48,7 +48,7 @@ export async function openAccess(settings: AccessOptions, log: Log): Promise<Adm
   return { authorize, tls, requiresToken, close: async () => cluster?.close() };
 }
 
-/** Minimum characters of a token for a listener that is reachable over a network. */
+/** Minimum length, in characters, of a token for a listener that is reachable over a network. */
 const MIN_TOKEN = 16;
 
 const isReachable = ({ listen }: AccessOptions): boolean => !isLoopbackHost(listen.host.toLowerCase());

@@ -59,7 +59,7 @@ interface EntityLocation extends Omit<Found, "violations"> {
   readonly below: Violation["path"];
 }
 
-/** The innermost entity on the path. */
+/** The innermost entity on the path; undefined: the path leads to no entity. */
 function locateEntity(data: unknown, path: Violation["path"]): EntityLocation | undefined {
   let [holder, lists, at]: [unknown, readonly string[], number] = [data, collections, 0];
   let place: EntityLocation | undefined;

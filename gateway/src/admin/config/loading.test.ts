@@ -62,7 +62,7 @@ describe("a document that takes long to load", () => {
     await untilTaken(post);
   });
 
-  test("may fail after its response, and the next document is accepted", async () => {
+  test("may fail after its response, and the next document is not answered with 429", async () => {
     const { loading, post } = startLoading(1);
     await assert.rejects(post(), late);
     loading.reject(new Error("the disk is full"));

@@ -30,7 +30,7 @@ const withoutForeign: ReadonlySet<Collection> = new Set(["snis"]);
 /** As in Kong, targets are found below their upstream only, and memberships below the consumer or the group. */
 const belowParents: ReadonlySet<Collection> = new Set(["targets", "consumer_group_consumers"]);
 
-/** A membership is shown as the entity at its other end. */
+/** The last segment of the URL of a list below a parent. That of memberships names the entities at their other end. */
 function segmentOf(child: Collection, parent: string): string {
   const other = references[child].find(({ member }) => member !== parent);
   if (child === "consumer_group_consumers" && other) return other.to;

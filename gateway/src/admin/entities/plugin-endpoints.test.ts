@@ -84,7 +84,7 @@ describe("an endpoint of a plugin", () => {
       assert.match(JSON.stringify(body), /done on the nodes that answered; .*: 10\.0\.0\.9:8005 \(no response\)"/);
     });
 
-    test(`needs an answer from only one node if its state is shared, at ${url}`, async () => {
+    test(`needs an answer from only one node if the nodes share its state, at ${url}`, async () => {
       const answers = [{ ...done, isShared: true }];
       const { status } = await ask("DELETE", url, params, { answers, unanswered: silent });
       assert.equal(status, 204);

@@ -82,7 +82,7 @@ async function askOne(options: PluginEndpointOptions, segment: string, request: 
   return answerOf(await ask(options, plugin.id, request));
 }
 
-/** Kong asks the instances one after the other, and stops at the first that has the key. */
+/** As in Kong, asks the instances one after the other, until one has the key. @throws HttpError 404 if none has it. */
 async function askAny(options: PluginEndpointOptions, request: EndpointRequest): Promise<AdminResponse> {
   for (const { id } of await cachesOf(options)) {
     const response = await ask(options, id, request);

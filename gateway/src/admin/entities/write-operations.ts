@@ -59,7 +59,7 @@ export async function upsertEntity(operations: EntityOperations, call: EntityReq
   };
 }
 
-/** Makes the holder of the reference refer to the entity. */
+/** The write that makes the holder of the reference refer to the entity; empty if the URL has no holder. */
 function association({ holder }: UrlTarget, { id }: Entity): readonly Write[] {
   if (!holder) return [];
   const { collection, member, entity } = holder;
@@ -186,8 +186,8 @@ async function resolveReferences(raw: RawMembers, { store, endpoint }: EntityReq
 const MAX_NAME = 512;
 
 /**
- * The unique name in a reference. Undefined if the reference has an id, which takes precedence, or no usable name: the
- * check of the entity reports that.
+ * The unique name in a reference. Undefined if the reference has an id, which takes precedence, or no usable name. The
+ * check of the entity reports a reference without a usable name.
  */
 function nameIn(reference: unknown, unique: readonly string[]): { by: string; value: string } | undefined {
   if (typeof reference !== "object" || reference === null || Array.isArray(reference)) return undefined;

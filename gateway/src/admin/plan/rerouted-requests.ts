@@ -1,6 +1,6 @@
 /**
- * Finds sample requests that a different route or service would answer, by matching them with the router before and
- * after.
+ * Finds sample requests whose route or service a planned write changes: matches each with a router over the routes
+ * before the write, and with one over the routes after it.
  */
 import type { Route, Service } from "@sluice/model";
 import { Router } from "../../compile/router/router.ts";
@@ -82,8 +82,8 @@ function matchWith({ routes, services }: Routing): (request: SampleRequest) => M
 const MAX_EACH = 4;
 
 /**
- * Requests that a route should match. There is none for a path that is a regular expression, or for a route whose
- * headers are matched by one: no matching text is generated.
+ * Requests that a route should match. There are none for a path that is a regular expression, or for a route whose
+ * headers are matched by one: no text is generated that matches an expression.
  */
 function sampleRequestsFor(route: Route): readonly SampleRequest[] {
   const hosts = valuesOrNull(route.hosts).map((host) => host?.replace("*", "sample") ?? "sample.invalid");

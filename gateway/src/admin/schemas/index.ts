@@ -76,7 +76,10 @@ const abstractField = ({ nullable = false }: SchemaNode): KongField => ({
   ...(!nullable && { required: true }),
 });
 
-/** decK compares the deprecated members of a file with those in responses. */
+/**
+ * The plugin's deprecated members as Kong's `shorthand_fields`. Responses contain these members too, and decK needs
+ * their schemas to compare a file with the responses.
+ */
 function deprecatedFields({ name: plugin, schema }: PluginFacts): { readonly shorthand_fields?: KongFields } {
   const fields = (schema.deprecatedMembers ?? []).map(({ name, replacedBy }) => {
     const { type, len_min } = fieldOf(schemaNodeAt(schema, replacedBy) ?? {});

@@ -10,8 +10,8 @@ import type { EntityReader } from "../requests.ts";
 export const WARNING_HEADER = "X-Sluice-Warning";
 
 /**
- * Returns `X-Sluice-Warning` when nodes refuse to connect to an entity's address. The warning is in a header, because
- * Kong's clients reject unknown members in the body.
+ * Returns a function that creates the header `X-Sluice-Warning` if nodes refuse to connect to the address of a written
+ * entity. The warning is in a header, because Kong's clients reject unknown members in the body.
  */
 export function createWarnings(store: EntityReader, reasonToRefuse: ReasonToRefuse): WarningHeaders {
   async function warningOf({ collection, after }: Effect): Promise<string | null> {

@@ -1,8 +1,8 @@
 /**
  * Consistent hashing: a ring of slots, each owned by one target. The owner of a slot is found by rendezvous hashing
- * (highest weighted score), not by points on the ring. When a target is removed, its slots go to the other targets in
- * proportion to their weights, and no other slot moves. A new target takes its share of the slots, and all other slots
- * stay.
+ * (highest weighted score), not by points on the ring. When a target is removed, its slots are distributed over the
+ * other targets in proportion to their weights, and no other slot moves. A new target gets its share of the slots, and
+ * all other slots keep their owners.
  */
 import type { BalancingAlgorithm, EligibleTargets, WeightedTarget } from "./algorithm.ts";
 import { RoundRobin } from "./round-robin.ts";

@@ -243,7 +243,7 @@ test("import stores hashes of passwords, and a repeated import changes nothing",
   assert.match(await config("import b.yml", env), /basicauth_credentials {4}0 created, 1 changed, 1 unchanged/);
 });
 
-test("export writes plain passwords as Kong stores them, and its import into the same store changes nothing", async (context) => {
+test("export hashes plain passwords as Kong does, and an import of the exported file into the same store changes nothing", async (context) => {
   const { config, path, read } = desk(context, { "store.yml": withPasswords });
   const env = { SLUICE_STORE: "file", SLUICE_FILE: path("store.yml"), SLUICE_FILE_WRITABLE: "on" };
   await config("export out.yml", env);

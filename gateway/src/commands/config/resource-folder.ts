@@ -35,7 +35,7 @@ export async function readFolder(path: string, options: FromResourcesOptions): P
   return read.lists;
 }
 
-/** Sorted. Hidden files and folders are skipped, as in the directory store. */
+/** The YAML and JSON files at or below the path, sorted. As in the directory store, hidden ones are skipped. */
 async function filesOf(path: string): Promise<readonly string[]> {
   if (!(await stat(path)).isDirectory()) return [path];
   const entries = (await readdir(path, { withFileTypes: true })).filter(({ name }) => !name.startsWith("."));

@@ -108,7 +108,7 @@ function withUnknownNames(part: Reported): EntityLists {
   const closed = unavailableIn(part);
   const plugins = lists.plugins?.map((plugin) => {
     if (!closed.has(plugin.id) || !pluginNamed(plugin.name)) return plugin;
-    // All protocols: a plugin of the same scope that gets the same name may have had others.
+    // All protocols: another plugin of this scope may get the same name, and may have had other protocols.
     return { ...plugin, name: `unavailable-${plugin.name}`, config: {}, protocols: [...servedProtocols] };
   });
   return { ...lists, ...(plugins && { plugins }) } satisfies Readonly<Record<string, readonly Entity[]>>;

@@ -79,9 +79,11 @@ function differingLines(part: Reported): readonly string[] {
 function consequencesIn(part: Reported): (one: Unserved) => string {
   const routesInsteadOf = otherRoutes(part.document);
   return ({ violation: { path }, outcome, dependents, leftOutRoutes, closedRoutes }) => {
-    if (outcome === "all closed")
-      return "all requests are answered 503, because those of the route cannot be recognized";
     const isRoute = path.findLast((step) => collections.some((name) => name === step)) === "routes";
+    if (outcome === "all closed") {
+      const reason = isRoute ? "those of the route cannot be recognized" : "it may protect any of them";
+      return `all requests are answered 503, because ${reason}`;
+    }
     if (outcome === "closed") return `${isRoute ? "requests of the route" : "requests in its scope"} are answered 503`;
     return [
       "left out",

@@ -15,7 +15,7 @@ export interface GroupsOfConsumer {
 }
 
 export class ConsumerGroups {
-  /** By consumer. */
+  /** The memberships by consumer. */
   readonly #memberships: Memberships;
   readonly #groups: ReadonlyMap<string, ConsumerGroup>;
   readonly #known = new WeakMap<object, GroupsOfConsumer>();

@@ -1,4 +1,7 @@
-/** A persistent index of items by a common key. Versions share every group that a change does not affect. */
+/**
+ * A persistent index of items by a common key. A changed index shares all unaffected groups with the index before the
+ * change.
+ */
 import { BucketMap, byHash, type Difference } from "@sluice/model/serving";
 import { insertSorted } from "../router/radix.ts";
 

@@ -53,7 +53,7 @@ const noCustomIds = new GroupIndex<Consumer>(({ custom_id }) => custom_id ?? und
 export class CompiledIdentities {
   readonly #indexes: Indexes;
   readonly #now: () => number;
-  /** Built at the first lookup, because most nodes have no plugin that looks up consumers in this way. */
+  /** Built at the first lookup, because most nodes have no plugin that looks up consumers by `custom_id`. */
   #customIds: GroupIndex<Consumer> | null = null;
 
   private constructor(indexes: Indexes, now: () => number) {
@@ -61,7 +61,7 @@ export class CompiledIdentities {
     this.#now = now;
   }
 
-  /** Shares unchanged indexes with the previous version. */
+  /** Shares unchanged indexes with the previous object. */
   static of(
     snapshot: Snapshot,
     { previous, now }: { readonly previous: CompiledIdentities | null; readonly now: () => number },
@@ -89,7 +89,7 @@ export class CompiledIdentities {
     return identities;
   }
 
-  /** The unexpired credential that is valid for the route and has this lookup value; for a secret, its SHA-256 (hex). */
+  /** The unexpired credential that is valid for the route and has this lookup value (of a secret: SHA-256, hex). */
   credential<Name extends CredentialCollection>(
     collection: Name,
     value: string,
@@ -102,7 +102,7 @@ export class CompiledIdentities {
     return found as SnapshotCredential<Name> | undefined;
   }
 
-  /** As `credential`, for a collection in which several credentials may have the same lookup value. */
+  /** Like `credential`, but returns all of them: for a collection in which several may have the same lookup value. */
   credentials<Name extends CredentialCollection>(
     collection: Name,
     value: string,
@@ -143,7 +143,7 @@ export class CompiledIdentities {
     return this.#indexes.credentials.acls.of(consumerId) as readonly SnapshotCredential<"acls">[];
   }
 
-  /** By consumer. The same object until a membership changes. */
+  /** The memberships in consumer groups, by consumer. The same object until a membership changes. */
   get memberships(): GroupIndex<SnapshotCredential<"consumer_group_consumers">> {
     return this.#indexes.credentials.consumer_group_consumers as GroupIndex<
       SnapshotCredential<"consumer_group_consumers">
@@ -162,8 +162,8 @@ export class CompiledIdentities {
 }
 
 /**
- * A credential without namespaces is valid for every route; otherwise only for routes of its namespaces. One that the
- * plugin refuses is valid for no route.
+ * A credential with namespaces is valid only for routes of these namespaces, and other credentials for every route. A
+ * credential that its plugin refuses is valid for no route.
  */
 function isValidFor({ _sluice }: SnapshotCredential, route: SnapshotRoute): boolean {
   if (_sluice?.unavailable !== undefined) return false;

@@ -1,6 +1,6 @@
 /**
- * Host patterns as keys of a table. Every request host has a few keys that could match it, so that candidates are found
- * by a few lookups instead of a scan over all patterns.
+ * Host patterns as keys of a table. Only a few keys can match the host of a request, so that the matching patterns are
+ * found by a few lookups instead of a scan over all patterns.
  */
 export interface HostPattern {
   /** `left` is `*.x`, `right` is `x.*`. */
@@ -18,7 +18,7 @@ export function parseHostPattern(pattern: string): HostPattern {
   return { kind: "plain", name, port };
 }
 
-/** The host's name and its port with the colon ("" when it has none); brackets of IPv6 stay. */
+/** The host's name, and its port with the colon ("" if it has none). An IPv6 address keeps its brackets. */
 export function splitPort(host: string): readonly [name: string, port: string] {
   const colon = host.lastIndexOf(":");
   if (colon < 0 || host.indexOf("]", colon) > 0) return [host, ""];

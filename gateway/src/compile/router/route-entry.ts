@@ -41,7 +41,7 @@ const REGEX_PATH = 1;
 /** The model allows 16 header names; the field has room for more so that an overflow cannot change the order. */
 const HEADER_COUNTS = 1024;
 
-/** The entries of a route; none when none of its protocols is HTTP or gRPC, or when it has no attribute to match by. */
+/** The entries of a route; empty if no protocol of the route is HTTP or gRPC, or if it has no attribute to match by. */
 export function routeEntriesOf(route: SnapshotRoute): readonly RouteEntry[] {
   if (!route.protocols.some((protocol) => HTTP_PROTOCOLS.has(protocol))) return [];
   const hosts = (route.hosts ?? []).map((host) => host.toLowerCase());

@@ -6,7 +6,7 @@ import type { HostTable } from "./host-table.ts";
 import { type ItemsVisitor, visitPrefixes } from "./radix.ts";
 import { compareEntries, matchesRest, type RouteEntry } from "./route-entry.ts";
 
-/** Compiled routes; null: the route does not take requests. */
+/** Returns compiled routes; null: the route matches no requests. */
 export interface CompiledRouteSource {
   get(route: SnapshotRoute): CompiledRoute | null;
 }
@@ -14,7 +14,7 @@ export interface CompiledRouteSource {
 const noPlugins: PluginChain = { steps: [], bodySteps: null, holdingSteps: null, hasLog: false };
 const noChains: RouteChains = { base: noPlugins, identified: () => noPlugins };
 
-/** For lookups of the winning route only: every route takes requests and has no upstream or plugins. */
+/** For lookups of the winning route only: every route may match, and has no upstream and no plugins. */
 export const everyRouteServed: CompiledRouteSource = {
   get: (route) => ({ route, upstream: null, chains: { http: noChains, https: noChains } }),
 };

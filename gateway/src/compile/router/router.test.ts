@@ -125,7 +125,7 @@ for (const [rule, members, sent, expected] of matches) {
   });
 }
 
-test("the router returns how much of the path matched, and the groups", () => {
+test("the router returns the length of the matched part of the path, and the captured groups", () => {
   const prefix = match([routeNamed("r", { paths: ["/a"] })], { path: "/ab/c" });
   assert.deepEqual([prefix.length, prefix.captures], [2, null]);
   const pattern = match([routeNamed("r", { paths: ["~/users/(?<id>\\d+)"] })], { path: "/users/42/posts" });
@@ -134,7 +134,7 @@ test("the router returns how much of the path matched, and the groups", () => {
   assert.equal(match([routeNamed("r", { methods: ["GET"] })], { path: "/ab" }).length, 0);
 });
 
-test("a change does not affect the previous router and shares no mutable state with it", () => {
+test("a changed router does not affect the previous router and shares no mutable state with it", () => {
   const [a, b] = [routeNamed("a", { paths: ["/abc"] }), routeNamed("b", { paths: ["/abd"] })];
   const first = Router.empty.with({ removed: [], added: [a] });
   const second = first.with({ removed: [], added: [b] });

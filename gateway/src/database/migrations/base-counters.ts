@@ -1,6 +1,6 @@
 /**
- * Counters for rate-limiting with `policy: cluster`: shared by all nodes and exact. The table is unlogged, which is
- * cheaper than writing every request to disk: a crash of the server loses the counts.
+ * Counters for rate-limiting with `policy: cluster`: shared by all nodes and exact. The table is unlogged, because
+ * writing every request to disk would be expensive; a crash of the server therefore loses the counts.
  */
 export const baseCounters = `
 create unlogged table counters (
@@ -13,7 +13,7 @@ create unlogged table counters (
 create index counters_expires on counters (expires);
 
 -- Adds one to every counter, unless one of them has reached its limit. Rows are locked in the order of their keys, so
--- that no two wait for each other.
+-- that no two calls wait for each other.
 create function take_counters(keys uuid[], limits double precision[], ends bigint[],
   out admitted boolean, out counts bigint[]) language plpgsql as $$
 begin

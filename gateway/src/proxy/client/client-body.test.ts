@@ -39,7 +39,7 @@ test("a client body requests more data again when the second attempt begins", ()
   assert.deepEqual([asked, body.wanted], [2, true]);
 });
 
-test("a client body holds no data after it was dropped or replaced", () => {
+test("a client body that was replaced ignores `hold`, and keeps only the replacement", () => {
   const body = new ClientBody(null, () => {});
   body.replace(Buffer.from("other"));
   body.hold();

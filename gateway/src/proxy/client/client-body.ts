@@ -18,7 +18,8 @@ export class BodyLostError extends Error {
 export interface BodySink {
   take(view: ByteView): void;
   /**
-   * Called after all pieces of one read. Returns false if no more may be passed to `take` before `ClientBody.drained`.
+   * Called after all pieces of one read. Returns false if no more pieces may be passed to `take` before
+   * `ClientBody.drained` has been called.
    */
   send(): boolean;
   /** Called when the body is complete. Trailers are lines in wire format; "" when there are none. */
@@ -61,7 +62,7 @@ export class ClientBody {
     return this.#whole === null ? this.#declared : this.#whole.length;
   }
 
-  /** True once a byte may have reached an upstream: from then on, no other upstream can be tried. */
+  /** True once a byte may have reached an upstream: from then on, no other target can be tried. */
   get begun(): boolean {
     return this.#begun;
   }
@@ -96,7 +97,8 @@ export class ClientBody {
 
   /**
    * Sets the maximum length of the client's body. Returns false if the body is already known to be longer. Otherwise
-   * `onTooLong` is called when more than `maximum` bytes arrive, and nothing is forwarded from then on.
+   * `onTooLong` is called when more than `maximum` bytes arrive, and nothing is forwarded from then on. Of several
+   * maximums only the lowest applies.
    */
   limit(maximum: number, onTooLong: () => void): boolean {
     if ((this.#declared ?? this.#received) > maximum) return false;

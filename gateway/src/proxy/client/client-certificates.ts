@@ -9,7 +9,7 @@ const MAX_CERTIFICATES = 20;
 /** Connections whose handshake requests a certificate, with the certificates; undefined: not parsed yet. */
 const requesting = new WeakMap<Socket, readonly X509Certificate[] | undefined>();
 
-/** Called before the handshake. */
+/** Marks a connection whose handshake will request a certificate. Called before the handshake. */
 export const markRequesting = (socket: TLSSocket): void => void requesting.set(socket, undefined);
 
 /** See `ClientConnection.clientCertificates`. Parsed on the first call, because most requests need no certificates. */

@@ -300,7 +300,10 @@ export class LiveExchange implements Exchange {
     this.body.replace(body);
   }
 
-  /** Called before the phases of a response that another response may replace. Later calls have no effect. */
+  /**
+   * Called before the phases `responseHeaders` and `responseBody`, in which a plugin may replace the response. Has no
+   * effect while edits are already saved.
+   */
   saveResponseEdits(): void {
     if (this.#savedEdits === undefined) this.#savedEdits = this.#responseEdits?.copy() ?? null;
   }
@@ -340,7 +343,7 @@ export class LiveExchange implements Exchange {
     return this.#upstreamEdits === null ? headers : this.#upstreamEdits.applyTo(headers);
   }
 
-  /** Returns the client's trailers that are forwarded to the upstream. Both are lines in wire format. */
+  /** Returns the client's trailers that are forwarded to the upstream. `lines` and the result are in wire format. */
   forwardedTrailers(lines: string): string {
     return this.#upstreamEdits === null || lines === "" ? lines : this.#upstreamEdits.passedLines(lines);
   }

@@ -117,10 +117,7 @@ export class Http1Connection implements Http1ClientSide, TrafficCounters {
     return this.#parsed.keepAlive && !this.#awaitsContinue && this.#requests < this.#context.maxRequests;
   }
 
-  /**
-   * Closes after the response in progress; an idle connection closes at once, unless `keepIdle`. A tunnel stays open
-   * until `destroy`, because its protocol is unknown.
-   */
+  /** Closes after the response in progress, or at once if idle and not `keepIdle`. Tunnels close only by `destroy`. */
   drain(keepIdle: boolean): void {
     // After an early response only a body that is discarded remains.
     const isAnswered = this.#state === BODY && this.#delivery === null;
@@ -196,8 +193,7 @@ export class Http1Connection implements Http1ClientSide, TrafficCounters {
   #advance(): void {
     while (this.#input.length > 0) {
       if (this.#state === HEAD) {
-        // Not recursive, which could overflow the stack: the call that is handling a head reads the next one in its
-        // loop.
+        // The call that is handling a head reads the next one too; a nested call could overflow the stack.
         if (this.#isBeginning || !this.#readHead()) break;
       } else if (this.#state === BODY && this.#body?.wanted) {
         if (this.#left >= 0) this.#readLength(this.#body);

@@ -1,7 +1,7 @@
 /**
- * After an upgrade bytes flow both ways, each side no faster than the other reads, until one side closes or both are
- * silent for `silence`, as in Kong. Without this limit, a half-closed tunnel would count as a connection of its target
- * forever. Peers that can be silent for longer must send pings.
+ * After an upgrade, bytes flow in both directions, in each no faster than its recipient reads them, until one side
+ * closes or both are silent for `silence`, as in Kong. Without this limit, a half-closed tunnel would count as a
+ * connection of its target forever. Peers that can be silent for longer must send pings.
  */
 import type { Socket } from "node:net";
 import type { MemoryAccount } from "../listener/client-memory.ts";

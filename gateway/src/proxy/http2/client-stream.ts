@@ -53,7 +53,7 @@ export class ClientStream implements TrafficCounters {
   readonly #linger = new IdleTimer(() => this.#stream.close(constants.NGHTTP2_NO_ERROR));
   #awaitsContinue: boolean;
   #isRead = false;
-  /** Whether the stream has ended. An empty body ends before reading begins. */
+  /** Whether the client has ended its side of the stream. An empty body ends before reading begins. */
   #hasEnded = false;
   #trailers = "";
 
@@ -142,7 +142,7 @@ export class ClientStream implements TrafficCounters {
     else body.end(this.#trailers);
   }
 
-  /** Starts the time limits of the body. After an early response a single time limit covers the rest of the body. */
+  /** Starts the timer of the body, except for gRPC. After an early response, LINGER limits the rest of the body. */
   #await(): void {
     if (this.#delivery?.isOver) return;
     if (this.#delivery?.limitsSilence) this.#sending?.run();

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { fieldsOf, linesOf, passedTrailers, responseFields } from "./fields.ts";
 
-test("the head of a response is written in lower case and without hop-by-hop headers", () => {
+test("the header names of a response are written in lower case, and hop-by-hop headers are dropped", () => {
   const headers = [
     "Content-Type",
     "text/plain",

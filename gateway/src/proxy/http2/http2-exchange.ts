@@ -49,7 +49,8 @@ export class Http2Exchange
   }
 
   /**
-   * Whether the client's silence while it sends a body is limited. False for gRPC, where only both sides' silence is.
+   * Whether the client's silence while it sends a body is limited. False for gRPC, where a limit applies only while
+   * both sides are silent.
    */
   get limitsSilence(): boolean {
     return !this.#isGrpc;

@@ -51,7 +51,11 @@ export class SessionCheck {
     this.#content += bytes + FRAME;
   }
 
-  /** @param expects Whether the client waits for a response; other clients are subject to the idle timeouts */
+  /**
+   * Checks the connection, and sends a PING to a client that has been silent. Returns null if it finds no fault.
+   *
+   * @param expects Whether the client waits for a response; other clients are subject to the idle timeouts
+   */
   faultAt(expects: boolean, now: number): SessionFault | null {
     const { bytesRead, bytesWritten } = this.#options.socket;
     if (bytesRead - this.#content > ALLOWED + bytesWritten) return "flood";

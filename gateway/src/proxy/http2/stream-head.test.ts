@@ -49,7 +49,7 @@ test("repeated headers are joined, except those of which Node keeps a single val
   assert.equal(head.header("none"), undefined);
 });
 
-test("the host is the Host header's without :authority; a request may have both if they agree", () => {
+test("without :authority, the host is that of the Host header; a request may have both if they agree", () => {
   assert.equal(headOf(["host", "b.example"], { ":authority": "gone" }).header("host"), "b.example");
   assert.equal(headOf(["host", "A.example"]).fault, null);
 });

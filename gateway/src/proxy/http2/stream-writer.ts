@@ -107,7 +107,7 @@ export class StreamWriter {
 
   /**
    * Writes a response that the gateway itself generated. For gRPC it is "Trailers-Only": one head that also ends the
-   * stream, with the transport's status 200.
+   * stream, with the HTTP status 200.
    */
   own({ status, headers, body }: GatewayResponse, method: string): void {
     if (headers.includes("grpc-status") && body.length === 0) {

@@ -17,7 +17,7 @@ test("new streams may use three quarters of the limit, and are refused beyond th
   assert.deepEqual([busy.admit(750), busy.admit(1), account("other").admit(1)], [true, false, false]);
   busy.release(50);
   assert.deepEqual([account("other").admit(50), memory.held, closed], [true, 750, []]);
-  assert.equal(lines.length, 1, "the log reports it at most once per interval");
+  assert.equal(lines.length, 1, "refusals are logged at most once per interval");
 });
 
 test("above half of the limit, a connection with more unread bytes than its share may open no more streams", () => {

@@ -15,7 +15,7 @@ import type { ProxyLog } from "../engine.ts";
 const ADMISSION = 3 / 4;
 /** Fraction of the limit above which shares apply. */
 const PRESSURE = 1 / 2;
-/** Above PRESSURE, one connection may leave this fraction of the remaining room for new streams unread. */
+/** Above PRESSURE, a connection whose unread bytes exceed this fraction of the remaining room gets no new streams. */
 const CONNECTION_SHARE = 1 / 128;
 /** Milliseconds after which unread data counts as stalled. */
 const STALL_TIME = 1000;

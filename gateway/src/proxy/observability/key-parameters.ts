@@ -47,7 +47,7 @@ export function withoutKeysOfTarget(target: string, names: ReadonlySet<string>, 
   return at < 0 ? target : target.slice(0, at) + withoutKeys(target.slice(at), names, hidden);
 }
 
-/** Replaces the values of cookies that hold keys in the value of a `Cookie` header. */
+/** In the value of a `Cookie` header, replaces the values of the cookies that hold keys. */
 export const withoutKeyCookies = (cookies: string, names: ReadonlySet<string>, hidden: string): string =>
   cookies.replace(COOKIE, (pair) => (isKey(pair, names) ? `${nameOf(pair)}=${hidden}` : pair));
 

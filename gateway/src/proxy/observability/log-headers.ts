@@ -9,7 +9,7 @@ import { withoutKeyCookies, withoutKeysOfTarget } from "./key-parameters.ts";
 /** As in Kong. */
 export const REDACTED = "REDACTED";
 
-/** Printable ASCII without quotation marks and backslashes, which JSON does not escape (RFC 8259 section 7). */
+/** Text that JSON does not escape: printable ASCII without quotation marks and backslashes (RFC 8259 section 7). */
 const UNESCAPED = /^[ !#-[\]-~]*$/;
 
 /** A text as JSON; faster than `JSON.stringify` for most texts of a record. */

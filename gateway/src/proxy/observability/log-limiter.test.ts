@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { LogLimiter } from "./log-limiter.ts";
 
-test("a subject is logged once per period of ten seconds, with the number of lines left out before", () => {
+test("a subject is logged once per period of ten seconds, with the number of lines about any subject that were suppressed before", () => {
   let now = 0;
   const limit = new LogLimiter(() => now);
   assert.deepEqual([limit.allow("a"), limit.allow("a"), limit.allow("a"), limit.allow("b")], [0, null, null, 2]);

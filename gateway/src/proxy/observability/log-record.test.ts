@@ -147,7 +147,7 @@ for (const engine of ["http1", "reply-from"]) {
   });
 }
 
-test("tokens of jwt are redacted in queries, headers and cookies with the names of its config", async (context) => {
+test("tokens of jwt are redacted in the parameters, headers and cookies that its config names", async (context) => {
   const config = { uri_param_names: ["token"], header_names: ["X-Token"], cookie_names: ["session"] };
   const { logged } = await startLoggedNode(context, {
     routes: [{ name: "r", paths: ["/"], plugins: [{ name: "jwt", config }] }],

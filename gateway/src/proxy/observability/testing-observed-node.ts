@@ -12,7 +12,7 @@ import { gatewaySettings } from "../../settings/gateway.ts";
 
 export interface ObservedNode {
   readonly gateway: Gateway;
-  /** A temporary folder of the node, removed when it closes. */
+  /** A temporary folder of the node, removed after the test. */
   readonly folder: string;
   readonly send: (sent: Parameters<typeof send>[1]) => ReturnType<typeof send>;
   /** Stops the node. */

@@ -1,4 +1,4 @@
-/** Faults in a head that Node and undici accept and leave visible, and that the http1 engine refuses. */
+/** Finds faults that the http1 engine refuses and Node or undici accepts, if the parsed head still shows them. */
 import type { IncomingMessage } from "node:http";
 import type { GatewayErrorName } from "../../exchange/gateway-errors.ts";
 import { HOST } from "../exchange/request.ts";

@@ -148,7 +148,7 @@ export class ReplyFromExchange
     this.#answered?.(null, { statusCode: 200, headers: {}, body: this });
   }
 
-  /** Called by reply-from to write the head; its own status and headers are placeholders. */
+  /** Called by reply-from to write the head; the status and headers that reply-from has are placeholders. */
   writeHead(): void {
     if (this.#response === null || this.isOver) return;
     const { status, statusText } = this.#response;
@@ -172,7 +172,7 @@ export class ReplyFromExchange
     if (trailers !== null && this.exchange.request.takesTrailers) this.#raw.addTrailers(pairs(trailers));
     this.#raw.end();
     this.exchange.body?.drop();
-    // Less unsent data fits into the kernel's buffer, unless the client already reads slowly.
+    // If less data is unsent, it fits into the kernel's buffer, unless the client already reads slowly.
     if (this.#taking !== null || this.#incoming.socket.writableLength > SMALL) this.#wait();
   }
 

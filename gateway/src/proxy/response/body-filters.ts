@@ -48,8 +48,8 @@ export class BodyFilters {
   }
 
   /**
-   * Runs the phase `responseBody`. Returns null if no plugin filters this response. Throws the errors of plugins, and
-   * ReplacedResponseError.
+   * Runs the phase `responseBody`. Returns null if no plugin filters this response. Throws the errors of plugins,
+   * BodyTooLongError, and ReplacedResponseError.
    */
   static open(exchange: LiveExchange, { status, headers, isDelimited = true }: ResponseHead): BodyFilters | null {
     const steps = exchange.chain.bodySteps;
@@ -80,7 +80,7 @@ export class BodyFilters {
     return this.#stages.some(({ isHolding }) => isHolding);
   }
 
-  /** Returns the bytes to send for this piece. Throws the errors of plugins, like `end`. */
+  /** Returns the bytes to send for this piece. Throws the errors of plugins and BodyTooLongError, like `end`. */
   take(piece: Buffer): readonly Buffer[] {
     this.observe(piece);
     let pieces: readonly Buffer[] = [piece];
@@ -111,7 +111,7 @@ export class BodyFilters {
   }
 }
 
-/** Filters the body of a complete response, and sets its Content-Length. Throws the errors of plugins. */
+/** Filters the body of a complete response, and sets its Content-Length. Throws as `BodyFilters.open` and `take` do. */
 export function filteredBody(exchange: LiveExchange, response: GatewayResponse): GatewayResponse["body"] {
   const filters = BodyFilters.open(exchange, response);
   if (filters === null) return response.body;

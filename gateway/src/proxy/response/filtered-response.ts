@@ -38,7 +38,7 @@ export class FilteredResponse<Head extends ResponseHead, Trailers> implements Up
   readonly #target: FilteredResponseTarget<Head, Trailers>;
   /** Null: the body of this response is not filtered. */
   #filters: BodyFilters | null = null;
-  /** The filters of a body that is sent as it is; null: there are none, or the body is filtered. */
+  /** Filters whose observers run while the body is sent unchanged. Null: `#filters` is set, or there are no filters. */
   #observing: BodyFilters | null = null;
   /** Null while no head is held. */
   #held: Head | null = null;
@@ -132,7 +132,7 @@ export class FilteredResponse<Head extends ResponseHead, Trailers> implements Up
     }
   }
 
-  /** Sends the head, if it is still held. */
+  /** Sends the head, if it is still held. `length` is that of the body; null: not known, or trailers follow. */
   #release(length: number | null): void {
     const head = this.#held;
     if (head === null) return;

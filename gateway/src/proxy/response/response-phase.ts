@@ -1,4 +1,4 @@
-/** The phase `response` of one plugin: what the plugin sees of the held response, and for how long it may hold it. */
+/** The phase `response` of one plugin: what the plugin sees of the held response, and for how long it may be held. */
 import type { DirectResponse, HeldResponse, PluginPhases } from "@sluice/plugin-sdk";
 import type { GatewayErrorName } from "../../exchange/gateway-errors.ts";
 import { attributed } from "../../plugin-services/running-plugin.ts";
@@ -15,7 +15,7 @@ const WITHOUT_SERVICE = 60_000;
 /** A response that has not begun. */
 export interface HeldMessage {
   readonly head: ResponseHead;
-  /** As `body` of `HeldResponse`. */
+  /** Reads the body, like `body` of `HeldResponse`. */
   read(limit: number): Promise<Buffer | null>;
 }
 
@@ -40,7 +40,10 @@ export class ResponseBrokenError extends Error {
   }
 }
 
-/** Rejects with the errors of the plugin, and if it holds the response for too long. */
+/**
+ * Returns the response by which the plugin replaces the held one; undefined: it replaces none. Rejects with the errors
+ * of the plugin, and if the plugin holds the response for too long.
+ */
 export async function runResponsePhase(
   phases: PluginPhases,
   exchange: LiveExchange,

@@ -100,6 +100,6 @@ test("a socket in the middle of a long body reads into its own slab", async (con
   assert.ok(buffers.size > 1);
 });
 
-test("a socket without a handle is left unchanged", () => {
+test("no read buffer is attached to a socket without a handle", () => {
   assert.equal(attachReadBuffer(new Socket(), { isTls: false }), null);
 });

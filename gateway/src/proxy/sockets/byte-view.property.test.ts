@@ -166,7 +166,7 @@ test("no connection ever gets the bytes of another connection, however reads, st
         else chosen[each.what]();
         for (const other of connections) other.check();
       }
-      // Every peer drains: a released slab would show other bytes by now.
+      // Every peer drains: a slab that was released too early would show other bytes by now.
       for (let turn = 0; turn < 20; turn++) {
         for (const each of connections) {
           each.flush();

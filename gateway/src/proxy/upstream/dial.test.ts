@@ -63,7 +63,7 @@ function targetAt(port: number, members: object, authorities: readonly string[] 
 
 for (const [intermediates, members, outcome] of table) {
   const result = outcome === "connected" ? "connects" : "fails";
-  test(`a dial to a server with ${intermediates} intermediate CAs and the members ${JSON.stringify(members)} ${result}`, async (context) => {
+  test(`a dial to a server (intermediate CAs: ${intermediates}) with the members ${JSON.stringify(members)} ${result}`, async (context) => {
     const target = targetAt(await serve(context, chains[intermediates]), members);
     const sessions = new TlsSessionCache();
     assert.equal(await open(target, sessions), outcome);
@@ -82,19 +82,19 @@ const trust: readonly (readonly [
   members: object,
   outcome: RegExp,
 ])[] = [
-  ["its CA", chains.none, [root.certificate], {}, /^connected$/],
-  ["several CAs", chains.none, [other.certificate, root.certificate], {}, /^connected$/],
-  ["a CA other than the server's, which the machine trusts", chains.none, [other.certificate], {}, /unable to verify/],
-  ["no CA certificate for its ids", chains.none, [], {}, /unable to verify/],
+  ["the server's CA", chains.none, [root.certificate], {}, /^connected$/],
+  ["several CAs, one of them the server's,", chains.none, [other.certificate, root.certificate], {}, /^connected$/],
+  ["another CA, although the machine trusts the server's,", chains.none, [other.certificate], {}, /unable to verify/],
+  ["ids of CA certificates that do not exist", chains.none, [], {}, /unable to verify/],
   ["an expired CA", [await expired.issue(leaf)], [expired.certificate], {}, /certificate has expired/],
   [
-    "its root CA and a chain that is too long",
+    "the server's CA and a depth that is too small",
     chains.two,
     [root.certificate],
     { tls_verify_depth: 1 },
     /too long|longer/,
   ],
-  ["its root CA and a sufficient depth", chains.two, [root.certificate], { tls_verify_depth: 2 }, /^connected$/],
+  ["the server's CA and a sufficient depth", chains.two, [root.certificate], { tls_verify_depth: 2 }, /^connected$/],
   ["another CA and no verification", chains.none, [other.certificate], { tls_verify: false }, /^connected$/],
 ];
 

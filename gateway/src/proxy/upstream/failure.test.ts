@@ -31,7 +31,7 @@ for (const [when, members, expected] of tries) {
   });
 }
 
-test("an unknown error is an invalid response of the upstream, and EAI_AGAIN is a failed name resolution", () => {
+test("an unknown error counts as an invalid response, and EAI_AGAIN as a failed name resolution", () => {
   assert.equal(gatewayErrorFor(new Error("strange")), "badUpstream");
   assert.equal(gatewayErrorFor(errorWith("EAI_AGAIN")), "nameResolution");
 });

@@ -55,7 +55,7 @@ const IDEMPOTENT: ReadonlySet<string> = new Set(["GET", "HEAD", "OPTIONS", "TRAC
 
 export interface FailedTry {
   readonly error: Error;
-  /** Whether the request was sent on a connection. */
+  /** Whether the request was sent on a connection, and the upstream may have processed it. */
   readonly connected: boolean;
   readonly method: string;
   /** Whether a byte of the body may have been sent. */

@@ -24,8 +24,8 @@ const table: readonly (readonly [what: string, issuer: Authority, trust: Trust, 
   ["of the machine's CA in addition to configured CAs", machine, { authorities: [named], trustsMachine: true }, 200],
   ["of a configured CA in addition to the machine's", named, { authorities: [named], trustsMachine: true }, 200],
   ["of neither a configured nor the machine's CA", other, { authorities: [named], trustsMachine: true }, "failed"],
-  ["of the machine's CA with only configured CAs", machine, { authorities: [named], trustsMachine: false }, "failed"],
-  ["of the machine's CA with only removed CAs", machine, { authorities: [], trustsMachine: false }, "failed"],
+  ["of the machine's CA if only others are trusted", machine, { authorities: [named], trustsMachine: false }, "failed"],
+  ["of the machine's CA if no configured CA is left", machine, { authorities: [], trustsMachine: false }, "failed"],
 ];
 
 for (const [what, issuer, { authorities, trustsMachine }, expected] of table) {

@@ -81,7 +81,7 @@ const endpointsOf = (id: string) =>
 const referredTo: readonly (readonly [what: string, before: string, text: string])[] = [
   ["a changed item with an anchor", anchored, anchored.replace("minute: 5", "minute: 500")],
   [
-    "an item with the anchor of another item",
+    "an added item that defines the anchor of another item again",
     anchored,
     anchored.replace("- <<", "- &limited {name: c, host: c.test}\n- <<"),
   ],

@@ -84,7 +84,7 @@ export function createFileText(file: string, rest = REST) {
   /** True for most files when a process starts, because they were written long before the start. */
   const isOld = ({ changedAt }: Facts): boolean => Math.abs(Date.now() - changedAt) > 2 * SETTLE;
 
-  /** Null: the text has not changed. */
+  /** The text once the file is no longer being written; null: the text has not changed. */
   async function settled(begun: Facts, isFirst: boolean): Promise<string | null> {
     let facts = begun;
     for (let left = SETTLE_TRIES; ; left--) {
@@ -131,10 +131,10 @@ export function createFileText(file: string, rest = REST) {
       known = null;
     },
     /**
-     * Whether the text that was read last is in a different file than the accepted one, moved there after it was
-     * written: then it is complete. A rename changes a file's ctime but not its mtime. False for a file that was
-     * written in place, as editors or a shell's `>` do, and for one that was written and moved within one clock tick of
-     * the file system (4 ms on Linux).
+     * Whether the text that was read last is in a different file than the accepted text, and this file was moved to its
+     * path after it was written. Such a file is complete. A rename changes a file's ctime but not its mtime. False for
+     * a file that was written in place, as editors or a shell's `>` do, and for one that was written and moved within
+     * one clock tick of the file system (4 ms on Linux).
      */
     wasReplaced: (): boolean => accepted !== null && last !== null && last.inode !== accepted && last.isMoved,
   };

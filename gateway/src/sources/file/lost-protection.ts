@@ -12,7 +12,7 @@ import {
   type SnapshotRoute,
 } from "@sluice/model/serving";
 
-/** Describes the first plugin and route that are found; null: none. Without relevant differences nothing is scanned. */
+/** Describes the first lost protection that is found; null: none. Without relevant differences nothing is scanned. */
 export function describeLostProtection(before: Snapshot, now: Snapshot): string | null {
   if (collections.every((name) => before[name] === now[name])) return null;
   const left = lostMembership(before, now);

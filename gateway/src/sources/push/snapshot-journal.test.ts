@@ -55,7 +55,7 @@ async function keepThree(file: string): Promise<void> {
   await keep.close();
 }
 
-test("a plugin that a newer operator pushed is saved, and answers 503 again after a restart", async () => {
+test("a push with a plugin that the node does not know is restored with the plugin that answers 503 in its place", async () => {
   const file = fresh();
   const plugins = [{ name: "oauth2", config: { a: 1 } }];
   const take = applyChange(one, { put: { plugins }, remove: {} }, { closePlugins: true });

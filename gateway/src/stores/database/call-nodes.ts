@@ -13,7 +13,7 @@ import { deleteCall, insertCall, RESULTS_CHANNEL, readResults } from "../../data
 import { NodesUnreachable } from "../store.ts";
 
 /** Milliseconds between queries: a node may fall silent, and a notification may be lost. */
-const LOOK = 250;
+const POLL_INTERVAL = 250;
 
 /** @throws NodesUnreachable when the database does not answer. */
 export async function callNodes(
@@ -37,9 +37,9 @@ async function callThrough(database: Database, call: PluginEndpointCall, until: 
     for (;;) {
       heard = Promise.withResolvers();
       const isLate = performance.now() >= until;
-      const { results, isComplete } = await look(database, id, call);
+      const { results, isComplete } = await progressOf(database, id, call);
       if (isComplete || isLate) return results;
-      await Promise.race([heard.promise, sleep(LOOK, undefined, { ref: false })]);
+      await Promise.race([heard.promise, sleep(POLL_INTERVAL, undefined, { ref: false })]);
     }
   } finally {
     end();
@@ -52,7 +52,7 @@ async function callThrough(database: Database, call: PluginEndpointCall, until: 
  * The results so far. They are complete when a node has found the resource of a GET, or when every node that is not
  * silent has answered.
  */
-async function look(database: Database, id: string, call: PluginEndpointCall) {
+async function progressOf(database: Database, id: string, call: PluginEndpointCall) {
   const responses = await readResults(database, id);
   const nodes = await readNodes(database);
   const has = (node: RegisteredNode) => responses.has(node.id);

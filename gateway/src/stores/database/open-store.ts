@@ -26,7 +26,7 @@ export interface SharedDatabase extends OpenedStore {
  */
 export type DatabaseNode = Pick<NodeStatusSource, "status" | "askPlugin">;
 
-/** @throws SettingsError for an invalid setting, or for missing tables with a message that names the command to run. */
+/** @throws SettingsError for an invalid setting, or if tables are missing; the message names the command to run. */
 export async function shareDatabase(settings: DatabaseSettings, log: SourceLog): Promise<SharedDatabase> {
   const onLost = (reason: string) => log.warn({ reason }, "a connection to the database was lost");
   const database = await openDatabase(settings, { onLost, made: true });

@@ -21,7 +21,7 @@ export const isStorable = (text: string): boolean => unstorableReason(text) === 
 /** Expired keys are left out, by the same rule as in the nodes. */
 const ALIVE = "(ttl is null or created_at + ttl > extract(epoch from clock_timestamp()) - 1)";
 
-/** The rows of the page and one more, ordered by id, each as JSON text; null when no row can match. */
+/** Reads the rows of the page and one more, ordered by id, each as JSON text; null when no row can match. */
 export function listStatement(collection: Collection, { size, after, where, tags }: ListOptions): Statement | null {
   const values: unknown[] = [];
   const bind = (value: unknown): string => `$${values.push(value)}`;
@@ -64,7 +64,7 @@ export interface ColumnLookup {
   readonly within?: { readonly column: string; readonly value: string };
 }
 
-/** Null when no entity can match. */
+/** The columns and values by which the entity is found; null when no entity can match. */
 export function lookUp(collection: Collection, by: Lookup): ColumnLookup | null {
   if ("id" in by) return isUuid(by.id) ? { column: "id", value: by.id } : null;
   const column = columnOf(collection, by.member);

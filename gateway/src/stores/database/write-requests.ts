@@ -32,7 +32,7 @@ export function splitIntoBatches(writes: readonly Write[]): readonly (readonly W
 /** Whether the write has an etag that the entity must match. */
 const isConditional = (write: Write): boolean => write.op !== "create" && write.etag !== undefined;
 
-/** Undefined for a removal by name, because the id is not known yet. */
+/** The collection and id of the entity; undefined for a removal by name, because the id is not known yet. */
 function keyOf(write: Write): string | undefined {
   const id = idOf(write);
   return id === undefined ? undefined : `${write.collection} ${id}`;

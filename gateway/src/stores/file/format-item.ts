@@ -10,7 +10,7 @@ interface ItemOptions {
   readonly tree: FileTree;
 }
 
-/** Members for the author of the file; no entity has them. */
+/** Members of an item in the file that are not members of the entity. */
 const remarks = ["_comment", "_ignore", "_sluice"];
 
 export function newItem({ collection, entity, parent, tree }: ItemOptions): Members {
@@ -62,7 +62,7 @@ function merge(written: Members, { brief, was, is }: Change): Members {
   return { ...merged, ...Object.fromEntries(parts.flatMap((name) => (name in brief ? [[name, brief[name]]] : []))) };
 }
 
-/** References by name, if the target has one. The reference to the parent is left out. */
+/** The members with references by name, if the target has one. The reference to the parent is left out. */
 function withReferences(
   members: Members,
   { collection, entity, parent, tree }: ItemOptions,

@@ -24,7 +24,7 @@ export interface SharedFile extends OpenedStore {
   source(node: NodeStatusSource | null): FileSource;
 }
 
-/** @throws SettingsError when the file is missing, or another process writes it. */
+/** @throws SettingsError when no file is set, or when another process writes the file. */
 export async function shareFile(settings: FileSettings, log: SourceLog): Promise<SharedFile> {
   if (settings.file === null) throw new SettingsError(`${names.file.variable} must be set: the declarative file`);
   const file = resolve(settings.file);

@@ -131,7 +131,7 @@ function isReachable(taken: readonly (readonly Write[])[], from: Tables, wanted:
   });
 }
 
-test("if each of two writes removes an entity that the other creates, one of them finds its entity", async () => {
+test("if each of two writes removes an entity that the other creates, one of them finds the entity that it removes", async () => {
   const { store, stop } = await scene();
   const asked = [
     [remove("consumers", id(3, 1)), create("services", service(2, "a"))],

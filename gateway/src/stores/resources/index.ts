@@ -35,7 +35,8 @@ export interface ResourceStoreOptions {
   /** Ends the watches. The caller closes the client. */
   readonly signal: AbortSignal;
   /**
-   * Milliseconds. At the start, unreferenced Secrets of the admin listener that are older are removed. Default 60,000.
+   * Milliseconds. At the start, unreferenced Secrets of the admin listener that are older than this are removed.
+   * Default 60,000.
    */
   readonly orphanAge?: number;
 }

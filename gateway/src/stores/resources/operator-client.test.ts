@@ -78,7 +78,7 @@ for (const [what, token, status, body, message] of [
     { message: "the bearer token is wrong" },
     /it answered 401: the bearer token is wrong/,
   ],
-  ["if another program answers", "x", 200, { hello: 1 }, /is not one of the operator/],
+  ["if another program answers", "x", 200, { hello: 1 }, /is not a response of the operator/],
 ] as const)
   test(`the nodes cannot be asked ${what}`, async (t) => {
     const { client, authorizations } = await clientOf(t, token, status, body);

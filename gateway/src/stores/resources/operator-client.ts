@@ -113,7 +113,7 @@ export function createOperatorClient({ url, token, log, signal }: OperatorClient
         throw new NodesUnreachable(`the operator at ${url} cannot ask the nodes: ${reasonOf(error)}`);
       });
       if (isPluginEndpointResults(received)) return received;
-      throw new NodesUnreachable(`the response from ${url} is not one of the operator`);
+      throw new NodesUnreachable(`the response from ${url} is not a response of the operator`);
     },
   };
 }
@@ -123,7 +123,7 @@ function reasonOf(error: unknown): string {
   return cause instanceof Error ? `${message}: ${cause.message}` : message;
 }
 
-/** The reason that the operator gives for refusing a request. */
+/** The reason that the operator gives for refusing a request, after a colon; empty if it gives none. */
 function quotedMessage(text: string): string {
   const message = /"message":("(?:[^"\\]|\\.)*")/.exec(text.slice(0, 1000))?.[1];
   return message === undefined ? "" : `: ${JSON.parse(message)}`;
@@ -136,7 +136,7 @@ function isWaitAnswer(body: object): body is WaitResponse {
 
 const MAX_RESOURCES = 100;
 
-/** Sends as many requests as necessary and merges their answers. */
+/** Sends as many requests as necessary and merges their answers; null if one of them has no answer. */
 export async function awaitNodes(
   written: readonly WrittenResource[],
   timeout: number,

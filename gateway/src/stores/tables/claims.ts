@@ -1,5 +1,5 @@
 /** Values that must be unique within a collection. */
-import { type Collection, canonicalJson, type Entity, entities } from "@sluice/model";
+import { type Collection, canonicalJson, type Entity, entities, entityNameOf } from "@sluice/model";
 import type { Lookup } from "../store.ts";
 
 /** Members with their values: `{ name: "users" }`. */
@@ -32,4 +32,13 @@ export function entityClaimKeys(collection: Collection, entity: Entity): readonl
   const keys = claimsOf(collection, entity).map((claim) => claimKey(collection, claim));
   known.set(entity, keys);
   return keys;
+}
+
+/** The keys of an invalid entity's claims: only its id and its name, the name within the parent if there is one. */
+export function faultyClaimKeys(collection: Collection, entity: Entity): readonly string[] {
+  const { key, within } = entities[collection];
+  const name = entityNameOf(collection, entity);
+  const parent = within === undefined ? {} : { [within]: Reflect.get(entity, within) };
+  const claims = [{ id: entity.id }, ...(key !== null && name !== undefined ? [{ ...parent, [key]: name }] : [])];
+  return claims.map((claim) => claimKey(collection, claim));
 }

@@ -1,5 +1,5 @@
 /** Tables of entities in memory, for the stores that have no database. */
-export { claimKey, claimOf, entityClaimKeys } from "./claims.ts";
+export { claimKey, claimOf, entityClaimKeys, faultyClaimKeys } from "./claims.ts";
 export { findInTables, listFromTables } from "./read.ts";
 export { createTables, MapDraft, type PlacedEntity, type Tables, TablesDraft } from "./tables.ts";
 export { type TableWriteResult, write } from "./write.ts";

@@ -4,8 +4,8 @@ import { type Collection, checkEntity, type Entities, type Entity } from "@sluic
 import { etagOf } from "../etag.ts";
 import type { Effect, Write, WriteFault } from "../store.ts";
 import {
-  claimKey,
   createTables,
+  faultyClaimKeys,
   findInTables,
   listFromTables,
   type PlacedEntity,
@@ -218,9 +218,7 @@ test("an expired key is removed only when its id or its value is used again", ()
 test("the id and name of an invalid entity are reserved until it is removed", () => {
   const bad = service("bad");
   const asPlaced = { collection: "services", entity: bad } as const;
-  const faulty = new Map(
-    [{ id: bad.id }, { name: "bad" }].map((claim) => [claimKey("services", claim), asPlaced] as const),
-  );
+  const faulty = new Map(faultyClaimKeys("services", bad).map((claim) => [claim, asPlaced] as const));
   const tables = createTables([], faulty);
   assert.deepEqual(names(tables), []);
   assert.equal(refusal(tables, create("services", bad)).fault.kind, "primary-key");
@@ -228,6 +226,20 @@ test("the id and name of an invalid entity are reserved until it is removed", ()
   const by = { member: "name", value: "bad" };
   const { effects } = after(tables, { op: "remove", collection: "services", by }, create("services", bad));
   assert.deepEqual([effects[0]?.before, effects[1]?.after], [bad, bad]);
+});
+
+test("the address of an invalid target is reserved in its upstream until the target is removed", () => {
+  const pool = upstream("pool");
+  const bad = target(pool, "10.0.0.1:80");
+  const claims = faultyClaimKeys("targets", bad);
+  const tables = createTables(
+    placed("upstreams", pool),
+    new Map(claims.map((claim) => [claim, { collection: "targets", entity: bad } as const])),
+  );
+  const again = target(pool, bad.target);
+  assert.equal(refusal(tables, create("targets", again)).fault.kind, "unique");
+  const { effects } = after(tables, remove("targets", bad.id), create("targets", again));
+  assert.deepEqual([effects[0]?.before, effects[1]?.after], [bad, again]);
 });
 
 test("tables after many writes equal newly built tables", () => {

@@ -142,7 +142,7 @@ export class TablesDraft {
   }
 }
 
-/** Up to this number of changes are made one by one; otherwise the whole list is sorted again. */
+/** Maximum number of changes that are made one by one. For more changes, the whole list is sorted again. */
 const FEW = 64;
 
 function changeSorted(ids: readonly string[], moved: ReadonlyMap<string, boolean>): readonly string[] {

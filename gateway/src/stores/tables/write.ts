@@ -2,7 +2,7 @@
 import { type Collection, collections, type Entity, entities, referencedId, references } from "@sluice/model";
 import { etagOf } from "../etag.ts";
 import type { Effect, Write, WriteFault } from "../store.ts";
-import { claimKey, claimOf, claimsOf, entityClaimKeys } from "./claims.ts";
+import { claimKey, claimOf, claimsOf, entityClaimKeys, faultyClaimKeys } from "./claims.ts";
 import { isExpired } from "./read.ts";
 import { type PlacedEntity, type Tables, TablesDraft } from "./tables.ts";
 
@@ -94,8 +94,8 @@ const gone = (collection: Collection) =>
   ({ kind: "changed", message: `the ${entities[collection].singular} was removed in the meantime` }) as const;
 
 /**
- * The conflict of the entity with existing ones, checked in the order of Postgres and Kong: primary key, unique
- * members, references.
+ * The conflict of the entity with existing ones; undefined: there is none. The checks have the order of Postgres and
+ * Kong: primary key, unique members, references.
  */
 function clashOf(draft: TablesDraft, { collection, entity }: PlacedEntity, old?: Entity): WriteFault | undefined {
   const { id } = entity;
@@ -148,8 +148,6 @@ function dropFaulty(draft: TablesDraft, key: string): Entity | null {
   const placed = draft.faulty.get(key);
   if (!placed) return null;
   const { collection, entity } = placed;
-  const members = entity as unknown as Readonly<Record<string, unknown>>;
-  for (const member of ["id", entities[collection].key ?? "id"])
-    draft.faulty.set(claimKey(collection, { [member]: members[member] }), undefined);
+  for (const claim of faultyClaimKeys(collection, entity)) draft.faulty.set(claim, undefined);
   return entity;
 }

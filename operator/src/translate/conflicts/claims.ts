@@ -56,10 +56,10 @@ const membershipOf = ({ consumer, consumer_group }: Claimant["entity"]): string 
 
 const groupOf = ({ consumer, group }: Claimant["entity"]): string => `group=${JSON.stringify([idOf(consumer), group])}`;
 
-/** Whether requests name a credential of the collection by a value. This value is unique within each namespace. */
+/** Whether credentials of the collection are found by a value, such as a key, which is unique in each namespace. */
 const isFoundByValue = (collection: Collection): boolean => typeof entities[collection].credential?.lookup === "string";
 
-/** Namespaces may have equal CA certificates (unique-claims.ts). */
+/** Different namespaces may have equal CA certificates (unique-claims.ts of @sluice/model). */
 const isUniqueInNamespace = (collection: Collection): boolean =>
   isFoundByValue(collection) || collection === "ca_certificates";
 
@@ -149,7 +149,7 @@ export function createClaimTable(interests: { add(claimant: Claimant): void }) {
     else keys.set(key, [{ namespaces, owner }]);
   }
 
-  /** The owner of a route's first match when all its matches are taken. A route with a free match is served. */
+  /** The owner of a route's first match if all matches of the route are taken; undefined: one is free. */
   function conflictingRoute(own: readonly string[], { namespace }: Owner): Owner | undefined {
     let first: Owner | undefined;
     for (const match of own) {
@@ -163,8 +163,8 @@ export function createClaimTable(interests: { add(claimant: Claimant): void }) {
 
   return {
     /**
-     * Claims the properties of the entity; of a route's matches, those that are free. On a conflict it claims nothing
-     * and returns a sentence that describes the conflict; otherwise it returns null.
+     * Claims the properties of the entity and returns null. A route claims those of its matches that are free; it has a
+     * conflict only if none is free. On a conflict nothing is claimed, and the result is a sentence about the conflict.
      */
     claim(claimant: Claimant) {
       interests.add(claimant);

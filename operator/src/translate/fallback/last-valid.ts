@@ -3,9 +3,9 @@ import type { CheckedTranslation, Resource, TrackedTranslation } from "@sluice/c
 import { mayProtect } from "@sluice/model";
 
 /**
- * Replaces an invalid resource by its last valid version. Only its own content comes from the last version; references,
- * Secrets and grants are current, so that revoked access stays revoked. A resource with a missing reference is valid
- * and is not replaced: its requests are answered with 503.
+ * Replaces an invalid resource by its last valid version. Only the resource's own content comes from that version.
+ * Secrets, grants and other referenced objects are current, so that revoked access stays revoked. A resource with a
+ * missing reference is valid and is not replaced: its requests are answered with 503.
  *
  * @param last The resource's last valid version; undefined: none is known.
  */

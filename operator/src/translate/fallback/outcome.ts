@@ -17,7 +17,7 @@ export interface ServingState {
   readonly isClosed: boolean;
 }
 
-/** Undefined: the last valid version is served, and the problem messages report it. */
+/** What is served of a resource with problems. Undefined: its last valid version, which the problem messages report. */
 export function outcomeOf(
   { cached: { owner, entities } }: { readonly cached: ResourceTranslation },
   fate: ServingState,
@@ -27,7 +27,7 @@ export function outcomeOf(
   return entities[0]?.violations.length === 0 ? THE_REST : undefined;
 }
 
-/** The outcome is reported with the first problem. */
+/** The problems, with the outcome added to the first one. */
 export function withOutcome(problems: readonly Problem[], outcome: string | undefined): readonly Problem[] {
   const [first, ...others] = problems;
   return first && outcome !== undefined ? [{ ...first, outcome }, ...others] : problems;

@@ -1,7 +1,7 @@
 /**
- * Stand-ins in the document for resources that cannot be served and must not leave requests unprotected. Requests of a
- * route without its service are answered with 503. So are requests in the scope of an invalid plugin that protects, or
- * that may protect because it is unknown.
+ * Stand-ins in the document for resources that cannot be served and must not leave requests unprotected. A stand-in for
+ * a route is the route without its service: its requests are answered with 503. So are requests in the scope of a
+ * stand-in for an invalid plugin that protects, or that may protect because it is unknown.
  */
 import type { CheckedTranslation } from "@sluice/crds";
 import { checkEntity, deriveId, mayProtect, pluginNamed, refusedTargets } from "@sluice/model";
@@ -46,7 +46,7 @@ export function createStandIns() {
     },
     /**
      * The plugin as a stand-in that answers 503. Undefined when nothing has to be protected: the plugin does not
-     * protect, is disabled, is not allowed for all requests, or has a missing target.
+     * protect, is disabled, is global but must not be, or has only targets that are unknown or that it refuses.
      */
     plugin(piece: Entry, { owner, reason, isTaken }: PluginOptions) {
       const before = made.get(piece);
@@ -88,7 +88,7 @@ function unavailablePlugin({ item, violations }: Entry, id: string, reason: stri
     updated_at,
     _sluice: { unavailable: reason },
   };
-  // A plugin with an invalid name closes its routes, too.
+  // The stand-in for a plugin with an invalid name has the name `unknown`, and answers 503 too.
   return (
     checkEntity("plugins", { ...entity, name }).value ?? checkEntity("plugins", { ...entity, name: "unknown" }).value
   );

@@ -1,5 +1,5 @@
 /**
- * Upstreams that are not served: Services with their names as host are refused. Without this, requests of these
+ * Upstreams that are not served: Services with their names as host are refused. Otherwise requests of these
  * Services would go to the host that the name resolves to in DNS, bypassing targets, health checks and client
  * certificate.
  */

@@ -99,7 +99,7 @@ test("a grant applies only to references into its own namespace", () => {
   );
 });
 
-test("a namespace is open to the keys of another namespace while a grant lets that namespace's Consumers refer to all Routes", () => {
+test("a namespace is open to the keys of another namespace while a grant lets the Consumers of that other namespace refer to all Routes", () => {
   const { put } = testClusterState();
   const grants = createGrantIndex([]);
   const consumers = granting(team("Consumer"), [{ kind: "Route" }]);

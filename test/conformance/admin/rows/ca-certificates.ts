@@ -134,7 +134,7 @@ export const caCertificates: Table = {
       has: { ca_certificates: [] },
     },
     {
-      does: "is checked without being written",
+      does: "with an unknown member is refused by the validation of the schema",
       ask: "POST /schemas/ca_certificates/validate",
       json: first,
       status: 400,

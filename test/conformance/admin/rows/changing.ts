@@ -226,7 +226,7 @@ export const changing: Table = {
       status: 200,
       has: { name: "base" },
     },
-    { does: "follows the POST of another entity", ask: "POST /services", form: "name=other&host=a", status: 201 },
+    { does: "is prepared by a POST of another entity", ask: "POST /services", form: "name=other&host=a", status: 201 },
     {
       does: "refuses the name of another entity",
       ask: "PATCH /services/other",
@@ -304,7 +304,7 @@ export const changing: Table = {
       has: { enabled: false },
     },
     {
-      does: "follows a PUT that creates a plugin that counts in Redis",
+      does: "is prepared by a PUT that creates a plugin that counts in Redis",
       ask: "PUT /plugins/limits",
       json: { name: "rate-limiting", config: { minute: 5, policy: "redis", redis: { host: "one", port: 7000 } } },
       status: 200,
@@ -365,11 +365,12 @@ export const changing: Table = {
       has: { id: ids.key, key: "new-key" },
     },
     {
-      does: "sets the ttl of a key",
+      does: "sets the ttl of a key, and shows the remaining seconds",
       ask: "PATCH /key-auths/new-key",
       form: "ttl=3600",
       status: 200,
       has: { key: "new-key" },
+      matches: { ttl: /^3(?:600|59\d)$/ },
     },
     {
       does: "removes the ttl of a key",

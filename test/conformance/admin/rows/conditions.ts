@@ -74,14 +74,14 @@ export const conditions: Table = {
       has: { host: "b" },
     },
     {
-      does: "is met by * if the entity exists",
+      does: "of If-Match: * is met if the entity exists",
       ask: "PATCH /services/base",
       headers: match("*"),
       json: { port: 83 },
       status: 200,
     },
     {
-      does: "is not met by * if the entity does not exist",
+      does: "of If-Match: * is not met if the entity does not exist",
       ask: "PUT /services/nobody",
       headers: match("*"),
       json: { host: "a" },
@@ -159,13 +159,13 @@ export const conditions: Table = {
       status: 204,
     },
     {
-      does: "can name the ETag of a certificate",
+      does: "is prepared by a GET of a certificate, whose ETag a later condition names",
       ask: "GET /certificates/base.example",
       status: 200,
       keep: { header: "etag", as: "certificate" },
     },
     {
-      does: "follows a POST of a server name, which changes the ETag of the certificate",
+      does: "is prepared by a POST of a server name, which changes the ETag of the certificate",
       ask: `POST /certificates/${ids.certificate}/snis`,
       form: "name=more.example",
       status: 201,

@@ -212,17 +212,20 @@ export const creating: Table = {
       },
     },
     {
-      does: "generates a key if none is given",
+      does: "accepts a key-auth credential without a key, and generates the key",
       ask: "POST /consumers/base/key-auth",
       status: 201,
       has: { consumer: { id: ids.consumer }, tags: null },
+      matches: { key: /^[A-Za-z0-9]{32}$/ },
+      lacks: ["ttl"],
     },
     {
-      does: "accepts a key with a ttl",
+      does: "accepts a key with a ttl, and shows the remaining seconds",
       ask: "POST /consumers/base/key-auth",
       form: "key=short-lived&ttl=3600",
       status: 201,
       has: { key: "short-lived" },
+      matches: { ttl: /^3(?:600|59\d)$/ },
     },
     {
       does: "accepts a consumer with only a custom_id",

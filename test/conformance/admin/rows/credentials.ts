@@ -4,6 +4,8 @@ import { ids } from "../fixture.ts";
 import type { Row, Table } from "../row.ts";
 
 const consumer = { id: ids.consumer };
+/** hmac-auth credentials in the order of their ids. */
+const [ann, bea] = ["11111111-1111-4111-8111-111111111111", "22222222-2222-4222-8222-222222222222"];
 const KONG_HASH = "0123456789abcdef0123456789abcdef01234567";
 const generated = /^[A-Za-z0-9]{32}$/;
 const PUBLIC_KEY =
@@ -82,23 +84,29 @@ export const credentials: Table = {
     {
       does: "of hmac-auth has a generated secret if none is given",
       ask: "POST /consumers/base/hmac-auth",
-      form: "username=ann",
+      form: `username=ann&id=${ann}`,
       status: 201,
-      has: { consumer, username: "ann" },
+      has: { id: ann, consumer, username: "ann" },
       matches: { secret: generated },
     },
     {
       does: "of hmac-auth is created at its user name by PUT",
       ask: "PUT /hmac-auths/bea",
-      json: { secret: "s", consumer },
+      json: { id: bea, secret: "s", consumer },
       status: 200,
-      has: { username: "bea", secret: "s" },
+      has: { id: bea, username: "bea", secret: "s" },
     },
     {
-      does: "of hmac-auth is listed",
-      ask: "GET /consumers/base/hmac-auth?size=1000",
+      does: "of hmac-auth is listed on one page if the size allows it",
+      ask: "GET /consumers/base/hmac-auth?size=2",
       status: 200,
-      has: { next: null },
+      has: {
+        data: [
+          { id: ann, username: "ann", consumer },
+          { id: bea, username: "bea", secret: "s", consumer },
+        ],
+        next: null,
+      },
     },
     {
       does: "of basic-auth needs a user name and a password",

@@ -106,7 +106,7 @@ export const information: Table = {
       matches: { message: /^log level: / },
     },
     { does: "does not change the log level", ask: "PUT /debug/node/log-level/debug", status: 404, body: notFound },
-    { does: "shows no timers", ask: "GET /timers", status: 200, has: { worker: { id: 0, count: 1 } } },
+    { does: "shows one worker with the timers", ask: "GET /timers", status: 200, has: { worker: { id: 0, count: 1 } } },
     { does: "answers 404 for a cache entry", ask: "GET /cache/x", status: 404, body: notFound },
     { does: "answers 404 for data planes", ask: "GET /clustering/data-planes", status: 404, body: notFound },
     {

@@ -184,7 +184,7 @@ export const planning: Table = {
       has: { code: 4 },
     },
     ...["", "=", "=maybe", "=2"].map((said) => ({
-      does: `is refused and not executed for dry_run${said}, which is neither true nor false`,
+      does: `is refused for dry_run${said}, which is neither true nor false`,
       ask: `DELETE /services/base?dry_run${said}`,
       status: 400,
       has: { code: 11, message: "invalid option (dry_run: expected true or false)" },

@@ -83,7 +83,7 @@ export const pluginCredentials: Table = {
       has: { id, key: "tok-2", config: { model: "any", pin: null }, tags: null },
     },
     {
-      does: "is refused if another one of the plugin has its key",
+      does: "is refused if another credential of the plugin has its key",
       ask: "POST /consumers/base/plugin-credentials",
       json: { plugin: "device-token", key: "tok-2" },
       status: 409,

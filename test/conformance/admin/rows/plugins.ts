@@ -1,4 +1,4 @@
-/** Plugins: their targets and their configs. */
+/** Plugins: the entities to which they are attached, and their configs. */
 import { ids } from "../fixture.ts";
 import type { Table } from "../row.ts";
 import { notEnabled } from "./refusals.ts";

@@ -42,7 +42,7 @@ export const vaults: Table = {
       status: 201,
       has: { config: { prefix: "secrets-" } },
     },
-    { does: "is listed", ask: "GET /vaults?size=1", status: 200, matches: { next: /^\/vaults\?offset=/ } },
+    { does: "is listed in pages", ask: "GET /vaults?size=1", status: 200, matches: { next: /^\/vaults\?offset=/ } },
     { does: "is found by its prefix", ask: "GET /vaults/my-env", status: 200, has: mine },
     { does: "is found by its id", ask: `GET /vaults/${mine.id}`, status: 200, has: { prefix: "my-env" } },
     { does: "is not found by an unknown prefix", ask: "GET /vaults/not-found", status: 404 },
@@ -96,7 +96,7 @@ export const vaults: Table = {
       has: { code: 2, fields: { prefix: "must not be one of: env" } },
     },
     {
-      does: "cannot be created under the prefix of a kind",
+      does: "cannot be created under a prefix that is a kind",
       ask: "PUT /vaults/env",
       json: { name: "env" },
       status: 400,

@@ -58,7 +58,7 @@ export const headerLines = cases([
   ["a tab before the first header", "GET / HTTP/1.1\r\n\tHost: a\r\n\r\n", "obsoleteFold"],
   ["a value with NUL", get("A: b\0c\r\n"), "fieldValue"],
   ["a value with a bell", get("A: b\x07\r\n"), "fieldValue"],
-  ["a value with an escape", get("A: \x1b[31m\r\n"), "fieldValue"],
+  ["a value with an escape character", get("A: \x1b[31m\r\n"), "fieldValue"],
   ["a value with a vertical tab", get("A: b\x0bc\r\n"), "fieldValue"],
   ["a value with a form feed", get("A: b\x0cc\r\n"), "fieldValue"],
   ["a value with DEL", get("A: b\x7f\r\n"), "fieldValue"],

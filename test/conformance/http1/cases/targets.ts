@@ -19,7 +19,7 @@ export const targets = cases([
   ["NUL in the path", line("GET /a\0b HTTP/1.1"), "target"],
   ["NUL in the query", line("GET /?a\0 HTTP/1.1"), "target"],
   ["DEL in the path", line("GET /\x7f HTTP/1.1"), "target"],
-  ["an escape in the path", line("GET /\x1b[0m HTTP/1.1"), "target"],
+  ["an escape character in the path", line("GET /\x1b[0m HTTP/1.1"), "target"],
   ["a byte above ASCII in the path", line("GET /\xe9 HTTP/1.1"), takes("/\xe9")],
   ["UTF-8 in the query", line("GET /?\xc3\xa9 HTTP/1.1"), takes("/?\xc3\xa9")],
   ["a byte above ASCII in place of the slash", line("GET \xc3\xa9 HTTP/1.1"), "target"],

@@ -149,7 +149,7 @@ test("a read is repeated after a broken connection, and a write that may have ta
   );
 });
 
-test("the server's message becomes an error, whether it is JSON or not", async () => {
+test("an error has the server's message, whether the response is JSON or not", async () => {
   const status = { reason: "Forbidden", message: "no", code: 403 };
   const table: readonly (readonly [number, string, RegExp])[] = [
     [403, JSON.stringify(status), /^no$/],

@@ -6,6 +6,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { test } from "node:test";
 import { KubeConfig } from "@kubernetes/client-node";
+import { makeAuthority } from "../../../../../tools/programs/certificates.ts";
 import { createConnection } from "./connection.ts";
 import { createCredentials } from "./credentials.ts";
 
@@ -43,6 +44,35 @@ test("a request that is refused because its token was replaced is sent once more
     await connection.close();
     server.closeAllConnections();
     server.close();
+    rmSync(folder, { recursive: true });
+  }
+});
+
+test("reloaded credentials are returned if the client certificate in the file has changed, and null if nothing has", async () => {
+  const folder = mkdtempSync(join(tmpdir(), "sluice-certificate-"));
+  const [certFile, keyFile] = [join(folder, "cert.pem"), join(folder, "key.pem")];
+  const authority = await makeAuthority();
+  const renew = async () => {
+    const { certificate, key } = await authority.issue({ name: "client", usage: "client" });
+    writeFileSync(certFile, certificate);
+    writeFileSync(keyFile, key);
+  };
+  await renew();
+  const config = new KubeConfig();
+  config.loadFromClusterAndUser(
+    { name: "test", server: "https://127.0.0.1:1", skipTLSVerify: true },
+    { name: "test", certFile, keyFile },
+  );
+  const credentials = createCredentials(config, () => 0);
+  try {
+    const before = await credentials.endpoint();
+    assert.equal(await credentials.reload(before), null);
+    await renew();
+    const fresh = await credentials.reload(before);
+    assert.ok(fresh);
+    assert.notEqual(fresh.dispatcher, before.dispatcher);
+  } finally {
+    await credentials.close();
     rmSync(folder, { recursive: true });
   }
 });

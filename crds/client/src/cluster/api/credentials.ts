@@ -61,8 +61,9 @@ const freshFor = 10_000;
 const connectTimeout = 10_000;
 
 /**
- * One dispatcher for all calls. client-node 2.0 creates an undici Agent per call, and thus makes a TLS handshake per
- * call. Here, a new dispatcher is created only when the server's address, the proxy or the TLS material changes.
+ * Reads the credentials, and keeps one dispatcher for all calls. client-node 2.0 creates an undici Agent per call, and
+ * thus makes a TLS handshake per call. Here, a new dispatcher is created only when the server's address, the proxy or
+ * the TLS material changes.
  */
 export function createCredentials(config: KubeConfig, now: () => number = () => performance.now()) {
   let current: { access: ApiEndpoint; material: string; readAt: number } | undefined;
@@ -112,10 +113,11 @@ export function createCredentials(config: KubeConfig, now: () => number = () => 
     async endpoint(): Promise<ApiEndpoint> {
       return current && now() - current.readAt < freshFor ? current.access : readAnew();
     },
-    /** Reads the credentials again after the API server refused them. Null: they have not changed. */
-    async reload({ headers }: ApiEndpoint): Promise<ApiEndpoint | null> {
+    /** Reads the credentials again after the API server refused them. Null: they are the same. */
+    async reload(refused: ApiEndpoint): Promise<ApiEndpoint | null> {
       const access = await readAnew();
-      return access.headers.Authorization === headers.Authorization ? null : access;
+      const isSameToken = access.headers.Authorization === refused.headers.Authorization;
+      return isSameToken && access.dispatcher === refused.dispatcher ? null : access;
     },
     async close(): Promise<void> {
       await reading?.catch(() => undefined);
@@ -125,8 +127,8 @@ export function createCredentials(config: KubeConfig, now: () => number = () => 
 }
 
 /**
- * The file is read here because client-node reads it again only once a minute by wall-clock time: a token may expire
- * earlier, and clocks jump.
+ * The path of the token file; undefined if the user has none. The file is read here because client-node reads it again
+ * only once a minute by wall-clock time: a token may expire earlier, and clocks jump.
  */
 function tokenFileOf(config: KubeConfig): string | undefined {
   const { tokenFile } = (config.getCurrentUser()?.authProvider?.config ?? {}) as { readonly tokenFile?: unknown };

@@ -10,7 +10,7 @@ for (const [what, message] of [
   ["short", "The resource is valid."],
   ["long", "x".repeat(1000)],
 ] as const)
-  test(`sharing the strings of a status does not change it (${what})`, () => {
+  test(`sharing the strings of a status does not change the status (${what} message)`, () => {
     const status = statusOf(message);
     internConditionStrings(status);
     assert.deepEqual(status, statusOf(message));

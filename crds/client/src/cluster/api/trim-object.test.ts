@@ -15,7 +15,7 @@ test("trimObject sets apiVersion and kind, and keeps the managedFields of Sluice
   assert.deepEqual(trimObject("Route", object), { apiVersion: "sluice.dev/v1alpha1", kind: "Route", ...object });
 });
 
-test("trimObject drops managedFields of other kinds", () => {
+test("trimObject drops the managedFields of kinds that are not Sluice's", () => {
   const { managedFields: _, ...rest } = metadata;
   assert.deepEqual(trimObject("Secret", object).metadata, rest);
 });

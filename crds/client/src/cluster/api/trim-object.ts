@@ -9,8 +9,8 @@ const LAST_APPLIED = "kubectl.kubernetes.io/last-applied-configuration";
 
 /**
  * @param options.bookkeeping Whether resources keep kubectl's last-applied annotation, and Sluice's own kinds also
- * managedFields: a removal needs these to find the spec's owners. Default true. Other kinds never keep managedFields,
- * to save memory.
+ * managedFields, by which the admin listener finds the owners of fields. Default true. Other kinds never keep
+ * managedFields, to save memory.
  */
 export function trimObject(kind: Kind, object: Partial<Resource>, { bookkeeping = true } = {}): Resource {
   const { apiVersion, kind: name } = kindNames[kind];

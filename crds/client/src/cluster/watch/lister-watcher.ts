@@ -38,7 +38,10 @@ export function createListerWatcher(
   };
 }
 
-/** For `catch`: a 404 that does not concern an object means that the kind is not served. */
+/**
+ * For `catch`: rethrows the error. A 404 that does not concern an object becomes `UnknownKind`, because the kind is not
+ * served.
+ */
 export function rethrowUnknownKind(kind: Kind): (error: unknown) => never {
   return (error) => {
     if (!(error instanceof ApiServerError) || error.code !== 404 || error.isObjectAbsent) throw error;

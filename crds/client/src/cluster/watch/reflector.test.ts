@@ -77,7 +77,7 @@ test("the reflector waits between lists when every version is too old", () =>
     assert.equal(fake.waits.length, 3);
   }));
 
-test("the reflector waits longer after each failure, up to 30 s, and only briefly after a success", () =>
+test("the reflector waits longer after each failure, up to 30 s, and a success resets the delay", () =>
   reflecting(async (fake) => {
     fake.failLists(new Error("refused"), 8);
     await fake.settle();
@@ -213,7 +213,7 @@ test("the reflector reopens a watch at its last position on request, whether it 
     assert.deepEqual([fake.waits, fake.reportedFailures, fake.reported], [[], [], ["replaced a"]]);
   }));
 
-test("the reflector retries at once on request, and again after a short delay", () =>
+test("when a retry is requested during a long delay, the reflector retries at once, and again after a short delay", () =>
   reflecting(async (fake) => {
     fake.failLists(new Error("refused"), 20);
     await fake.settle();
@@ -239,7 +239,7 @@ test("on request, the reflector aborts a list that hangs, retries at once, and a
     assert.equal(fake.reportedFailures.length, failures, "an aborted list is not reported as an error");
   }));
 
-test("a list that has just started is aborted only after a grace period when another attempt is requested", () =>
+test("when another attempt is requested, a list that has just started is aborted only after a grace period", () =>
   reflecting(async (fake) => {
     fake.hangLists(1);
     await fake.settle();
@@ -285,7 +285,7 @@ test("after a completed list, the next list that hangs is aborted as early as th
     assert.deepEqual(fake.calls.slice(4), ["list", "list", "watch 10"]);
   }));
 
-test("the reflector sends no request before the time in Retry-After is over, even on request, and then retries at once", () =>
+test("before the time in Retry-After is over, the reflector sends nothing even if a retry is requested, and then it retries at once", () =>
   reflecting(async (fake) => {
     fake.failLists(new Error("refused"), 5);
     fake.failLists(new ApiServerError(429, { message: "too many requests" }, 7000), 1);
@@ -301,7 +301,7 @@ test("the reflector sends no request before the time in Retry-After is over, eve
     assert.equal(fake.calls.length, calls + 2, "the list and its watch");
   }));
 
-test("a requested retry does not shorten the time in Retry-After", () =>
+test("a retry that is requested during a list does not shorten the time in the list's Retry-After", () =>
   reflecting(async (fake) => {
     fake.pageTakes = 500;
     fake.failLists(new ApiServerError(429, { message: "too many requests" }, 7000), 1);

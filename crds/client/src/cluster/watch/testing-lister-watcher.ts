@@ -30,7 +30,7 @@ export interface Fake {
   send(event: WatchEvent): Promise<void>;
   /** Ends the open watch with this error; without an error, like a server that closes the stream. */
   endWatch(error?: Error): Promise<void>;
-  /** Aborts the reconnect signal, like a caller that has noticed a broken connection. */
+  /** Aborts the signal of `reconnect`, as `rewatch` does. */
   cut(): Promise<void>;
   openWatches(): number;
   sleepers(): number;

@@ -3,7 +3,8 @@
  * first written beside its target under a hidden name, and a file to be removed is first renamed to a hidden name.
  *
  * Calls that only touch the system's caches are synchronous: a round trip through the thread pool costs ten times the
- * call. Calls that change a folder are asynchronous: they block while the system flushes earlier writes to disk.
+ * call. Calls that change a folder are asynchronous, because the system may first have to flush earlier writes to
+ * disk.
  */
 import { randomBytes } from "node:crypto";
 import {
@@ -33,13 +34,13 @@ import { isResourceFile, readTextIfExists, undefinedIfMissing } from "./file-cac
 // The callback versions of these functions are cheaper than those of node:fs/promises.
 const [opened, synced, renamed, unlinked] = [promisify(open), promisify(fsync), promisify(rename), promisify(unlink)];
 
-/** Milliseconds; more than the timestamp granularity of file systems. */
+/** Milliseconds from the mtime of a written file to its rename; more than the timestamp granularity of file systems. */
 const MTIME_LEAD = 20;
 
 export interface WriteOptions {
   /** The mode of a new file; an existing one keeps its mode. */
   readonly mode?: number;
-  /** Milliseconds: the file's mtime becomes later than this even when the clock is coarse or was set back. */
+  /** Unix time in milliseconds: the new mtime is later than this, even when the clock is coarse or was set back. */
   readonly after?: number;
   /** Whether the write must survive a power cut. Default true. */
   readonly durable?: boolean;
@@ -132,8 +133,8 @@ export async function removeUnfinished(path: string): Promise<void> {
 const minAge = 60_000;
 
 /**
- * Removes temporary files of resources that killed writers left below a folder, but not in hidden folders. Temporary
- * files of Secrets contain key material. The caller must hold the lock of the writers in the folder.
+ * Removes the temporary files that killed writers of resources left below a folder, but not in hidden folders.
+ * Temporary files of Secrets contain key material. The caller must hold the lock of the writers in the folder.
  */
 export async function removeStaleTemporaryFiles(folder: string): Promise<void> {
   const entries = (await readdir(folder, { withFileTypes: true }).catch(undefinedIfMissing)) ?? [];
@@ -149,7 +150,7 @@ function isOld(path: string): boolean {
   return facts !== undefined && Date.now() - facts.mtimeMs > minAge;
 }
 
-/** Not recursive: a directory whose parent does not exist is a mistake in the settings. */
+/** Creates the folder if it does not exist. Not recursive: a missing parent folder is a mistake in the settings. */
 export function ensureFolder(path: string, mode?: number): void {
   try {
     if (!existsSync(path)) mkdirSync(path, { mode });

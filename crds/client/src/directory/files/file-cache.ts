@@ -26,8 +26,8 @@ interface Known<Value> {
 const granularity = 100;
 
 /**
- * Undefined: the file does not exist. Synchronous like the stat: for small files a round trip through the thread pool
- * costs ten times the call.
+ * The text of a file; undefined if the file does not exist. Synchronous, because for small files a round trip through
+ * the thread pool costs ten times the call.
  */
 export function readTextIfExists(path: string): string | undefined {
   try {

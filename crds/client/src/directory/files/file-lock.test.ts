@@ -29,7 +29,7 @@ test("the lock admits one holder at a time among all users of the file", () =>
     await Promise.all(locks.flatMap((lock) => Array.from({ length: 10 }, () => lock.run(visit))));
   }));
 
-test("the lock is released after a failure of its holder", () =>
+test("the lock is released when the function that holds it fails", () =>
   inFolder(async (path) => {
     const lock = createFileLock(path);
     await assert.rejects(

@@ -8,7 +8,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 export type FileLock = ReturnType<typeof createFileLock>;
 
 const timeout = 10_000;
-/** Maximum milliseconds between two attempts. */
+/** Maximum milliseconds between two attempts, without jitter. */
 const longestWait = 4;
 
 /**

@@ -55,7 +55,7 @@ export function watchFolders(directory: string, onChange: (path: string | null) 
     }
   }
 
-  /** The contents of a new folder produce no notifications of their own. */
+  /** Watches a folder. True if it is new: the contents of a new folder produce no notifications of their own. */
   const isNewFolder = (path: string): boolean => (watched.has(path) || isFolder(path)) && watchTree(path);
 
   const isFolder = (path: string): boolean =>

@@ -35,7 +35,7 @@ const summaryOf = ({ entries: held }: DirectoryView) =>
       .map(([key, { resource, source }]) => [key, { resource, path: source.path, file: source.file }]),
   );
 
-test("a view that is changed file by file equals the view of all files, and reports the differences", () => {
+test("a view that is changed file by file equals the view of all files, and differences() names each changed resource", () => {
   const steps = fc.array(fc.oneof(file, status), { maxLength: 40 });
   fc.assert(
     fc.property(steps, (all) => {

@@ -4,7 +4,7 @@ import type { Path } from "../../translate/translation.ts";
 import type { Position } from "./parse-resources.ts";
 
 /**
- * The position of a member's name or an item's start; for a missing node, that of its parent.
+ * The position of a member's name or an item's start; for a missing node, that of its nearest existing ancestor.
  *
  * @param document The index of the document in the text, from 0.
  */

@@ -23,7 +23,10 @@ export function lostProtection(before: ParsedFile, now: ParsedFile): string | nu
   return cut ? `matches of the Route ${nameOf(cut)}, which a Plugin in another file may protect` : null;
 }
 
-/** A Consumer that leaves a group loses the group's Plugins. A Consumer that is gone sends no requests. */
+/**
+ * Whether a Consumer has left a group, or a group is gone: the group's Plugins no longer apply. A Consumer that is gone
+ * does not count, because it sends no requests.
+ */
 function leavesGroups(was: ParsedResource, now: ParsedResource | undefined): boolean {
   if (was.kind === "ConsumerGroup") return now === undefined;
   if (was.kind !== "Consumer" || now === undefined) return false;

@@ -16,8 +16,8 @@ export function byAge({ metadata: one }: Resource, { metadata: other }: Resource
 const compare = (a: Metadata["name"], b: Metadata["name"]): number => (a === b ? 0 : a < b ? -1 : 1);
 
 /**
- * Returns a function that sorts the relevant resources, the oldest first. It keeps the order between calls, because
- * every full translation sorts all resources, and sorting an almost sorted list costs much less.
+ * Returns a function that returns the resources that `isMeant` accepts, the oldest first. The function keeps the order
+ * between calls, because every full translation sorts all resources, and an almost sorted list is sorted much faster.
  */
 export function createAgeOrder(
   isMeant: (resource: Resource) => boolean,

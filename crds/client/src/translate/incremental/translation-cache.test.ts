@@ -33,7 +33,7 @@ function scene() {
 }
 const serviceOf = ({ translated: [first] }: TrackedTranslation) => first?.item.service;
 
-test("a new object of the same version has the identical translation", () => {
+test("a resource that is read again in the same generation has the identical translation", () => {
   const { translate } = scene();
   const first = translate(route());
   assert.equal(translate(route()), first);
@@ -71,7 +71,7 @@ test("forgotten resources are translated again", () => {
   assert.notEqual(translate(route()), second);
 });
 
-test("the object of an earlier version is translated again once its name has been forgotten", () => {
+test("a resource in an earlier generation is translated again once its name has been forgotten", () => {
   const { translate, cache } = scene();
   const earlier = route();
   const first = translate(earlier);

@@ -44,7 +44,7 @@ export function createTranslationCache<Value>({ translate, versionOf }: Translat
   /** A faster lookup for a resource that is the identical object. */
   const byResource = new WeakMap<Resource, Entry<Value>>();
 
-  /** A caller may still have the object of an earlier version; that version is translated again too. */
+  /** Forgets all versions of a resource: a caller may still have the object of an earlier version. */
   function forget(key: string): void {
     const entry = entries.get(key);
     if (!entry) return;

@@ -40,7 +40,7 @@ interface Entry {
   readonly own: Members;
 }
 
-/** A member that is not a list has no entities; the parent's violations report it. */
+/** The entities of all entries. A value that is not a list has none; the parent's violations report it. */
 export const childEntities = (input: TranslatorInput): readonly TranslatedEntity[] =>
   childLists[input.identity.kind].flatMap((child) => entitiesOf(input, child));
 

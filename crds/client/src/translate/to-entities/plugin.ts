@@ -114,7 +114,7 @@ export function configPart({ own, from, options }: Pick<TranslatorInput, "own" |
   return { members: { config: value }, secretPaths, hiddenPaths, violations };
 }
 
-/** The admin listener shows values that were written through it, and omits values from other Secrets. */
+/** Whether the admin listener shows the value of a Secret: only values that were written through it are shown. */
 function isShown(
   { name, namespace }: SecretRef,
   { from, options }: Pick<TranslatorInput, "from" | "options">,
@@ -124,7 +124,7 @@ function isShown(
   return secret !== undefined && isManaged(secret);
 }
 
-/** Undefined when the member already has a value, or when a parent is not an object. */
+/** The config with the value; undefined when the member already has a value, or when a parent is not an object. */
 function withMember(config: Members, [step, ...rest]: readonly string[], value: string): Members | undefined {
   if (step === undefined) return undefined;
   const before = Object.hasOwn(config, step) ? (config[step] ?? undefined) : undefined;

@@ -12,7 +12,7 @@ import { type EntityPart, entityOf, invalidField, type TranslatorInput } from ".
 import { pluginParts } from "./plugin.ts";
 import { serviceParts } from "./service.ts";
 
-/** The parts of the entity that only one kind has. */
+/** The parts of an entity that are translated differently for each kind. */
 const ownParts: Readonly<Record<ResourceKind, (input: TranslatorInput) => readonly EntityPart[]>> = {
   Certificate: certificateParts,
   CACertificate: namespaceParts,

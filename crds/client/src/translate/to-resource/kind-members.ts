@@ -23,7 +23,7 @@ import { type WriteReferencesOptions, writeEntryReference } from "./write-refere
 
 type Members = Readonly<Record<string, unknown>>;
 
-/** The plugin's name, its config, and the config members kept in Secrets. */
+/** The plugin's name, its config, and the references to the Secrets that contain the other members of the config. */
 export const pluginMembers = (entity: Members, before: Members): Members => ({
   plugin: entity.name,
   ...configMembers("plugins", entity, before),

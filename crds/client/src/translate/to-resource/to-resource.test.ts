@@ -67,7 +67,7 @@ for (const [what, references, member, message] of refused) {
   });
 }
 
-test("an update keeps the name, namespace, class, backendRef and keys of the resource", () => {
+test("an update keeps the name, class and keys of the resource, and its backendRef unless the host changes", () => {
   const backendRef = { name: "users", port: 4000 };
   const previous = resource("Service", { class: "other", backendRef, retries: 1 });
   const [item] = translate(previous, options);
@@ -184,7 +184,7 @@ test("services and upstreams refer to their client certificate, which must have 
   ]);
 });
 
-test("a credential's Secret has the label by which it is found, and the Consumer's entry for it does not contain the key", () => {
+test("the Secret of a credential has the credential label and the key, and secretRef names the Secret and its entry", () => {
   const credential = entity("keyauth_credentials", { id: ROUTE, consumer: { id: CONSUMER }, key: "demo-key", ttl: 5 });
   const made = credentialSecret("keyauth_credentials", credential, { namespace: "home" });
   assert.deepEqual(made?.secret.metadata.labels, { "sluice.dev/credential": "key-auth" });
@@ -212,7 +212,11 @@ test("the time of a resource's last change is the time of the last write that ch
   assert.equal(updatedAt(metadata), Date.parse("2026-01-01T00:00:05Z") / 1000);
   assert.equal(updatedAt({ ...metadata, managedFields: [] }), 1_767_225_601);
   const byAdmin = [{ manager: "sluice-admin", time: "2026-03-01T00:00:00Z" }];
-  assert.equal(updatedAt({ ...metadata, managedFields: byAdmin }), 1_767_225_601, "the annotation has the time");
+  assert.equal(
+    updatedAt({ ...metadata, managedFields: byAdmin }),
+    1_767_225_601,
+    "writes of sluice-admin are ignored if the annotation exists",
+  );
   assert.equal(updatedAt({ ...metadata, annotations: {}, managedFields: byAdmin }), 1_772_323_200);
   assert.equal(updatedAt({ name: "mine", namespace: "home" }), undefined);
 });

@@ -51,13 +51,14 @@ export const certificateRule: RecordRule = (members) => {
 };
 
 /**
- * Kong's messages. Expiry is not checked here, because the check of an entity must not depend on the time: a CA that
- * expires later must not make a stored configuration invalid. The admin API refuses expired ones.
+ * Requires one certificate of a CA, with Kong's messages. Expiry is not checked here, because the check of an entity
+ * must not depend on the time: a CA certificate that expires later must not make a stored configuration invalid. The
+ * admin API refuses expired CA certificates.
  */
 export const caCertificateRule: RecordRule = ({ cert }) => {
   if (typeof cert !== "string") return [];
   if (blocksOf(cert).length > 1) return [ofWhole("please submit only one certificate at a time")];
-  // OpenSSL also reads certificates of blocks such as X509 CERTIFICATE: it could trust another one than is checked here.
+  // OpenSSL also reads blocks such as X509 CERTIFICATE, so it could trust a certificate that is not checked here.
   if (cert.split("-----BEGIN").length > 2)
     return [ofWhole("expected one block that begins with -----BEGIN CERTIFICATE-----, and no others")];
   return leafOf(cert)?.ca === false
@@ -71,7 +72,7 @@ export function certificateDigest(pem: string): string | null {
   return leaf === undefined ? null : hash("sha256", leaf.raw);
 }
 
-/** Kong's message for a CA certificate that has expired at `now`; undefined: it has not, or other checks refuse it. */
+/** Kong's message for a CA certificate that has expired at `now`. Undefined: not expired, or other checks refuse it. */
 export function expiredMessage(pem: string, now: Date): string | undefined {
   const leaf = blocksOf(pem).length > 1 ? undefined : leafOf(pem);
   return leaf !== undefined && leaf.validToDate < now

@@ -3,7 +3,7 @@ import { createPublicKey } from "node:crypto";
 import { conditional, type RecordRule } from "@sluice/plugin-sdk";
 import type { TextRule } from "./rule.ts";
 
-/** Kong's message; the key is not quoted. A private key is refused: the member is not secret. */
+/** Requires a public key; Kong's message does not quote it. A private key is refused: the member is not secret. */
 export const publicKeyRule: TextRule = (pem) => {
   if (/PRIVATE KEY/.test(pem)) return "invalid key";
   try {
@@ -16,8 +16,8 @@ export const publicKeyRule: TextRule = (pem) => {
 
 /**
  * Requires the key that verifies tokens of the algorithm. Kong 3.9 requires no public key for ES256, ES384 and ES512,
- * but rejects all tokens of a credential without one. For a declarative file without a secret Kong generates a secret
- * that no client can know.
+ * but rejects all tokens of a credential without one. If a credential in a declarative file lacks its secret, Kong
+ * generates one that no client can know.
  */
 export const jwtSecretRule: RecordRule = (members) => {
   const { algorithm } = members;

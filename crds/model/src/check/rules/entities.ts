@@ -14,7 +14,7 @@ const L4 = new Set<unknown>(["tcp", "tls", "tls_passthrough", "udp"]);
 export const refuseL4 = (protocol: unknown): string | undefined =>
   L4.has(protocol) ? `${protocol} is not supported: Sluice proxies HTTP and gRPC only` : undefined;
 
-/** Without a TLS protocol these are rejected: an ineffective setting must not look effective. */
+/** Members that are rejected without a TLS protocol, because they would have no effect. */
 const TLS_MEMBERS = ["client_certificate", "tls_verify", "tls_verify_depth", "ca_certificates"];
 
 export const serviceRule: RecordRule = (members) => [
@@ -39,7 +39,10 @@ const protocolFaults: RecordRule = (members) => {
 
 export const consumerRule: RecordRule = (members) => atLeastOneOf(members, ["custom_id", "username"]);
 
-/** Kong's clients look for `not enabled`. The rest of Kong's message names a property that Sluice does not have. */
+/**
+ * Requires a known plugin. Kong's clients search the message for `not enabled`. The rest of Kong's message names a
+ * property that Sluice does not have.
+ */
 export const pluginName: TextRule = (name) => {
   if (pluginNamed(name) !== undefined) return undefined;
   const instead = insteadOfPlugin(name);
@@ -51,7 +54,10 @@ export const pluginName: TextRule = (name) => {
     : `plugin '${name}' not enabled${suggestion} ${available}`;
 };
 
-/** References and protocols that the plugin does not support. Its config is validated by its own schema. */
+/**
+ * Refuses references that the plugin does not support, and a protecting plugin that would have no effect. `checkConfig`
+ * validates the config.
+ */
 export const pluginRule: RecordRule = (members) => {
   const { name, protocols } = members;
   const plugin = pluginNamed(name);
@@ -69,7 +75,7 @@ export const pluginRule: RecordRule = (members) => {
 const served: readonly unknown[] = servedProtocols;
 const known: readonly unknown[] = pluginProtocols;
 
-/** A protecting plugin must not be without effect. Kong 3.9 rejects these protocols too, except for ip-restriction. */
+/** A violation if all protocols are known but not served. Kong 3.9 rejects them too, except for ip-restriction. */
 const unprotected = (protocols: unknown): readonly Violation[] =>
   Array.isArray(protocols) &&
   protocols.length > 0 &&
@@ -77,6 +83,6 @@ const unprotected = (protocols: unknown): readonly Violation[] =>
     ? [{ path: ["protocols"], message: `must include one of: ${served.join(", ")}` }]
     : [];
 
-/** An address, a port, or both. */
+/** Requires an address, a port, or both. */
 export const endpointRule: RecordRule = (members) =>
   isEmptyValue(members.ip) && isEmptyValue(members.port) ? atLeastOneOf(members, ["ip", "port"]) : [];

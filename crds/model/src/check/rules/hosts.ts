@@ -45,7 +45,7 @@ export function withPort(value: string, port = 8000): string {
   return isIP(value) === 6 ? `[${value}]:${port}` : `${value}:${port}`;
 }
 
-/** An IPv4 or IPv6 address, optionally with a prefix length. Neither brackets nor a zone. */
+/** Whether the value is an IP address, optionally with a prefix length. Brackets and zones are not allowed. */
 function isAddressOrBlock(value: string): boolean {
   const [, address = "", prefix = "0"] = /^([\da-f.:]+)(?:\/(0|[1-9]\d{0,2}))?$/i.exec(value) ?? [];
   const version = isIP(address);

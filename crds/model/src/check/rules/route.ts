@@ -11,7 +11,7 @@ const HTTP = {
   when: "'http' or 'https'",
   plain: ["methods", "hosts", "headers", "paths"],
 };
-/** The same for gRPC routes. */
+/** The forbidden and the matching members of gRPC routes. */
 const GRPC = {
   forbidden: ["methods", "sources", "destinations"],
   when: "'grpc' or 'grpcs'",
@@ -49,7 +49,7 @@ function byProtocols(members: RecordMembers, protocols: readonly unknown[]): rea
   return [...forbidden, ...matchable(members, protocols, family.plain), ...serverNames(members, protocols)];
 }
 
-/** A route needs at least one match criterion; server names count only with TLS. */
+/** A violation unless the route has a match criterion; server names count only with TLS. */
 function matchable(
   members: RecordMembers,
   protocols: readonly unknown[],
@@ -70,7 +70,7 @@ function serverNames(members: RecordMembers, protocols: readonly unknown[]): rea
   ];
 }
 
-/** A header's only value may be a regular expression after `~*`; among several values, `~*` is literal. */
+/** Violations of regular expressions: a value that begins with `~*` is one, if it is the only value of its header. */
 function headerPatterns(headers: unknown): readonly Violation[] {
   if (typeof headers !== "object" || headers === null) return [];
   return Object.entries(headers).flatMap(([name, values]) => {

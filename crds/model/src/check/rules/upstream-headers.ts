@@ -3,7 +3,7 @@ import { isRecord, type Violation } from "@sluice/plugin-sdk";
 import { headerName } from "./names.ts";
 import type { TextRule } from "./rule.ts";
 
-/** Some upstreams read `X_Name` as `X-Name`, and header names are case-insensitive. */
+/** The form for comparing names: case does not matter, and some upstreams read `X_Name` as `X-Name`. */
 const spelled = (name: string): string => name.toLowerCase().replaceAll("_", "-");
 
 /** Headers for routing and framing, which the gateway sets itself (RFC 9110 section 7.6.1, RFC 9112). */
@@ -29,7 +29,7 @@ const IDENTITY = /^(x-consumer-.*|x-credential-.*|x-anonymous-consumer)$/;
 // biome-ignore lint/suspicious/noControlCharactersInRegex: the expression finds the control characters to refuse
 const CONTROL = /[\x00-\x08\x0a-\x1f\x7f]/;
 
-/** Names that occur twice in the list. */
+/** A violation for each name that an earlier header of the list has. */
 export function repeatedHeaders(list: unknown): readonly Violation[] {
   if (!Array.isArray(list)) return [];
   const seen = new Set<string>();

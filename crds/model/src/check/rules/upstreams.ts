@@ -1,7 +1,7 @@
 /** Rules for combinations of an upstream's members. */
 import { conditional, ofWhole, type RecordMembers, type RecordRule } from "@sluice/plugin-sdk";
 
-/** Sources that hash_on and hash_fallback may both have: each of the two names its own header, argument or capture. */
+/** Sources that hash_on and hash_fallback may both have, but with different headers, arguments or captures. */
 const detailed = ["header", "query_arg", "uri_capture"] as const;
 const every = ["none", "consumer", "ip", "header", "cookie", "path", "query_arg", "uri_capture"];
 

@@ -86,7 +86,8 @@ const fault = (plugin: Members, message: string) => ({ plugin, violations: [{ pa
 
 /**
  * Own members take precedence at every level, as in decK since go-database-reconciler 1.36 (earlier versions merged the
- * top level only). An explicit null counts as given in a plugin's config, as in decK, and as missing in an entity.
+ * top level only). As in decK, an explicit null counts as a value in a plugin's config. In an entity it counts as
+ * missing.
  */
 function withMissing(own: Members, defaults: Members, isGiven: (value: unknown) => boolean): Members {
   const members = Object.entries(defaults).map(([name, value]): [string, unknown] => {

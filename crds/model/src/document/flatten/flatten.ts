@@ -33,11 +33,12 @@ type Members = Readonly<Record<string, unknown>>;
 
 const UUID = /^[\da-f]{8}(-[\da-f]{4}){3}-[\da-f]{12}$/i;
 
-/** The id of an entity outside of the data, by its id or its name. */
+/** Finds an entity outside of the data by its id or name, and returns its id; undefined if there is none. */
 export type KnownId = (collection: Collection, idOrName: string) => string | undefined;
 
 /**
- * Flattens plain data in any of the document's forms. Data that is not a document gives an empty one.
+ * Flattens plain data in any of the document's forms. Data that is not a document results in an empty document and a
+ * violation.
  *
  * @param known Resolves references to entities outside of the data. Default: none.
  */
@@ -106,7 +107,7 @@ class ReferenceResolver {
     return item.id === undefined || item.id === null ? { ...item, id } : item;
   }
 
-  /** A reference in flat form. One with neither id nor name is left for the entity's validation. */
+  /** A reference in flat form. A reference with neither id nor name stays as it is, for the validation to report. */
   #refer(
     value: unknown,
     at: { readonly to: Collection; readonly member: string; readonly entry: DocumentEntry },
@@ -128,7 +129,7 @@ class ReferenceResolver {
   }
 }
 
-/** Members of a reference other than its name or id. Kong rejects them too: they would have no effect. */
+/** Members of a reference other than name or id. As in Kong, they are rejected, because they have no effect. */
 const inlineMembers = (to: Collection, value: Members): readonly string[] =>
   Object.keys(value).filter((name) => name !== "id" && !entities[to].unique.includes(name));
 

@@ -59,7 +59,10 @@ export function gatherEntries(document: Readonly<Record<string, unknown>>): Gath
     }
   }
 
-  /** Loading a file refuses this list (`top-level.ts`); `sluice migrate` makes plugins of it. */
+  /**
+   * Gathers the entries of `consumer_group_plugins` as plugins, for `sluice migrate`. A loaded file must not have this
+   * list (`top-level.ts`).
+   */
   function gatherGroupPlugins(
     holder: DocumentEntry["item"],
     path: Violation["path"],

@@ -3,17 +3,17 @@ import { isRecord } from "@sluice/plugin-sdk";
 import { type Collection, nestedLists } from "../../entities/index.ts";
 
 export interface WrittenList {
-  /** The member of the enclosing entity that has the list. */
+  /** The enclosing entity's member that has the list as its value. */
   readonly list: string;
   readonly child: Collection;
-  /** The reference of the children that the nesting replaces. */
+  /** The children's reference to the enclosing entity, which the nesting replaces. */
   readonly member: string;
-  /** The children as entities of `child`. */
+  /** The list; entries of decK's membership lists are converted to entities of `child`. */
   readonly value: unknown;
 }
 
 /**
- * decK's lists of a consumer's groups and of a group's consumers. Their entries are the entity at the other end of a
+ * decK's lists of a consumer's groups and of a group's consumers. Each entry names the group or consumer of one
  * membership.
  */
 const membershipLists = [
@@ -34,7 +34,7 @@ export function writtenLists(collection: Collection, item: Readonly<Record<strin
   return [...own, ...memberships].filter(({ value }) => value !== undefined);
 }
 
-/** Only the name or id is used: the entity itself is defined elsewhere in the file. */
+/** The entry as a membership. Only its id or name is used: the file defines the group or consumer elsewhere. */
 function membershipWith(other: string, entry: unknown): unknown {
   if (!isRecord(entry)) return entry;
   const { id, name, username } = entry;

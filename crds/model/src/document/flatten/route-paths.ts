@@ -8,8 +8,8 @@ import { normalizePath } from "../../matching/path.ts";
 const PLAIN = /^[a-zA-Z0-9.\-_~/%]*$/;
 
 /**
- * The route with its regular expressions marked by `~` and its plain paths normalized. Paths that already start with `~`
- * stay as they are.
+ * The route with its regular expressions marked by `~` and its plain paths normalized. Paths that already start with
+ * `~` stay as they are.
  */
 export function migratePaths(route: Readonly<Record<string, unknown>>): Readonly<Record<string, unknown>> {
   if (!Array.isArray(route.paths)) return route;
@@ -18,12 +18,15 @@ export function migratePaths(route: Readonly<Record<string, unknown>>): Readonly
 
 function migratePath(path: string): string {
   if (path.startsWith("~")) return path;
-  // A malformed escape is left for the route's validation, which names it.
+  // A malformed escape is left for the route's validation, which reports it.
   if (PLAIN.test(path)) return normalizePath(path) ?? path;
   return `~${path.replace(/%([\da-f]{2})/gi, decodeOnce)}`;
 }
 
-/** Kong before 3.0 percent-decoded paths when it stored them; Kong 3.0 does not, so the migration decodes them once. */
+/**
+ * The replacement for an escape in a regular expression. Kong before 3.0 percent-decoded paths when it stored them;
+ * Kong 3.0 does not, so the migration decodes them once.
+ */
 function decodeOnce(encoded: string, hex: string): string {
   const character = String.fromCharCode(Number.parseInt(hex, 16));
   if ("!#$%&'()*+,/:;=?@[]".includes(character) || character > "\x7f") return encoded.toUpperCase();

@@ -8,7 +8,7 @@ export const formatVersions = ["1.1", "2.1", "3.0"] as const;
 
 /**
  * Overrides of rate-limiting-advanced in Kong's paid editions before 3.4. They apply only where an instance of that
- * plugin enforces them, so reading them as plugins of the group is a decision for the user.
+ * plugin enforces them, so users must decide whether to convert them to plugins of the group.
  */
 export const GROUP_PLUGINS = "consumer_group_plugins";
 
@@ -86,7 +86,7 @@ export function checkHead(document: Readonly<Record<string, unknown>>): Findings
   return { violations, warnings };
 }
 
-/** Lua does not distinguish an empty list from an empty record. */
+/** Whether a value is null, or an empty list or record, which Lua does not distinguish. */
 export const isEmptyList = (value: unknown): boolean =>
   value === null || (typeof value === "object" && Object.keys(value as object).length === 0);
 
@@ -107,7 +107,7 @@ function checkVersion(version: unknown): string | undefined {
   return undefined;
 }
 
-/** `_comment` and `_ignore` are allowed in the document and in every entity; both are ignored. */
+/** Violations of `_comment` and `_ignore`, which the document and every entity may have, and which have no effect. */
 export function checkRemarks(holder: Readonly<Record<string, unknown>>, path: Violation["path"]): readonly Violation[] {
   const { _comment: comment = null, _ignore: ignored = null } = holder;
   return [

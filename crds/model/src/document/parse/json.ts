@@ -13,14 +13,14 @@ export function readPlainJson(text: string, maxDepth: number): object | undefine
     return undefined;
   }
   const members = countMembers(data, maxDepth);
-  // Of duplicate members JSON.parse keeps the last: the text then has more members than the data.
+  // JSON.parse keeps only the last of duplicate members, so the text then has more members than the data.
   return members === countColons(text) ? data : undefined;
 }
 
 /** Member names that are violations. */
 const strange = ["__proto__", ""];
 
-/** NaN if a value is not allowed in a document. */
+/** The number of members at all depths; NaN if a value is not allowed in a document. */
 function countMembers(root: object, maxDepth: number): number {
   let members = 0;
   const visit = (value: unknown, depth: number): void => {
@@ -44,7 +44,7 @@ const BACKSLASH = 92;
 
 /**
  * Counts colons of valid JSON outside of strings; NaN when a name contains an escape. After V8 (14.6) has seen a name
- * with a backslash, JSON.parse confuses some other escaped names with it.
+ * with a backslash, JSON.parse confuses some other escaped names with that name.
  */
 function countColons(text: string): number {
   let colons = 0;

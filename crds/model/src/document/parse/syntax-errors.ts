@@ -14,7 +14,7 @@ interface SyntaxError {
 
 /**
  * The parser reports an unclosed bracket or quote only where it expects another token, often lines below, and misreads
- * all that follows. This function reports the bracket or quote itself, and no other errors after it.
+ * all that follows. This function reports the bracket or quote itself, and no errors after it.
  *
  * @param errors The parser's errors for `text`, at least one.
  */
@@ -30,7 +30,7 @@ const closers: Readonly<Record<string, string>> = { "[": "]", "{": "}" };
 export interface VisitedToken {
   readonly token: CST.Token;
   readonly parent: VisitedToken | undefined;
-  /** Lists and maps around the token. */
+  /** The number of lists and maps around the token. */
   readonly depth: number;
 }
 
@@ -49,7 +49,7 @@ export function* visitTokens(tokens: readonly CST.Token[]): Generator<VisitedTok
   }
 }
 
-/** Of nested brackets only the innermost unclosed one is reported: it may have consumed the end of an outer one. */
+/** Of nested brackets only the innermost unclosed one is reported: it may have consumed the outer one's end. */
 function unclosed(tokens: readonly CST.Token[]): readonly SyntaxFault[] {
   const found: { readonly visited: VisitedToken; readonly message: string }[] = [];
   const outside = new Set<VisitedToken>();
@@ -66,7 +66,7 @@ function unclosed(tokens: readonly CST.Token[]): readonly SyntaxFault[] {
     .sort((one, other) => one.offset - other.offset);
 }
 
-/** The error of a token that opens a bracket or quote without closing it. */
+/** The message for a token that opens a bracket or quote without closing it; undefined for other tokens. */
 function openingOf(token: CST.Token): string | undefined {
   if (token.type === "flow-collection") {
     const open = token.start.source;

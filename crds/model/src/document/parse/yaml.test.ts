@@ -21,7 +21,7 @@ const readable: readonly [string, string, unknown][] = [
   ["aliases", "a: &x {b: 1}\nc: *x", { a: { b: 1 }, c: { b: 1 } }],
   ["an anchor that is defined again", "a: &x 1\nb: *x\nc: &x 2\nd: *x", { a: 1, b: 1, c: 2, d: 2 }],
   [
-    "merge keys, with own members first and earlier records before later ones",
+    "merge keys: members of the map take precedence, then those of earlier merged maps",
     "a: &a {x: 1, y: 1}\nb: &b {y: 2, z: 2}\nc: {<<: [*a, *b], x: 0}",
     { a: { x: 1, y: 1 }, b: { y: 2, z: 2 }, c: { x: 0, y: 1, z: 2 } },
   ],
@@ -44,7 +44,7 @@ const unreadable: readonly [string, string, readonly string[]][] = [
   ["an unclosed quote", 'a: "x\nb: 1\n', ['1:4  this " is not closed']],
   ["an unclosed quote in an unclosed bracket", "a: [x, 'y]\nb: 1\n", ["1:8  this ' is not closed"]],
   [
-    "an unclosed bracket, with the position at which it was opened",
+    "an unclosed bracket, and reports the position at which it was opened",
     "services:\n- name: a\n  routes:\n  - name: b\n    paths: [/b\n    methods: [GET]\n  - name: c\n",
     ["5:12  this [ is not closed: its ] is missing or not indented enough"],
   ],
@@ -59,7 +59,7 @@ const unreadable: readonly [string, string, readonly string[]][] = [
     ["1:37  this [ is not closed: its ] is missing or not indented enough"],
   ],
   [
-    "an unclosed bracket, with the errors before it and no errors after it",
+    "an unclosed bracket, and reports the errors before it and no errors after it",
     "a: 1\n b: 2\nc: [1\nd: 2\n e: 3\n",
     [
       "1:4  Nested mappings are not allowed in compact mappings",
@@ -77,7 +77,7 @@ const unreadable: readonly [string, string, readonly string[]][] = [
   ],
   ["records as names", "? {a: 1}\n: 2", ["1:3  a member's name must be a string"]],
   ["a member called __proto__", "a:\n  __proto__: {b: 1}", ["2:3 a.__proto__ unknown field"]],
-  ["<< with a string", "<<: x", ["1:1  << takes a record, or a list of records"]],
+  ["<< with a string", "<<: x", ["1:1  << expects a record, or a list of records"]],
   [
     "an alias inside its own anchor",
     "a: &a [*a]",
@@ -140,7 +140,7 @@ for (const [where, text, data, expected] of duplicates) {
   });
 }
 
-test("if a key occurs twice, the position of a member below it is the position in the value that is used", () => {
+test("if a key occurs twice, the position of a nested member is its position in the value that is used", () => {
   const { line, column } = read("a:\n  b: 1\na:\n  b: 2\n").positionOf(["a", "b"]);
   assert.deepEqual([line, column], [4, 3]);
 });

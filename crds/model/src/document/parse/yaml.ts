@@ -2,7 +2,7 @@
  * Parses YAML or JSON text to plain data with lines and columns. JSON is read faster, with the same result as YAML.
  *
  * Limits: 32 MiB of text, 100 levels, a million values reached through aliases. Custom tags, several documents in one
- * text and numbers that JSON does not have are violations. Of a duplicate key the last value counts, as in Kong, and a
+ * text and numbers that JSON does not have are violations. As in Kong, the last value of a duplicate key is used; a
  * warning names both positions.
  */
 
@@ -33,7 +33,7 @@ type Position = NonNullable<Violation["position"]>;
 
 export interface LocatedData {
   readonly data: unknown;
-  /** Duplicate keys, at the key that counts. */
+  /** A warning for each duplicate key, at the key whose value is used. */
   readonly warnings: readonly Violation[];
   /** The position of a member's name or an item's start; for a missing node, that of its parent. */
   readonly positionOf: (path: Path) => Position;
@@ -59,12 +59,12 @@ export function readYaml(text: string, options: YamlOptions = {}): Checked<Locat
   return { value: { data, warnings: [], positionOf } };
 }
 
-/** Characters from which a text is parsed in parts, so that the parser's memory for a part is released early. */
+/** Texts with at least this many characters are parsed in parts, so that the parser's memory is released early. */
 const LONG = 256 * 1024;
-/** Minimum characters of a part, except the last of a list. */
+/** Minimum number of characters in a part, except for the last part of a list. */
 const PART = 64 * 1024;
 
-/** Undefined if the text is short, cannot be divided, or may have violations: `readAsYaml` reports them. */
+/** The data. Undefined if the text is short, cannot be divided, or may have violations, which `readAsYaml` reports. */
 function readByItems(text: string): object | undefined {
   if (text.length < LONG) return undefined;
   const divided = divideText(text);
@@ -87,13 +87,13 @@ function readByItems(text: string): object | undefined {
   return data;
 }
 
-/** Items of a list from `divideText`. Undefined if they have violations or warnings, or need other parts of the text. */
+/** Parses items of a list from `divideText`. Undefined if they have violations, warnings or aliases to other items. */
 export function readItems(lines: string): readonly unknown[] | undefined {
   const data = readWithoutWarnings(lines);
   return Array.isArray(data) ? data : undefined;
 }
 
-/** Undefined for a text with violations or warnings, since these refer to positions in the whole text. */
+/** The data. Undefined for a text with violations or warnings: their positions must refer to the whole text. */
 export function readWithoutWarnings(text: string): unknown {
   const { value } = readAsYaml(text);
   return value === undefined || value.warnings.length > 0 ? undefined : value.data;
@@ -170,7 +170,7 @@ function convert(root: Document.Parsed["contents"], place: (offset: number) => P
     return report(path, node, "expected a string, a number, a boolean or null");
   }
 
-  /** Kong's YAML and JSON parsers keep the last value; a file may unknowingly rely on this. */
+  /** Kong's YAML and JSON parsers keep the last value of a key; the author of the file may not know that. */
   function warnOfDuplicate(path: Path, first: number, key: Node): void {
     const { line, column } = place(first);
     const message = `duplicate key: this value replaces the one at ${line}:${column}, which is ignored`;
@@ -186,7 +186,7 @@ function convert(root: Document.Parsed["contents"], place: (offset: number) => P
         const from = toData(value, path, aliased);
         for (const each of Array.isArray(from) ? from : [from]) {
           if (isRecord(each)) merged.push(each);
-          else report(path, key, "<< takes a record, or a list of records");
+          else report(path, key, "<< expects a record, or a list of records");
         }
         continue;
       }

@@ -31,7 +31,7 @@ for (const [source, prefix] of table) {
   });
 }
 
-test("a path keeps the precedence of a regular expression, and its literal characters are escaped", () => {
+test("the closed form of a regular expression matches its literal prefix, or every path if it has none", () => {
   const closed = closedRoute({ paths: [String.raw`~/v1\.2/(?=a)`, "~(?=a)"] }, [
     { path: ["paths", 0], message: "" },
     { path: ["paths", 1], message: "" },

@@ -11,10 +11,10 @@ type Members = Readonly<Record<string, unknown>>;
 const ANY_PATH = "~/";
 const ANY_VALUE = "~*.*";
 const HIGHEST_PRIORITY = 2 ** 31 - 1;
-/** Escaped, a prefix of this length is within the limit of paths. */
+/** Maximum characters of a literal prefix: with escapes, it must still fit the length limit of paths. */
 const MAX_PREFIX = 500;
 
-/** Members that do not restrict or order the requests that a route matches. */
+/** Members that affect neither which requests a route matches nor its priority. */
 const unrelatedToMatching: ReadonlySet<string> = new Set([
   "name",
   "created_at",
@@ -28,17 +28,17 @@ const unrelatedToMatching: ReadonlySet<string> = new Set([
   "service",
 ]);
 
-/** Members of the router with expressions, which Sluice does not have. */
+/** Members for Kong's expressions router, which Sluice does not have. */
 const ofExpressions: ReadonlySet<string> = new Set(["expression", "priority"]);
 
-/** Protocols of Kong's paid editions for WebSocket, with those by which Sluice serves WebSocket. */
+/** The WebSocket protocols of Kong's paid editions, and the protocols in which Sluice serves WebSocket. */
 const served: Readonly<Record<string, string>> = { ws: "http", wss: "https" };
 
 /**
- * The closed form. Undefined: the route has a fault for which no closed form is known, such as a host that cannot be
- * read; a route without that host would lose to other routes.
+ * The closed form of a route. Undefined if no closed form is known for one of the violations, such as an invalid host:
+ * a route without that host would lose to other routes.
  *
- * @param faults With paths that start at the route.
+ * @param faults Violations whose paths start at the route.
  */
 export function closedRoute(members: Members, faults: readonly Violation[]): Members | undefined {
   const closed: Record<string, unknown> = structuredClone(members);
@@ -71,13 +71,16 @@ function withClosedPath(paths: unknown, at: unknown): readonly unknown[] {
   return paths.with(at, prefix.startsWith("/") ? `~${escapeRegex(prefix.slice(0, MAX_PREFIX))}` : ANY_PATH);
 }
 
-/** Escaped, with repeated slashes merged: a path must not have empty segments, and requests have none either. */
+/**
+ * The literal as a regular expression. Repeated slashes are merged: the path of a route must not have empty segments,
+ * and the normalized path of a request has none.
+ */
 const escapeRegex = (literal: string): string => literal.replace(/\/{2,}/g, "/").replace(/[.*+?^${}()|[\]\\]/g, "\\$&");
 
 /** An escape, a class, or a character. A class may contain POSIX classes; `]` is literal at its start. */
 const TOKEN = /\\.|\[\^?\]?(?:\\.|\[:\^?\w+:\]|[^\]\\])*\]|./gsu;
 const QUANTIFIER = /^[?*+{]$/;
-/** Quoted text, comments, and the flag for them: parentheses in these are no groups. */
+/** Quoted text, a comment, or the flag `x`, which allows more comments: parentheses in these are not groups. */
 const HIDING_PARENTHESES = /\\[QE]|\(\?#|\(\?\^?[a-wyzA-Z-]*x/;
 
 /** The text with which every match of a regular expression starts; empty if none is known. */

@@ -6,19 +6,19 @@ import { pluginEntitySchema } from "../../entities/plugin.ts";
 import { mayProtect, pluginNamed } from "../../plugins/index.ts";
 import { parseVaultReference, replaceReferences } from "../../plugins/vault-references.ts";
 
-/** The name of the plugins that close routes. */
+/** The name of the plugins that are added so that a route, or every route, answers 503. */
 export const CLOSED_ROUTES = "unavailable-route";
 
 export type ViolationPath = Violation["path"];
 
 export interface DocumentItem {
   readonly collection: Collection;
-  /** Empty for an entity that the document does not have: a plugin that closes its scope. */
+  /** The entity's path in the original document. Empty for a plugin that was added to answer 503. */
   readonly origin: ViolationPath;
   members: Readonly<Record<string, unknown>>;
   /** Whether requests in the entity's scope are answered 503. */
   closed: boolean;
-  /** Whether members are left out. */
+  /** Whether members of the entity were left out. */
   reduced: boolean;
 }
 
@@ -34,14 +34,14 @@ export function referencedBy({ members }: DocumentItem, member: string): unknown
 export const isReference = ({ collection }: DocumentItem, member: string): boolean =>
   references[collection].some((reference) => reference.member === member);
 
-/** Whether Kong uses an entity for HTTP; for example, a plugin of stream routes has no effect on HTTP. */
+/** Whether Kong uses an entity for HTTP: not if it has only the protocols of streams, such as tcp. */
 export function isForHttp({ members: { protocols } }: DocumentItem): boolean {
   return !Array.isArray(protocols) || protocols.length === 0 || protocols.some((one) => !streams.has(one));
 }
 
 const streams: ReadonlySet<unknown> = new Set(["tcp", "tls", "tls_passthrough", "udp"]);
 
-/** By default, a route has http and https. */
+/** Whether no protocol allows plain text. By default, a route has the protocols http and https. */
 const requiresTls = ({ members: { protocols } }: DocumentItem): boolean =>
   Array.isArray(protocols) && protocols.length > 0 && !protocols.some((one) => one === "http" || one === "grpc");
 
@@ -55,8 +55,8 @@ export const isProtecting = (item: DocumentItem): boolean =>
 const admitting = ["anonymous", "default_consumer", "consumer_optional"];
 
 /**
- * Whether a plugin may admit the requests of a consumer that is left out. The other plugins that authenticate need the
- * consumer or a credential of it.
+ * Whether a plugin may admit the requests of a consumer that is left out. All other plugins that authenticate need the
+ * consumer or one of its credentials.
  */
 export function mayAdmitUnknown(item: DocumentItem): boolean {
   const { name, config } = item.members;
@@ -65,15 +65,15 @@ export function mayAdmitUnknown(item: DocumentItem): boolean {
 }
 
 /**
- * Whether Kong may refuse requests that match the route: because of a plugin, with 503 because the route has no service,
- * or with 426 because it requires TLS. A plugin of a consumer does not count, because the route then has a plugin that
- * authenticates too.
+ * Whether Kong may refuse requests that match the route: because of a plugin, with 503 because the route has no
+ * service, or with 426 because it requires TLS. Plugins of consumers do not count: they need a plugin that
+ * authenticates, and that plugin counts.
  */
 export function mayBeProtected(route: DocumentItem, items: readonly DocumentItem[]): boolean {
   if (!isForHttp(route)) return false;
   const service = referencedBy(route, "service");
   const isOfService = ({ collection, members }: DocumentItem) => collection === "services" && members.id === service;
-  // Kong has no routes of a disabled service.
+  // Kong's router leaves out the routes of a disabled service.
   if (items.find(isOfService)?.members.enabled === false) return false;
   if (service === undefined || requiresTls(route)) return true;
   const isScope = (id: unknown, own: unknown) => id === undefined || id === own;
@@ -88,7 +88,7 @@ export function mayBeProtected(route: DocumentItem, items: readonly DocumentItem
   );
 }
 
-/** Members without which an entity is served with the same protection: those of an upstream are about balancing. */
+/** Whether the entity protects the same requests without the member. Members of upstreams only affect balancing. */
 export function isOptional({ collection }: DocumentItem, member: unknown): boolean {
   if (member === "tags") return true;
   return collection === "upstreams" && typeof member === "string" && !["id", "name", "@entity"].includes(member);
@@ -99,7 +99,7 @@ export const omitMembers = (
   omitted: { has(member: unknown): boolean },
 ): DocumentItem["members"] => Object.fromEntries(Object.entries(members).filter(([member]) => !omitted.has(member)));
 
-/** The members that the schema of plugins has, without those that have a violation; the name is always kept. */
+/** Those members of a plugin that the schema of plugin entities has and that have no violation, and always the name. */
 export function readableMembers(
   { members, origin }: DocumentItem,
   faults: readonly Violation[],
@@ -111,9 +111,9 @@ export function readableMembers(
 }
 
 /**
- * The path of a text that Kong would take from a vault, and nodes would not.
+ * The path of the first reference to a vault that nodes do not resolve; undefined if there is none.
  *
- * @param prefixes Those of the vaults in the document.
+ * @param prefixes The prefixes of the vaults in the document.
  */
 export const unresolvedReferenceIn = (item: DocumentItem, prefixes: readonly string[]): ViolationPath | undefined =>
   vaultReferenceIn(withoutResolvable(item, prefixes));
@@ -144,6 +144,6 @@ function vaultReferenceIn(value: unknown): ViolationPath | undefined {
   return undefined;
 }
 
-/** The name of an entity for a report. */
+/** The name of an entity for a report; its id if it has no name. */
 export const labelOf = ({ collection, members }: DocumentItem): string =>
   String(members[entities[collection].key ?? "id"] ?? members.id);

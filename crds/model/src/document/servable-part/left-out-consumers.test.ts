@@ -1,4 +1,4 @@
-/** A consumer that is left out must not be admitted as another one: one row for each way in which it could be. */
+/** A consumer that is left out must not be admitted as another consumer: one row for each way to be admitted. */
 import { type ProtectionTable, testProtection } from "./testing-protection.ts";
 
 type Members = Readonly<Record<string, unknown>>;
@@ -36,7 +36,7 @@ const banned = { ...mallory, acls: [{ group: "banned" }] };
 
 const table: ProtectionTable = [
   [
-    "mtls-auth with default_consumer closes if a consumer is left out, whose certificates it would admit as the default",
+    "mtls-auth with default_consumer answers 503 if a consumer is left out that it would admit as the default",
     { ca_certificates: caCertificates, plugins: [guestByDefault], consumers: [{ username: "guest" }, mallory] },
     {
       closed: ["mtls-auth"],
@@ -45,7 +45,7 @@ const table: ProtectionTable = [
     },
   ],
   [
-    "mtls-auth with anonymous closes if a credential for a subject name is left out",
+    "mtls-auth with anonymous answers 503 if a credential for a subject name is left out",
     {
       ca_certificates: caCertificates,
       plugins: [mtlsAuth({ anonymous: "guest" })],
@@ -57,12 +57,12 @@ const table: ProtectionTable = [
     { closed: ["mtls-auth"], left: { consumers: 2, mtls_auth_credentials: 0 } },
   ],
   [
-    "mtls-auth that admits only known consumers stays if a consumer is left out",
+    "mtls-auth that admits only known consumers is served unchanged if a consumer is left out",
     { ca_certificates: caCertificates, plugins: [mtlsAuth({})], consumers: [mallory] },
     { closed: [], left: { consumers: 0, plugins: 1 } },
   ],
   [
-    "plugins of a consumer that is left out are closed if mtls-auth could admit its certificate",
+    "plugins of a consumer that is left out answer 503 if mtls-auth could admit the consumer's certificate",
     {
       ca_certificates: caCertificates,
       plugins: [
@@ -74,12 +74,12 @@ const table: ProtectionTable = [
     { closed: ["mtls-auth of route", "unavailable-request-termination"] },
   ],
   [
-    "deny of acl closes if the consumer is left out and openid-connect could admit its tokens",
+    "acl answers 503 if a denied consumer is left out and openid-connect could admit the consumer's tokens",
     { plugins: [openidConnect, { ...denyBanned, service: "s" }], consumers: [banned] },
     { closed: ["acl of service"], left: { acls: 0, consumers: 0, plugins: 2 } },
   ],
   [
-    "deny of acl closes if the consumer is left out and a plugin could admit it as anonymous",
+    "acl answers 503 if a denied consumer is left out and a plugin could admit it as anonymous",
     {
       plugins: [{ ...keyAuth, config: { anonymous: "guest" } }, denyBanned],
       consumers: [{ username: "guest" }, { ...banned, keyauth_credentials: [{ key: "k" }] }],
@@ -87,7 +87,7 @@ const table: ProtectionTable = [
     { closed: ["acl"], left: { consumers: 1, plugins: 2 } },
   ],
   [
-    "requests are closed if the consumer that acl denies is left out and mtls-auth could admit it as another one",
+    "acl and mtls-auth answer 503 if a denied consumer is left out and mtls-auth could admit it as another consumer",
     {
       ca_certificates: caCertificates,
       plugins: [guestByDefault, denyBanned],
@@ -96,7 +96,7 @@ const table: ProtectionTable = [
     { closed: ["acl", "mtls-auth"], left: { consumers: 1 } },
   ],
   [
-    "plugins of a group close if its consumer is left out and a plugin could admit it as anonymous",
+    "plugins of a group answer 503 if a consumer in it is left out and another plugin could admit it as anonymous",
     {
       plugins: [{ ...keyAuth, config: { anonymous: "guest" } }],
       consumer_groups: [{ name: "free", plugins: [{ name: "request-termination" }] }],

@@ -2,7 +2,7 @@
 import { open, type ProtectionTable, testProtection } from "./testing-protection.ts";
 
 const keyAuth = { name: "key-auth" };
-/** RE2 has no look-around. */
+/** A route whose regular expression Sluice refuses, because RE2 has no look-around. */
 const lookAround = { name: "r", paths: ["~/admin/(?!health)"], service: "s" };
 const denyBanned = { name: "acl", config: { deny: ["banned"] } };
 /** Longer than the limit of groups. */
@@ -12,7 +12,7 @@ const closedRoute = ["unavailable-route of route"];
 
 const table: ProtectionTable = [
   [
-    "a route with a plugin of its own is kept with the literal prefix of its regular expression",
+    "a route with a plugin and an unsupported regular expression answers 503 below the literal prefix",
     { routes: [open, { ...lookAround, methods: ["GET"], hosts: ["a.example"], plugins: [keyAuth] }] },
     {
       closed: closedRoute,
@@ -21,22 +21,22 @@ const table: ProtectionTable = [
     },
   ],
   [
-    "a route with a plugin of its service is kept closed",
+    "a route that Sluice cannot serve answers 503 if a plugin protects its service",
     { services: [{ name: "s", url: "https://s.example", plugins: [keyAuth] }], routes: [open, lookAround] },
     { closed: closedRoute, route: { paths: ["~/admin/"] } },
   ],
   [
-    "a route below a global plugin is kept closed",
+    "a route that Sluice cannot serve answers 503 if a global plugin protects it",
     { routes: [open, lookAround], plugins: [keyAuth] },
     { closed: closedRoute, route: { paths: ["~/admin/"] } },
   ],
   [
-    "a route with an unknown plugin is kept closed",
+    "a route that Sluice cannot serve answers 503 if it has an unknown plugin",
     { routes: [open, { ...lookAround, plugins: [{ name: "of-our-own" }] }] },
     { closed: ["of-our-own of route", ...closedRoute] },
   ],
   [
-    "a route without a plugin that may protect is left out",
+    "a route that Sluice cannot serve is left out if no enabled plugin protects it",
     {
       routes: [open, lookAround],
       plugins: [
@@ -48,22 +48,22 @@ const table: ProtectionTable = [
     { closed: [], route: null, outcomes: ["left out routes.1.paths.0 +2"] },
   ],
   [
-    "a route without a service is kept closed: Kong answers 503",
+    "a route that Sluice cannot serve answers 503 if it has no service, as in Kong",
     { routes: [open, { name: "r", paths: ["~/admin/(?!health)"] }] },
     { closed: closedRoute, route: { paths: ["~/admin/"] }, outcomes: ["closed routes.1.paths.0"] },
   ],
   [
-    "a route for https only is kept closed: Kong answers http with 426",
+    "a route that Sluice cannot serve answers 503 if it is for https only: Kong refuses http with 426",
     { routes: [open, { ...lookAround, protocols: ["https"] }] },
     { closed: closedRoute, route: { paths: ["~/admin/"], protocols: ["https"] } },
   ],
   [
-    "a route for grpcs only is kept closed: Kong answers grpc with 426",
+    "a route that Sluice cannot serve answers 503 if it is for grpcs only: Kong refuses grpc with 426",
     { routes: [open, { ...lookAround, protocols: ["grpcs"] }] },
     { closed: closedRoute, route: { protocols: ["grpcs"] } },
   ],
   [
-    "a route for https only is kept closed without a service if its service cannot be served",
+    "a route for https only loses its service and answers 503 if Sluice cannot serve the service",
     {
       services: [
         { name: "s", url: "https://s.example" },
@@ -74,42 +74,42 @@ const table: ProtectionTable = [
     { closed: closedRoute, route: { service: null, protocols: ["https"] } },
   ],
   [
-    "a route of a disabled service is left out, because Kong does not have it",
+    "a route of a disabled service is left out, because Kong does not serve it",
     { services: [{ name: "s", url: "https://s.example", enabled: false }], routes: [lookAround], plugins: [keyAuth] },
     { closed: [], route: null },
   ],
   [
-    "a route keeps its other paths, and a path without a literal prefix becomes any path",
+    "a route that answers 503 keeps its valid paths, and a path without a literal prefix becomes any path",
     { routes: [{ ...lookAround, paths: ["/plain", "~/(?=a)"] }], plugins: [keyAuth] },
     { closed: closedRoute, route: { paths: ["/plain", "~/"] } },
   ],
   [
-    "a header with a regular expression that RE2 lacks may have any value",
+    "a route that answers 503 accepts any value of a header whose regular expression RE2 refuses",
     { routes: [open, { name: "r", headers: { "x-role": ["~*(?=admin)"] } }], plugins: [keyAuth] },
     { closed: closedRoute, route: { headers: { "x-role": ["~*.*"] } } },
   ],
   [
-    "a route with members that Sluice lacks is kept closed without them",
+    "a route answers 503 without members that Sluice lacks; an invalid regex_priority becomes the highest",
     { routes: [open, { ...lookAround, paths: ["/admin"], regex_priority: 0.5, of_the_future: 1 }], plugins: [keyAuth] },
     { closed: closedRoute, route: { paths: ["/admin"], regex_priority: 2 ** 31 - 1 } },
   ],
   [
-    "a route for WebSocket of the paid editions is kept closed for http",
+    "a route with Kong's paid protocols ws and wss answers 503 to http and https",
     { routes: [open, { name: "r", paths: ["/ws"], protocols: ["ws", "wss"] }], plugins: [keyAuth] },
     { closed: closedRoute, route: { protocols: ["http", "https"] } },
   ],
   [
-    "a route whose requests cannot be recognized closes all requests",
+    "all requests are answered 503 if the requests of a protected route cannot be recognized",
     { routes: [open, { name: "r", expression: 'http.path ^= "/admin"', plugins: [keyAuth] }] },
     { closed: ["unavailable-route"], route: null, outcomes: ["all closed routes.1.expression", "all closed routes.1"] },
   ],
   [
-    "a route with a bad host closes all requests, because without its host it would lose to other routes",
+    "all requests are answered 503 if a protected route has an invalid host: without it, other routes would win",
     { routes: [open, { name: "r", hosts: ["a.*.example"], plugins: [keyAuth] }] },
     { closed: ["unavailable-route"], route: null, outcomes: ["all closed routes.1.hosts.0"] },
   ],
   [
-    "a route whose service cannot be served is kept closed without a service, and its other routes are left out",
+    "protected routes of a service that cannot be served lose it and answer 503; its other routes are left out",
     {
       services: [
         { name: "s", url: "https://s.example" },
@@ -125,12 +125,12 @@ const table: ProtectionTable = [
     },
   ],
   [
-    "a route whose service does not exist is kept closed",
+    "a protected route answers 503 if its service does not exist",
     { routes: [open, { name: "r", paths: ["/t"], service: "ghost", plugins: [keyAuth] }] },
     { closed: closedRoute, route: { paths: ["/t"] }, outcomes: ["closed routes.1.service"] },
   ],
   [
-    "a route is kept closed if the client certificate of its service is left out",
+    "a protected route answers 503 if the client certificate of its service is left out",
     {
       services: [{ name: "s", url: "https://s.example", client_certificate: "0d3a1f0e-7c62-4d39-8b42-62a2a0a90001" }],
       certificates: [{ id: "0d3a1f0e-7c62-4d39-8b42-62a2a0a90001", cert: "{vault://env/c}", key: "{vault://env/k}" }],
@@ -140,7 +140,7 @@ const table: ProtectionTable = [
     { closed: closedRoute, route: { service: null }, outcomes: ["left out certificates.0.cert +1, closed r"] },
   ],
   [
-    "a route is kept closed if its service has an upstream that is left out: its host would be looked up in DNS",
+    "a protected route answers 503 if its upstream is left out: the upstream's name would be looked up in DNS",
     {
       services: [{ name: "s", url: "https://pool" }],
       upstreams: [{ name: "pool", targets: [{ target: "a.example:1" }], id: "not an id" }],
@@ -172,7 +172,7 @@ const table: ProtectionTable = [
     },
   ],
   [
-    "deny of acl closes if a consumer's group that it names is left out",
+    "acl answers 503 if it denies a group and a consumer's membership in that group is left out",
     {
       plugins: [
         { name: "acl", config: { deny: [tooLong] } },
@@ -184,12 +184,12 @@ const table: ProtectionTable = [
     { closed: ["acl", "acl of service"], left: { acls: 0 } },
   ],
   [
-    "deny of acl closes if a consumer's group is in a vault",
+    "acl answers 503 if it denies a group and a consumer's group is a reference to a vault",
     { plugins: [denyBanned], consumers: [{ username: "c", acls: [{ group: "{vault://env/group}" }] }] },
     { closed: ["acl"], left: { acls: 0, consumers: 1 } },
   ],
   [
-    "a plugin that is closed because of another entity stays closed if it has a value in a vault too",
+    "a plugin that answers 503 because of another entity still does if its config also refers to a vault",
     {
       plugins: [{ name: "acl", config: { deny: ["{vault://hcv/group}"] } }],
       consumers: [{ username: "c", acls: [{ group: "{vault://hcv/group}" }] }],
@@ -197,12 +197,12 @@ const table: ProtectionTable = [
     { closed: ["acl"], left: { acls: 0, plugins: 1 } },
   ],
   [
-    "deny of acl stays if the consumer is left out too, because its credentials are",
+    "acl is served unchanged if a consumer is left out together with its membership in a denied group",
     { plugins: [denyBanned], consumers: [{ username: 5, acls: [{ group: "banned" }] }] },
     { closed: [], left: { acls: 0, consumers: 0, plugins: 1 } },
   ],
   [
-    "plugins of a consumer group that is left out are closed in their remaining scope",
+    "plugins of a consumer group that is left out answer 503 in their remaining scope",
     {
       plugins: [
         { name: "rate-limiting", config: { minute: 100 }, route: "open" },
@@ -215,7 +215,7 @@ const table: ProtectionTable = [
     { closed: ["unavailable-rate-limiting of route", "unavailable-request-termination"], left: { plugins: 3 } },
   ],
   [
-    "overrides of a consumer group are plugins of the group; those of a paid plugin close the group only",
+    "overrides of a consumer group become its plugins; one for a paid plugin answers 503 to this group only",
     {
       consumer_groups: [
         { name: "gold", consumer_group_plugins: [{ name: "rate-limiting", config: { minute: 9 } }] },
@@ -232,17 +232,17 @@ const table: ProtectionTable = [
     },
   ],
   [
-    "overrides of a consumer group without a plugin close the group",
+    "requests of a consumer group are answered 503 if one of its overrides names no plugin",
     { consumer_groups: [{ name: "free" }], consumer_group_plugins: [{ consumer_group: "free", plugin: "x" }] },
     { closed: ["unavailable of consumer_group"] },
   ],
   [
-    "overrides that are no list close all requests",
+    "all requests are answered 503 if the overrides of consumer groups are not a list",
     { consumer_group_plugins: { a: 1 } },
     { closed: ["consumer-group-plugins"] },
   ],
   [
-    "plugins of a consumer that is left out are closed if openid-connect could identify it",
+    "plugins of a consumer that is left out answer 503 if openid-connect could still identify the consumer",
     {
       plugins: [
         { name: "openid-connect", config: { issuer: "https://i.example", auth_methods: ["bearer"] }, route: "open" },
@@ -253,12 +253,12 @@ const table: ProtectionTable = [
     { closed: ["unavailable-request-termination"], left: { consumers: 0 } },
   ],
   [
-    "plugins of a consumer that is left out are left out if nothing identifies it without its credentials",
+    "plugins of a consumer that is left out are left out too if no plugin can identify the consumer",
     { plugins: [{ ...keyAuth }, { name: "request-termination", consumer: "c" }], consumers: [{ username: "c", x: 1 }] },
     { closed: [], left: { consumers: 0, plugins: 1 } },
   ],
   [
-    "plugins that lose their scope are closed for all protocols, so that one closes the requests of both",
+    "plugins that lose their scope answer 503 for all protocols, because only one of them is kept",
     {
       consumer_groups: [
         { name: "g1", of_the_future: 1, plugins: [{ name: "request-termination", protocols: ["https"] }] },
@@ -268,12 +268,12 @@ const table: ProtectionTable = [
     { closed: ["unavailable-request-termination"], left: { plugins: 1 }, protocols: [undefined] },
   ],
   [
-    "a plugin whose name is not one of Sluice's form is closed under another name",
+    "a plugin whose name is invalid in Sluice answers 503 under a valid name",
     { plugins: [{ name: "My_Plugin" }, { name: "" }, { config: {} }] },
     { closed: ["unavailable-my-plugin", "unavailable"] },
   ],
   [
-    "a protecting plugin with faulty protocols is closed for all protocols",
+    "a protecting plugin with invalid protocols answers 503 for all protocols",
     { plugins: [{ ...keyAuth, protocols: ["http", "quic"] }] },
     { closed: ["key-auth"] },
   ],
@@ -283,17 +283,17 @@ const table: ProtectionTable = [
     { closed: [], outcomes: ["left out plugins.0.protocols"] },
   ],
   [
-    "a protecting plugin with a faulty `enabled` answers with 503",
+    "a protecting plugin with an invalid value of `enabled` answers 503",
     { plugins: [{ ...keyAuth, enabled: "false" }] },
     { closed: ["key-auth"] },
   ],
   [
-    "a protecting plugin of a consumer that does not exist is closed for all consumers",
+    "a protecting plugin of a consumer that does not exist answers 503 to all consumers",
     { plugins: [{ name: "rate-limiting", config: { minute: 1 }, consumer: "ghost" }] },
     { closed: ["unavailable-rate-limiting"] },
   ],
   [
-    "a plugin with an order of its own, which may run before the ones that protect, is closed",
+    "a protecting plugin with `ordering` answers 503, because Sluice cannot change the order of plugins",
     { plugins: [{ ...keyAuth, ordering: { before: { access: ["rate-limiting"] } } }] },
     { closed: ["unavailable-key-auth"] },
   ],

@@ -1,4 +1,4 @@
-/** Removes and closes entities of a document until the rest is valid. */
+/** Removes entities of a document, or answers 503 in their scope, until the document is valid. */
 import { isRecord, type Violation } from "@sluice/plugin-sdk";
 import { unavailablePlugin } from "../../check/close-plugin.ts";
 import { checkEntity } from "../../check/index.ts";
@@ -35,19 +35,19 @@ export type { DocumentItem };
 export interface Unserved {
   readonly violation: Violation;
   /**
-   * `closed`: requests in the scope are answered 503. `all closed`: all requests are, because the scope cannot be
-   * recognized. `left out`: the entity or the member does not exist.
+   * `closed`: requests in the scope of the entity are answered 503. `all closed`: all requests are answered 503,
+   * because the scope cannot be recognized or is the whole document. `left out`: the entity or the member is removed.
    */
   readonly outcome: "closed" | "all closed" | "left out";
-  /** The number of entities that are left out because they refer to this one. */
+  /** The number of entities that are left out because they refer to this entity, directly or through another. */
   readonly dependents: number;
-  /** The HTTP routes that are left out: this one, or those among the dependents. */
+  /** The HTTP routes that are left out: this entity if it is a route, and the routes among the dependents. */
   readonly leftOutRoutes: readonly Readonly<Record<string, unknown>>[];
-  /** The names or ids of routes that refer to this entity, and are closed because Kong may refuse their requests. */
+  /** Names or ids of routes that refer to this entity and answer 503, because Kong may refuse their requests. */
   readonly closedRoutes: readonly string[];
 }
 
-/** The entities that a removal affected besides the removed one. */
+/** The entities that a removal affected, without the removed entity. */
 interface Removal {
   readonly dependents: DocumentItem[];
   readonly closedRoutes: DocumentItem[];
@@ -61,7 +61,7 @@ export class Reduction {
     this.items = items;
   }
 
-  /** Violations that flattening found: members of the document, and members that were removed from an entity. */
+  /** Handles the violations from flattening: of the document's own members, of references, and of removed members. */
   takeDocumentFaults(violations: readonly Violation[]): void {
     for (const violation of violations) {
       const item = this.#ownerOf(violation.path);
@@ -98,7 +98,7 @@ export class Reduction {
     }
   }
 
-  /** References that Kong resolves and Sluice does not: Sluice would use their text as the value, such as a secret. */
+  /** Entities with references that nodes do not resolve: a node would use the text `{vault://…}`, even as a secret. */
   #vaultReferences(): ReadonlyMap<DocumentItem, Violation> {
     const message =
       "only some fields of plugins' configs may refer to a vault, and only to one of the kind env: write the value, or " +
@@ -113,14 +113,17 @@ export class Reduction {
     );
   }
 
-  /** The faults of an entity that was left out with another one are reported too, so that the user sees all at once. */
+  /**
+   * Handles the violations of an entity. If the entity was already left out, they are only reported, so that the user
+   * sees all violations at once.
+   */
   #takeOrReport(
     item: DocumentItem,
     faults: readonly Violation[],
     validated: ReadonlyMap<DocumentItem, DocumentItem["members"]>,
   ): void {
     if (!this.items.includes(item)) this.#report("left out", faults);
-    // It was closed because of another entity after its validation, which may have removed the faulty members.
+    // After the validation another entity made this plugin answer 503, which may have removed the invalid members.
     else if (item.closed && item.members !== validated.get(item)) this.#report("closed", faults);
     else this.#take(item, faults);
   }
@@ -147,14 +150,14 @@ export class Reduction {
       .sort((one, other) => other.origin.length - one.origin.length)[0];
   }
 
-  /** Filter chains may protect any request, so all requests are answered 503. */
+  /** Filter chains and overrides of consumer groups may protect any request, so their scope is all requests. */
   #takeFaultOfDocument(violation: Violation, member: string): void {
     const isClosed = member === "filter_chains" || member === GROUP_PLUGINS;
     if (isClosed) this.#close(violation, {});
-    this.#report(isClosed ? "closed" : "left out", [violation]);
+    this.#report(isClosed ? "all closed" : "left out", [violation]);
   }
 
-  /** Adds a plugin that answers 503, by default named after what is missing. */
+  /** Adds a plugin that answers 503, by default named after the member with the violation. */
   #close(violation: Violation, scope: object, name = nameOfMember(violation.path)): void {
     const id = deriveNamelessId("plugins", null, { name, ...scope });
     if (this.items.some(({ members }) => members.id === id)) return;
@@ -184,15 +187,17 @@ export class Reduction {
   #leaveOut(item: DocumentItem, faults: readonly Violation[]): void {
     const removal: Removal = { dependents: [], closedRoutes: [] };
     this.#remove(item, faults, removal);
-    // A closed plugin can still be invalid, for example if it is the second one of its name in the same scope.
+    // A plugin that answers 503 can still be invalid, for example as the second plugin of its name in the same scope.
+    // Then only its removal is reported.
     if (item.closed) this.unserved = this.unserved.filter(({ violation }) => !isBelow(violation.path, item.origin));
     this.#report("left out", faults.slice(0, 1), { ...removal, removed: item });
     this.#report("left out", faults.slice(1));
   }
 
   /**
-   * A plugin that lost a part of its scope is renamed, because the wider scope may have a plugin of the same name. Only
-   * one of the renamed plugins of a scope is kept, so it is for the protocols of all.
+   * Makes a plugin answer 503. A plugin that lost a part of its scope is renamed, because the wider scope may have a
+   * plugin of the same name; so is a plugin with an invalid name. Of several plugins that get the same name and scope,
+   * only one is kept, so it must act on all protocols.
    */
   #closePlugin(item: DocumentItem, faults: readonly Violation[]): void {
     const isOfScope = ({ path }: Violation) => !withoutScope.has(path[item.origin.length]);
@@ -208,7 +213,10 @@ export class Reduction {
     this.#report("closed", faults);
   }
 
-  /** Leaving the route out would send its requests to other routes, without the plugins that may protect it. */
+  /**
+   * Makes a route answer 503, or all requests if the route has no closed form. Without the route, its requests would
+   * match other routes, which its plugins do not protect.
+   */
   #closeRoute(item: DocumentItem, faults: readonly Violation[]): void {
     const inRoute = faults.map((fault) => ({ ...fault, path: fault.path.slice(item.origin.length) }));
     const members = item.closed ? undefined : closedRoute(item.members, inRoute);
@@ -227,11 +235,11 @@ export class Reduction {
     this.#close(fault, { route: { id: members.id } }, CLOSED_ROUTES);
   }
 
-  /** Another entity with the same id keeps the references. */
+  /** Whether another entity has the same id, so that references to the id remain valid after a removal. */
   #hasTwin = ({ collection, members }: DocumentItem): boolean =>
     this.items.filter((one) => one.collection === collection && one.members.id === members.id).length > 1;
 
-  /** Removes the entity and all that refer to it, except what must be closed instead. */
+  /** Removes the entity and the entities that refer to it, except those that must answer 503 instead. */
   #remove(item: DocumentItem, faults: readonly Violation[], removal: Removal): void {
     const dependents = this.#hasTwin(item) ? [] : dependentsOf(item, this.items);
     const closedRoutes = dependents.filter(
@@ -259,15 +267,18 @@ export class Reduction {
   }
 
   /**
-   * Whether requests of a consumer, or of a group's consumers, can still be authenticated without the entity, so that
-   * plugins attached to it may protect them.
+   * Whether requests of a removed consumer, or of the consumers in a removed group, may still be admitted. If so,
+   * plugins attached to the consumer or the group may protect these requests. False for entities of other collections.
    */
   #mayIdentify({ collection }: DocumentItem): boolean {
     if (collection === "consumer_groups") return true;
     return collection === "consumers" && this.items.some(mayAdmitUnknown);
   }
 
-  /** A certificate whose consumer is not found is admitted as the default or anonymous consumer. */
+  /**
+   * Makes a plugin mtls-auth answer 503 if, after the removal of a consumer or of an mtls-auth credential, the plugin
+   * would admit the certificates as those of another consumer.
+   */
   #closeMtlsAuth(item: DocumentItem, faults: readonly Violation[]): void {
     if (item.collection !== "consumers" && item.collection !== "mtls_auth_credentials") return;
     for (const one of this.items) {
@@ -276,8 +287,9 @@ export class Reduction {
   }
 
   /**
-   * Without its group a consumer is not refused by `deny` of acl, and has no plugins of the group. The same applies to
-   * a consumer that is left out, if its requests may be admitted.
+   * If a membership in a group is removed, makes acl plugins that deny the group, and plugins of the group, answer 503:
+   * they would no longer act on the consumer. If the consumer is removed too, this is needed only if its requests may
+   * still be admitted.
    */
   #closeWhatOpens(item: DocumentItem, faults: readonly Violation[]): void {
     const { collection, members } = item;
@@ -291,7 +303,7 @@ export class Reduction {
       one.collection === collection && referencedBy(one, "consumer") === consumer && groupIn(one) === groupIn(item);
     if (this.items.some(isTwin)) return;
     if (!has("consumers", consumer) && !this.items.some(mayAdmitUnknown)) return;
-    // Plugins of a group that is left out are among the entities that refer to it.
+    // If the group itself is left out, `#remove` handles its plugins as entities that refer to the group.
     if (collection !== "acls" && !has("consumer_groups", groupIn(item))) return;
     for (const one of this.items) {
       if (!isProtecting(one) || one.closed) continue;
@@ -302,7 +314,7 @@ export class Reduction {
     }
   }
 
-  /** Closes a plugin because of an entity that its member names, and that is left out. */
+  /** Makes a plugin answer 503 because its member depends on an entity that is left out. */
   #closeWith(plugin: DocumentItem, member: string, { collection }: DocumentItem, faults: readonly Violation[]): void {
     const { singular } = entities[collection];
     const because = faults.slice(0, 1).map(describeViolation).join("");
@@ -312,7 +324,7 @@ export class Reduction {
   }
 }
 
-/** Members of a plugin that do not say where it applies. */
+/** Members of a plugin that do not determine its scope. */
 const withoutScope: ReadonlySet<unknown> = new Set([
   ...["config", "name", "instance_name", "protocols", "enabled", "@entity"],
   // The violation is about the whole plugin.
@@ -331,7 +343,7 @@ const wordsIn = (text: unknown): string =>
     .match(/[a-z0-9]+/g)
     ?.join("-") ?? "";
 
-/** Whether acl refuses the group; true if the group cannot be read. */
+/** Whether the plugin is acl and `deny` has the group; true if `deny` is set, and it or the group cannot be read. */
 function denies({ members: { name, config } }: DocumentItem, group: unknown): boolean {
   const { deny } = isRecord(config) ? config : {};
   if (name !== "acl" || (deny ?? null) === null) return false;
@@ -344,7 +356,10 @@ interface Dependent {
   readonly member: string;
 }
 
-/** The entities that refer to an entity. A service refers by its host to an upstream: without it, the host is a name in DNS. */
+/**
+ * The entities that refer to an entity. A service refers to an upstream by its host: without the upstream, the host
+ * would be looked up in DNS.
+ */
 function dependentsOf(
   { collection, members: { id, name } }: DocumentItem,
   items: readonly DocumentItem[],

@@ -7,9 +7,10 @@ const service = { name: "s", url: "https://s.example" };
 const route = { name: "r", paths: ["/"], service: "s" };
 const base = { _format_version: "3.0", services: [service], routes: [route] };
 
-/** The plugins that are closed, as `name` or `name of <singular>`; the entities of a kind that remain. */
 interface Expected {
+  /** The plugins that answer 503, as `name` or `name of <singular>`. */
   readonly closed?: readonly string[];
+  /** The number of entities that remain, by collection. */
   readonly left?: Readonly<Record<string, number>>;
   readonly outcomes: readonly string[];
 }
@@ -21,12 +22,12 @@ const table: readonly (readonly [what: string, more: object, expected: Expected]
     { outcomes: [], left: { plugins: 1 } },
   ],
   [
-    "a plugin of Kong that Sluice lacks is closed in its scope",
+    "a plugin of Kong that Sluice lacks answers 503 in its scope",
     { plugins: [{ name: "oauth2", route: "r", config: { scopes: ["a"] } }] },
     { closed: ["oauth2 of route"], outcomes: ["closed plugins.0.name"] },
   ],
   [
-    "an unknown plugin is closed, because it may protect",
+    "an unknown plugin answers 503, because it may protect its scope",
     { plugins: [{ name: "of-our-own", config: {} }] },
     { closed: ["of-our-own"], outcomes: ["closed plugins.0.name"] },
   ],
@@ -36,7 +37,7 @@ const table: readonly (readonly [what: string, more: object, expected: Expected]
     { outcomes: ["left out plugins.0.name"], left: { plugins: 0 } },
   ],
   [
-    "a protecting plugin with a config that Sluice refuses is closed",
+    "a protecting plugin with a config that Sluice refuses answers 503",
     { plugins: [{ name: "ip-restriction", service: "s", config: { allow: ["nowhere"] }, tags: ["a"] }] },
     { closed: ["ip-restriction of service"], outcomes: ["closed plugins.0.config.allow.0"] },
   ],
@@ -46,7 +47,7 @@ const table: readonly (readonly [what: string, more: object, expected: Expected]
     { outcomes: ["left out plugins.0.config.max_age"], left: { plugins: 0 } },
   ],
   [
-    "a plugin with a scope that Sluice lacks is closed in the remaining scope",
+    "a protecting plugin with a kind of scope that Sluice lacks answers 503 in the remaining scope",
     { plugins: [{ name: "ip-restriction", route: "r", key_set: "k", config: { allow: ["192.0.2.1"] } }] },
     { closed: ["unavailable-ip-restriction of route"], outcomes: ["closed plugins.0.key_set"] },
   ],
@@ -56,7 +57,7 @@ const table: readonly (readonly [what: string, more: object, expected: Expected]
     { outcomes: ["left out plugins.1"], left: { plugins: 1 } },
   ],
   [
-    "the faults of entities that are left out with another one are reported",
+    "violations of entities that are left out together with their service are reported too",
     {
       services: [
         service,
@@ -84,14 +85,14 @@ const table: readonly (readonly [what: string, more: object, expected: Expected]
     { outcomes: ["left out services.1.protocol +2"], left: { services: 1, routes: 1, plugins: 0 } },
   ],
   [
-    "filters of a route close it",
+    "a route with filter_chains answers 503",
     { routes: [{ ...route, filter_chains: [{ filters: [] }] }] },
     { closed: ["filter-chains of route"], outcomes: ["closed routes.0.filter_chains"], left: { routes: 1 } },
   ],
   [
-    "filters at the top of a document close all routes",
+    "all routes answer 503 if the document has filter_chains at its top level",
     { filter_chains: [{ filters: [] }] },
-    { closed: ["filter-chains"], outcomes: ["closed filter_chains"] },
+    { closed: ["filter-chains"], outcomes: ["all closed filter_chains"] },
   ],
   [
     "a credential whose key is in a vault is left out",
@@ -102,17 +103,17 @@ const table: readonly (readonly [what: string, more: object, expected: Expected]
     },
   ],
   [
-    "a protecting plugin with a value in a vault that Sluice lacks is closed",
+    "a protecting plugin with a value in a vault that Sluice lacks answers 503",
     { plugins: [{ name: "rate-limiting", config: { minute: 1, redis: { password: "{vault://hcv/p}" } } }] },
     { closed: ["rate-limiting"], outcomes: ["closed plugins.0.config.redis.password"] },
   ],
   [
-    "a protecting plugin with a value in a vault, where Kong resolves no reference, is closed",
+    "a protecting plugin with a reference to a vault in a member where Kong resolves none answers 503",
     { plugins: [{ name: "rate-limiting", config: { minute: 1, redis: { host: "{vault://env/p}" } } }] },
     { closed: ["rate-limiting"], outcomes: ["closed plugins.0.config.redis.host"] },
   ],
   [
-    "a plugin with a value in the vault env is served, in both spellings of the member",
+    "a plugin with a value in the vault env is served, in the current and the deprecated spelling of the member",
     {
       plugins: [
         { name: "rate-limiting", config: { minute: 1, redis: { password: "{vault://env/p}" } } },
@@ -122,7 +123,7 @@ const table: readonly (readonly [what: string, more: object, expected: Expected]
     { outcomes: [], left: { plugins: 2 } },
   ],
   [
-    "a vault of the kind env is served, and so are the plugins with values in it",
+    "a vault of the kind env is served, and so are plugins with values in it",
     {
       vaults: [{ name: "env", prefix: "my-env" }],
       plugins: [
@@ -133,7 +134,7 @@ const table: readonly (readonly [what: string, more: object, expected: Expected]
     { outcomes: ["left out plugins.1.config.http_endpoint"], left: { plugins: 1, vaults: 1 } },
   ],
   [
-    "a vault of another kind is left out, and protecting plugins with values in it are closed",
+    "a vault of another kind is left out, and protecting plugins with values in it answer 503",
     {
       vaults: [{ name: "hcv", prefix: "my-hcv", config: { host: "vault.test" } }],
       plugins: [{ name: "rate-limiting", config: { minute: 1, redis: { password: "{vault://my-hcv/p}" } } }],

@@ -1,8 +1,8 @@
 /**
  * The part of a document of Kong that Sluice can serve. Entities and members that Sluice lacks are left out, and are
- * reported. Leaving out protection would open routes, so a plugin that may protect is kept as one that answers 503
- * (`_sluice.unavailable`). A route whose requests Kong may refuse is not left out either, because they would go to other
- * routes: it is kept with such a plugin.
+ * reported. Leaving out a plugin that may protect requests would open routes, so such a plugin is kept and answers 503
+ * (`_sluice.unavailable`). A route whose requests Kong may refuse is not left out either, because other routes would
+ * receive these requests. The route is kept, with an added plugin that answers 503.
  */
 import { type Checked, isRecord, type Violation } from "@sluice/plugin-sdk";
 import type { Document } from "../../document.ts";
@@ -21,17 +21,18 @@ export interface ServablePart {
   readonly unserved: readonly Unserved[];
   /** Members that have no effect. */
   readonly warnings: readonly Violation[];
-  /** The number of entities that were given, and of those that are served as given. */
+  /** The number of entities in the document of Kong. */
   readonly given: number;
+  /** The number of entities that are served unchanged, by collection. */
   readonly served: PerCollection<number>;
 }
 
 export interface ServableText extends ServablePart {
-  /** The members at the top of the text. */
+  /** The members at the top level of the text. */
   readonly data: Readonly<Record<string, unknown>>;
 }
 
-/** The servable part of a text, with positions. Violations: the text is not YAML, JSON or a document. */
+/** The servable part of a text, with positions. Returns violations if the text is not YAML, JSON or a document. */
 export function servablePartOfText(text: string, file: string): Checked<ServableText> {
   const read = readYaml(text, { file });
   if (read.violations !== undefined) return read;
@@ -47,7 +48,11 @@ export function servablePartOfText(text: string, file: string): Checked<Servable
   return { value: { ...part, data, unserved, warnings: locate([...warnings, ...part.warnings], read.value) } };
 }
 
-/** @param data Plain data in any form of the document. */
+/**
+ * The servable part of a document, without positions.
+ *
+ * @param data Plain data in any form of the document.
+ */
 export function servablePart(data: unknown): ServablePart {
   const flat = flattenDocument(data);
   const items = collections.flatMap((collection) =>
@@ -63,7 +68,7 @@ export function servablePart(data: unknown): ServablePart {
   );
   const given = items.length;
   const part = new Reduction(items);
-  // Entries of these lists were converted to plugins, which are among the items.
+  // Flattening converted the entries of this list to plugins, which are among the items.
   const isConverted = ({ path }: Violation) => path.at(-1) === GROUP_PLUGINS && Array.isArray(valueAt(data, path));
   part.takeDocumentFaults(flat.violations.filter((violation) => !isConverted(violation)));
   const document = part.reduce();

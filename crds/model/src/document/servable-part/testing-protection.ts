@@ -1,4 +1,7 @@
-/** Tests of what is closed in the servable part of a document with the route `open`. */
+/**
+ * Runs a table of tests: which plugins of a servable part answer 503. A document has the route `open`, unless its row
+ * has routes.
+ */
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { checkDocument } from "../load.ts";
@@ -9,13 +12,13 @@ type Members = Readonly<Record<string, unknown>>;
 export const open = { name: "open", paths: ["/"], service: "s" };
 
 interface Expected {
-  /** The closed plugins as `name`, `name of <singular>`. */
+  /** The plugins that answer 503, as `name` or `name of <singular>`. */
   readonly closed: readonly string[];
   /** Members of the route `r` in the result; null: it is left out. */
   readonly route?: Members | null;
   readonly left?: Readonly<Record<string, number>>;
   readonly outcomes?: readonly string[];
-  /** Those of the closed plugins. */
+  /** The protocols of the plugins that answer 503. */
   readonly protocols?: readonly unknown[];
 }
 

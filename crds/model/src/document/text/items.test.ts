@@ -83,7 +83,7 @@ const item = fc.constantFrom(
   "- null\n",
 );
 
-test("reading a text item by item gives the same result as reading it as a whole", () => {
+test("reading a text item by item gives the same result as reading the whole text", () => {
   fc.assert(
     fc.property(fc.array(item, { maxLength: 6 }), fc.array(item, { maxLength: 6 }), (services, routes) => {
       const text = `${head}services:\n${services.join("")}routes:\n${routes.join("")}consumers:\n${filler}`;

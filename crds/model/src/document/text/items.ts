@@ -1,6 +1,6 @@
 /**
- * Finds the items of a YAML text's top-level lists by lines alone. This is many times faster than parsing, for files of
- * a hundred thousand entities. Ambiguous texts are not divided.
+ * Finds the items of a YAML text's top-level lists by lines alone. The scan is many times faster than parsing, for
+ * files of a hundred thousand entities. Ambiguous texts are not divided.
  */
 import { type Collection, collections } from "../../entities/index.ts";
 
@@ -12,7 +12,7 @@ export interface ItemLines {
 }
 
 export interface DividedText {
-  /** All lines outside of items, including the lists' names, whose values are empty here. */
+  /** All lines outside of items, including the names of the lists, which have no values in this text. */
   readonly head: string;
   /** In text order. */
   readonly lists: readonly ItemLines[];
@@ -31,9 +31,9 @@ interface OpenList {
 }
 
 /**
- * Null for JSON, for a text with quoted names, duplicate lists, directives or a second document at the top level, and
- * when a line of a list does not clearly belong to one item. Each item means the same by itself as in the whole text,
- * unless it refers to an anchor in another item: such an item cannot be parsed by itself.
+ * Divides a text into its items. Null for JSON, for a text with quoted names, duplicate lists, directives or a second
+ * document at the top level, and when a line of a list does not clearly belong to one item. Each item means the same by
+ * itself as in the whole text, unless it refers to an anchor in another item: such an item cannot be parsed by itself.
  */
 export function divideText(text: string): DividedText | null {
   const lists: ItemLines[] = [];

@@ -28,8 +28,8 @@ export interface Layout {
 }
 
 /**
- * Null for a text with aliases or anchors, or with flow style or indentation at the top level: call `flattenText`
- * first. The text must be valid.
+ * Splits a valid text. Null for a text with aliases or anchors, with an indented top level, or in which the document or
+ * a non-empty list of entities is in flow style: call `flattenText` first.
  */
 export function layoutOf(whole: string): Layout | null {
   const text = whole.endsWith("\n") ? whole : `${whole}\n`;
@@ -46,7 +46,7 @@ export function layoutOf(whole: string): Layout | null {
   for (const [at, item] of map.items.entries()) {
     const { key, sep, value } = item;
     const collection = collectionOf(item);
-    // If a list is given more than once, the last one counts; the others stay in the text without effect.
+    // Of several lists with one name the last is used; the earlier lists stay in the text without effect.
     if (!collection || !key || last.get(collection) !== at) continue;
     const next = map.items[at + 1]?.key?.offset ?? end;
     if (value?.type === "block-seq") {
@@ -88,7 +88,7 @@ function emptyValue(value: CST.Token | null | undefined): readonly number[] {
   return value.type === "scalar" ? [value.offset, value.offset + value.source.length] : [];
 }
 
-/** The start of the blank lines and comments above a line that belong to it; the line's own start if there are none. */
+/** The start of a line, including the blank lines and comments above it that belong to it. */
 function leadStart(text: string, offset: number, indent: number): number {
   let start = lineStart(text, offset);
   while (start > 0) {

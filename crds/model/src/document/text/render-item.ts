@@ -36,7 +36,7 @@ export function renderItem(data: unknown, { indent, before, crlf = false }: Item
   return crlf ? indented.replaceAll(/\r?\n/g, "\r\n") : indented;
 }
 
-/** The parsed text without duplicate keys, so that edits change the value that counts. */
+/** The parsed text without duplicate keys, so that edits change the value that is used. */
 function documentOf(text: string): Document {
   const document: Document = parseDocument(text, { compat, resolveKnownTags: false, uniqueKeys: false });
   visit(document, {
@@ -49,7 +49,8 @@ function documentOf(text: string): Document {
 }
 
 /**
- * The edited node; a new one for a changed scalar, or a value of another type. Comments, order and quoting are kept.
+ * Changes a node to have the value, and returns the node. For a changed scalar, or a value of a different type, returns
+ * a new node. Comments, order and quoting are kept.
  */
 export function editNode(document: Document, node: unknown, value: unknown): Node {
   if (isNode(node) && !isAlias(node) && isDeepStrictEqual(node.toJS(document), value)) return node;
@@ -73,10 +74,10 @@ export function editNode(document: Document, node: unknown, value: unknown): Nod
   return created;
 }
 
-/** A list that is not indented below its name, also where the name follows a dash. */
+/** Matches a list that is not indented below its name; the name may follow a dash. */
 const flushList = /^(?:( *)[^\s#-][^\n]*:[ \t]*\r?\n\1- |( *)- [^\s#][^\n]*:[ \t]*\r?\n\2 {2}- )/m;
 
-/** Undefined if the edited text would not parse to the data. */
+/** The edited lines. Undefined if `before` is not one item, or if the edited text would not parse to the data. */
 function editItem(before: string, data: unknown): string | undefined {
   const document = documentOf(before);
   const list = document.contents;
@@ -91,8 +92,8 @@ function editItem(before: string, data: unknown): string | undefined {
 }
 
 /**
- * The text with every alias expanded, and in block style from the top down to the items of its lists. Comments are
- * kept, unless such a text would not parse to the data.
+ * The text with every alias expanded, and in block style from the top down to the items of its lists. Comments are kept
+ * if that text parses to the data; otherwise the data is written without comments.
  */
 export function flattenText(text: string, data: unknown): string {
   const document = documentOf(text);

@@ -29,12 +29,12 @@ const wholes: readonly [string, string, readonly (readonly string[])[]][] = [
     [["  - name: |\n      x\n      - name: no\n      # no\n", "  - name: b\n"]],
   ],
   [
-    "a duplicate list, of which the last one is used",
+    "the last of two lists with one name",
     `${head}services:\n- name: a\nroutes:\n- name: r\nservices:\n- name: b\n`,
     [["- name: r\n"], ["- name: b\n"]],
   ],
   [
-    "other members between the lists",
+    "members that are not lists of entities, between the lists",
     `${head}services:\n- name: a\n_comment: x\nroutes:\n- {name: r}\n_ignore: []\n`,
     [["- name: a\n"], ["- {name: r}\n"]],
   ],
@@ -117,7 +117,7 @@ const edits: readonly [string, string, object, string][] = [
     "- paths:\n    - /a\n  port: 2\n",
   ],
   [
-    "lists flush with the first name",
+    "lists at the column of the first name",
     "  - paths:\n    - /a\n    port: 1\n",
     { paths: ["/a"], port: 2 },
     "  - paths:\n    - /a\n    port: 2\n",

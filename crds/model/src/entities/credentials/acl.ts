@@ -1,4 +1,4 @@
-/** The groups of consumers, which the plugin acl allows or denies. */
+/** Memberships of consumers in groups; the plugin acl allows or denies groups. */
 import { owner, record, type Static, text } from "@sluice/plugin-sdk";
 import { created_at, tags } from "../common-members.ts";
 

@@ -41,7 +41,7 @@ const HASHED = /^(?:[\da-f]{40}|\$scrypt\$[\w+/]{22}\$[\w+/]{43}|\$sha256\$[\da-
 
 export const isPasswordHash = (password: string): boolean => HASHED.test(password);
 
-/** Whether the password is a hash that is valid only for its consumer, because the hashed text contains its id. */
+/** Whether the password is a hash that is valid only for its consumer, because the consumer's id is hashed too. */
 export const isConsumerBound = (password: string): boolean =>
   isPasswordHash(password) && !password.startsWith("$scrypt$");
 

@@ -19,7 +19,7 @@ export const mtlsAuthSchema = record(
     }),
     ca_certificate: reference(
       "ca_certificates",
-      "A CA certificate that the certificate's chain must contain. If unset, any CA certificate of the plugin.",
+      "The certificate's chain must contain this CA certificate. If unset, any CA of the plugin suffices.",
     ),
     tags,
   },

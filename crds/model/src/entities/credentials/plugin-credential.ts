@@ -1,4 +1,4 @@
-/** Credentials of plugins that do not come with Sluice: each plugin declares the members of its own. */
+/** Credentials of plugins that do not come with Sluice: each plugin declares the members of its own credentials. */
 import { nullable, owner, record, type Static, text, typedSchema } from "@sluice/plugin-sdk";
 import { created_at, tags } from "../common-members.ts";
 

@@ -29,7 +29,9 @@ export function factsFaults(facts: Members): string[] {
       : [`refuses: expected a list of service, route, consumer and consumer_group, not ${shown(refuses)}`]),
     ...(Array.isArray(endpoints) && endpoints.every((segment) => typeof segment === "string" && SEGMENT.test(segment))
       ? []
-      : [`endpoints: expected a list of lower-case letters, digits and dashes, not ${shown(endpoints)}`]),
+      : [
+          `endpoints: expected a list of path segments of lower-case letters, digits and dashes, not ${shown(endpoints)}`,
+        ]),
     ...["expand", "check"].flatMap((member) =>
       facts[member] === undefined || typeof facts[member] === "function" ? [] : [`${member}: expected a function`],
     ),
@@ -39,7 +41,7 @@ export function factsFaults(facts: Members): string[] {
   ];
 }
 
-/** Credentials are read by nodes as they are stored, so their members cannot refer to vaults. */
+/** The faults of `credentials`. Nodes read credentials as they are stored, so members cannot refer to vaults. */
 function credentialFaults(credentials: unknown): readonly string[] {
   if (!isRecord(credentials))
     return [`credentials: expected { key: text({ ... }), schema: record({ ... }) }, not ${shown(credentials)}`];
@@ -102,7 +104,7 @@ const keywords: Readonly<Record<keyof SchemaNode, (value: unknown) => boolean>> 
   referenceable: (value) => value === true,
 };
 
-/** `keyRule` is a keyword of mappings only, which `SchemaNode` leaves to `mapping`. */
+/** The keywords of `SchemaNode`, and `keyRule`, which only mappings of the SDK have. */
 const known: Readonly<Record<string, (value: unknown) => boolean>> = {
   ...keywords,
   keyRule: (value) => typeof value === "string" && Object.hasOwn(textRules, value),

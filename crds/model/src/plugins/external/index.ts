@@ -1,7 +1,7 @@
 /**
- * Plugins that do not come with Sluice. A folder has `index.ts` and `schema.ts` (or `.js`), a package exports `.` and
- * `./schema`; the folder of an unpacked package is found by its exports too. The first module exports the definition, the
- * second the facts, which exclude the code of the phases; both are default exports.
+ * Plugins that do not come with Sluice. A plugin consists of two modules: `index.ts` and `schema.ts` (or `.js`) of a
+ * folder, or the exports `.` and `./schema` of a package, which may be an unpacked folder. The default export of the
+ * first module is the definition, that of the second the facts, which exclude the code of the phases.
  */
 import type { Checked, PluginDefinition, PluginFacts } from "@sluice/plugin-sdk";
 import { registerPlugins, replaceRegistered } from "../index.ts";
@@ -35,15 +35,15 @@ let generation = 0;
 /** Plugins whose modules were imported again and checked, but are not registered yet. */
 export interface ReloadedPlugins {
   readonly plugins: readonly LoadedPlugin[];
-  /** Registers these in place of the plugins registered before. Returns a function that undoes this. */
+  /** Replaces the registered plugins by these. Returns a function that restores the previous plugins. */
   register(): () => void;
 }
 
 /**
- * Imports and checks the modules of plugins again; changes nothing else. This thread needs only the facts, but
- * importing both modules here finds errors before any worker starts with them. The facts must be imported in this
- * thread, because functions such as `check` cannot be sent from another one. Node never frees a module, so each call
- * costs the memory of the modules once more.
+ * Imports and checks the modules of plugins again, and registers nothing. This thread needs only the facts, but
+ * importing both modules here finds errors before any worker imports them. The facts must be imported in this thread,
+ * because functions such as `check` cannot be sent between threads. Node never frees a module, so each call costs the
+ * memory of the modules once more.
  */
 export async function reloadPlugins(
   entries: readonly string[],
@@ -70,7 +70,7 @@ export async function registerSchemas(urls: readonly string[]): Promise<void> {
 
 /**
  * Imports the default exports of modules that `loadPlugins` has checked, in this thread or another one. Rejects with an
- * error that names the module if its file has changed since and can no longer be imported.
+ * error that names the module if its file has changed after the check and can no longer be imported.
  */
 export async function importPlugins<Plugin extends PluginFacts = PluginDefinition>(
   urls: readonly string[],

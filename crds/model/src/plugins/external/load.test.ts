@@ -82,7 +82,7 @@ describe("load", () => {
   });
 });
 
-test("a module whose import does not end is reported with the plugin's name", async () => {
+test("a module whose import does not end is reported with the entry of the setting", async () => {
   const from = written({ ...plugin, "my/index.ts": "await new Promise(() => {});" });
   const { violations } = await load(["./my"], { part: "code", from, importTimeout: 50 });
   assert.match(
@@ -148,7 +148,7 @@ const refused: readonly Row[] = [
     ],
   ],
   [
-    "an unpacked package that is not built",
+    "an unpacked package whose modules are not built",
     unpacked({ ".": "./out/index.js", "./schema": "./out/schema.js" }),
     "./package",
     [/^\.\/package: FROM\/package\/out\/schema\.js cannot be imported: /],
@@ -185,11 +185,15 @@ const refused: readonly Row[] = [
         /credentials: unknown member kye, did you mean key\?/,
       ],
       [
-        "credentials whose key is no text",
+        "credentials whose key is not a text",
         "{ key: schema, schema }",
         /credentials\.key: expected text\(\{ \.\.\. \}\)/,
       ],
-      ["a check of credentials that is no function", "{ schema, check: 1 }", /credentials\.check: expected a function/],
+      [
+        "a check of credentials that is not a function",
+        "{ schema, check: 1 }",
+        /credentials\.check: expected a function/,
+      ],
       [
         "a member of credentials that may refer to a vault",
         '{ schema: record({ pin: text({ description: "A secret.", referenceable: true }) }, { description: "A device." }) }',
@@ -243,7 +247,7 @@ const refused: readonly Row[] = [
   faultyFacts(
     "an endpoint that is not one segment",
     facts('endpoints: ["a/b"]'),
-    fault(/endpoints: expected a list of lower-case letters, digits and dashes/),
+    fault(/endpoints: expected a list of path segments of lower-case letters, digits and dashes/),
   ),
   faultyFacts("a check that is not a function", facts("check: true"), fault(/check: expected a function$/)),
   faultyFacts(
@@ -278,18 +282,18 @@ const refused: readonly Row[] = [
     faultyFacts(what, facts(`schema: record({ word: ${member} }, { description: "" })`), fault(message)),
   ),
   [
-    "several faults of one plugin",
+    "several errors of one plugin",
     { ...plugin, "my/schema.ts": facts('version: 1, priority: "high"') },
     "./my",
     [fault(/version:/), fault(/priority:/)],
   ],
   [
-    "two plugins of one name",
+    "two plugins with the same name",
     { ...plugin, "two/schema.ts": facts(), "two/index.ts": code },
     ["./my", "./two"],
     [/^\.\/two: FROM\/two\/schema\.ts: name: say-word is also the name of the plugin \.\/my: remove one of the two$/],
   ],
-  ["faults of several entries", {}, ["./a", "./b"], [/^\.\/a: /, /^\.\/b: /]],
+  ["errors of several entries", {}, ["./a", "./b"], [/^\.\/a: /, /^\.\/b: /]],
   [
     "code without phases",
     { ...plugin, "my/index.ts": 'export { default } from "./schema.ts";' },
@@ -317,7 +321,7 @@ const refused: readonly Row[] = [
   ],
 ];
 
-describe("load refuses, with the entry, the file and what to change,", () => {
+describe("load refuses, and its message names the entry, the file and what to change:", () => {
   for (const [what, files, entries, messages] of refused)
     test(what, async () => {
       const from = written(files);

@@ -25,7 +25,7 @@ export interface LoadPluginsOptions {
 const KONG_BUNDLE = "bundled";
 const ENABLED = "the plugins that come with Sluice are always enabled: remove this entry";
 
-/** Returns all plugins, or the faults of all entries. The path of a violation is the index of its entry. */
+/** Returns all plugins, or the violations of all entries. The path of a violation is the index of its entry. */
 export async function load(
   entries: readonly string[],
   { part, from, importTimeout }: LoadPluginsOptions,
@@ -77,7 +77,7 @@ async function loadOne(
   return codeFault === undefined ? { facts, files } : [codeFault];
 }
 
-/** Processes that load only the facts must know the same plugin as the nodes. */
+/** The fault if the definition differs from the facts, which some processes load alone; undefined if there is none. */
 async function codeFaultOf(
   { code }: PluginFiles,
   facts: PluginFacts,
@@ -114,7 +114,7 @@ async function importDefault(
   }
 }
 
-/** A plugin's package names the versions of the SDK that it works with in `peerDependencies`. */
+/** The `peerDependencies` of a plugin's package name the versions of the SDK with which the plugin works. */
 function sdkFaults({ manifest }: PluginFiles): readonly string[] {
   if (manifest === null || !isRecord(manifest.content)) return [];
   const { peerDependencies } = manifest.content;

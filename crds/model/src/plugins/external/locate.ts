@@ -44,8 +44,8 @@ function inFolder(entry: string, folder: string): LocatedPlugin {
 }
 
 /**
- * The modules that the package.json of a folder exports: the files of an npm package are often in a folder below it.
- * Null: the package.json lacks `name` or `exports`, without which a package cannot be imported by its own name.
+ * The modules that the package.json of a folder exports: an npm package often has its modules in a subfolder. Null if
+ * the package.json lacks `name` or `exports`, without which a package cannot be imported by its own name.
  */
 function unpackedPackage(entry: string, folder: string, file: string): LocatedPlugin | null {
   const { manifest, fault } = readManifest(file);
@@ -121,9 +121,10 @@ const generationIn = (url: string): string => /\?sluice-generation=\d+$/.exec(ur
 
 /**
  * The URL under which a module is imported again: Node imports each URL once per thread, and keeps the module. The
- * modules that it imports get the same suffix (see `useOwnSdk`), except CommonJS modules, which Node keeps by their path.
+ * modules that it imports get the same suffix (see `useOwnSdk`), except CommonJS modules, which Node keeps by their
+ * path.
  *
- * @param generation 0: the URL itself
+ * @param generation With 0, the URL is returned unchanged.
  */
 export const withGeneration = (url: string, generation: number): string =>
   generation === 0 ? url : `${url}${GENERATION}${generation}`;
@@ -141,9 +142,10 @@ function resolveFrom(specifier: string, parent: string): string {
 }
 
 /**
- * Makes every import of the SDK in this thread resolve to the SDK of this process, wherever the importing module is and
- * whatever it has installed: two copies of the SDK would have different classes and caches. So the folder of a plugin
- * needs no package.json. If a module is imported again (`withGeneration`), so are the modules that it imports.
+ * Makes every import of the SDK in this thread resolve to the SDK of this process, even if the importing plugin has
+ * installed its own SDK: two copies of the SDK would have different classes and caches. A plugin's folder therefore
+ * needs neither an installed SDK nor a package.json. If a module is imported again (`withGeneration`), so are the
+ * modules that it imports.
  */
 export function useOwnSdk(): void {
   if (isHooked) return;

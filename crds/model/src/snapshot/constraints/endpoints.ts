@@ -5,7 +5,7 @@ import type { ServiceEndpoint } from "../../document.ts";
 import { freezeDeep } from "../stored-entity.ts";
 
 export interface CheckedEndpoints {
-  /** Null removes. */
+  /** Addresses by service id; null removes the addresses of the service. */
   readonly lists: ReadonlyMap<string, readonly ServiceEndpoint[] | null>;
   readonly violations: readonly Violation[];
 }

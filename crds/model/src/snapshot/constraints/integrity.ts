@@ -15,10 +15,10 @@ export interface CheckedChange {
   /** Indexes of the entities before the change. */
   readonly lookups: GetEntityIndex;
   readonly puts: PerCollection<readonly EntityPut[]>;
-  /** Ids of invalid entities in the change. A reference to one is not reported as a second violation. */
+  /** Ids of invalid entities in the change. References to these entities are not reported as further violations. */
   readonly faulty: PerCollection<ReadonlySet<string>>;
   readonly removals: Removals;
-  /** Addresses by service id; null removes. */
+  /** Addresses by service id; null removes the addresses of the service. */
   readonly endpoints: ReadonlyMap<string, readonly ServiceEndpoint[] | null>;
 }
 

@@ -1,4 +1,4 @@
-/** The values of each collection's entities that must be unique. */
+/** The values that must be unique within each collection. */
 import { type Collection, entities, isSecretLookup, perCollection, references } from "../../entities/index.ts";
 import { referencedId, type StoredEntity } from "../stored-entity.ts";
 
@@ -25,7 +25,10 @@ const togetherClaim = (members: readonly string[]): UniqueClaim => ({
 const claimedValue = (entity: StoredEntity, member: string): unknown =>
   referencedId(entity, member) ?? entity[member] ?? null;
 
-/** `name set to 'cors' for the same route`: a name is unique for each combination of route, service and consumer. */
+/**
+ * `name set to 'cors' for the same route`: a name is unique for each combination of references, such as route and
+ * consumer.
+ */
 function describePlugin(plugin: StoredEntity): string {
   const scope = references.plugins.map(({ member }) => member).filter((member) => plugin[member] !== null);
   return `name set to '${plugin.name}' for ${scope.length === 0 ? "all requests" : `the same ${scope.join(" and ")}`}`;
@@ -50,7 +53,10 @@ function credentialClaim(collection: Collection, lookup: string): UniqueClaim {
   };
 }
 
-/** Two namespaces may have the same CA certificate: neither has to rely on the other one's resource. */
+/**
+ * Several namespaces may have the same CA certificate: each has a resource of its own, which the other namespaces
+ * cannot remove.
+ */
 const digestClaim: UniqueClaim = {
   ...memberClaim("cert_digest"),
   overlap(one, other) {

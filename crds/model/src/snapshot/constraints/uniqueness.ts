@@ -7,7 +7,7 @@ import type { EntityPut, StoredEntity } from "../stored-entity.ts";
 import type { PendingChange } from "./integrity.ts";
 import { type UniqueClaim, uniqueClaims } from "./unique-claims.ts";
 
-/** Entities of the change that share a unique value with a remaining entity or with an earlier one of the change. */
+/** Violations of entities that share a unique value with a stored entity or with an earlier entity of the change. */
 export function findDuplicates({ lookups, puts, gone }: PendingChange): readonly Violation[] {
   return collections.flatMap((collection) => {
     const put = puts[collection];

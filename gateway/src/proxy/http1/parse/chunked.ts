@@ -7,7 +7,7 @@ import { DROP, FieldSection, ID, scanFields } from "./fields.ts";
 export interface ChunkLimits {
   /** Bytes of the extensions of one chunk. */
   readonly extension: number;
-  /** Bytes of all extensions of a body: the overhead that a sender may cause with single-byte chunks. */
+  /** Bytes of all extensions of a body. Limits the overhead that a sender can cause with single-byte chunks. */
   readonly extensions: number;
   /** Bytes of the trailer section. */
   readonly trailers: number;

@@ -20,7 +20,7 @@ test("each known name is found in any case, and distinguished from spellings wit
   }
 });
 
-test("a name that only resembles a known name is not found", () => {
+test("a name that differs from a known name in more than case and dashes is not found", () => {
   for (const name of Object.keys(known)) {
     for (const other of [
       `${name}s`,

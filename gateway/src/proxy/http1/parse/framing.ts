@@ -39,7 +39,7 @@ export const foundFraming = {
   expect: -1,
 };
 
-/** Reads the fields into `foundFraming` and marks those that are not forwarded with DROP. Returns 0 or a fault. */
+/** Reads the fields into `foundFraming`, and marks with DROP those that are not forwarded. Returns 0 or a fault. */
 export function findFraming(section: FieldSection): number {
   const { bytes, kinds, offsets, count } = section;
   foundFraming.host = -1;

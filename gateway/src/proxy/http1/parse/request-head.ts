@@ -125,7 +125,8 @@ export class RequestHeadParser extends HeadParser {
   }
 
   /**
-   * One valid Host in HTTP/1.1, at most one in HTTP/1.0, and it must not contradict the target (RFC 9112 section 3.2).
+   * Checks for one valid Host in HTTP/1.1, at most one in HTTP/1.0, that does not contradict the target (RFC 9112
+   * section 3.2). Returns 0 or a fault.
    */
   #readHost(): number {
     const { bytes, offsets } = this.fields;

@@ -109,7 +109,7 @@ export class UpstreamConnection {
     socket.on("close", this.#onClose);
   }
 
-  /** Whether this is the connection's first request. If so, an early close does not mean that it was stale. */
+  /** Whether this is the connection's first request. If so, an early close is no sign of a stale connection. */
   get isFresh(): boolean {
     return this.requests <= 1;
   }

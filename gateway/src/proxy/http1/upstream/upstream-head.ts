@@ -51,8 +51,8 @@ export function createUpstreamHeads(pipeline: Pipeline) {
   }
 
   /**
-   * The head of a request from a client whose head did not consist of HTTP/1.1 lines. TE and a known Content-Length are
-   * in the pipeline's list.
+   * The head of a request whose client head is not a `ClientHead`: the request came over HTTP/2, or Node parsed it. TE
+   * and a known Content-Length are in the pipeline's list.
    */
   function listedHead(exchange: LiveExchange, { forward, target, protocol }: UpstreamHeadParts): string {
     const { body, request } = exchange;

@@ -137,7 +137,7 @@ test("several workers write whole lines to one file", async (context) => {
 });
 
 for (const workers of ["1", "2"]) {
-  test(`the access log continues in a new file after the old file was moved away, with ${workers} worker(s)`, async (context) => {
+  test(`the access log continues in a new file once the old file was moved away and the logs are reopened, with ${workers} worker(s)`, async (context) => {
     const { node } = await startNode(context, { SLUICE_WORKERS: workers });
     const file = join(node.folder, "access.log");
     await node.send({ path: "/open/1" });

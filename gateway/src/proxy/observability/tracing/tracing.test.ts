@@ -107,7 +107,7 @@ for (const engine of ["http1", "reply-from"]) {
     assert.deepEqual([got.traceparent, got.tracestate, server.length, client.length], [parent, "a=b", 0, 0]);
   });
 
-  test(`${engine}: the node replaces an invalid trace header, and its state`, async (context) => {
+  test(`${engine}: the node replaces an invalid traceparent, and removes the tracestate`, async (context) => {
     const { trace } = await startNode(context, { ...settings, SLUICE_TRACING_SAMPLING: "0" });
     const { got, server } = await trace("/open", { Traceparent: `00-${traceId}-bad-01`, Tracestate: "a=b" });
     assert.match(String(got.traceparent), /^00-[\da-f]{32}-[\da-f]{16}-00$/);

@@ -192,7 +192,7 @@ async function applyChanges<Other>(
   }
 }
 
-/** Whether only the status or annotations of other writers differ. */
+/** Whether the spec and the managers of its fields are the same, so that only status and annotations may differ. */
 function isSameSpecAndOwners({ metadata: before, spec }: Resource, { metadata: now, spec: other }: Resource): boolean {
   const owners = ({ managedFields = [] }: Resource["metadata"]) =>
     JSON.stringify(

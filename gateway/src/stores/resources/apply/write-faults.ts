@@ -40,7 +40,7 @@ export function throwUnavailable(cause: unknown): never {
   throw new StoreUnavailable(`the resources cannot be read or written: ${reason.slice(0, LONGEST)}`, { cause });
 }
 
-/** Messages that may be shown: those of the system and the API server, which contain no credentials. */
+/** The message of the system or the API server, which contains no credentials; undefined for errors not to be shown. */
 function reasonOf(cause: unknown): string | undefined {
   if (cause instanceof UnknownKind) return cause.message;
   if (!(cause instanceof ApiServerError)) return systemReason(cause);

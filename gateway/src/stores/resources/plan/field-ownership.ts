@@ -21,7 +21,7 @@ interface Leaf {
 type Leaves = ReadonlyMap<string, Leaf>;
 
 export interface OwnershipDivision {
-  /** The fields to apply: those that change, and those applied before that are still wanted. */
+  /** The fields to apply: those that change, and those that the admin listener applied earlier and that stay. */
   readonly ours: Pick<Resource, "metadata" | "spec">;
   /** The fields to apply to undo the change. */
   readonly undo: Pick<Resource, "metadata" | "spec">;
@@ -29,7 +29,7 @@ export interface OwnershipDivision {
   readonly owners: readonly FieldOwner[];
   /**
    * The managedFields that make the admin listener the owner of the fields to be removed: an apply that leaves fields
-   * out removes only those of its own manager. Absent if it owns them already.
+   * out removes only those that its manager owns. Absent if the admin listener owns these fields already.
    */
   readonly managedFields?: ManagedFields;
 }
@@ -167,7 +167,7 @@ function fieldsOf(
 const isRecord = (value: unknown): value is Members =>
   typeof value === "object" && value !== null && !Array.isArray(value);
 
-/** A list has one owner, unless the schema declares it as a map by keys. */
+/** The fields that have no inner fields. A list is one such field, unless the schema declares it as a map by keys. */
 function leavesOf(spec: Members, specNode: SpecNode): Leaves {
   const leaves = new Map<string, Leaf>();
   const visit = (value: unknown, node: SpecNode, path: FieldPath): void => {

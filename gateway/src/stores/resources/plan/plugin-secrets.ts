@@ -24,7 +24,8 @@ interface SplitConfig<Of extends Configured> {
 }
 
 /**
- * A value that a user wrote in clear text into the resource stays there as long as it is unchanged.
+ * Separates the values that go into a Secret. A value that a user wrote in clear text into the resource stays there
+ * while it is unchanged.
  *
  * @param before The previous spec or entry.
  */
@@ -46,7 +47,8 @@ export function splitConfig<Of extends Configured>(
 }
 
 /**
- * Keeps the references of users for unset members; references to Secrets of the admin listener follow from the values.
+ * The new `configFrom`. References that a user wrote stay for members without a value. The values are in one Secret of
+ * the admin listener: the previous one if they are unchanged, otherwise a new one.
  *
  * @param made The new spec or entry.
  * @param held The previous entity.

@@ -132,8 +132,8 @@ export function secretNames(
 }
 
 /**
- * The admin listener's own Secrets in the home namespace without a reference; a resource of any class and namespace may
- * refer to them.
+ * The admin listener's own Secrets in the home namespace to which no resource refers. References of resources of every
+ * class and namespace count.
  *
  * @param but Resources that are about to change, with their new specs; null: they are about to be removed.
  */

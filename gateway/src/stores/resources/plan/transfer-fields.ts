@@ -42,7 +42,10 @@ export function transferFields(
   return [...others, taken];
 }
 
-/** The outermost field around a path that is removed as a whole: otherwise an empty list or record would remain. */
+/**
+ * The outermost field that contains the path and none of the paths that stay. It is removed as a whole, because
+ * otherwise an empty list or record would remain.
+ */
 function rootOf(path: FieldPath, stay: readonly FieldPath[]): FieldPath {
   const isAround = (root: FieldPath) => stay.some((other) => root.every((step, index) => step === other[index]));
   const lengths = path.map((_, index) => index + 1);

@@ -18,17 +18,15 @@ import {
   timedVersionOf,
   translateTracked,
 } from "@sluice/crds";
+import { BucketMap, byHash, type Collection, type Entity, type ResourceKind, resourceKinds } from "@sluice/model";
 import {
-  BucketMap,
-  byHash,
-  type Collection,
-  type Entity,
-  entities,
-  entityNameOf,
-  type ResourceKind,
-  resourceKinds,
-} from "@sluice/model";
-import { claimKey, createTables, entityClaimKeys, type PlacedEntity, type Tables } from "../../tables/index.ts";
+  claimKey,
+  createTables,
+  entityClaimKeys,
+  faultyClaimKeys,
+  type PlacedEntity,
+  type Tables,
+} from "../../tables/index.ts";
 
 export type ViewedKind = SluiceKind | "Secret";
 export type Resources = Readonly<Record<ViewedKind, ReadonlyMap<string, Resource>>>;
@@ -189,15 +187,9 @@ const without = (resources: Resources, gone: ReadonlySet<Resource>): Resources =
 export const entityIdKey = ({ collection, entity }: EntityInResource): string =>
   claimKey(collection, { id: entity.id });
 
-/** The claims that no other entity may have; an invalid entity only claims its id and name. */
-export function claimsIn({ collection, entity, isFaulty }: EntityInResource): readonly string[] {
-  if (!isFaulty) return entityClaimKeys(collection, entity);
-  const { key, within } = entities[collection];
-  const name = entityNameOf(collection, entity);
-  const parent = within === undefined ? {} : { [within]: Reflect.get(entity, within) };
-  const claims = [{ id: entity.id }, ...(key !== null && name !== undefined ? [{ ...parent, [key]: name }] : [])];
-  return claims.map((claim) => claimKey(collection, claim));
-}
+/** The claims that no other entity may have. */
+export const claimsIn = ({ collection, entity, isFaulty }: EntityInResource): readonly string[] =>
+  isFaulty ? faultyClaimKeys(collection, entity) : entityClaimKeys(collection, entity);
 
 const markedOf = (resources: Resources, { lookups }: ViewContext): readonly MarkedResource[] =>
   resourceKinds.flatMap((kind) =>
