@@ -155,6 +155,7 @@ class ReceivedResponse implements HttpResponse {
   readonly status: number;
   readonly body: Buffer;
   readonly #raw: readonly string[];
+  #headers: HttpResponse["headers"] | null = null;
 
   constructor(status: number, raw: readonly string[], body: Buffer) {
     this.status = status;
@@ -163,6 +164,7 @@ class ReceivedResponse implements HttpResponse {
   }
 
   get headers(): HttpResponse["headers"] {
-    return responseHeaders(this.#raw);
+    this.#headers ??= responseHeaders(this.#raw);
+    return this.#headers;
   }
 }

@@ -3,8 +3,10 @@ import assert from "node:assert/strict";
 import { once } from "node:events";
 import { createServer, type Socket } from "node:net";
 import { type TestContext, test } from "node:test";
+import { createServer as createTlsServer } from "node:tls";
 import type { HttpRequest } from "@sluice/plugin-sdk";
 import { listenTcp } from "../../../../../test/plugins/log-servers.ts";
+import { makeAuthority } from "../../../../../tools/programs/certificates.ts";
 import { connectBehind } from "../../../outbound/connect.ts";
 import { createGuard } from "../../../outbound/guard.ts";
 import { httpClientsBehind } from "./http-client.ts";
@@ -238,3 +240,59 @@ test("an address that no setting allows is refused", async (context) => {
   const sent = openClient(context, []).send(get("http://127.0.0.1:1/"));
   await assert.rejects(sent, /127\.0\.0\.1:1 is a loopback address/);
 });
+
+const authority = await makeAuthority();
+const { certificate: cert, key } = await authority.issue({
+  name: "up",
+  sans: ["localhost", "127.0.0.1"],
+  usage: "server",
+});
+const other = await authority.issue({ name: "up", sans: ["other.test"], usage: "server" });
+
+/** The server and its certificate, whether the client trusts its authority and verifies it, and the outcome. */
+const secure: readonly (readonly [what: string, options: SecureOptions, outcome: RegExp])[] = [
+  ["with a trusted certificate for the name", { host: "localhost" }, /^200$/],
+  ["with a trusted certificate for the address", { host: "127.0.0.1" }, /^200$/],
+  ["with a certificate of an unknown authority", { host: "localhost", trusts: false }, /unable to verify|self-signed/],
+  ["with a certificate for another name", { host: "localhost", certificate: other }, /does not match/],
+  ["with a certificate for another address", { host: "127.0.0.1", certificate: other }, /does not match/],
+  ["without verification", { host: "localhost", certificate: other, trusts: false, verify: false }, /^200$/],
+];
+
+interface SecureOptions {
+  readonly host: string;
+  readonly certificate?: { readonly certificate: string; readonly key: string };
+  readonly trusts?: boolean;
+  readonly verify?: boolean;
+}
+
+for (const [
+  what,
+  { host, certificate = { certificate: cert, key }, trusts = true, verify = true },
+  outcome,
+] of secure) {
+  test(`two requests over TLS ${what} end as ${outcome}, on one connection if they succeed`, async (context) => {
+    let connections = 0;
+    const server = createTlsServer({ cert: certificate.certificate, key: certificate.key }, (socket) => {
+      connections++;
+      socket.on("error", () => {}).on("data", () => socket.write(OK));
+    });
+    server.on("tlsClientError", () => {});
+    const port = await listenTcp(server);
+    const guard = createGuard({ allowedUpstreams: ["127.0.0.0/8", "::1"], ownListeners: [] });
+    const client = httpClientsBehind(connectBehind(guard, trusts ? [authority.certificate] : []))();
+    context.after(() => {
+      client.close();
+      server.close();
+    });
+    for (let count = 0; count < 2; count++) {
+      const sent = client.send(get(`https://${host}:${port}/`, { verify }));
+      const received = await sent.then(
+        ({ status }) => `${status}`,
+        (error: Error) => error.message,
+      );
+      assert.match(received, outcome);
+    }
+    if (outcome.test("200")) assert.equal(connections, 1);
+  });
+}
