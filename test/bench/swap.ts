@@ -13,6 +13,7 @@ import { connectBehind } from "../../gateway/src/outbound/connect.ts";
 import { datagramsBehind } from "../../gateway/src/outbound/datagrams.ts";
 import { createGuard } from "../../gateway/src/outbound/guard.ts";
 import { createCaches } from "../../gateway/src/plugin-caches/create-caches.ts";
+import { httpClientsBehind } from "../../gateway/src/proxy/http1/plugin-client/http-client.ts";
 import type { BenchReport } from "./report.ts";
 import { median } from "./rounds.ts";
 
@@ -154,6 +155,7 @@ export async function benchSwap({ routes: sizes, changes }: Swaps): Promise<Benc
       metrics,
       now: Date.now,
       connect,
+      openHttpClient: httpClientsBehind(connect),
       datagrams: datagramsBehind(guard),
       caches: createCaches({ memory: 0, warn: () => {}, connect }),
       log: { info() {}, warn() {}, error() {} },

@@ -27,6 +27,7 @@ import { datagramsBehind } from "../../gateway/src/outbound/datagrams.ts";
 import { createGuard } from "../../gateway/src/outbound/guard.ts";
 import { createCaches } from "../../gateway/src/plugin-caches/create-caches.ts";
 import { InstanceContext, type WorkerServices } from "../../gateway/src/plugin-services/instance-context.ts";
+import { httpClientsBehind } from "../../gateway/src/proxy/http1/plugin-client/http-client.ts";
 
 /** Applies header edits to the given headers. Header names may be in any letter case. */
 export class RecordedHeaders implements HeaderEdits {
@@ -207,14 +208,16 @@ export interface FakeServicesOptions extends Partial<WorkerServices> {
 /** A worker's services. Connections to this machine are allowed, and log lines are discarded. */
 export function fakeServices({ authorities = [], ...members }: FakeServicesOptions = {}): WorkerServices {
   const guard = createGuard({ allowedUpstreams: ["127.0.0.0/8", "::1"], ownListeners: [] });
+  const connect = connectBehind(guard, authorities);
   const { now = () => 1_700_000_000_000 } = members;
   return {
     counters: new ThreadCounters(),
     metrics: createMetrics({ compat: false, nodeId: "node-1", version: "0.0.0" }),
     now,
-    connect: connectBehind(guard, authorities),
+    connect,
+    openHttpClient: httpClientsBehind(connect),
     datagrams: datagramsBehind(guard),
-    caches: createCaches({ memory: 4_000_000, connect: connectBehind(guard, authorities), warn() {}, now }),
+    caches: createCaches({ memory: 4_000_000, connect, warn() {}, now }),
     log: { info() {}, warn() {}, error() {} },
     vault: { allowed: [], variables: {} },
     ...members,

@@ -15,7 +15,8 @@ import {
 } from "./fake-exchange.ts";
 import { filled } from "./filled-configs.ts";
 
-async function listen(server: Server): Promise<number> {
+/** Starts a server on a free port of this machine, and resolves with the port. */
+export async function listenTcp(server: Server): Promise<number> {
   await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
   return (server.address() as AddressInfo).port;
 }
@@ -23,7 +24,7 @@ async function listen(server: Server): Promise<number> {
 /** A port on which nothing listens. */
 export async function closedPort(): Promise<number> {
   const server = createTcpServer();
-  const port = await listen(server);
+  const port = await listenTcp(server);
   await new Promise((resolve) => server.close(resolve));
   return port;
 }
@@ -50,7 +51,7 @@ export async function startCollector(test: TestContext, answer: CollectorAnswer 
     answer(response, received.length);
   };
   const server = createServer(listener).on("connection", () => connections++);
-  const port = await listen(server);
+  const port = await listenTcp(server);
   test.after(() => {
     server.close();
     server.closeAllConnections();
@@ -109,7 +110,7 @@ export async function startLineServer(
     onConnection(socket, ++connections);
   };
   const server = tls === undefined ? createTcpServer(accept) : createTlsServer(tls, accept);
-  const port = await listen(server);
+  const port = await listenTcp(server);
   test.after(() => {
     server.close();
     for (const socket of sockets) socket.destroy();

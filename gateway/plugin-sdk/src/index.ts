@@ -13,6 +13,7 @@ export * from "./credentials/session-times.ts";
 export * from "./delivery/datagram-queue.ts";
 export * from "./delivery/delivery-queue.ts";
 export * from "./delivery/endpoint.ts";
+export type { DeliveryBatch } from "./delivery/entry-memory.ts";
 export * from "./delivery/lua-fields.ts";
 export * from "./delivery/queue-settings.ts";
 export * from "./delivery/statsd.ts";

@@ -19,10 +19,10 @@ export const fileLog = definePlugin({
     const queue = new DeliveryQueue({
       settings: fixedQueueSettings,
       context,
-      async deliver(entries) {
+      async deliver(batch) {
         file ??= await open(path, "a", MODE);
         try {
-          await file.appendFile(`${entries.join("\n")}\n`);
+          await file.appendFile(batch.join("\n", "", "\n"));
         } catch (error) {
           // The next write opens the file again.
           await close().catch(() => undefined);

@@ -89,7 +89,7 @@ describe("http-log", () => {
     [
       "closes the connection half way through its response",
       (response) => response.writeHead(200, { "Content-Length": 9 }).write("x", () => response.destroy()),
-      "aborted",
+      "the server closed the connection",
     ],
     [
       "never ends its response",

@@ -42,8 +42,8 @@ export const httpLog = definePlugin({
     const queue = new DeliveryQueue({
       settings,
       context,
-      async deliver(entries) {
-        const body = settings.max_batch_size === 1 ? entries.join() : `[${entries.join(",")}]`;
+      async deliver(batch) {
+        const body = settings.max_batch_size === 1 ? batch.join("") : batch.join(",", "[", "]");
         const { status } = await context.network.http.send({ ...endpoint, method, body, timeout, keepAlive });
         if (status >= FIRST_FAILURE) throw new Error(`the log server answered with the status ${status}`);
       },

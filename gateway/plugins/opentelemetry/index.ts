@@ -40,8 +40,8 @@ export const opentelemetry = definePlugin({
     const queue = new DeliveryQueue({
       settings: config.queue,
       context,
-      async deliver(entries) {
-        const body = await traceRequest(entries, resource);
+      async deliver(batch) {
+        const body = await traceRequest(batch.texts(), resource);
         const { status } = await context.network.http.send({ url, method: "POST", headers, body, timeout });
         if (status !== 200) throw new Error(`the collector answered with the status ${status}`);
       },

@@ -17,7 +17,7 @@ function tcpQueue({ host, port, queue: settings }: StatsdConfig, context: Plugin
     timeout: TIMEOUT,
     keepAlive: KEEP_ALIVE,
   });
-  const queue = new DeliveryQueue({ settings, context, deliver: (texts) => sender.send(`${texts.join("\n")}\n`) });
+  const queue = new DeliveryQueue({ settings, context, deliver: (batch) => sender.send(batch.join("\n", "", "\n")) });
   return {
     add: (text) => queue.add(text),
     async close() {

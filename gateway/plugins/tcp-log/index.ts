@@ -13,7 +13,7 @@ export const tcpLog = definePlugin({
     const queue = new DeliveryQueue({
       settings: fixedQueueSettings,
       context,
-      deliver: (entries) => sender.send(`${entries.join("\n")}\n`),
+      deliver: (batch) => sender.send(batch.join("\n", "", "\n")),
     });
     return {
       log: (exchange) => queue.add(exchange.logRecord()),

@@ -30,8 +30,8 @@ export const zipkin = definePlugin({
         : new DeliveryQueue({
             settings: config.queue,
             context,
-            async deliver(entries) {
-              const body = `[${entries.join(",")}]`;
+            async deliver(batch) {
+              const body = batch.join(",", "[", "]");
               const { status } = await context.network.http.send({ url, method: "POST", headers, body, timeout });
               if (status < 200 || status >= 300)
                 throw new Error(`the Zipkin server answered with the status ${status}`);

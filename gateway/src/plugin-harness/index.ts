@@ -15,6 +15,7 @@ import { datagramsBehind } from "../outbound/datagrams.ts";
 import { createGuard } from "../outbound/guard.ts";
 import { createCaches } from "../plugin-caches/create-caches.ts";
 import { createHttp1Proxy } from "../proxy/http1/listener.ts";
+import { httpClientsBehind } from "../proxy/http1/plugin-client/http-client.ts";
 import { defaultProxySettings } from "../proxy/settings.ts";
 import { gatewaySettings } from "../settings/gateway.ts";
 import { version } from "../settings/version.ts";
@@ -59,6 +60,7 @@ export async function startTestGateway(options: TestGatewayOptions): Promise<Tes
       now,
       startTimer,
       connect,
+      openHttpClient: httpClientsBehind(connect),
       datagrams: datagramsBehind(guard),
       vault,
       log: logger,

@@ -21,7 +21,6 @@ import type {
 import type { GatewayMetrics } from "../metrics/metrics.ts";
 import type { Connect } from "../outbound/connect.ts";
 import type { OpenDatagrams } from "../outbound/datagrams.ts";
-import { GuardedHttpClient } from "../outbound/http-client.ts";
 import type { InstanceCache, PluginCaches } from "../plugin-caches/create-caches.ts";
 import { InstanceTimers, type StartTimer } from "./instance-timers.ts";
 import type { VaultEnvironment } from "./vault-values.ts";
@@ -33,10 +32,14 @@ export interface ServicesLog {
   error(facts: object, message: string): void;
 }
 
+/** Opens a client whose connections pass the guard. Closing it fails requests under way. */
+export type OpenHttpClient = () => HttpClient & { close(): void };
+
 /** The services of a worker, from which those of each instance are made. */
 export interface WorkerServices extends PluginServices {
   readonly metrics: GatewayMetrics;
   readonly connect: Connect;
+  readonly openHttpClient: OpenHttpClient;
   readonly datagrams: OpenDatagrams;
   readonly caches: PluginCaches;
   readonly log: ServicesLog;
@@ -132,21 +135,22 @@ class InstanceLog implements PluginLog {
   }
 }
 
+type NetworkServices = Pick<WorkerServices, "connect" | "openHttpClient" | "datagrams">;
+
 /** The connections of an instance. Connections that the instance has left open are closed when it ends. */
 class InstanceNetwork implements PluginNetwork {
-  readonly #services: Pick<WorkerServices, "connect" | "datagrams">;
+  readonly #services: NetworkServices;
   readonly #open = new Set<{ close(): void }>();
   #http: HttpClient | null = null;
   #hasEnded = false;
 
-  constructor(services: Pick<WorkerServices, "connect" | "datagrams">) {
+  constructor(services: NetworkServices) {
     this.#services = services;
   }
 
   get http(): HttpClient {
     if (this.#http === null) {
-      const client = new GuardedHttpClient(this.#services.connect);
-      this.#http = this.#opened(client);
+      this.#http = this.#opened(this.#services.openHttpClient());
     }
     return this.#http;
   }

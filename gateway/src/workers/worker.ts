@@ -14,6 +14,7 @@ import type { ServicesLog, WorkerServices } from "../plugin-services/instance-co
 import { measuredPlugins } from "../plugin-services/phase-meter.ts";
 import { pluginWords } from "../plugin-services/running-plugin.ts";
 import type { CloseOptions, CreateProxy, ProxyListener, ProxyLog } from "../proxy/engine.ts";
+import { httpClientsBehind } from "../proxy/http1/plugin-client/http-client.ts";
 import type { AccessLogPlan } from "../proxy/observability/access-log/access-log.ts";
 import { combineObservers, type RequestObserver } from "../proxy/observability/observer.ts";
 import type { TracingPlan } from "../proxy/observability/tracing/tracing.ts";
@@ -97,11 +98,13 @@ export async function startWorker(options: WorkerOptions): Promise<RunningWorker
   } = options;
   const available = [...builtInPlugins, ...(await importPlugins(plan.plugins))];
   const plugins = measuredPlugins(available, { metrics: services.metrics, log, words });
+  const connect = connectBehind(guard, plan.authorities);
   const tools = {
     plugins,
     services: {
       ...services,
-      connect: connectBehind(guard, plan.authorities),
+      connect,
+      openHttpClient: httpClientsBehind(connect),
       datagrams: datagramsBehind(guard),
       vault: { allowed: plan.vaultVariables, variables: process.env },
       log,

@@ -40,7 +40,6 @@ const exceptions: Readonly<Record<string, string>> = {
   [guardedConnect]: "it is the one place that opens connections, behind the guard",
   "src/outbound/datagrams.ts": "it sends datagrams, behind the guard",
   "plugins/openid-connect/provider-client.ts": "its requests use the HTTP client of the plugin SDK",
-  "src/outbound/http-client.ts": `its requests use connections from ${guardedConnect}`,
   "src/proxy/upstream/probe.ts": `its requests use connections from ${guardedConnect}`,
   "src/proxy/reply-from/undici-pools.ts": `undici gets its connections from ${guardedConnect}`,
   "src/proxy/http2/upstream/upstream-sessions.ts": `its sessions use connections from ${guardedConnect}`,

@@ -1,12 +1,13 @@
 import type { PluginContext } from "../plugin.ts";
 import type { Datagrams, Destination } from "../services/network.ts";
 import { DeliveryQueue } from "./delivery-queue.ts";
+import type { DeliveryBatch } from "./entry-memory.ts";
 import { fixedQueueSettings, type QueueSettings } from "./queue-settings.ts";
 
 export interface DatagramQueueOptions {
   /** Default: `fixedQueueSettings`, and batches of one text. */
   readonly settings?: QueueSettings;
-  /** The datagrams of a batch. Default: one for each text. */
+  /** The datagrams of a batch. Default: one with all texts. */
   datagramsOf?(texts: readonly string[]): Iterable<string>;
 }
 
@@ -15,23 +16,20 @@ export class DatagramQueue {
   readonly #queue: DeliveryQueue;
   readonly #destination: Destination;
   readonly #network: PluginContext["network"];
-  readonly #datagramsOf: (texts: readonly string[]) => Iterable<string>;
+  readonly #datagramsOf: DatagramQueueOptions["datagramsOf"];
   /** The datagrams of each batch that are left to send. */
-  readonly #left = new WeakMap<readonly string[], string[]>();
+  readonly #left = new WeakMap<DeliveryBatch, Buffer[]>();
   #datagrams: Datagrams | null = null;
 
   constructor(
     destination: Destination,
     context: Pick<PluginContext, "log" | "timers" | "counterMetric" | "network">,
-    {
-      settings = { ...fixedQueueSettings, max_batch_size: 1 },
-      datagramsOf = (texts) => texts,
-    }: DatagramQueueOptions = {},
+    { settings = { ...fixedQueueSettings, max_batch_size: 1 }, datagramsOf }: DatagramQueueOptions = {},
   ) {
     this.#destination = destination;
     this.#network = context.network;
     this.#datagramsOf = datagramsOf;
-    this.#queue = new DeliveryQueue({ settings, context, deliver: (texts) => this.#send(texts) });
+    this.#queue = new DeliveryQueue({ settings, context, deliver: (batch) => this.#send(batch) });
   }
 
   add(text: string): void {
@@ -48,12 +46,17 @@ export class DatagramQueue {
    * After a failure, the next attempt for the batch sends only the datagrams that are left. Otherwise a server would
    * count metrics twice.
    */
-  async #send(texts: readonly string[]): Promise<void> {
+  async #send(batch: DeliveryBatch): Promise<void> {
     this.#datagrams ??= this.#network.datagrams(this.#destination);
-    const left = this.#left.getOrInsertComputed(texts, () => [...this.#datagramsOf(texts)]);
+    const left = this.#left.getOrInsertComputed(batch, () => this.#split(batch));
     for (let next = left[0]; next !== undefined; next = left[0]) {
-      await this.#datagrams.send(Buffer.from(next));
+      await this.#datagrams.send(next);
       left.shift();
     }
+  }
+
+  #split(batch: DeliveryBatch): Buffer[] {
+    if (this.#datagramsOf === undefined) return [batch.join("")];
+    return Array.from(this.#datagramsOf(batch.texts()), (text) => Buffer.from(text));
   }
 }

@@ -41,7 +41,8 @@ function startQueue(
   const queue = new DeliveryQueue({
     settings: { ...defaults, ...settings },
     context,
-    deliver(entries) {
+    deliver(batch) {
+      const entries = batch.texts();
       attempts.push(entries);
       if (waiting !== null && attempts.length >= waiting.count) waiting.resolve();
       return deliver(entries);

@@ -1,21 +1,17 @@
 import type { PluginContext } from "../plugin.ts";
 import type { CounterMetric, PluginTimer } from "../services/instance.ts";
+import { type DeliveryBatch, EntryMemory, StoredBatch, type StoredEntry, storeAlone } from "./entry-memory.ts";
 import { DEFAULT_MAX_BYTES, type QueueSettings } from "./queue-settings.ts";
 
 export interface DeliveryQueueOptions {
   readonly settings: QueueSettings;
   readonly context: Pick<PluginContext, "log" | "timers" | "counterMetric">;
-  /** Sends a batch. After a rejection it is called again with the same list, or the whole batch is dropped. */
-  deliver(entries: readonly string[]): Promise<void>;
+  /** Sends a batch. After a rejection it is called again with the same batch, or the whole batch is dropped. */
+  deliver(batch: DeliveryBatch): Promise<void>;
 }
 
 /** Why an entry was dropped; the label of the metric `dropped_entries_total`. */
 type DropReason = "full" | "too_large" | "undelivered" | "stopped";
-
-interface Waiting {
-  readonly entry: string;
-  readonly bytes: number;
-}
 
 /**
  * Dequeued entries are removed from the list by copying it, but only once all entries are dequeued, or more than half
@@ -33,7 +29,8 @@ export class DeliveryQueue {
   readonly #maxBytes: number;
   readonly #context: DeliveryQueueOptions["context"];
   readonly #deliver: DeliveryQueueOptions["deliver"];
-  #waiting: Waiting[] = [];
+  readonly #memory = new EntryMemory();
+  #waiting: StoredEntry[] = [];
   /** Index of the oldest entry that waits. */
   #front = 0;
   /** Bytes of the waiting entries and, if the concurrency is unlimited, of the entries that are being delivered. */
@@ -61,8 +58,8 @@ export class DeliveryQueue {
     const bytes = Buffer.byteLength(entry);
     if (this.#isClosing) this.#drop(1, "stopped");
     else if (bytes > this.#maxBytes) this.#drop(1, "too_large");
-    else if (this.#settings.concurrency_limit === -1) this.#deliverAlone({ entry, bytes });
-    else this.#enqueue({ entry, bytes });
+    else if (this.#settings.concurrency_limit === -1) this.#deliverAlone(entry, bytes);
+    else this.#enqueue(entry, bytes);
   }
 
   /** Makes one last attempt for each remaining batch, without delays. Resolves when all are delivered or dropped. */
@@ -78,13 +75,13 @@ export class DeliveryQueue {
     return this.#waiting.length - this.#front;
   }
 
-  #enqueue(added: Waiting): void {
-    while (this.#count >= this.#settings.max_entries || this.#bytes + added.bytes > this.#maxBytes) {
-      this.#dequeue(1);
+  #enqueue(entry: string, bytes: number): void {
+    while (this.#count >= this.#settings.max_entries || this.#bytes + bytes > this.#maxBytes) {
+      for (const oldest of this.#dequeue(1)) this.#memory.free(oldest);
       this.#drop(1, "full");
     }
-    this.#waiting.push(added);
-    this.#bytes += added.bytes;
+    this.#waiting.push(this.#memory.store(entry, bytes));
+    this.#bytes += bytes;
     this.#schedule();
   }
 
@@ -110,18 +107,20 @@ export class DeliveryQueue {
   async #deliverBatches(): Promise<void> {
     const { max_batch_size: full } = this.#settings;
     while (this.#count > 0) {
-      await this.#deliverBatch(this.#dequeue(full).map(({ entry }) => entry));
+      const entries = this.#dequeue(full);
+      await this.#deliverBatch(new StoredBatch(entries));
+      for (const entry of entries) this.#memory.free(entry);
       if (this.#count < full && !this.#isClosing) return;
     }
   }
 
-  #deliverAlone({ entry, bytes }: Waiting): void {
+  #deliverAlone(entry: string, bytes: number): void {
     if (this.#alone.size >= this.#settings.max_entries || this.#bytes + bytes > this.#maxBytes) {
       this.#drop(1, "full");
       return;
     }
     this.#bytes += bytes;
-    const delivery = this.#deliverBatch([entry]).finally(() => {
+    const delivery = this.#deliverBatch(new StoredBatch([storeAlone(entry, bytes)])).finally(() => {
       this.#alone.delete(delivery);
       this.#bytes -= bytes;
     });
@@ -129,10 +128,10 @@ export class DeliveryQueue {
   }
 
   /** Removes and returns the oldest entries, at most this many. */
-  #dequeue(most: number): Waiting[] {
+  #dequeue(most: number): StoredEntry[] {
     const taken = this.#waiting.slice(this.#front, this.#front + most);
     this.#front += taken.length;
-    for (const { bytes } of taken) this.#bytes -= bytes;
+    for (const { start, end } of taken) this.#bytes -= end - start;
     if (this.#front === this.#waiting.length || this.#front > Math.max(MIN_TAKEN, this.#waiting.length / 2)) {
       this.#waiting = this.#waiting.slice(this.#front);
       this.#front = 0;
@@ -141,19 +140,21 @@ export class DeliveryQueue {
   }
 
   /** Never rejects. */
-  async #deliverBatch(entries: readonly string[]): Promise<void> {
+  async #deliverBatch(batch: StoredBatch): Promise<void> {
     const { max_retry_time, initial_retry_delay, max_retry_delay } = this.#settings;
     const started = performance.now();
     for (let retries = 0; ; retries++) {
       try {
-        await this.#deliver(entries);
+        await this.#deliver(batch);
         this.#recover();
         return;
       } catch (error) {
         this.#logFailure(error);
+      } finally {
+        batch.settle();
       }
       if (this.#isClosing || performance.now() - started > max_retry_time * 1000) {
-        this.#drop(entries.length, "undelivered");
+        this.#drop(batch.length, "undelivered");
         return;
       }
       await this.#pause(Math.min(max_retry_delay, initial_retry_delay * 2 ** retries) * 1000);

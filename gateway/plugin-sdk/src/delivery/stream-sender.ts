@@ -11,7 +11,7 @@ export interface StreamSenderOptions {
   readonly keepAlive: number;
 }
 
-/** Sends text over one connection, which is opened when it is needed. Sends must not overlap. */
+/** Sends data over one connection, which is opened when it is needed. Sends must not overlap. */
 export class StreamSender {
   readonly #options: StreamSenderOptions;
   /** Null: no connection is open. */
@@ -21,12 +21,12 @@ export class StreamSender {
     this.#options = options;
   }
 
-  /** Resolves when the operating system has accepted the text. Rejects and closes the connection if that fails. */
-  async send(text: string): Promise<void> {
+  /** Resolves when the operating system has accepted the data. Rejects and closes the connection if that fails. */
+  async send(data: Buffer): Promise<void> {
     this.#socket ??= await this.#open();
     const socket = this.#socket;
     await this.#within(socket, (resolve, reject) => {
-      socket.write(text, (error) => {
+      socket.write(data, (error) => {
         if (error) reject(error);
         else resolve();
       });
@@ -42,7 +42,7 @@ export class StreamSender {
   async #open(): Promise<Socket> {
     const { open, isSecure, keepAlive } = this.#options;
     const socket = open();
-    // A connection may also close while it is idle; the next text must not be written to it.
+    // A connection may also close while it is idle; the next data must not be written to it.
     socket.on("close", () => {
       if (this.#socket === socket) this.#socket = null;
     });

@@ -9,6 +9,10 @@ export interface HttpRequest {
   readonly method: string;
   /** A URL with the scheme http or https, without user information. Redirects are not followed. */
   readonly url: string;
+  /**
+   * Values have one character per byte. The client itself writes Content-Length and headers about the connection, such
+   * as Connection, TE and Expect; those that are given here are left out.
+   */
   readonly headers?: Readonly<Record<string, string>>;
   readonly body?: string | Buffer;
   /** Milliseconds within which the complete response must arrive. */

@@ -20,6 +20,8 @@ export interface RequestHead {
   readonly fault: GatewayErrorName | null;
   /** Flat list in received order: name, value, name, value. */
   readonly rawHeaders: readonly string[];
+  /** The same headers as lines, with one space after each colon, and their line ends. Null or absent: not available. */
+  readonly headerLines?: string | null;
   readonly peer: ConnectionPeer;
   /** Null when the request has none. */
   readonly body: ClientBody | null;

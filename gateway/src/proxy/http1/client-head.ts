@@ -4,7 +4,7 @@ import type { ClientBody } from "../client/client-body.ts";
 import type { ConnectionPeer } from "../client/open-connection.ts";
 import type { RequestHead } from "../exchange/request.ts";
 import { parseErrorOf } from "./parse/faults.ts";
-import { type FieldSection, headerOf, headerValues, rawHeaders } from "./parse/fields.ts";
+import { type FieldSection, headerOf, headerValues, plainLines, rawHeaders } from "./parse/fields.ts";
 import { methodNames } from "./parse/head-parser.ts";
 import type { RequestHeadParser as ParsedHead } from "./parse/request-head.ts";
 
@@ -35,6 +35,10 @@ export class ClientHead implements RequestHead {
 
   get rawHeaders(): readonly string[] {
     return rawHeaders(this.fields);
+  }
+
+  get headerLines(): string | null {
+    return plainLines(this.fields);
   }
 
   header(name: string): string | undefined {

@@ -20,8 +20,9 @@ const withSecrets = fc.array(
   { maxLength: 6 },
 );
 
-const headText = (pairs: Pairs): string =>
-  `HTTP/1.1 200 OK\r\n${pairs.map(([name, value]) => `${name}: ${value}\r\n`).join("")}\r\n`;
+const headText = (pairs: Pairs): string => `HTTP/1.1 200 OK\r\n${linesOf(pairs)}\r\n`;
+
+const linesOf = (pairs: Pairs): string => pairs.map(([name, value]) => `${name}: ${value}\r\n`).join("");
 
 type Pairs = readonly (readonly [name: string, value: string])[];
 
@@ -39,11 +40,12 @@ function grouped(pairs: Pairs, textOf: (lower: string, value: string) => string)
 const sorted = (members: object) => Object.entries(members).toSorted(([one], [other]) => (one < other ? -1 : 1));
 
 test("headers of a response are recorded as they were sent, from text and from a list", () => {
+  const noKeys = new Set<string>();
   fc.assert(
     fc.property(headers, (pairs) => {
       const expected = sorted(grouped(pairs, (_, value) => value));
       for (const head of [headText(pairs), pairs.flat()])
-        assert.deepEqual(sorted(JSON.parse(responseHeadersText(head, new Set()))), expected);
+        assert.deepEqual(sorted(JSON.parse(responseHeadersText(head, noKeys))), expected);
     }),
   );
 });
@@ -58,17 +60,50 @@ test("no header of a response shows a key in a cookie or a location", () => {
 });
 
 test("headers of a request are recorded as they were sent; cookies are joined, and keys are redacted", () => {
+  const keyNames = new Set(["x-b", "token"]);
   fc.assert(
     fc.property(headers, (pairs) => {
       const cookies = pairs.filter(([name]) => name === "Cookie").map(([, value]) => value);
-      const request = { rawHeaders: pairs.flat(), headerValues: () => cookies } as unknown as IncomingRequest;
       const others = pairs.filter(([name]) => name !== "Cookie");
       const expected = grouped(others, (lower, value) => (lower === "x-b" ? "REDACTED" : value));
       if (Object.hasOwn(expected, "x-b")) expected["x-b"] = "REDACTED";
-      const { cookie = null, ...members } = JSON.parse(requestHeadersText(request, new Set(["x-b", "token"])));
-      assert.deepEqual(sorted(members), sorted(expected));
-      assert.equal(typeof cookie === "string", cookies.length > 0);
-      assert.doesNotMatch(String(cookie), /(?:^|[; ])token=secret/);
+      for (const head of [{ headerLines: linesOf(pairs) }, { headerLines: null }, {}]) {
+        const request = { head, rawHeaders: pairs.flat(), headerValues: () => cookies } as unknown as IncomingRequest;
+        const { cookie = null, ...members } = JSON.parse(requestHeadersText(request, keyNames));
+        assert.deepEqual(sorted(members), sorted(expected));
+        assert.equal(typeof cookie === "string", cookies.length > 0);
+        assert.doesNotMatch(String(cookie), /(?:^|[; ])token=secret/);
+      }
     }),
   );
 });
+
+test("a header that repeats that of the request before is redacted once its name is that of a key", () => {
+  const request = { head: { headerLines: "X-Key: secret\r\n" } } as unknown as IncomingRequest;
+  const before = new Set<string>();
+  for (let count = 0; count < 3; count++)
+    assert.deepEqual(JSON.parse(requestHeadersText(request, before)), { "x-key": "secret" });
+  assert.deepEqual(JSON.parse(requestHeadersText(request, new Set(["x-key"]))), { "x-key": "REDACTED" });
+});
+
+const sequences: readonly (readonly [what: string, textOf: (count: number) => string])[] = [
+  ["stays the same", () => "a"],
+  ["changes with every head", (count) => `${count}`],
+  ["changes sometimes", (count) => `${count >> 3}`],
+  ["alternates", (count) => `${count % 2}`],
+  ["is a prefix of the one before", (count) => "x".repeat(1 + (count % 3))],
+  ["is long", (count) => "x".repeat(250 + (count % 20))],
+];
+
+for (const [what, textOf] of sequences) {
+  test(`each of many heads is recorded with its own values if a value ${what}`, () => {
+    const noKeys = new Set<string>();
+    for (let count = 0; count < 200; count++) {
+      const pairs: Pairs = [["A", "1"], ["B", textOf(count)], ...(count % 5 === 0 ? [] : [["C", "3"] as const])];
+      const expected = Object.fromEntries(pairs.map(([name, value]) => [name.toLowerCase(), value]));
+      assert.deepEqual(JSON.parse(responseHeadersText(headText(pairs), noKeys)), expected);
+      const request = { head: { headerLines: linesOf(pairs) } } as unknown as IncomingRequest;
+      assert.deepEqual(JSON.parse(requestHeadersText(request, noKeys)), expected);
+    }
+  });
+}

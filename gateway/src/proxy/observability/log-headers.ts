@@ -11,8 +11,6 @@ export const REDACTED = "REDACTED";
 
 /** Text that JSON does not escape: printable ASCII without quotation marks and backslashes (RFC 8259 section 7). */
 const UNESCAPED = /^[ !#-[\]-~]*$/;
-/** Like UNESCAPED, and line ends: the lines of a head. */
-const UNESCAPED_LINES = /^[ !#-[\]-~\r\n]*$/;
 
 /** A text as JSON; faster than `JSON.stringify` for most texts of a record. */
 export const jsonString = (text: string): string => (UNESCAPED.test(text) ? `"${text}"` : JSON.stringify(text));
@@ -52,14 +50,23 @@ function loggedName(sent: string): LoggedName {
 
 /**
  * The members of an object by lower-case name. The values of a repeated name become a list, which follows the other
- * members.
+ * members. Reused, because records are written one at a time.
  */
 class HeaderMembers {
+  #text = "";
+  #count = 0;
   readonly #names: LoggedName[] = [];
   /** Without quotation marks. */
   readonly #values: string[] = [];
   /** Lists by the indexes of the repeated names. */
   #lists: Map<number, string> | null = null;
+
+  begin(): this {
+    this.#text = "";
+    this.#count = 0;
+    this.#lists = null;
+    return this;
+  }
 
   has(lower: string): boolean {
     return this.#indexOf(lower) >= 0;
@@ -67,48 +74,142 @@ class HeaderMembers {
 
   /** @param value Escaped, without quotation marks */
   add(name: LoggedName, value: string): void {
-    const at = this.#indexOf(name.lower);
-    if (at < 0) {
-      this.#names.push(name);
-      this.#values.push(value);
-      return;
-    }
-    this.#lists ??= new Map();
-    this.#lists.set(at, `${this.#lists.get(at) ?? `"${this.#values[at]}"`},"${value}"`);
+    this.addMember({ name, value, member: null });
   }
 
-  get text(): string {
-    let text = "";
-    for (let at = 0; at < this.#names.length; at++) {
-      const name = this.#names[at];
-      if (name !== undefined && this.#lists?.has(at) !== true)
-        text += (text === "" ? name.key : name.nextKey) + this.#values[at];
+  addMember({ name, value, member }: HeaderMember): void {
+    const at = this.#indexOf(name.lower);
+    if (at >= 0) {
+      this.#lists ??= new Map();
+      this.#lists.set(at, `${this.#lists.get(at) ?? `"${this.#values[at]}"`},"${value}"`);
+      return;
     }
-    if (this.#lists === null) return text === "" ? "{}" : `{${text}"}`;
-    const lists = this.#lists.entries().map(([at, list]) => `${JSON.stringify(this.#names[at]?.lower)}:[${list}]`);
-    return `{${text === "" ? "" : `${text}",`}${[...lists].join(",")}}`;
+    if (this.#count === 0) this.#text = name.key + value;
+    else this.#text += member ?? name.nextKey + value;
+    this.#names[this.#count] = name;
+    this.#values[this.#count++] = value;
+  }
+
+  end(): string {
+    if (this.#lists !== null) return this.#withLists(this.#lists);
+    return this.#count === 0 ? "{}" : `{${this.#text}"}`;
+  }
+
+  #withLists(lists: ReadonlyMap<number, string>): string {
+    const members = this.#values.slice(0, this.#count).map((value, at) => {
+      const { key = "" } = this.#names[at] ?? {};
+      return lists.has(at) ? "" : `${key}${value}"`;
+    });
+    const listed = lists.entries().map(([at, list]) => `${JSON.stringify(this.#names[at]?.lower)}:[${list}]`);
+    return `{${[...members.filter((member) => member !== ""), ...listed].join(",")}}`;
   }
 
   #indexOf(lower: string): number {
-    let at = this.#names.length - 1;
+    let at = this.#count - 1;
     while (at >= 0 && this.#names[at]?.lower !== lower) at--;
     return at;
   }
 }
 
+interface HeaderMember {
+  readonly name: LoggedName;
+  /** Escaped, without quotation marks. */
+  readonly value: string;
+  /** The name's `nextKey` and the value; null: not computed. */
+  readonly member: string | null;
+}
+
+const members = new HeaderMembers();
+
+/** Number of lines at the beginning of a head that are remembered. */
+const MAX_REMEMBERED = 32;
+/** Maximum characters of a line that is remembered. */
+const MAX_LINE = 256;
+/** A line that was not repeated is replaced only after this many heads with other lines, because a copy costs time. */
+const PATIENCE = 32;
+
+interface RememberedLine extends HeaderMember {
+  /** With its line end. */
+  readonly line: string;
+  /** Number of heads with another line at this position, since the last one with this line. */
+  misses: number;
+}
+
+/**
+ * Lines of earlier heads with their JSON, by position. Most heads repeat most lines of the head before, and recognizing
+ * a line takes less time than splitting it, looking up its name and checking its value.
+ */
+class RememberedLines {
+  /** The names for which the lines were remembered: with other names, a line may have to be redacted. */
+  #keyNames: ReadonlySet<string> | null = null;
+  #lines: (RememberedLine | undefined)[] = [];
+
+  /**
+   * Adds the members of all lines up to the first empty one.
+   *
+   * @param head Lines with one space after each colon
+   * @param add Adds the member of a line. Returns false if the line must not be remembered
+   */
+  addAll(head: string, start: number, { keyNames, add }: LineOptions): void {
+    if (keyNames !== this.#keyNames) this.#lines = [];
+    this.#keyNames = keyNames;
+    for (let at = start, position = 0; ; position++) {
+      const remembered = this.#lines[position];
+      if (remembered !== undefined && head.slice(at, at + remembered.line.length) === remembered.line) {
+        remembered.misses = 0;
+        members.addMember(remembered);
+        at += remembered.line.length;
+        continue;
+      }
+      const end = head.indexOf("\r\n", at);
+      if (end <= at) return;
+      const colon = head.indexOf(":", at);
+      const isPublic = add(loggedName(head.slice(at, colon)), head.slice(colon + 2, end));
+      if (isPublic) this.#remember(position, head, at, end + 2);
+      at = end + 2;
+    }
+  }
+
+  #remember(position: number, head: string, start: number, end: number): void {
+    const known = this.#lines[position];
+    if (known !== undefined && ++known.misses % PATIENCE !== 1) return;
+    if (position >= MAX_REMEMBERED || end - start > MAX_LINE) return;
+    // A copy, because a slice would keep the head in memory.
+    const line = Buffer.from(head.slice(start, end), "latin1").toString("latin1");
+    const colon = line.indexOf(":");
+    const name = loggedName(line.slice(0, colon));
+    const value = escapedValue(line.slice(colon + 2, -2));
+    this.#lines[position] = { line, name, value, member: name.nextKey + value, misses: 1 };
+  }
+}
+
+interface LineOptions {
+  /** See `keyNamesOf`. */
+  readonly keyNames: ReadonlySet<string>;
+  readonly add: (name: LoggedName, value: string) => boolean;
+}
+
+const requestLines = new RememberedLines();
+const responseLines = new RememberedLines();
+
 /** @param keyNames See `keyNamesOf` */
 export function requestHeadersText(request: IncomingRequest, keyNames: ReadonlySet<string>): string {
-  const { rawHeaders } = request;
-  const members = new HeaderMembers();
-  for (let at = 0; at < rawHeaders.length; at += 2) {
-    const name = loggedName(rawHeaders[at] ?? "");
+  members.begin();
+  const add = (name: LoggedName, value: string): boolean => {
     const { lower } = name;
     const isSecret = lower === "authorization" || lower === "proxy-authorization" || keyNames.has(lower);
-    if (!isSecret && lower !== "cookie") members.add(name, escapedValue(rawHeaders[at + 1] ?? ""));
+    if (!isSecret && lower !== "cookie") {
+      members.add(name, escapedValue(value));
+      return true;
+    }
     // One value, also for several headers: those of Cookie are joined (RFC 9113 section 8.2.3).
-    else if (!members.has(lower)) members.add(name, isSecret ? REDACTED : escapedCookies(request, keyNames));
-  }
-  return members.text;
+    if (!members.has(lower)) members.add(name, isSecret ? REDACTED : escapedCookies(request, keyNames));
+    return false;
+  };
+  const { headerLines = null } = request.head;
+  if (headerLines !== null) requestLines.addAll(headerLines, 0, { keyNames, add });
+  else addList(request.rawHeaders, add);
+  return members.end();
 }
 
 const escapedCookies = (request: IncomingRequest, keyNames: ReadonlySet<string>): string =>
@@ -117,25 +218,26 @@ const escapedCookies = (request: IncomingRequest, keyNames: ReadonlySet<string>)
 /** @param head As it was sent: its text, or a flat list of headers; null: none was sent. */
 export function responseHeadersText(head: string | readonly string[] | null, keyNames: ReadonlySet<string>): string {
   if (head === null) return "{}";
-  const members = new HeaderMembers();
-  const add = (name: LoggedName, value: string, isUnescaped: boolean) => {
-    if (name.lower === "set-cookie" && keyNames.size > 0)
+  members.begin();
+  const add = (name: LoggedName, value: string): boolean => {
+    if (name.lower === "set-cookie") {
       members.add(name, escaped(withoutKeyCookies(decoded(value), keyNames, REDACTED)));
-    else if (name.lower === "location")
+      return false;
+    }
+    if (name.lower === "location") {
       members.add(name, escaped(withoutKeysOfTarget(decoded(value), keyNames, REDACTED)));
-    else members.add(name, isUnescaped ? value : escapedValue(value));
+      return false;
+    }
+    members.add(name, escapedValue(value));
+    return true;
   };
-  if (typeof head !== "string") {
-    for (let at = 0; at < head.length; at += 2) add(loggedName(head[at] ?? ""), head[at + 1] ?? "", false);
-    return members.text;
-  }
-  const isUnescaped = UNESCAPED_LINES.test(head);
-  // The first line, the empty line and any text after it are skipped. Heads have one space after each colon.
-  let start = head.indexOf("\r\n") + 2;
-  for (let end = head.indexOf("\r\n", start); end > start; end = head.indexOf("\r\n", start)) {
-    const colon = head.indexOf(":", start);
-    add(loggedName(head.slice(start, colon)), head.slice(colon + 2, end), isUnescaped);
-    start = end + 2;
-  }
-  return members.text;
+  // The first line, the empty line and any text after it are skipped.
+  if (typeof head === "string") responseLines.addAll(head, head.indexOf("\r\n") + 2, { keyNames, add });
+  else addList(head, add);
+  return members.end();
+}
+
+/** @param headers Flat list: name, value, name, value */
+function addList(headers: readonly string[], add: LineOptions["add"]): void {
+  for (let at = 0; at < headers.length; at += 2) add(loggedName(headers[at] ?? ""), headers[at + 1] ?? "");
 }

@@ -59,9 +59,8 @@ export function logRecordOf(exchange: LoggedExchange): string {
     `"latencies":{"request":${total},"kong":${kong},"proxy":${proxy},"receive":${receive}},` +
     `"tries":[${triesText(exchange.attempts, epoch)}]${credentialText(exchange.credential)},` +
     `"client_ip":${jsonString(request.clientAddress)},"started_at":${timeText(epoch + timings.started)},` +
-    `"source":"${isForwarded ? "upstream" : "kong"}",${workspaceText},"route":${entityText(exchange.route)}` +
-    `${service === null ? "" : `,"service":${entityText(service)}`}` +
-    `${consumer === null ? "" : `,"consumer":${entityText(consumer)}`}}`;
+    `"source":"${isForwarded ? "upstream" : "kong"}",${routeText(exchange.route, service)}` +
+    `${consumer === null ? "}" : `,"consumer":${entityText(consumer)}}`}`;
   return exchange.logFields === null ? text : withFields(text, exchange.logFields);
 }
 
@@ -104,6 +103,18 @@ function entityText(entity: SnapshotRoute | Service | Consumer): string {
     text = JSON.stringify({ ...withoutUnset(members), ws_id: workspace.id });
     entityTexts.set(entity, text);
   }
+  return text;
+}
+
+/** The workspace, route and service of the last records, by route. */
+const routeTexts = new WeakMap<object, { readonly service: Service | null; readonly text: string }>();
+
+function routeText(route: SnapshotRoute, service: Service | null): string {
+  const known = routeTexts.get(route);
+  if (known?.service === service) return known.text;
+  const serviceText = service === null ? "" : `,"service":${entityText(service)}`;
+  const text = `${workspaceText},"route":${entityText(route)}${serviceText}`;
+  routeTexts.set(route, { service, text });
   return text;
 }
 

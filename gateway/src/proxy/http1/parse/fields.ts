@@ -223,6 +223,12 @@ export function rawHeaders(section: FieldSection): string[] {
   return flat;
 }
 
+/** All lines with their line ends, if each has one space after its colon and no other whitespace at the value's ends. */
+export function plainLines({ bytes, kinds, count, start, line }: FieldSection): string | null {
+  for (let index = 0; index < count; index++) if (((kinds[index] ?? 0) & PLAIN) === 0) return null;
+  return bytes.toString("latin1", start, line);
+}
+
 /** Flat list in received order, without the fields that are marked with DROP. */
 export function passedFields(section: FieldSection): string[] {
   const flat: string[] = [];

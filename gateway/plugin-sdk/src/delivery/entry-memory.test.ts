@@ -1,0 +1,112 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import fc from "fast-check";
+import { EntryMemory, StoredBatch, type StoredEntry, storeAlone } from "./entry-memory.ts";
+
+const stored = (memory: EntryMemory, text: string): StoredEntry => memory.store(text, Buffer.byteLength(text));
+
+const joined: readonly (readonly [
+  texts: readonly string[],
+  separator: string,
+  ends: readonly string[],
+  all: string,
+])[] = [
+  [["{}"], "", [], "{}"],
+  [["{}"], ",", ["[", "]"], "[{}]"],
+  [["a", "ü", "€"], ",", ["[", "]"], "[a,ü,€]"],
+  [["a", "b"], "\n", ["", "\n"], "a\nb\n"],
+  [["", "", "a"], ", ", [], ", , a"],
+  [[], ",", ["[", "]"], "[]"],
+  [["\ud800"], "", [], "\ufffd"],
+];
+
+for (const [texts, separator, ends, all] of joined) {
+  test(`entries ${JSON.stringify(texts)} are joined to ${JSON.stringify(all)}`, () => {
+    const memory = new EntryMemory();
+    const batch = new StoredBatch(texts.map((text) => stored(memory, text)));
+    assert.equal(batch.length, texts.length);
+    assert.equal(batch.join(separator, ...ends).toString(), all);
+  });
+}
+
+test("buffers of one delivery differ, and are used again after it", () => {
+  const memory = new EntryMemory();
+  const batch = new StoredBatch(["a", "b"].map((text) => stored(memory, text)));
+  const [one, other] = [batch.join(","), batch.join(";")];
+  assert.deepEqual([one.toString(), other.toString()], ["a,b", "a;b"]);
+  batch.settle();
+  const used = [one.buffer, other.buffer];
+  assert.ok(used.includes(batch.join(",").buffer));
+  assert.ok(!used.includes(new StoredBatch(batch.entries).join(",").buffer), "a buffer in use is not lent again");
+});
+
+test("entries keep their bytes until they are freed, whatever is stored and freed meanwhile", () => {
+  const actions = fc.array(fc.oneof(fc.integer({ min: 0, max: 20_000 }), fc.constant("free")), { maxLength: 200 });
+  fc.assert(
+    fc.property(actions, (list) => {
+      const memory = new EntryMemory();
+      const kept: { readonly entry: StoredEntry; readonly text: string }[] = [];
+      for (const [index, action] of list.entries()) {
+        if (action === "free") {
+          const oldest = kept.shift();
+          if (oldest !== undefined) memory.free(oldest.entry);
+        } else {
+          const text = String.fromCharCode(97 + (index % 26)).repeat(Number(action));
+          kept.push({ entry: stored(memory, text), text });
+        }
+      }
+      const texts = kept.map(({ text }) => text);
+      assert.deepEqual(new StoredBatch(kept.map(({ entry }) => entry)).texts(), texts);
+    }),
+  );
+});
+
+const sizes: readonly (readonly [what: string, sizeOf: (index: number) => number])[] = [
+  ["small", () => 100],
+  ["of the size of usual records", () => 1600],
+  ["just small enough to share memory", () => 8192],
+  ["just too large to share memory", () => 8193],
+  ["small and large in turn", (index) => (index % 2 === 0 ? 10 : 9000)],
+];
+
+for (const [what, sizeOf] of sizes) {
+  test(`entries that are ${what} take at most a seventh more memory than their bytes, and three chunks`, () => {
+    const memory = new EntryMemory();
+    let bytes = 0;
+    const chunks = new Set<Buffer>();
+    for (let index = 0; index < 2000; index++) {
+      const { chunk, start, end } = memory.store("x".repeat(sizeOf(index)), sizeOf(index));
+      bytes += end - start;
+      chunks.add(chunk.bytes);
+    }
+    const allocated = [...chunks].reduce((sum, { length }) => sum + length, 0);
+    assert.ok(allocated <= (bytes * 8) / 7 + 3 * 65_536, `${allocated} for ${bytes}`);
+  });
+}
+
+test("a queue that is never empty uses the same few chunks again and again", () => {
+  const memory = new EntryMemory();
+  const chunks = new Set<Buffer>();
+  const waiting = Array.from({ length: 100 }, () => stored(memory, "x".repeat(1600)));
+  for (let count = 0; count < 10_000; count++) {
+    const entry = stored(memory, "x".repeat(1600));
+    chunks.add(entry.chunk.bytes);
+    waiting.push(entry);
+    const oldest = waiting.shift();
+    if (oldest !== undefined) memory.free(oldest);
+  }
+  assert.ok(chunks.size <= 8, `${chunks.size} chunks`);
+});
+
+test("queues of few entries have small chunks, which an empty queue gives back", () => {
+  const [one, other] = [new EntryMemory(), new EntryMemory()];
+  const first = stored(one, "a");
+  assert.equal(first.chunk.bytes.length, 8192);
+  one.free(first);
+  assert.equal(stored(other, "b").chunk.bytes, first.chunk.bytes);
+});
+
+test("an entry that is stored alone has exactly its memory", () => {
+  const { chunk, start, end } = storeAlone("ü", 2);
+  assert.deepEqual([chunk.bytes.toString(), chunk.bytes.length, start, end], ["ü", 2, 0, 2]);
+});

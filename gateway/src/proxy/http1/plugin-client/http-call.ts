@@ -1,0 +1,170 @@
+/** One request of a plugin's HTTP client, and its response. */
+import type { HttpRequest, HttpResponse } from "@sluice/plugin-sdk";
+import { ByteView } from "../../sockets/byte-view.ts";
+import { errorCodeOf } from "../../upstream/failure.ts";
+import { headerOf, rawHeaders } from "../parse/fields.ts";
+import type { ResponseHeadParser } from "../parse/response-head.ts";
+import type { Http1ResponseListener, UpstreamConnection } from "../upstream/upstream-connection.ts";
+import type { ConnectionWaiter } from "../upstream/upstream-pool.ts";
+import type { OriginConnections } from "./origin-connections.ts";
+import { responseHeaders } from "./request-text.ts";
+
+/** Maximum bytes of a response's body by default. */
+const MAX_RESPONSE = 1024 * 1024;
+/** The highest valid status code. */
+const LAST_STATUS = 599;
+/** Milliseconds before the end of a server's keep-alive time from which its connection is not used, as in node:http. */
+const KEEP_ALIVE_MARGIN = 1000;
+
+const NOTHING = Buffer.alloc(0);
+
+/** The server closed a kept connection before, or at the moment when, the request was sent on it. */
+export class StaleConnectionError extends Error {
+  override readonly name = "StaleConnectionError";
+}
+
+export interface PluginHttpCallOptions {
+  readonly connections: OriginConnections;
+  readonly request: Pick<HttpRequest, "method" | "timeout" | "maxResponse">;
+  /** The request's head. */
+  readonly head: string;
+  readonly body: Buffer;
+}
+
+export class PluginHttpCall implements ConnectionWaiter, Http1ResponseListener {
+  readonly response: Promise<HttpResponse>;
+  readonly #options: PluginHttpCallOptions;
+  readonly #settle: Pick<PromiseWithResolvers<HttpResponse>, "resolve" | "reject">;
+  readonly #started = performance.now();
+  #connection: UpstreamConnection | null = null;
+  /** Ends the wait for a connection; null: the call does not wait. */
+  #stopWaiting: (() => void) | null = null;
+  /** Limits the wait for a connection. */
+  #late: NodeJS.Timeout | undefined;
+  #status = 0;
+  #headers: readonly string[] = [];
+  #chunks: Buffer[] | null = null;
+  #length = 0;
+
+  constructor(options: PluginHttpCallOptions) {
+    const { promise, resolve, reject } = Promise.withResolvers<HttpResponse>();
+    this.response = promise;
+    this.#settle = { resolve, reject };
+    this.#options = options;
+    this.#stopWaiting = options.connections.request(this);
+    if (this.#stopWaiting !== null) this.#late = setTimeout(() => this.silent(), options.request.timeout);
+  }
+
+  /** Fails the call, and closes its connection. */
+  abort(error: Error): void {
+    this.#stopWaiting?.();
+    this.#connection?.destroy();
+    this.#end();
+    this.#settle.reject(error);
+  }
+
+  connected(connection: UpstreamConnection): void {
+    this.#end();
+    this.#connection = connection;
+    const { request, head, body } = this.#options;
+    connection.begin(head, { method: request.method, protocol: null, listener: this });
+    if (body.length > 0) connection.write(ByteView.of(body));
+    connection.sent();
+    connection.silence.start(this.#started + request.timeout - performance.now());
+    connection.flush();
+  }
+
+  connectFailed(error: Error): void {
+    this.failed(error);
+  }
+
+  interim(): void {
+    // Interim responses (RFC 9110 section 15.2) are ignored.
+  }
+
+  head(head: ResponseHeadParser): void {
+    this.#status = head.status;
+    // An invalid status (RFC 9110 section 15). A plugin that answered a client with it would fail over HTTP/2.
+    if (head.status > LAST_STATUS) {
+      this.abort(new Error(`the server answered with the invalid status ${head.status}`));
+      return;
+    }
+    this.#headers = rawHeaders(head.fields);
+    const [, seconds] = /(?:^|[\s,])timeout=(\d+)/i.exec(headerOf(head.fields, "keep-alive") ?? "") ?? [];
+    const kept = seconds === undefined ? Number.POSITIVE_INFINITY : Number(seconds) * 1000 - KEEP_ALIVE_MARGIN;
+    this.#options.connections.limitLifetime(kept);
+  }
+
+  data(view: ByteView): void {
+    const { maxResponse = MAX_RESPONSE } = this.#options.request;
+    this.#length += view.length;
+    if (this.#length > maxResponse) {
+      this.abort(new Error(`the response has more than ${maxResponse} bytes`));
+      return;
+    }
+    this.#chunks ??= [];
+    this.#chunks.push(view.keep());
+  }
+
+  flush(): boolean {
+    return true;
+  }
+
+  end(): void {
+    const chunks = this.#chunks ?? [];
+    const [first = NOTHING] = chunks;
+    this.#end();
+    this.#settle.resolve(
+      new ReceivedResponse(this.#status, this.#headers, chunks.length > 1 ? Buffer.concat(chunks) : first),
+    );
+  }
+
+  failed(error: Error): void {
+    const isReused = this.#connection !== null && !this.#connection.isFresh;
+    const isStale = isReused && this.#status === 0 && errorCodeOf(error) === "ECONNRESET";
+    this.#end();
+    this.#settle.reject(isStale ? new StaleConnectionError(error.message) : error);
+  }
+
+  upgraded(): void {
+    // No protocol is requested, so the connection reports a failure instead.
+  }
+
+  drained(): void {
+    // The request was written completely.
+  }
+
+  silent(): void {
+    this.abort(new Error(`no complete response within ${this.#options.request.timeout} ms`));
+  }
+
+  stalled(): void {
+    // `stall` is not started: the timeout limits the whole request.
+  }
+
+  /** Ends the wait for a connection, or the use of the connection. */
+  #end(): void {
+    this.#connection = null;
+    this.#stopWaiting = null;
+    clearTimeout(this.#late);
+  }
+}
+
+/** The headers are converted only when they are read. */
+class ReceivedResponse implements HttpResponse {
+  readonly status: number;
+  readonly body: Buffer;
+  readonly #raw: readonly string[];
+  #headers: HttpResponse["headers"] | null = null;
+
+  constructor(status: number, raw: readonly string[], body: Buffer) {
+    this.status = status;
+    this.body = body;
+    this.#raw = raw;
+  }
+
+  get headers(): HttpResponse["headers"] {
+    this.#headers ??= responseHeaders(this.#raw);
+    return this.#headers;
+  }
+}

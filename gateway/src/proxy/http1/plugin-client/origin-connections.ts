@@ -1,0 +1,154 @@
+/** The connections of a plugin's HTTP client to one server. Requests above the maximum number of connections wait. */
+import type { Socket } from "node:net";
+import type { UpstreamTarget } from "../../../compile/runtime.ts";
+import type { Connect } from "../../../outbound/connect.ts";
+import { ReadBuffer } from "../../sockets/read-buffer.ts";
+import { IdleTimer } from "../../timers/idle-timer.ts";
+import { dialTarget, TlsSessionCache } from "../../upstream/dial.ts";
+import { type ConnectionOwner, UpstreamConnection } from "../upstream/upstream-connection.ts";
+import type { ConnectionWaiter } from "../upstream/upstream-pool.ts";
+
+/** Maximum connections to one server. */
+const MAX_CONNECTIONS = 32;
+/** Maximum idle connections to one server. */
+const MAX_IDLE = 4;
+
+export interface OriginConnectionsOptions {
+  readonly connect: Connect;
+  readonly target: UpstreamTarget;
+  /** Milliseconds that an idle connection is kept; 0: connections are not kept. */
+  readonly keepAlive: number;
+}
+
+/** A request that has no connection yet. */
+interface Pending {
+  readonly waiter: ConnectionWaiter;
+  /** Cancels the attempt to open a connection; null: the request waits for its turn. */
+  cancel: (() => void) | null;
+}
+
+export class OriginConnections implements ConnectionOwner {
+  readonly #options: OriginConnectionsOptions;
+  /** The most recently used connection is the last one. */
+  readonly #idle: UpstreamConnection[] = [];
+  readonly #open = new Set<UpstreamConnection>();
+  readonly #waiting = new Set<Pending>();
+  readonly #sessions = new TlsSessionCache();
+  readonly #expiry = new IdleTimer(() => this.#dropOld());
+  /** Number of connections that are being opened. */
+  #dialing = 0;
+  /** Milliseconds that an idle connection is kept. */
+  #lifetime: number;
+
+  constructor(options: OriginConnectionsOptions) {
+    this.#options = options;
+    this.#lifetime = options.keepAlive;
+  }
+
+  /**
+   * Passes a connection to the waiter: immediately if one is idle. Otherwise it returns a function that ends the wait.
+   */
+  request(waiter: ConnectionWaiter): (() => void) | null {
+    const idle = this.#idle.pop();
+    if (idle !== undefined) {
+      waiter.connected(idle);
+      return null;
+    }
+    const pending: Pending = { waiter, cancel: null };
+    if (this.#open.size + this.#dialing < MAX_CONNECTIONS) this.#dial(pending);
+    else this.#waiting.add(pending);
+    return () => {
+      this.#waiting.delete(pending);
+      pending.cancel?.();
+    };
+  }
+
+  /** @param milliseconds For how long the server keeps an idle connection, by its Keep-Alive header */
+  limitLifetime(milliseconds: number): void {
+    this.#lifetime = Math.min(this.#options.keepAlive, milliseconds);
+  }
+
+  release(connection: UpstreamConnection): void {
+    const next = this.#options.keepAlive > 0 ? this.#nextWaiting() : undefined;
+    if (next !== undefined) {
+      next.waiter.connected(connection);
+      return;
+    }
+    if (this.#lifetime <= 0 || this.#idle.length >= MAX_IDLE) {
+      connection.destroy();
+      return;
+    }
+    connection.idleSince = performance.now();
+    this.#idle.push(connection);
+    if (this.#idle.length === 1) this.#expiry.start(this.#lifetime, connection.idleSince);
+  }
+
+  drop(connection: UpstreamConnection): void {
+    this.#open.delete(connection);
+    const at = this.#idle.indexOf(connection);
+    if (at >= 0) this.#idle.splice(at, 1);
+    this.#dialNext();
+  }
+
+  /** Closes all connections, without calls of their listeners. */
+  close(): void {
+    this.#expiry.close();
+    for (const connection of this.#open) connection.destroy();
+  }
+
+  #nextWaiting(): Pending | undefined {
+    const [next] = this.#waiting;
+    if (next !== undefined) this.#waiting.delete(next);
+    return next;
+  }
+
+  #dialNext(): void {
+    const next = this.#nextWaiting();
+    if (next !== undefined) this.#dial(next);
+  }
+
+  #dial(pending: Pending): void {
+    const { connect, target } = this.#options;
+    const inlet = new ReadBuffer({ isTls: target.scheme === "https" });
+    this.#dialing++;
+    const listener = {
+      connected: (socket: Socket) => {
+        this.#dialing--;
+        pending.cancel = null;
+        const connection = new UpstreamConnection(target, socket, { owner: this, inlet });
+        this.#open.add(connection);
+        pending.waiter.connected(connection);
+      },
+      failed: (error: Error) => {
+        this.#dialing--;
+        pending.cancel = null;
+        pending.waiter.connectFailed(error);
+        this.#dialNext();
+      },
+    };
+    const cancel = dialTarget(target, listener, {
+      connect,
+      sessions: this.#sessions,
+      protocol: "http/1.1",
+      onread: inlet.onread,
+    });
+    pending.cancel = () => {
+      this.#dialing--;
+      cancel();
+      this.#dialNext();
+    };
+  }
+
+  #dropOld(): void {
+    const now = performance.now();
+    for (const oldest of [...this.#idle]) {
+      const left = oldest.idleSince + this.#lifetime - now;
+      if (left > 0) {
+        this.#expiry.start(left, now);
+        return;
+      }
+      this.#idle.shift();
+      oldest.destroy();
+    }
+  }
+}

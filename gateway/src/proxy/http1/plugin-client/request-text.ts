@@ -1,0 +1,58 @@
+/** The head of a plugin's request, as text, and the headers of its response. */
+import type { HttpRequest, HttpResponse } from "@sluice/plugin-sdk";
+import { onlyFirst } from "../parse/fields.ts";
+
+/** A token (RFC 9110 section 5.6.2). */
+const TOKEN = /^[!#$%&'*+\-.^_`|~\w]+$/;
+/** A field value (RFC 9110 section 5.5), one character per byte. */
+const VALUE = /^[\t\x20-\x7e\x80-\xff]*$/;
+
+/** Headers that depend on the connection and the body, so the client writes them itself. */
+const ownHeaders: ReadonlySet<string> = new Set([
+  ...["connection", "content-length", "expect", "http2-settings", "keep-alive", "proxy-connection"],
+  ...["te", "trailer", "transfer-encoding", "upgrade"],
+]);
+
+export interface RequestTextOptions {
+  /** Path and query. */
+  readonly path: string;
+  /** The Host header, unless the request has its own. */
+  readonly host: string;
+  /** Bytes of the body. */
+  readonly length: number;
+  /** Whether the connection is kept after the response. */
+  readonly isKept: boolean;
+}
+
+/**
+ * Of names that differ only in case, the last one is sent. Headers about the connection or the length are left out.
+ *
+ * @throws Error for a method or header that HTTP does not allow. The message names no value, which may be secret.
+ */
+export function requestText({ method, headers = {} }: HttpRequest, options: RequestTextOptions): string {
+  if (!TOKEN.test(method)) throw new Error("the method of a plugin's request is invalid");
+  const lines = new Map([["host", `Host: ${options.host}\r\n`]]);
+  for (const [name, value] of Object.entries(headers)) {
+    if (!TOKEN.test(name)) throw new Error("the name of a header of a plugin's request is invalid");
+    if (!VALUE.test(value)) throw new Error(`the header ${name} of a plugin's request has an invalid value`);
+    const lower = name.toLowerCase();
+    if (!ownHeaders.has(lower)) lines.set(lower, `${name}: ${value}\r\n`);
+  }
+  let text = `${method} ${options.path} HTTP/1.1\r\n`;
+  for (const line of lines.values()) text += line;
+  return `${text}Connection: ${options.isKept ? "keep-alive" : "close"}\r\nContent-Length: ${options.length}\r\n\r\n`;
+}
+
+/** @param raw Flat list: name, value, name, value. Several values of a name are joined as Node joins them. */
+export function responseHeaders(raw: readonly string[]): HttpResponse["headers"] {
+  const joined: Record<string, string | string[]> = Object.create(null);
+  for (let at = 0; at < raw.length; at += 2) {
+    const name = (raw[at] ?? "").toLowerCase();
+    const value = raw[at + 1] ?? "";
+    const before = joined[name];
+    if (name === "set-cookie") joined[name] = Array.isArray(before) ? [...before, value] : [value];
+    else if (before === undefined) joined[name] = value;
+    else if (!onlyFirst.has(name)) joined[name] = `${before}${name === "cookie" ? "; " : ", "}${value}`;
+  }
+  return joined;
+}
