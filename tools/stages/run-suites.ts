@@ -1,5 +1,6 @@
 import { once } from "node:events";
-import { join, relative } from "node:path";
+import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
+import { dirname, join, relative } from "node:path";
 import { run } from "node:test";
 import { spec } from "node:test/reporters";
 import { root } from "../check/source-files.ts";
@@ -21,7 +22,7 @@ export async function runSuites(stage: Suites, files: readonly string[]): Promis
   let success = true;
   if (files.length > 0) {
     const events = run({
-      files: files.map((file) => join(root, file)),
+      files: longestFirst(files, readDurations()).map((file) => join(root, file)),
       concurrency: stage.concurrency,
       // The first limit ends a test that hangs; the second ends the run, even if a file hangs after its tests.
       timeout: stage.minutes * 30_000,
@@ -50,6 +51,7 @@ export async function runSuites(stage: Suites, files: readonly string[]): Promis
     const report = events.compose(new spec());
     report.pipe(process.stdout, { end: false });
     await once(report, "end");
+    keepDurations(durations);
     const slowest = durations.toSorted(([, one], [, other]) => other - one).slice(0, SLOWEST);
     for (const [file, duration] of slowest) console.log(`${(duration / 1000).toFixed(1).padStart(6)} s  ${file}`);
   }
@@ -59,3 +61,29 @@ export async function runSuites(stage: Suites, files: readonly string[]): Promis
   if (!success && failed === 0 && faults.length === 0) faults.push("the runner reports a failure");
   return { passed: counts?.passed ?? 0, failed, failures, faults };
 }
+
+/** The duration of each test file in its last run, in milliseconds. */
+const durationsFile = join(root, "node_modules/.cache/sluice/test-durations.json");
+
+type Durations = Readonly<Record<string, number>>;
+
+/** Empty if there is no file, or it cannot be read. */
+function readDurations(): Durations {
+  try {
+    return JSON.parse(readFileSync(durationsFile, "utf8"));
+  } catch {
+    return {};
+  }
+}
+
+function keepDurations(measured: readonly (readonly [file: string, milliseconds: number])[]): void {
+  mkdirSync(dirname(durationsFile), { recursive: true });
+  writeFileSync(durationsFile, JSON.stringify({ ...readDurations(), ...Object.fromEntries(measured) }));
+}
+
+/**
+ * The files in the order in which they should start: a long file that starts last would run alone, with idle cores.
+ * Files without a known duration come first.
+ */
+export const longestFirst = (files: readonly string[], durations: Durations): readonly string[] =>
+  files.toSorted((one, other) => (durations[other] ?? Infinity) - (durations[one] ?? Infinity) || 0);

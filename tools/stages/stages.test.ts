@@ -3,6 +3,7 @@ import { test } from "node:test";
 import { sourcePaths } from "../check/source-files.ts";
 import { keptResult, renderResults } from "./public-results.ts";
 import { type Counts, describeFailure, failedOf, hasFailed, resultFaultsOf, summary } from "./result.ts";
+import { longestFirst } from "./run-suites.ts";
 import { chosen, stagePartsOf, suites, testFiles, toolsOf } from "./stages.ts";
 
 const paths = [
@@ -125,6 +126,10 @@ for (const [what, given, files, expected] of faults) {
     for (const [index, pattern] of expected.entries()) assert.match(String(found[index]), pattern);
   });
 }
+
+test("files start in the order of their last durations, and files without one come first", () => {
+  assert.deepEqual(longestFirst(["a", "b", "c", "d", "e"], { a: 1, c: 3, e: 2 }), ["b", "d", "c", "e", "a"]);
+});
 
 test("the summary repeats failed tests, ends with the totals, and counts a fault as a failure", () => {
   const results = [
