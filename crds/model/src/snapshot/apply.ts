@@ -32,10 +32,13 @@ export function applyChange(previous: Snapshot, change: Change, options: ApplyCh
   return advance({ previous, change, options }, removalsOf(change));
 }
 
+const NO_REMOVALS: ReturnType<Removals> = new Map();
+
 const removalsOf =
   ({ remove }: Change): Removals =>
   (collection) => {
-    const ids = remove[collection] ?? [];
+    const ids = remove[collection];
+    if (ids === undefined) return NO_REMOVALS;
     return new Map(ids.map((id, index) => [id.toLowerCase(), ["remove", collection, index]]));
   };
 
@@ -96,7 +99,17 @@ interface Items {
   readonly options: ApplyChangeOptions;
 }
 
-function checkItems(collection: Collection, { items, held, options }: Items) {
+interface CheckedItems {
+  readonly puts: readonly EntityPut[];
+  /** Ids of invalid items. */
+  readonly faulty: ReadonlySet<string>;
+  readonly violations: readonly Violation[];
+}
+
+const NO_ITEMS: CheckedItems = { puts: [], faulty: new Set(), violations: [] };
+
+function checkItems(collection: Collection, { items, held, options }: Items): CheckedItems {
+  if (items.length === 0) return NO_ITEMS;
   const puts = new Map<string, EntityPut>();
   const faulty = new Set<string>();
   const violations: Violation[] = [];

@@ -40,11 +40,15 @@ export function combineChange(change: CheckedChange) {
   return { maps: { ...next, endpoints: addresses } as SnapshotMaps, violations };
 }
 
+const NOTHING: ReadonlyMap<string, Violation["path"]> = new Map();
+
 function step(
   held: ReadonlyMap<string, StoredEntity>,
   puts: readonly EntityPut[],
   removed: ReadonlyMap<string, Violation["path"]>,
 ) {
+  // Most changes touch one of the many collections.
+  if (puts.length === 0 && removed.size === 0) return { next: held, gone: NOTHING };
   const put = new Set(puts.map(({ entity }) => entity.id));
   const gone = new Map([...removed].filter(([id]) => held.has(id) && !put.has(id)));
   const changes: (readonly [string, StoredEntity | undefined])[] = [
