@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { chownSync } from "node:fs";
-import { after, before, type TestContext, test } from "node:test";
+import { after, before, describe, type TestContext, test } from "node:test";
 import { Redis } from "ioredis";
 import pg from "pg";
 import { findImports, packageOf } from "../../tools/check/find-imports.ts";
@@ -88,33 +88,36 @@ const commands: readonly Says[] = [
   { image: "user-api", does: "reports the missing setting", words: ["serve"], code: 1, says: /GATEWAY_SECRET must be/ },
 ];
 
-for (const { image, does, code, says, ...container } of commands) {
-  test(`in a container of its image, ${image} ${does}`, async (context) => {
-    const started = await running(context, image, { ...container, volumes: { "/tmp": null } });
-    if (code !== undefined) assert.equal((await started.ended()).code, code, started.tail());
-    await started.waitForOutput(says);
-  });
-}
+// Two at a time, because some wait for connections to fail.
+describe("a container of an image", { concurrency: 2 }, () => {
+  for (const { image, does, code, says, ...container } of commands) {
+    test(`of ${image} ${does}`, async (context) => {
+      const started = await running(context, image, { ...container, volumes: { "/tmp": null } });
+      if (code !== undefined) assert.equal((await started.ended()).code, code, started.tail());
+      await started.waitForOutput(says);
+    });
+  }
 
-for (const workload of Object.values(workloads)) {
-  test(`every package that the programs of ${workload.name} import is in its image and loads`, async () => {
-    const imports = importsOf(workload);
-    assert.ok(imports.size > 0);
-    const [node = "", ...flags] = all[workload.name].runAs.Entrypoint.slice(0, -1);
-    for (const [folder, specifiers] of imports) {
-      const place = `/sluice/${folder}/load.js`;
-      const container = await startContainer(all[workload.name], {
-        name: workload.name,
-        entrypoint: [node, ...flags, place],
-        words: [],
-        files: { [place]: specifiers.map((specifier) => `await import(${JSON.stringify(specifier)});\n`).join("") },
-      });
-      const exit = await container.ended();
-      container.remove();
-      assert.equal(exit.code, 0, container.tail());
-    }
-  });
-}
+  for (const workload of Object.values(workloads)) {
+    test(`every package that the programs of ${workload.name} import is in its image and loads`, async () => {
+      const imports = importsOf(workload);
+      assert.ok(imports.size > 0);
+      const [node = "", ...flags] = all[workload.name].runAs.Entrypoint.slice(0, -1);
+      for (const [folder, specifiers] of imports) {
+        const place = `/sluice/${folder}/load.js`;
+        const container = await startContainer(all[workload.name], {
+          name: workload.name,
+          entrypoint: [node, ...flags, place],
+          words: [],
+          files: { [place]: specifiers.map((specifier) => `await import(${JSON.stringify(specifier)});\n`).join("") },
+        });
+        const exit = await container.ended();
+        container.remove();
+        assert.equal(exit.code, 0, container.tail());
+      }
+    });
+  }
+});
 
 /** The package imports of a workload's programs by workspace, without those that the workload leaves out. */
 function importsOf({ workspace, without }: ImageWorkload): ReadonlyMap<string, readonly string[]> {
