@@ -89,9 +89,9 @@ const commands: readonly Says[] = [
 ];
 
 // Two at a time, because some wait for connections to fail.
-describe("a container of an image", { concurrency: 2 }, () => {
+describe("a container of the image", { concurrency: 2 }, () => {
   for (const { image, does, code, says, ...container } of commands) {
-    test(`of ${image} ${does}`, async (context) => {
+    test(`${image} ${does}`, async (context) => {
       const started = await running(context, image, { ...container, volumes: { "/tmp": null } });
       if (code !== undefined) assert.equal((await started.ended()).code, code, started.tail());
       await started.waitForOutput(says);
@@ -99,7 +99,7 @@ describe("a container of an image", { concurrency: 2 }, () => {
   }
 
   for (const workload of Object.values(workloads)) {
-    test(`every package that the programs of ${workload.name} import is in its image and loads`, async () => {
+    test(`${workload.name} has every package that its programs import, and loads them`, async () => {
       const imports = importsOf(workload);
       assert.ok(imports.size > 0);
       const [node = "", ...flags] = all[workload.name].runAs.Entrypoint.slice(0, -1);
