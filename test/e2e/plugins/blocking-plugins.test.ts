@@ -1,27 +1,26 @@
 /** A plugin that blocks the event loop, in each place where its code may run, in a node as users start it. */
 import assert from "node:assert/strict";
-import { mkdirSync, writeFileSync } from "node:fs";
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
-import { join } from "node:path";
 import { after, before, test } from "node:test";
-import { root } from "../../../tools/check/source-files.ts";
-import { freePort, type Process, startProcess, temporaryFolder, waitFor } from "../../../tools/process/index.ts";
+import { temporaryFolder, waitFor } from "../../../tools/process/index.ts";
+import { type NodeWithPlugins, startNodeIn, writeIn } from "./node-with-plugins.ts";
 
 const folder = temporaryFolder("blocking-plugins");
 const upstream = createServer((_request, response) => response.end("ok"));
 
-mkdirSync(join(folder.path, "stuck"));
-writeFileSync(
-  join(folder.path, "stuck/schema.ts"),
+writeIn(
+  folder.path,
+  "stuck/schema.ts",
   `import { definePluginFacts, record, text } from "@sluice/plugin-sdk";
   export default definePluginFacts({
     name: "stuck", version: "1.0.0", priority: 5, protects: false,
     schema: record({ where: text({ description: "Where it blocks.", default: "" }) }, { description: "Blocks." }),
   });`,
 );
-writeFileSync(
-  join(folder.path, "stuck/index.ts"),
+writeIn(
+  folder.path,
+  "stuck/index.ts",
   `import { definePlugin, middleware } from "@sluice/plugin-sdk";
   import facts from "./schema.ts";
   const durationOf = ({ request }) => Number(request.header("x-block") ?? 0);
@@ -77,8 +76,7 @@ const places: readonly (readonly [where: string, phase: string])[] = [
 ];
 const pathOf = (where: string): string => `/${where.replaceAll(" ", "-")}`;
 
-let node: Process | undefined;
-let proxy = "";
+let node: NodeWithPlugins | undefined;
 before(async () => {
   await new Promise<void>((resolve) => upstream.listen(0, "127.0.0.1", resolve));
   const { port } = upstream.address() as AddressInfo;
@@ -88,26 +86,15 @@ before(async () => {
     plugins: [{ name: "stuck", config: { where } }],
   }));
   const services = [{ name: "up", host: "127.0.0.1", port, routes }];
-  writeFileSync(join(folder.path, "sluice.json"), JSON.stringify({ _format_version: "3.0", services }));
-  proxy = `127.0.0.1:${await freePort()}`;
-  node = await startProcess(join(root, "gateway/src/main.ts"), ["gateway"], {
-    name: "node",
-    ready: /is up"/,
-    cwd: folder.path,
-    env: {
-      SLUICE_SOURCE: "file",
-      SLUICE_FILE: "sluice.json",
-      SLUICE_PLUGINS: "./stuck",
-      SLUICE_WORKERS: "1",
-      SLUICE_WORKER_TIMEOUT: "2s",
-      SLUICE_PROXY_LISTEN: proxy,
-      SLUICE_STATUS_LISTEN: `127.0.0.1:${await freePort()}`,
-      SLUICE_ALLOWED_UPSTREAMS: "127.0.0.0/8",
-    },
+  writeIn(folder.path, "sluice.json", JSON.stringify({ _format_version: "3.0", services }));
+  node = await startNodeIn(folder.path, "gateway", {
+    SLUICE_PLUGINS: "./stuck",
+    SLUICE_WORKERS: "1",
+    SLUICE_WORKER_TIMEOUT: "2s",
   });
 });
 after(async () => {
-  await node?.stop();
+  await node?.process.stop();
   upstream.close();
   upstream.closeAllConnections();
   folder.remove();
@@ -115,7 +102,7 @@ after(async () => {
 
 const ask = (where: string, block: number): Promise<number | null> => {
   const { port } = upstream.address() as AddressInfo;
-  return fetch(`http://${proxy}${pathOf(where)}`, {
+  return fetch(`${node?.proxy}${pathOf(where)}`, {
     method: "POST",
     body: "x",
     headers: { "x-block": `${block}`, "x-port": `${port}` },
@@ -128,7 +115,7 @@ const ask = (where: string, block: number): Promise<number | null> => {
 for (const [where, phase] of places)
   test(`a plugin that blocks (${where}) is named in a warning, and again in the log when its worker is replaced`, async () => {
     assert.ok(node);
-    const { output, tail } = node;
+    const { output, tail } = node.process;
     // A new worker. Its first call of a phase is measured; later ones rarely are.
     await waitFor(async () => (await ask(where, 0)) === 200, { what: "a worker" });
     const from = output().length;

@@ -1,12 +1,10 @@
 /** Plugins outside this repository, in processes that are started as users start them. */
 import assert from "node:assert/strict";
-import { mkdirSync, writeFileSync } from "node:fs";
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
-import { join } from "node:path";
 import { after, before, describe, test } from "node:test";
-import { root } from "../../../tools/check/source-files.ts";
-import { freePort, type Process, startProcess, temporaryFolder, waitFor } from "../../../tools/process/index.ts";
+import { startProcess, temporaryFolder, waitFor } from "../../../tools/process/index.ts";
+import { type NodeWithPlugins, program, startNodeIn, writeIn } from "./node-with-plugins.ts";
 
 const folder = temporaryFolder("external-plugins");
 const upstream = createServer(({ headers }, response) => response.end(`word: ${headers["x-word"] ?? "none"}`));
@@ -16,11 +14,7 @@ after(() => {
   folder.remove();
 });
 
-function write(name: string, text: string): void {
-  const file = join(folder.path, name);
-  mkdirSync(join(file, ".."), { recursive: true });
-  writeFileSync(file, text);
-}
+const write = (name: string, text: string) => writeIn(folder.path, name, text);
 
 write(
   "words/schema.ts",
@@ -81,34 +75,8 @@ function declarative(more = 0): string {
   return JSON.stringify({ _format_version: "3.0", services: [{ name: "up", host: "127.0.0.1", port, routes }] });
 }
 
-const program = join(root, "gateway/src/main.ts");
-
-/** Starts a node. The caller stops its process. */
-async function start(command: string, env: Readonly<Record<string, string>>) {
-  const [proxy, status, admin] = [await freePort(), await freePort(), await freePort()];
-  const process: Process = await startProcess(program, [command], {
-    name: "sluice",
-    ready: /is up"/,
-    cwd: folder.path,
-    env: {
-      SLUICE_SOURCE: "file",
-      SLUICE_STORE: "file",
-      SLUICE_FILE: "sluice.json",
-      SLUICE_PLUGINS: "./words",
-      SLUICE_PROXY_LISTEN: `127.0.0.1:${proxy}`,
-      SLUICE_STATUS_LISTEN: `127.0.0.1:${status}`,
-      SLUICE_ADMIN_LISTEN: `127.0.0.1:${admin}`,
-      SLUICE_ALLOWED_UPSTREAMS: "127.0.0.0/8",
-      ...env,
-    },
-  });
-  return {
-    process,
-    proxy: `http://127.0.0.1:${proxy}`,
-    status: `http://127.0.0.1:${status}`,
-    admin: `http://127.0.0.1:${admin}`,
-  };
-}
+const start = (command: "gateway" | "start", env: Readonly<Record<string, string>>) =>
+  startNodeIn(folder.path, command, { SLUICE_PLUGINS: "./words", ...env });
 
 async function get(url: string, headers: Readonly<Record<string, string>> = {}): Promise<readonly [number, string]> {
   const response = await fetch(url, { headers });
@@ -116,7 +84,7 @@ async function get(url: string, headers: Readonly<Record<string, string>> = {}):
 }
 
 /** Checks the routes whose plugin `words` works, throws in its access phase, or cannot be created. */
-async function assertServes({ proxy, process }: Awaited<ReturnType<typeof start>>): Promise<void> {
+async function assertServes({ proxy, process }: NodeWithPlugins): Promise<void> {
   assert.deepEqual(await get(`${proxy}/hello`), [200, "word: hello"]);
   assert.deepEqual(await get(`${proxy}/hello`, { "x-stop": "1" }), [418, "hello"]);
   const [thrown] = await get(`${proxy}/access`);
@@ -127,7 +95,7 @@ async function assertServes({ proxy, process }: Awaited<ReturnType<typeof start>
 }
 
 describe("a node with two workers, a plugin of SLUICE_PLUGINS, and a file that is read in another process", () => {
-  let node: Awaited<ReturnType<typeof start>>;
+  let node: NodeWithPlugins;
   before(async () => {
     write("sluice.json", declarative(2000));
     node = await start("gateway", {

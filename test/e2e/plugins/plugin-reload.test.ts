@@ -1,7 +1,7 @@
 /** Plugins whose files change while a node runs them, in processes that are started as users start them. */
 import assert from "node:assert/strict";
 import { execFile } from "node:child_process";
-import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
+import { readFileSync } from "node:fs";
 import { Agent, createServer, get } from "node:http";
 import { type ClientHttp2Session, connect, constants } from "node:http2";
 import type { AddressInfo } from "node:net";
@@ -9,8 +9,8 @@ import { join } from "node:path";
 import { after, before, describe, type TestContext, test } from "node:test";
 import { setTimeout as pause } from "node:timers/promises";
 import { promisify } from "node:util";
-import { root } from "../../../tools/check/source-files.ts";
-import { freePort, type Process, startProcess, temporaryFolder, waitFor } from "../../../tools/process/index.ts";
+import { freePort, startProcess, temporaryFolder, waitFor } from "../../../tools/process/index.ts";
+import { program, startNodeIn, writeIn } from "./node-with-plugins.ts";
 
 const folder = temporaryFolder("plugin-reload");
 const upstream = createServer(({ headers }, response) => response.end(String(headers["x-words"])));
@@ -20,11 +20,7 @@ after(() => {
   folder.remove();
 });
 
-function write(name: string, text: string): void {
-  const file = join(folder.path, name);
-  mkdirSync(join(file, ".."), { recursive: true });
-  writeFileSync(file, text);
-}
+const write = (name: string, text: string) => writeIn(folder.path, name, text);
 
 interface PluginText {
   /** The version in the plugin's code, which shows which code served a request. */
@@ -98,35 +94,16 @@ function declarative(config: object = {}): string {
 }
 
 /** Starts a node. The caller stops its process. */
-async function start(command: string, env: Readonly<Record<string, string>> = {}) {
-  const [proxy, status, admin] = [await freePort(), await freePort(), await freePort()];
-  const process: Process = await startProcess(join(root, "gateway/src/main.ts"), [command], {
-    name: "sluice",
-    ready: /is up"/,
-    cwd: folder.path,
-    env: {
-      SLUICE_SOURCE: "file",
-      SLUICE_STORE: "file",
-      SLUICE_FILE: "sluice.json",
-      SLUICE_PLUGINS: "./words",
-      SLUICE_PROXY_LISTEN: `127.0.0.1:${proxy}`,
-      SLUICE_STATUS_LISTEN: `127.0.0.1:${status}`,
-      SLUICE_ADMIN_LISTEN: `127.0.0.1:${admin}`,
-      SLUICE_ALLOWED_UPSTREAMS: "127.0.0.0/8",
-      ...env,
-    },
-  });
-  const url = `http://127.0.0.1:${proxy}`;
+async function start(command: "gateway" | "start", env: Readonly<Record<string, string>> = {}) {
+  const node = await startNodeIn(folder.path, command, { SLUICE_PLUGINS: "./words", ...env });
   return {
-    process,
-    proxy: url,
-    admin: `http://127.0.0.1:${admin}`,
+    ...node,
     /** The numbers of workers in GET /status. */
     async workers() {
-      const { sluice } = Object(await (await fetch(`http://127.0.0.1:${status}/status`)).json());
+      const { sluice } = Object(await (await fetch(`${node.status}/status`)).json());
       return sluice.workers;
     },
-    body: async () => (await fetch(url, { headers: { connection: "close" } })).text(),
+    body: async () => (await fetch(node.proxy, { headers: { connection: "close" } })).text(),
   };
 }
 
@@ -323,7 +300,7 @@ test("after a reload, the admin API shows a plugin's config with the defaults of
 /** Starts `sluice dev` with the plugin. `body` sends a request and returns the body of the response. */
 async function startDev(context: TestContext, args: readonly string[] = []) {
   const [proxy, status] = [await freePort(), await freePort()];
-  const process = await startProcess(join(root, "gateway/src/main.ts"), ["dev", "--plugin", "./words", ...args], {
+  const process = await startProcess(program, ["dev", "--plugin", "./words", ...args], {
     name: "sluice",
     ready: /is up with/,
     cwd: folder.path,
