@@ -66,7 +66,7 @@ export function customResources(example: PluginExample): string {
 
 type Resource = ReturnType<typeof toResources>["resources"][number];
 
-/** The short name of each resource, by its name. One that several resources of a kind would have gets a number. */
+/** The short name of each resource, by its name. If several resources of a kind would have the same short name, all but the first get a number after it. */
 function shortNames(resources: readonly Resource[]): ReadonlyMap<string, string> {
   const consumers = consumersBySecret(resources);
   const uses = new Map<string, number>();

@@ -12,7 +12,8 @@ export interface Suites {
   readonly concurrency: number;
   /**
    * Minutes until the stage is stopped and has failed. A single test has half of this time. The limit is about six
-   * times the duration on two idle cores, because a virtual machine may get only a third of their time.
+   * times the duration on two idle cores: a virtual machine may get only a third of the cores' time, and the rest is
+   * reserve.
    */
   readonly minutes: number;
   /** Tools to build or install before the stage's time begins, in this order. */

@@ -209,7 +209,7 @@ describe("plugin code", () => {
     assert.deepEqual([seen, runningNow()], [[1], 0]);
   });
 
-  test("after anything else that it awaits is not attributed", async () => {
+  test("after an await of another promise, such as a turn of the event loop, runs without the plugin's number", async () => {
     const seen: number[] = [];
     const { phases } = meter(() => ({
       async start() {

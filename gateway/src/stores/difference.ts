@@ -24,8 +24,8 @@ interface Step {
  * entities keep theirs. An entity without an id in the document is matched by name.
  *
  * If entities exchange names in a cycle, one of them is removed first and created again. An entity that the document
- * does not contain is removed first if another entity needs its name. All entities that refer to an entity that is
- * removed first are removed before it, and created again if the document contains them.
+ * does not contain is removed first if another entity needs its name. Before such an early removal, all entities that
+ * refer to the entity are removed too; those that the document contains are created again.
  */
 export function writesBetween(
   before: EntityLists,

@@ -131,12 +131,12 @@ const measured = ({ collector, lines, ldap, provider, folder }: Servers): readon
   { name: "correlation-id", config: { header_name: "X-Correlation-ID", generator: "uuid", echo_downstream: true } },
   { name: "prometheus", config: { status_code_metrics: true, latency_metrics: true, bandwidth_metrics: true } },
   {
-    name: "phases of a plugin outside Sluice",
+    name: "a plugin of your own, with phases",
     plugins: [{ name: "header-phases" }],
     env: writePlugin("header-phases", folder),
   },
   {
-    name: "middleware of a plugin outside Sluice",
+    name: "a plugin of your own, as middleware",
     plugins: [{ name: "header-middleware" }],
     env: writePlugin("header-middleware", folder),
   },
@@ -242,7 +242,7 @@ export async function costs(field: Field): Promise<BenchReport> {
       "from the node without a plugin. Log servers read everything; traces are recorded for one request in a hundred. " +
       "All caches are warm, because every request is a repetition of the first. forward-auth asks its server about " +
       "every request. Redirects, terminated requests and hits of the cache do not reach the upstream. grpc-web and " +
-      "mtls-auth are not measured: they need a gRPC upstream and TLS. The two plugins outside Sluice set one header of " +
+      "mtls-auth are not measured: they need a gRPC upstream and TLS. The two plugins of your own set one header of " +
       "the request and one of the response.",
     rows,
     verdicts: [...verdicts, memory],

@@ -47,7 +47,7 @@ interface Tokens {
   readonly id_token: string;
 }
 
-/** Tokens that another application of the same client has received. */
+/** Tokens that another program has received from the provider with the gateway's client id. */
 async function tokensOf(issuer: string): Promise<Tokens> {
   const document = await (await fetch(`${issuer}.well-known/openid-configuration`)).json();
   const { authorization_endpoint, token_endpoint } = document as Readonly<Record<string, string>>;

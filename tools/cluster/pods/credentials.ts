@@ -38,7 +38,7 @@ export async function writeCredentials(folder: string): Promise<ClusterCredentia
   const account = generateKeyPairSync("ec", {
     namedCurve: "P-256",
     publicKeyEncoding: { type: "spki", format: "pem" },
-    // The API server reads the public key from this form only.
+    // The API server also takes the public key from this file, which it can do only if the file is in SEC 1 form.
     privateKeyEncoding: { type: "sec1", format: "pem" },
   });
   const put = (name: string, text: string) => writeFileSync(join(folder, name), text, { mode: 0o600 });

@@ -75,7 +75,7 @@ const replaced: readonly (readonly [what: string, before: object | null, after: 
   ["a plugin that answered 503 already", newer, newer, ["closed"]],
   ["a plugin that had a different name", { ...keyAuth, name: "cors", config: {} }, newer, ["closed"]],
   [
-    "a plugin that its writer marked as unavailable",
+    "a plugin that the change itself marks as unavailable",
     keyAuth,
     { ...newer, _sluice: { unavailable: "why" } },
     ["closed"],

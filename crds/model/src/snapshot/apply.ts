@@ -150,7 +150,7 @@ const isMissingHere = (collection: Collection, raw: unknown, entity: StoredEntit
 
 const unavailable = ({ _sluice }: Readonly<Record<string, unknown>>): unknown => Object(_sluice).unavailable;
 
-/** Whether the plugin was marked as unavailable by the check, and not by its writer. */
+/** Whether the plugin was marked as unavailable by the check, and not by the change itself. */
 const isClosedHere = (raw: unknown, entity: StoredEntity): boolean =>
   unavailable(entity) !== undefined && isRecord(raw) && (unavailable(raw) ?? null) === null;
 

@@ -40,7 +40,7 @@ export const sealedCookieNames = (name: string): readonly string[] =>
   Array.from({ length: MAX_PIECES }, (_, index) => pieceName(name, index));
 
 /**
- * The key in `exchange.shared` under which the plugin session reports that it uses the cookie of this name. Another
+ * The key in `exchange.shared` under which the plugin `session` reports that it uses the cookie of this name. Another
  * plugin that keeps its sessions in the same cookie would lose them.
  */
 export const sessionCookieKey = (name: string): string => `session cookie ${name}`;

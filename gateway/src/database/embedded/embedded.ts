@@ -165,7 +165,7 @@ export async function openEmbedded({
 
 /** Milliseconds between checks. */
 const INTERVAL = 60_000;
-/** One in this number of checks that find writes also runs a vacuum. A vacuum takes too long to run at each of them. */
+/** Of the checks that find writes, one in this many also runs a vacuum. A vacuum takes too long to run at each of them. */
 const VACUUM = 10;
 
 /**

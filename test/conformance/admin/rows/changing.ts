@@ -226,7 +226,7 @@ export const changing: Table = {
       status: 200,
       has: { name: "base" },
     },
-    { does: "is prepared by a POST of another entity", ask: "POST /services", form: "name=other&host=a", status: 201 },
+    { does: "lets a POST create another entity", ask: "POST /services", form: "name=other&host=a", status: 201 },
     {
       does: "refuses the name of another entity",
       ask: "PATCH /services/other",
@@ -304,7 +304,7 @@ export const changing: Table = {
       has: { enabled: false },
     },
     {
-      does: "is prepared by a PUT that creates a plugin that counts in Redis",
+      does: "lets a PUT create a plugin that counts in Redis",
       ask: "PUT /plugins/limits",
       json: { name: "rate-limiting", config: { minute: 5, policy: "redis", redis: { host: "one", port: 7000 } } },
       status: 200,

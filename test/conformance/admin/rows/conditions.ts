@@ -159,13 +159,13 @@ export const conditions: Table = {
       status: 204,
     },
     {
-      does: "is prepared by a GET of a certificate, whose ETag a later condition names",
+      does: "lets a GET read a certificate, whose ETag a later condition names",
       ask: "GET /certificates/base.example",
       status: 200,
       keep: { header: "etag", as: "certificate" },
     },
     {
-      does: "is prepared by a POST of a server name, which changes the ETag of the certificate",
+      does: "lets a POST create a server name, which changes the ETag of the certificate",
       ask: `POST /certificates/${ids.certificate}/snis`,
       form: "name=more.example",
       status: 201,

@@ -233,7 +233,7 @@ const plugins: readonly Row[] = [
   },
   { does: "does not show a consumer that was removed", ask: "GET /consumer_groups/silver/consumers/base", status: 404 },
   {
-    does: "is prepared by a POST that creates the removed consumer again, with the same id",
+    does: "lets a POST create the removed consumer again, with the same id",
     ask: "POST /consumers",
     json: { username: "base" },
     status: 201,

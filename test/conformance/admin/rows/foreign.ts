@@ -67,7 +67,7 @@ export const foreign: Table = {
       body: { message: "Not found" },
     },
     {
-      does: "is prepared by a PUT that creates a route without a service",
+      does: "lets a PUT create a route without a service",
       ask: "PUT /routes/alone",
       json: { paths: ["/alone"] },
       status: 200,
@@ -116,7 +116,7 @@ export const foreign: Table = {
       status: 404,
     },
     {
-      does: "is prepared by a PATCH that attaches a certificate to a service",
+      does: "lets a PATCH attach a certificate to a service",
       ask: "PATCH /services/base",
       json: { protocol: "https", client_certificate: { id: ids.certificate } },
       status: 200,

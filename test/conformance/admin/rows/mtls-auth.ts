@@ -12,7 +12,7 @@ export const mtlsAuthCredentials: Table = {
   of: "a subject name of mtls-auth",
   rows: [
     {
-      does: "is prepared by a POST that creates a CA certificate",
+      does: "lets a POST create a CA certificate",
       ask: "POST /ca_certificates",
       json: { id: ca, cert },
       status: 201,

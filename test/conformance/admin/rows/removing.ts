@@ -38,7 +38,7 @@ export const removing: Table = {
       sends: { "content-type": undefined },
     },
     {
-      does: "is prepared by a PUT that attaches a plugin to a route and a consumer",
+      does: "lets a PUT attach a plugin to a route and a consumer",
       ask: `PUT /plugins/${ids.unknown}`,
       json: {
         name: "rate-limiting",
@@ -64,7 +64,7 @@ export const removing: Table = {
     },
     { does: "has removed the key", ask: "GET /key-auths/base-key", status: 404 },
     {
-      does: "is prepared by a POST that creates another key",
+      does: "lets a POST create another key",
       ask: "POST /consumers/base/key-auth",
       form: "key=again",
       status: 201,
@@ -94,7 +94,7 @@ export const removing: Table = {
       status: 404,
     },
     {
-      does: "is prepared by a POST that creates another target",
+      does: "lets a POST create another target",
       ask: "POST /upstreams/base.example/targets",
       form: "target=a:1",
       status: 201,

@@ -168,7 +168,7 @@ test("an error has the server's message, whether the response is JSON or not", a
     );
 });
 
-test("an aborted stream ends", () =>
+test("reading an aborted stream rejects, and yields no partial line", () =>
   serving(
     (_, response) => void response.write('{"a":1}\n{"b":'),
     async ({ connection }) => {

@@ -175,7 +175,7 @@ test("the reflector reports the loss when the server stays unreachable, and list
     assert.deepEqual(fake.reported, ["replaced a", "lost reset", "replaced a"]);
   }));
 
-test("the reflector counts a kind that is not served as lost at once, and recovers", () =>
+test("the reflector reports a kind as lost at once if the API server does not serve it, and recovers", () =>
   reflecting(async (fake) => {
     await fake.settle();
     await fake.send({ type: "BOOKMARK", object: resource("", "20") });
