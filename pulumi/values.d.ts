@@ -22,7 +22,7 @@ export interface Values {
     readonly pullSecrets: readonly string[];
   };
   readonly plugins: {
-    /** Images of plugins of your own, as full references that end with a digest: images.example.com/acme/sluice-plugin-x@sha256:…. Each image has the files of one npm package in the folder /package (docs/how-to/run-plugins-in-kubernetes.md). Nodes load its code, the operator and the admin API its schema. */
+    /** Images of plugins of your own, as full references that end with a digest: images.example.com/acme/sluice-plugin-x@sha256:…. Each image has the files of one npm package in the folder /package (docs/how-to/run-plugins-in-kubernetes.md). Nodes load its code; the operator and the admin API load only its schema. */
     readonly images: readonly string[];
     /** Whether these images are mounted as image volumes. That needs Kubernetes 1.35 (or 1.33 with the feature gate ImageVolume), and on every machine a container runtime with image volumes, such as containerd 2.1 or CRI-O 1.31. Otherwise an init container of each image copies the plugin, for which the image needs the program cp. */
     readonly imageVolumes: boolean;

@@ -265,7 +265,7 @@ for (const [what, answer] of faults) {
   });
 }
 
-test("a request is answered with 503 if the authorization server's address is refused or cannot be reached", async (test) => {
+test("a request is answered with 503 if the authorization server's address is not allowed or cannot be reached", async (test) => {
   for (const [address, reason] of [
     ["http://169.254.169.254/latest", /is a link-local address/],
     ["http://127.0.0.1:1/", /ECONNREFUSED/],

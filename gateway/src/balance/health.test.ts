@@ -46,7 +46,7 @@ test("results with a limit of 0 do not change a target's health, but a success s
   assert.equal(after("ccsssssss", onlyFailures).healthy, false);
 });
 
-test("after any results, only the last consecutive results determine a target's health", () => {
+test("whatever the earlier results were, enough equal results in a row determine a target's health", () => {
   let seed = 7;
   const random = () => {
     seed = (Math.imul(seed, 1_103_515_245) + 12_345) >>> 0;

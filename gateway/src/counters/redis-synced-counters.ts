@@ -20,7 +20,7 @@ export interface SyncedCountersOptions {
   readonly capacity?: number;
 }
 
-/** Maximum counters per script: one uninterrupted step for Redis and for the worker. */
+/** Maximum counters per script: a script blocks Redis while it runs, and building it blocks the worker. */
 const TOGETHER = 500;
 
 interface Entry {

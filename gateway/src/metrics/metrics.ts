@@ -137,7 +137,7 @@ export function createMetrics({ compat, nodeId, version, maxSeries = 50_000 }: G
       for (const [labels, value] of read()) yield [[nodeId, ...labels], value];
     });
 
-  /** The samples of numbers by the value of a label. */
+  /** One sample for each number; its key is the value of the metric's only label besides `node_id`. */
   const samplesOf = (numbers: Readonly<Record<string, number>>): Sample[] =>
     Object.entries(numbers).map(([label, value]) => [[label], value]);
 

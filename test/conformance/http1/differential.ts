@@ -9,7 +9,7 @@ import type { Direction } from "./reading.ts";
 
 export interface FuzzOptions {
   readonly direction: Direction;
-  /** The number of texts. */
+  /** The number of random inputs, each the bytes of one connection. */
   readonly cases: number;
   readonly seed: number;
 }

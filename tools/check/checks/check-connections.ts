@@ -37,8 +37,8 @@ const nodes = "its destinations are the status listeners of nodes, which configu
 
 /** Files that may open connections without the guard, and the reasons. A folder ends in a slash. */
 const exceptions: Readonly<Record<string, string>> = {
-  [guardedConnect]: "it is the one place that opens connections, behind the guard",
-  "src/outbound/datagrams.ts": "it sends datagrams, behind the guard",
+  [guardedConnect]: "it is the one place that opens connections, after the guard has checked their address",
+  "src/outbound/datagrams.ts": "it sends datagrams itself, after the guard has checked their address",
   "plugins/openid-connect/provider-client.ts": "its requests use the HTTP client of the plugin SDK",
   "src/proxy/upstream/probe.ts": `its requests use connections from ${guardedConnect}`,
   "src/proxy/reply-from/undici-pools.ts": `undici gets its connections from ${guardedConnect}`,

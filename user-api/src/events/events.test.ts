@@ -113,7 +113,7 @@ describe("notifications for other replicas", () => {
     await events.close();
   });
 
-  it("are replaced, in a burst, by one message at first, and by a second one only once all other messages are sent", async () => {
+  it("are replaced beyond the limit by one message; later ones are replaced by a second message, which is sent only after all others", async () => {
     const { events, sent, create } = await rig();
     const users = Array.from({ length: 1_001 }, create);
     await settle();

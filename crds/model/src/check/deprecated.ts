@@ -7,7 +7,7 @@ import { validate } from "./validate.ts";
 type Members = Readonly<Record<string, unknown>>;
 type Path = readonly string[];
 
-/** Members after deprecated ones were replaced by those of the schema, and the violations found on the way. */
+/** The members, with each deprecated one replaced by its current member, and the violations found in doing so. */
 export interface ReplacedMembers {
   readonly members: Members;
   readonly violations: readonly Violation[];

@@ -117,7 +117,9 @@ async function ask({ fleet }: PluginEndpointOptions, id: string, request: Endpoi
   const what = request.method === "GET" ? "not found on the nodes that answered" : "done on the nodes that answered";
   const others = unanswered.map(({ node, reason }) => `${node} (${reason})`).join(", ");
   throw new HttpError(503, {
-    message: `${answered.length === 0 ? "no node answered" : what}; these nodes did not answer, and have state of their own: ${others}`,
+    message:
+      `${answered.length === 0 ? "" : `${what}; `}these nodes did not answer, and no other node can answer for them, ` +
+      `because each keeps its own state: ${others}`,
   });
 }
 

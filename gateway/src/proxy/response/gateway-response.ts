@@ -180,7 +180,7 @@ interface FormatPreferences {
 }
 
 /**
- * JSON unless the client prefers another supported format, as in Kong. Without Accept, transport errors have the format
+ * gRPC for gRPC requests; otherwise JSON, unless the client prefers another supported format, as in Kong. Without Accept, transport errors have the format
  * of the request's Content-Type, or plain text.
  */
 function chooseMessageFormat({ accept, contentType, transport }: FormatPreferences): MessageFormat {

@@ -138,7 +138,7 @@ test("a read-only file is not written, but a write to it can be planned", async 
   assert.equal(text(), head);
 });
 
-test("an invalid file is not written, and the position of its error is reported", async (context) => {
+test("a write to a file that is invalid is refused with the position of the file's error", async (context) => {
   const { store, file } = await open(context, head);
   writeFileSync(file, `${head}services: [\n`);
   const write: Write = { op: "create", collection: "services", entity: entity("services", { name: "a", host: "b" }) };

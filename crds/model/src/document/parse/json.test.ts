@@ -41,7 +41,7 @@ for (const [what, text] of plain) {
   });
 }
 
-/** Strings of few different characters, so that many objects have equal names. */
+/** Strings of few different characters, so that members of many objects have equal names. */
 const text = fc.string({ minLength: 1, maxLength: 4, unit: fc.constantFrom(..."ab:\"\\{},[]'# \n\u00e9") });
 const { tree: objects } = fc.letrec((tie) => ({
   tree: fc.dictionary(text, tie("value"), { maxKeys: 4, noNullPrototype: true }),
