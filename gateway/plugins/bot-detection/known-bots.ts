@@ -4,7 +4,7 @@
  */
 import { compileRegex, type Regex } from "@sluice/plugin-sdk";
 
-/** Names that identify a bot wherever they occur. Names with "spider", "crawl" or "scrape" are found by `patterns`. */
+/** Names that identify a bot wherever they occur. Names with "spider" or "crawl" need not be listed: see `patterns`. */
 const names = [
   // HTTP clients of programs
   ...["Google-HTTP-Java-Client", "Apache-HttpClient", "Go-http-client", "scalaj-http", "http%20client"],

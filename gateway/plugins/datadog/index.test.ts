@@ -77,7 +77,7 @@ describe("datadog", () => {
     });
   }
 
-  it("sends nothing for an exchange without a value of a configured metric", async (context) => {
+  it("sends nothing for an exchange that has no value for the only configured metric", async (context) => {
     const { port, received } = await startDatagramServer(context);
     const config = { host, port, metrics: [{ name: "upstream_latency", stat_type: "timer" }] };
     const instance = startLogging(context, "datadog", config);

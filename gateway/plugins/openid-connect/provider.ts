@@ -67,7 +67,7 @@ export class Provider {
     return this.#config.rediscovery_lifetime * 1000;
   }
 
-  /** All callers share one attempt. In the pause after it they get the known state, or without one its error. */
+  /** All callers share one attempt. During the pause after it, they get the known state, or else the last error. */
   #request(pause: number): Promise<ProviderState> {
     if (this.#pending !== null) return this.#pending;
     const now = this.#context.now();

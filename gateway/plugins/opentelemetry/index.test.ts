@@ -144,7 +144,7 @@ describe("opentelemetry", () => {
     assert.equal(received[0]?.headers["content-type"], "application/octet-stream");
   });
 
-  it("continues the sender's trace, and sends the span of the last attempt to the upstream", async (context) => {
+  it("continues the sender's trace, and sends the id of the last attempt's span to the upstream", async (context) => {
     const { exchange, spans } = await traced(
       context,
       { http_response_header_for_traceid: "X-Trace-Id" },

@@ -1,8 +1,9 @@
 /**
- * The key of a cached response: everything on which the response may depend. As in Kong it is made of method, route,
- * consumer, path, query parameters and configured headers, after the changes by earlier plugins. In addition it
- * contains further properties that the upstream may use: the host, the service, the identity of a user who is no
- * consumer, and the method and target that other plugins have set. The parts are joined without ambiguity.
+ * The key of a cached response: everything on which the response may depend. As in Kong it is made of the client's
+ * method, path and query parameters, the route, the consumer, and configured headers as earlier plugins have changed
+ * them. In addition it contains further properties that the upstream may use: the body, the host, the service, the
+ * identity of a user who is no consumer, and the method and target that other plugins have set. The parts are joined
+ * without ambiguity.
  */
 import { hash } from "node:crypto";
 import { type Exchange, lowerCase } from "@sluice/plugin-sdk";

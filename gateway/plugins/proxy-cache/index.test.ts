@@ -119,14 +119,14 @@ const rows: readonly Row[] = [
     statuses: ["Miss", "Miss"],
   },
   {
-    what: "subtracts the Age with which a response arrives",
+    what: "subtracts the Age with which a response arrives from its lifetime",
     config: control,
     response: { ...cached, Age: "6" },
     later: 5,
     statuses: ["Miss", "Miss"],
   },
   {
-    what: "does not cache a response whose Age exceeds its lifetime",
+    what: "does not cache a response whose Age equals its lifetime",
     config: control,
     response: { ...cached, Age: "10" },
     statuses: never,

@@ -45,7 +45,11 @@ const parameter = record(
       }),
     ),
     explode: nullable(
-      boolean({ description: "Whether each item or member has a parameter of its own. Needs `style` and `schema`." }),
+      boolean({
+        description:
+          "Whether items and members are written separately, as in OpenAPI 3.0: in a query, each as a parameter. " +
+          "Needs `style` and `schema`.",
+      }),
     ),
     schema: nullable(
       text({

@@ -154,7 +154,7 @@ describe("zipkin", () => {
     assert.equal(b3.exchange.upstreamHeaders.get("b3"), `${trace}-${b3.spans.at(-2)?.id}-1-${span}`);
   });
 
-  it("sends the span of the proxy to the upstream in B3 if the request has no trace", async (context) => {
+  it("sends the id of the proxy's span to the upstream in B3 headers if the request has no trace", async (context) => {
     const { exchange, spans } = await traced(context, {
       traceid_byte_count: 8,
       http_response_header_for_traceid: "X-Trace",

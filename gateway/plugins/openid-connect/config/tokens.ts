@@ -81,8 +81,8 @@ export const tokenMembers = {
     ["sub"],
   ),
   authenticated_groups_claim: optionalClaimPath(
-    "The claim with the groups that the plugin acl checks for requests without a consumer; its member " +
-      "`always_use_authenticated_groups` extends this to all requests.",
+    "The claim with the groups that the plugin acl checks for requests without a consumer; " +
+      "`always_use_authenticated_groups` of acl extends this to all requests.",
   ),
   anonymous: nullable(
     text({
