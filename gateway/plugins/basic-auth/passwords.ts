@@ -75,13 +75,15 @@ async function compare(password: Buffer, { stored, salt, expected }: ScryptHash)
   const count = perCredential.get(stored) ?? 0;
   if (count >= MAX_PER_CREDENTIAL || pending.size >= MAX_PENDING) throw new PasswordQueueFull();
   perCredential.set(stored, count + 1);
-  if (running >= MAX_HASHES) await new Promise<void>((resolve) => waiting.push(resolve));
-  running += 1;
+  // A comparison that ends hands its place over, so that no comparison that starts meanwhile takes it too.
+  if (running < MAX_HASHES) running += 1;
+  else await new Promise<void>((resolve) => waiting.push(resolve));
   try {
     return isEqual(await scryptHash(password, salt), expected);
   } finally {
-    running -= 1;
-    waiting.shift()?.();
+    const next = waiting.shift();
+    if (next === undefined) running -= 1;
+    else next();
     const left = (perCredential.get(stored) ?? 1) - 1;
     if (left > 0) perCredential.set(stored, left);
     else perCredential.delete(stored);
