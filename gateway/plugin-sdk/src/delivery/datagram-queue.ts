@@ -56,7 +56,8 @@ export class DatagramQueue {
   }
 
   #split(batch: DeliveryBatch): Buffer[] {
-    if (this.#datagramsOf === undefined) return [batch.join("")];
+    // A copy, because the buffer of `join` is used again before the next attempt.
+    if (this.#datagramsOf === undefined) return [Buffer.from(batch.join(""))];
     return Array.from(this.#datagramsOf(batch.texts()), (text) => Buffer.from(text));
   }
 }

@@ -30,7 +30,8 @@ export class DeliveryQueue {
   readonly #context: DeliveryQueueOptions["context"];
   readonly #deliver: DeliveryQueueOptions["deliver"];
   readonly #memory = new EntryMemory();
-  #waiting: StoredEntry[] = [];
+  /** Before `#front`: entries that were taken, as undefined. */
+  #waiting: (StoredEntry | undefined)[] = [];
   /** Index of the oldest entry that waits. */
   #front = 0;
   /** Bytes of the waiting entries and, if the concurrency is unlimited, of the entries that are being delivered. */
@@ -129,7 +130,9 @@ export class DeliveryQueue {
 
   /** Removes and returns the oldest entries, at most this many. */
   #dequeue(most: number): StoredEntry[] {
-    const taken = this.#waiting.slice(this.#front, this.#front + most);
+    const taken = this.#waiting.slice(this.#front, this.#front + most) as StoredEntry[];
+    // Otherwise the list would keep the memory of large entries.
+    this.#waiting.fill(undefined, this.#front, this.#front + taken.length);
     this.#front += taken.length;
     for (const { start, end } of taken) this.#bytes -= end - start;
     if (this.#front === this.#waiting.length || this.#front > Math.max(MIN_TAKEN, this.#waiting.length / 2)) {

@@ -29,13 +29,14 @@ export interface PluginHttpCallOptions {
   /** The request's head. */
   readonly head: string;
   readonly body: Buffer;
+  /** The time (`performance.now()`) by which the response must have arrived completely. */
+  readonly deadline: number;
 }
 
 export class PluginHttpCall implements ConnectionWaiter, Http1ResponseListener {
   readonly response: Promise<HttpResponse>;
   readonly #options: PluginHttpCallOptions;
   readonly #settle: Pick<PromiseWithResolvers<HttpResponse>, "resolve" | "reject">;
-  readonly #started = performance.now();
   #connection: UpstreamConnection | null = null;
   /** Ends the wait for a connection; null: the call does not wait. */
   #stopWaiting: (() => void) | null = null;
@@ -52,7 +53,12 @@ export class PluginHttpCall implements ConnectionWaiter, Http1ResponseListener {
     this.#settle = { resolve, reject };
     this.#options = options;
     this.#stopWaiting = options.connections.request(this);
-    if (this.#stopWaiting !== null) this.#late = setTimeout(() => this.silent(), options.request.timeout);
+    if (this.#stopWaiting !== null) this.#late = setTimeout(() => this.silent(), this.#left);
+  }
+
+  /** Milliseconds until the deadline. */
+  get #left(): number {
+    return Math.max(1, this.#options.deadline - performance.now());
   }
 
   /** Fails the call, and closes its connection. */
@@ -70,7 +76,7 @@ export class PluginHttpCall implements ConnectionWaiter, Http1ResponseListener {
     connection.begin(head, { method: request.method, protocol: null, listener: this });
     if (body.length > 0) connection.write(ByteView.of(body));
     connection.sent();
-    connection.silence.start(this.#started + request.timeout - performance.now());
+    connection.silence.start(this.#left);
     connection.flush();
   }
 
@@ -92,7 +98,7 @@ export class PluginHttpCall implements ConnectionWaiter, Http1ResponseListener {
     this.#headers = rawHeaders(head.fields);
     const [, seconds] = /(?:^|[\s,])timeout=(\d+)/i.exec(headerOf(head.fields, "keep-alive") ?? "") ?? [];
     const kept = seconds === undefined ? Number.POSITIVE_INFINITY : Number(seconds) * 1000 - KEEP_ALIVE_MARGIN;
-    this.#options.connections.limitLifetime(kept);
+    if (this.#connection !== null) this.#options.connections.limitLifetime(this.#connection, kept);
   }
 
   data(view: ByteView): void {

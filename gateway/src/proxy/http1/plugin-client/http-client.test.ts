@@ -131,8 +131,10 @@ for (const [what, response, message] of failing) {
 
 const invalid: readonly (readonly [string, Partial<HttpRequest>, RegExp])[] = [
   ["a method", { method: "GET /" }, /method .* is invalid/],
+  ["CONNECT", { method: "CONNECT" }, /method .* is invalid/],
   ["the name of a header", { headers: { "a b": "secret" } }, /name of a header .* is invalid/],
   ["the value of a header", { headers: { a: "secret\r\nb: c" } }, /header a .* invalid value/],
+  ["a header without a value", { headers: { a: undefined } as never }, /header a .* invalid value/],
   ["a character beyond Latin-1", { headers: { a: "secret\u0100" } }, /header a .* invalid value/],
   ["a URL", { url: "ftp://secret" }, /URL .* is invalid/],
 ];
@@ -179,6 +181,50 @@ for (const [what, keepAlive, response] of lifetimes) {
     assert.equal(sockets.length, 2);
   });
 }
+
+test("a connection is closed if the response arrives before the body was sent, and no further request waits behind the body", async (context) => {
+  const requests: string[] = [];
+  const sockets: Socket[] = [];
+  // It reads only the beginning of each request.
+  const server = createServer((socket) => {
+    sockets.push(socket);
+    socket
+      .on("error", () => {})
+      .once("data", (data) => {
+        requests.push(String(data).slice(0, 6));
+        socket.pause().write(OK);
+      });
+  });
+  const port = await listenTcp(server);
+  context.after(() => {
+    server.close();
+    for (const socket of sockets) socket.destroy();
+  });
+  const client = openClient(context);
+  const post = { ...get(`http://127.0.0.1:${port}`), method: "POST", body: Buffer.alloc(64 * 1024 * 1024, "x") };
+  assert.equal((await client.send(post)).status, 200);
+  assert.equal((await client.send(get(`http://127.0.0.1:${port}`))).status, 200);
+  assert.deepEqual([requests, sockets.length], [["POST /", "GET / "], 2]);
+});
+
+test("a GET request succeeds although the server has forgotten several idle connections", async (context) => {
+  const { origin, sockets } = await startServer(context, (socket, count) => {
+    if (count <= 3) socket.write(OK);
+    else if (sockets.indexOf(socket) < 3) socket.resetAndDestroy();
+    else socket.write(OK);
+  });
+  const client = openClient(context);
+  await Promise.all([1, 2, 3].map(() => client.send(get(origin))));
+  assert.equal((await client.send(get(origin))).status, 200);
+  assert.equal(sockets.length, 4);
+});
+
+test("a method may be written in lower case, and a body may be any Uint8Array", async (context) => {
+  const { origin, heads } = await startServer(context, (socket) => socket.write(OK));
+  const client = openClient(context);
+  await client.send({ ...get(origin), method: "put", body: new Uint8Array([72, 105]) as Buffer });
+  assert.match(heads[0] ?? "", /^PUT \/ .*Content-Length: 2$/s);
+});
 
 test("an idle connection is closed after its time", async (context) => {
   const { origin, sockets } = await startServer(context, (socket) => socket.write(OK));

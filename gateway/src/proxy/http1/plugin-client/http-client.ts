@@ -11,6 +11,8 @@ import { requestText } from "./request-text.ts";
 const KEEP_ALIVE = 60_000;
 /** Maximum milliseconds of a timer of Node. */
 const MAX_TIMER = 2 ** 31 - 1;
+/** Number of servers above which those without connections are forgotten. */
+const MAX_ORIGINS = 64;
 /** Parsed URLs that are kept; most clients use only one. */
 const MAX_URLS = 8;
 
@@ -34,14 +36,19 @@ class PluginHttpClient implements HttpClient {
     this.#connect = connect;
   }
 
-  async send(request: HttpRequest): Promise<HttpResponse> {
+  async send(asked: HttpRequest): Promise<HttpResponse> {
+    const method = asked.method.toUpperCase();
+    const request = method === asked.method ? asked : { ...asked, method };
     if (this.#isClosed) throw new Error("the HTTP client is closed");
     const url = this.#parsed(request.url);
+    const deadline = performance.now() + request.timeout;
     try {
-      return await this.#exchange(request, url).catch((error: unknown) => {
-        if (error instanceof StaleConnectionError && repeatable.has(request.method))
-          return this.#exchange(request, url);
-        throw error;
+      return await this.#exchange(request, url, deadline).catch((error: unknown) => {
+        const isStale = error instanceof StaleConnectionError;
+        if (!isStale || !repeatable.has(request.method) || this.#isClosed) throw error;
+        // The server has probably forgotten the other idle connections too.
+        this.#connectionsFor(request, url).closeIdle();
+        return this.#exchange(request, url, deadline);
       });
     } catch (error) {
       throw new Error(`${url.protocol}//${url.host}: ${reasonOf(error)}`);
@@ -55,22 +62,29 @@ class PluginHttpClient implements HttpClient {
     for (const connections of this.#origins.values()) connections.close();
   }
 
-  async #exchange(request: HttpRequest, url: URL): Promise<HttpResponse> {
+  async #exchange(request: HttpRequest, url: URL, deadline: number): Promise<HttpResponse> {
     const { body = "", keepAlive = KEEP_ALIVE } = request;
-    const bytes = typeof body === "string" ? Buffer.from(body) : body;
+    // Plugins in JavaScript may pass another Uint8Array.
+    const bytes = Buffer.isBuffer(body) ? body : Buffer.from(body);
     const head = requestText(request, {
       path: url.pathname + url.search,
       host: url.host,
       length: bytes.length,
       isKept: keepAlive > 0,
     });
-    const call = new PluginHttpCall({ connections: this.#connectionsFor(request, url), request, head, body: bytes });
+    const connections = this.#connectionsFor(request, url);
+    const call = new PluginHttpCall({ connections, request, head, body: bytes, deadline });
     this.#calls.add(call);
     try {
       return await call.response;
     } finally {
       this.#calls.delete(call);
+      if (this.#origins.size > MAX_ORIGINS) this.#forgetUnused();
     }
+  }
+
+  #forgetUnused(): void {
+    for (const [key, connections] of this.#origins) if (connections.isUnused) this.#origins.delete(key);
   }
 
   /** Throws on a URL that cannot be requested. The message does not repeat the URL, which may contain secrets. */

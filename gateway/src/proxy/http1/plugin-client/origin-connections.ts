@@ -37,19 +37,25 @@ export class OriginConnections implements ConnectionOwner {
   readonly #expiry = new IdleTimer(() => this.#dropOld());
   /** Number of connections that are being opened. */
   #dialing = 0;
-  /** Milliseconds that an idle connection is kept. */
-  #lifetime: number;
+  /** Milliseconds for which the server keeps a connection while it is idle, if it has said so. */
+  readonly #lifetimes = new WeakMap<UpstreamConnection, number>();
 
   constructor(options: OriginConnectionsOptions) {
     this.#options = options;
-    this.#lifetime = options.keepAlive;
+  }
+
+  /** Whether there is neither a connection nor a request. */
+  get isUnused(): boolean {
+    return this.#open.size + this.#dialing + this.#waiting.size === 0;
   }
 
   /**
    * Passes a connection to the waiter: immediately if one is idle. Otherwise it returns a function that ends the wait.
    */
   request(waiter: ConnectionWaiter): (() => void) | null {
-    const idle = this.#idle.pop();
+    let idle = this.#idle.pop();
+    // A connection leaves the list only when its socket has closed.
+    while (idle?.socket.destroyed) idle = this.#idle.pop();
     if (idle !== undefined) {
       waiter.connected(idle);
       return null;
@@ -63,9 +69,14 @@ export class OriginConnections implements ConnectionOwner {
     };
   }
 
-  /** @param milliseconds For how long the server keeps an idle connection, by its Keep-Alive header */
-  limitLifetime(milliseconds: number): void {
-    this.#lifetime = Math.min(this.#options.keepAlive, milliseconds);
+  /** @param milliseconds For how long the server keeps the connection while it is idle, by its Keep-Alive header */
+  limitLifetime(connection: UpstreamConnection, milliseconds: number): void {
+    this.#lifetimes.set(connection, milliseconds);
+  }
+
+  /** Closes the idle connections, without calls of listeners. */
+  closeIdle(): void {
+    for (const connection of this.#idle.splice(0)) connection.destroy();
   }
 
   release(connection: UpstreamConnection): void {
@@ -74,13 +85,13 @@ export class OriginConnections implements ConnectionOwner {
       next.waiter.connected(connection);
       return;
     }
-    if (this.#lifetime <= 0 || this.#idle.length >= MAX_IDLE) {
+    if (this.#lifetimeOf(connection) <= 0 || this.#idle.length >= MAX_IDLE) {
       connection.destroy();
       return;
     }
     connection.idleSince = performance.now();
     this.#idle.push(connection);
-    if (this.#idle.length === 1) this.#expiry.start(this.#lifetime, connection.idleSince);
+    this.#dropOld();
   }
 
   drop(connection: UpstreamConnection): void {
@@ -139,16 +150,22 @@ export class OriginConnections implements ConnectionOwner {
     };
   }
 
+  #lifetimeOf(connection: UpstreamConnection): number {
+    return Math.min(this.#options.keepAlive, this.#lifetimes.get(connection) ?? Number.POSITIVE_INFINITY);
+  }
+
+  /** Closes the connections that have been idle for their lifetime, and comes back for the next one. */
   #dropOld(): void {
     const now = performance.now();
-    for (const oldest of [...this.#idle]) {
-      const left = oldest.idleSince + this.#lifetime - now;
-      if (left > 0) {
-        this.#expiry.start(left, now);
-        return;
+    let next = Number.POSITIVE_INFINITY;
+    for (const connection of [...this.#idle]) {
+      const left = connection.idleSince + this.#lifetimeOf(connection) - now;
+      if (left > 0) next = Math.min(next, left);
+      else {
+        this.#idle.splice(this.#idle.indexOf(connection), 1);
+        connection.destroy();
       }
-      this.#idle.shift();
-      oldest.destroy();
     }
+    if (next < Number.POSITIVE_INFINITY) this.#expiry.start(next, now);
   }
 }

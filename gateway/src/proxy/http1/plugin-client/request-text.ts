@@ -30,11 +30,13 @@ export interface RequestTextOptions {
  * @throws Error for a method or header that HTTP does not allow. The message names no value, which may be secret.
  */
 export function requestText({ method, headers = {} }: HttpRequest, options: RequestTextOptions): string {
-  if (!TOKEN.test(method)) throw new Error("the method of a plugin's request is invalid");
+  // After CONNECT the connection would be a tunnel.
+  if (!TOKEN.test(method) || method === "CONNECT") throw new Error("the method of a plugin's request is invalid");
   const lines = new Map([["host", `Host: ${options.host}\r\n`]]);
   for (const [name, value] of Object.entries(headers)) {
     if (!TOKEN.test(name)) throw new Error("the name of a header of a plugin's request is invalid");
-    if (!VALUE.test(value)) throw new Error(`the header ${name} of a plugin's request has an invalid value`);
+    if (typeof value !== "string" || !VALUE.test(value))
+      throw new Error(`the header ${name} of a plugin's request has an invalid value`);
     const lower = name.toLowerCase();
     if (!ownHeaders.has(lower)) lines.set(lower, `${name}: ${value}\r\n`);
   }

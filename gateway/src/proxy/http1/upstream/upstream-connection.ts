@@ -287,8 +287,9 @@ export class UpstreamConnection {
     const { keepAlive } = this.#head;
     listener.end(trailers);
     this.#head.fields.release();
-    // After an early response the rest of the request would be read as another request.
-    if (clean && keepAlive && this.#sent && !this.socket.destroyed) {
+    // After an early response the rest of the request would be read as another request, and bytes that wait in the
+    // socket would be read from memory that is used again.
+    if (clean && keepAlive && this.#sent && this.socket.writableLength === 0 && !this.socket.destroyed) {
       this.socket.resume();
       this.#owner.release(this);
     } else this.destroy();

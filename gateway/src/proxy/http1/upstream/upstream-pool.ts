@@ -62,7 +62,11 @@ export class UpstreamPool implements ConnectionOwner {
 
   /** Takes an idle connection to the target; null when there is none. */
   takeIdle({ key }: UpstreamTarget): UpstreamConnection | null {
-    return this.#idle.get(key)?.connections.pop() ?? null;
+    const connections = this.#idle.get(key)?.connections;
+    let idle = connections?.pop();
+    // A connection leaves the list only when its socket has closed.
+    while (idle?.socket.destroyed) idle = connections?.pop();
+    return idle ?? null;
   }
 
   /**
