@@ -62,7 +62,7 @@ export function createResponseHeads(style: HeaderStyle) {
 
 export type ResponseHeads = ReturnType<typeof createResponseHeads>;
 
-/** The upstream's Trailer header, which is dropped as hop-by-hop but sent again when trailers are forwarded. */
+/** The line of the upstream's Trailer header, which is dropped as hop-by-hop but sent again with forwarded trailers. */
 function trailerLine({ fields }: ResponseHeadParser): string {
   const value = headerOf(fields, "trailer");
   return value === undefined ? "" : `Trailer: ${value}\r\n`;

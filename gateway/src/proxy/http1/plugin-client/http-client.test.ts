@@ -20,7 +20,7 @@ interface RawServer {
   readonly sockets: readonly Socket[];
 }
 
-/** A server that reads requests without bodies. `answer` is called with each request and its number, from 1. */
+/** A server that reads requests without bodies. `answer` is called for each, with its socket and its number from 1. */
 async function startServer(context: TestContext, answer: (socket: Socket, count: number) => void): Promise<RawServer> {
   const heads: string[] = [];
   const sockets: Socket[] = [];
@@ -57,7 +57,7 @@ const get = (url: string, more: Partial<HttpRequest> = {}): HttpRequest => ({
   ...more,
 });
 
-test("a request has the path, the query and its headers, and requests use one connection after the other", async (context) => {
+test("a request has the path and query of its URL and its own headers, and the next request uses the same connection", async (context) => {
   const { origin, heads, sockets } = await startServer(context, (socket) => socket.write(OK));
   const client = openClient(context);
   const headers = { "X-A": "1", "x-a": "2", Host: "other.test", "Transfer-Encoding": "chunked", TE: "trailers" };
@@ -94,7 +94,7 @@ test("a response without a length ends with its connection", async (context) => 
   assert.equal((await openClient(context).send(get(origin))).body.toString(), "body");
 });
 
-test("headers have lower-case names; several values are joined, except cookies and those that may not repeat", async (context) => {
+test("response headers have lower-case names, and repeated ones are joined, except Set-Cookie and headers that must not repeat", async (context) => {
   const lines = ["X-A: 1", "x-a: 2", "Set-Cookie: a=1", "Set-Cookie: b=2", "ETag: 1", "ETag: 2", "__proto__: 3"];
   const response = `HTTP/1.1 200 OK\r\nContent-Length: 0\r\n${lines.join("\r\n")}\r\n\r\n`;
   const { origin } = await startServer(context, (socket) => socket.write(response));
@@ -109,7 +109,7 @@ test("headers have lower-case names; several values are joined, except cookies a
 });
 
 const failing: readonly (readonly [what: string, response: string, message: RegExp])[] = [
-  ["is no HTTP", "SMTP\r\n\r\n", /response is unusable/],
+  ["is not HTTP", "SMTP\r\n\r\n", /response is unusable/],
   ["has the status 700", "HTTP/1.1 700 No\r\nContent-Length: 0\r\n\r\n", /invalid status 700/],
   ["switches protocols", "HTTP/1.1 101 Switch\r\nUpgrade: x\r\nConnection: Upgrade\r\n\r\n", /switches to a protocol/],
   ["has two lengths", "HTTP/1.1 200 OK\r\nContent-Length: 1\r\nContent-Length: 2\r\n\r\n", /response is unusable/],
@@ -180,7 +180,7 @@ for (const [what, keepAlive, response] of lifetimes) {
   });
 }
 
-test("an idle connection is closed after its time", async (context) => {
+test("an idle connection is closed after the keep-alive time of its request", async (context) => {
   const { origin, sockets } = await startServer(context, (socket) => socket.write(OK));
   await openClient(context).send(get(origin, { keepAlive: 10 }));
   const [socket] = sockets;
@@ -188,7 +188,7 @@ test("an idle connection is closed after its time", async (context) => {
   if (!socket.readableEnded) await once(socket, "end");
 });
 
-test("at most 32 requests are sent to a server at a time, the others wait, and four connections are kept", async (context) => {
+test("at most 32 requests are sent to a server at a time, the others wait, and at most four idle connections are kept", async (context) => {
   const held: Socket[] = [];
   const arrived = Promise.withResolvers<void>();
   const { origin, heads, sockets } = await startServer(context, (socket, count) => {
@@ -206,7 +206,7 @@ test("at most 32 requests are sent to a server at a time, the others wait, and f
   while (sockets.filter(({ readableEnded }) => !readableEnded).length > 4) await new Promise(setImmediate);
 });
 
-test("a request that waits is sent on a new connection if another one breaks", async (context) => {
+test("a request that waits for a connection is sent on a new one when an open connection breaks", async (context) => {
   const { origin, heads, sockets } = await startServer(context, (socket, count) => {
     if (count === 32) for (const each of sockets) each.destroy();
     if (count > 32) socket.write(OK);
@@ -225,7 +225,7 @@ test("a request without a complete response fails after its timeout, and the con
   if (!socket.readableEnded) await once(socket, "end");
 });
 
-test("closing the client fails the requests under way and those that follow", async (context) => {
+test("closing the client fails the requests under way and all later requests", async (context) => {
   const arrived = Promise.withResolvers<void>();
   const { origin } = await startServer(context, () => arrived.resolve());
   const client = openClient(context);
@@ -249,7 +249,7 @@ const { certificate: cert, key } = await authority.issue({
 });
 const other = await authority.issue({ name: "up", sans: ["other.test"], usage: "server" });
 
-/** The server and its certificate, whether the client trusts its authority and verifies it, and the outcome. */
+/** `outcome` matches the status, or the message of the error. */
 const secure: readonly (readonly [what: string, options: SecureOptions, outcome: RegExp])[] = [
   ["with a trusted certificate for the name", { host: "localhost" }, /^200$/],
   ["with a trusted certificate for the address", { host: "127.0.0.1" }, /^200$/],
@@ -271,7 +271,7 @@ for (const [
   { host, certificate = { certificate: cert, key }, trusts = true, verify = true },
   outcome,
 ] of secure) {
-  test(`two requests over TLS ${what} end as ${outcome}, on one connection if they succeed`, async (context) => {
+  test(`two requests over TLS ${what} have results that match ${outcome}, and share a connection if they succeed`, async (context) => {
     let connections = 0;
     const server = createTlsServer({ cert: certificate.certificate, key: certificate.key }, (socket) => {
       connections++;

@@ -11,7 +11,7 @@ import { requestText } from "./request-text.ts";
 const KEEP_ALIVE = 60_000;
 /** Maximum milliseconds of a timer of Node. */
 const MAX_TIMER = 2 ** 31 - 1;
-/** Parsed URLs that are kept; most clients use only one. */
+/** Maximum number of parsed URLs that are kept; most clients use only one. */
 const MAX_URLS = 8;
 
 /** Methods of requests that may be sent again (RFC 9110 section 9.2.2) if the server has closed an idle connection. */
@@ -114,6 +114,6 @@ class PluginHttpClient implements HttpClient {
 /** If the connections to all addresses of a name fail, Node reports an AggregateError without a message. */
 function reasonOf(error: unknown): string {
   if (error instanceof AggregateError && error.message === "") return error.errors.map(reasonOf).join("; ");
-  // The messages of connections to upstreams apply to any server.
+  // Messages of the shared connection code speak of the upstream; here it is any server.
   return error instanceof Error ? error.message.replace("the upstream", "the server") : String(error);
 }
