@@ -10,7 +10,7 @@ import { known } from "./parse/field-names.ts";
 import { headerOf, indexOf } from "./parse/fields.ts";
 import type { ResponseHeadParser } from "./parse/response-head.ts";
 
-/** Connection and Upgrade headers; empty where HTTP's defaults apply. */
+/** The line of the Connection header, followed by that of Upgrade if the protocol is switched; may be empty. */
 export type Framing = "" | "Connection: close\r\n" | "Connection: keep-alive\r\n" | `Connection: Upgrade\r\n${string}`;
 
 export const CHUNKED = "Transfer-Encoding: chunked\r\n";
