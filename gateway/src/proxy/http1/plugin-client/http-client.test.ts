@@ -57,7 +57,7 @@ const get = (url: string, more: Partial<HttpRequest> = {}): HttpRequest => ({
   ...more,
 });
 
-test("a request has the path and query of its URL and its own headers, and the next request uses the same connection", async (context) => {
+test("a request has the path and query of its URL and its headers except connection-specific ones, and the next request uses the same connection", async (context) => {
   const { origin, heads, sockets } = await startServer(context, (socket) => socket.write(OK));
   const client = openClient(context);
   const headers = { "X-A": "1", "x-a": "2", Host: "other.test", "Transfer-Encoding": "chunked", TE: "trailers" };
