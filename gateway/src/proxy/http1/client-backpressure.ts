@@ -15,13 +15,13 @@ export interface ClientBackpressureOptions {
 
 /** Bytes of pipelined requests at which reading pauses while another request is under way. */
 const MAX_PIPELINED = 65_536;
-/** Counting begins when there are more pipelined bytes than this. */
+/** The account counts pipelined bytes only once there are more than this. */
 const MIN_COUNTED = 4096;
 
 export class ClientBackpressure {
   readonly #socket: Socket;
   readonly #out: ClientBackpressureOptions["out"];
-  /** Runs while the client does not read. */
+  /** Runs while response data waits for the client. */
   readonly #stall: IdleTimer;
   readonly #pace: MinRateTimer;
   readonly #memory: ClientMemory;
@@ -32,7 +32,7 @@ export class ClientBackpressure {
   #ahead = 0;
   /** Bytes that the client has not read yet, as counted in the account. */
   #waiting = 0;
-  /** Number of the request whose response the client reads slowly. */
+  /** Number of the last request whose response had to wait for the client; -1: none yet. */
   #slow = -1;
 
   constructor(socket: Socket, { out, limits, memory, onLate }: ClientBackpressureOptions) {
@@ -58,7 +58,7 @@ export class ClientBackpressure {
     this.account().wait(this.#waiting - before);
   }
 
-  /** Called when all data has been written to the socket. */
+  /** Called when the kernel has accepted all data. */
   drained(): void {
     this.#pace.pause(this.#taken);
     this.#release();

@@ -35,7 +35,7 @@ export interface ConnectionContext extends Http1ExchangeContext, ClientConnectio
 const HEAD = 0;
 /** An exchange is under way or over, and the body of its request is incomplete. */
 const BODY = 1;
-/** The request is complete; the response is not. */
+/** The request is complete; its response is not, or still waits for the client. */
 const RESPONSE = 2;
 const TUNNEL = 3;
 /** The last response has been written; further input is discarded. */
@@ -117,7 +117,7 @@ export class Http1Connection implements Http1ClientSide, TrafficCounters {
     return this.#parsed.keepAlive && !this.#awaitsContinue && this.#requests < this.#context.maxRequests;
   }
 
-  /** Closes after the response in progress, or at once if idle and not `keepIdle`. Tunnels close only by `destroy`. */
+  /** Closes after the response in progress; without one, at once unless `keepIdle`. Tunnels close only by `destroy`. */
   drain(keepIdle: boolean): void {
     // After an early response only a body that is discarded remains.
     const isAnswered = this.#state === BODY && this.#delivery === null;
@@ -208,7 +208,7 @@ export class Http1Connection implements Http1ClientSide, TrafficCounters {
     else this.#sending.pause(this.bytesIn);
   }
 
-  /** Returns false when no further input can be handled. */
+  /** Returns false when the head is incomplete or invalid. */
   #readHead(): boolean {
     const input = this.#input;
     const parsed = this.#parsed;
@@ -281,7 +281,7 @@ export class Http1Connection implements Http1ClientSide, TrafficCounters {
     if (this.#left === 0 && this.#body === body) this.#bodyEnded(body, "");
   }
 
-  /** Returns false when no further input can be handled. */
+  /** Returns false when the chunked coding is invalid. */
   #readChunks(body: ClientBody): boolean {
     const chunks = this.#chunks;
     if (chunks === null) return false;
@@ -362,7 +362,7 @@ export class Http1Connection implements Http1ClientSide, TrafficCounters {
     if (this.#socket.writableLength > 0) this.full();
   }
 
-  /** Called when the watchdog expires: the client was silent for too long, or sent its body too slowly. */
+  /** Called when the watchdog expires: the client was silent for too long, or too slow. */
   #late(): void {
     const isReading = this.#state === HEAD && (this.#requests === 0 || this.bytesIn > 0);
     if (isReading) this.#reject("requestTimeout");

@@ -16,7 +16,7 @@ export class ClientHead implements RequestHead {
   readonly fault = null;
   readonly peer: ConnectionPeer;
   readonly body: ClientBody | null;
-  /** `Content-Length: 0` */
+  /** Whether the head has `Content-Length: 0`. */
   readonly declaresEmpty: boolean;
   readonly fields: FieldSection;
 
@@ -54,7 +54,7 @@ export class ClientHead implements RequestHead {
 export const isWebSocket = (head: ClientHead): boolean =>
   head.method === "GET" && head.body === null && head.header("upgrade")?.toLowerCase() === "websocket";
 
-/** Responses for heads that cannot be parsed, by the status of the fault. */
+/** Gateway errors for heads that cannot be parsed, by the status of the parse fault. */
 const errorsByStatus: Readonly<Record<number, GatewayErrorName>> = {
   400: "badRequest",
   414: "targetTooLong",

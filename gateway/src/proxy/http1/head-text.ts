@@ -8,7 +8,7 @@ export type DropTable = Uint8Array;
 
 export const NONE_DROPPED: DropTable = new Uint8Array(256);
 
-/** The lines of the forwarded fields. A line that is not in canonical form is reformatted. */
+/** The lines of the forwarded fields. A line without the form `Name: value` (see PLAIN) is rewritten in that form. */
 export function passedLines(section: FieldSection, dropped: DropTable, edits: HeaderEditList | null): string {
   const { bytes, offsets, kinds, count } = section;
   let text = "";
@@ -59,7 +59,7 @@ export class HeadText implements HeaderSink {
 
   /**
    * Appends the forwarded lines and then those that plugins set, because clients use the later of two cookies with the
-   * same name. Appended lines include their line ends.
+   * same name. Appended lines include their line ends. Returns the head without the empty line that ends it.
    */
   end(passed: string): string {
     const text = `${this.#text}\r\n${passed}`;

@@ -10,7 +10,7 @@ import { known } from "./parse/field-names.ts";
 import { headerOf, indexOf } from "./parse/fields.ts";
 import type { ResponseHeadParser } from "./parse/response-head.ts";
 
-/** Connection and Upgrade headers; empty where HTTP's defaults apply. */
+/** The line of the Connection header, followed by that of Upgrade if the protocol is switched; may be empty. */
 export type Framing = "" | "Connection: close\r\n" | "Connection: keep-alive\r\n" | `Connection: Upgrade\r\n${string}`;
 
 export const CHUNKED = "Transfer-Encoding: chunked\r\n";
@@ -62,7 +62,7 @@ export function createResponseHeads(style: HeaderStyle) {
 
 export type ResponseHeads = ReturnType<typeof createResponseHeads>;
 
-/** The upstream's Trailer header, which is dropped as hop-by-hop but sent again when trailers are forwarded. */
+/** The line of the upstream's Trailer header, which is dropped as hop-by-hop but sent again with forwarded trailers. */
 function trailerLine({ fields }: ResponseHeadParser): string {
   const value = headerOf(fields, "trailer");
   return value === undefined ? "" : `Trailer: ${value}\r\n`;

@@ -22,7 +22,7 @@ function headOf({ status, headers }: UpstreamHead): ResponseHeadParser | null {
   return head.parse(bytes, 0, bytes.length) > 0 ? head : null;
 }
 
-/** Null: the trailers have invalid names. */
+/** Null: the trailers cannot be written as field lines of HTTP/1.1. */
 function trailersOf(fields: readonly string[]): FieldSection | null {
   const bytes = Buffer.from(linesOf(fields), "latin1");
   const section = new FieldSection({ bytes: bytes.length, count: fields.length / 2 });

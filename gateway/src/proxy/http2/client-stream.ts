@@ -47,7 +47,7 @@ export class ClientStream implements TrafficCounters {
   readonly #writer: StreamWriter;
   readonly #body: ClientBody | null;
   readonly #delivery: Http2Exchange | null;
-  /** Runs while the client has to send its body; null without a body. */
+  /** Runs while the gateway waits for the body, except for gRPC; null without a body. */
   readonly #sending: StreamMinRateTimer | null;
   /** Runs after an early response. */
   readonly #linger = new IdleTimer(() => this.#stream.close(constants.NGHTTP2_NO_ERROR));
@@ -165,7 +165,10 @@ export class ClientStream implements TrafficCounters {
   }
 }
 
-/** Drops trailers that route, authenticate or negotiate: they must arrive with the head (RFC 9110 section 6.5.1). */
+/**
+ * Drops trailers with known names: fields that route, authenticate or negotiate must arrive with the head (RFC 9110
+ * section 6.5.1).
+ */
 const withoutKnown = (fields: readonly string[]): string[] => {
   const flat: string[] = [];
   for (let at = 0; at < fields.length; at += 2) {

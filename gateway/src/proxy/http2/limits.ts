@@ -5,9 +5,9 @@
 import type { ClientSessionOptions, ServerSessionOptions } from "node:http2";
 import type { HeadLimits } from "../http1/parse/head-parser.ts";
 
-/** Bytes of a body that the peer may send ahead of reading, per stream. */
+/** Bytes of a body that the peer may send before the gateway has read them, per stream. */
 const WINDOW = 262_144;
-/** Bytes that the peer may send ahead of reading on all streams of a connection together; Node's default is 64 kB. */
+/** Like WINDOW, for all streams of a connection together; Node's default is 64 kB. */
 export const CONNECTION_WINDOW = 1_048_576;
 
 /** Concurrent requests per client connection. */

@@ -1,7 +1,7 @@
 /**
- * Detects HTTP/1.1 or HTTP/2 with prior knowledge from the first bytes of a connection (RFC 9113 section 3.4). Only the
- * bytes of the preface are read. If more were read and unshifted, Node would parse all of them before it emits the
- * first stream, and a client could open all its streams before one can be refused.
+ * Detects HTTP/1.1 or HTTP/2 with prior knowledge from the first bytes of a connection (RFC 9113 section 3.4). At
+ * most as many bytes as the preface has are read. If more were read and unshifted, Node would parse all of them before
+ * it emits the first stream, and a client could open all its streams before one can be refused.
  */
 import type { Socket } from "node:net";
 import { readInto } from "../sockets/accepted-socket.ts";

@@ -34,11 +34,11 @@ const PAYLOAD = Buffer.from("sluice\0\0");
 
 export class SessionCheck {
   readonly #options: SessionCheckOptions;
-  /** Bytes of heads and bodies, with frame headers. */
+  /** Bytes of heads and bodies with their frame headers, plus forgiven bytes. */
   #content = 0;
   /** All bytes received up to the last check that saw new bytes. */
   #read = 0;
-  /** Time by `performance.now()` of the last check that saw new bytes or saw no request under way. */
+  /** Time by `performance.now()` of the last check that saw new bytes or a client that waits for no response. */
   #cameAt = performance.now();
   #isAsked = false;
 
@@ -54,7 +54,7 @@ export class SessionCheck {
   /**
    * Checks the connection, and sends a PING to a client that has been silent. Returns null if it finds no fault.
    *
-   * @param expects Whether the client waits for a response; other clients are subject to the idle timeouts
+   * @param expects Whether the client waits for response data; other clients are subject to other time limits
    */
   faultAt(expects: boolean, now: number): SessionFault | null {
     const { bytesRead, bytesWritten } = this.#options.socket;

@@ -114,7 +114,7 @@ function regular(flat: readonly string[]): RegularFields {
 const maySend = (name: string, value: string): boolean =>
   !connectionSpecific.has(name) && (name !== "te" || value.toLowerCase() === "trailers");
 
-/** CONNECT and `OPTIONS *` are refused, because a reverse proxy cannot forward them. */
+/** Null: no fault. CONNECT and `OPTIONS *` are refused, because a reverse proxy cannot forward them. */
 function pseudoFault(
   { method, scheme, authority, path }: PseudoFields,
   hosts: readonly string[],
@@ -128,11 +128,11 @@ function pseudoFault(
   return host === undefined || host.toLowerCase() === named.toLowerCase() ? null : "badRequest";
 }
 
-/** nghttp2 checks that Content-Length matches the body's length. */
+/** Checks only the syntax of Content-Length: nghttp2 checks that it matches the body's length. Null: no fault. */
 const lengthFault = (length: string | undefined): GatewayErrorName | null =>
   length === undefined || /^\d{1,15}$/.test(length) ? null : "badRequest";
 
-/** Only 100-continue is defined (RFC 9110 section 10.1.1). */
+/** Null: no fault. Only 100-continue is defined (RFC 9110 section 10.1.1). */
 const expectationFault = (expectation: string | undefined): GatewayErrorName | null =>
   expectation === undefined || expectation.toLowerCase() === "100-continue" ? null : "unknownExpectation";
 

@@ -133,7 +133,7 @@ export class StreamWriter {
     if (this.#waiting > 0) account.wait(this.#waiting - before, before === 0 ? bytes : 0);
   }
 
-  /** Called when all data has been written. */
+  /** Called when the client has accepted all data, or the stream has closed. */
   readonly #onTaken = (): void => {
     this.#taking?.pause();
     if (this.#waiting === 0) return;

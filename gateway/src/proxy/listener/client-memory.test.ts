@@ -80,7 +80,7 @@ test("the limit includes unread bytes: the connection with the most unread bytes
   assert.deepEqual([closed, memory.held], [["large"], 300]);
 });
 
-test("all memory is released when connections close", () => {
+test("when a connection closes, its memory is released once, and it may open no more streams", () => {
   const { memory, account } = startMemory();
   const one = account("one");
   one.admit(100);

@@ -24,7 +24,7 @@ const LOG_INTERVAL = 10_000;
 
 export class ClientMemory {
   readonly limit: number;
-  /** Bytes. */
+  /** Bytes held at present. */
   held = 0;
   readonly #log: Pick<ProxyLog, "warn">;
   #loggedAt = Number.NEGATIVE_INFINITY;

@@ -24,9 +24,9 @@ export interface EngineParts extends Pick<PipelineOptions, "settings" | "log" | 
   readonly draining: () => boolean;
   /** True while the listener drains and closes idle connections (see `CloseOptions.keepIdle`). */
   readonly closesIdle: () => boolean;
-  /** Limits for request bodies. */
+  /** Limits for how slowly clients may send request bodies. */
   readonly bodyPace: MinRateLimits;
-  /** Limits for reading responses. */
+  /** Limits for how slowly clients may read responses. */
   readonly sendPace: MinRateLimits;
 }
 
@@ -79,7 +79,7 @@ export async function startEngine(
   });
   const { server } = engine;
 
-  /** A TLS handshake occupies a slot too. */
+  /** Takes a slot for a connection, also before its TLS handshake. Returns false if it was reset instead. */
   function admit(socket: Socket): boolean {
     accepted++;
     const address = peerAddressOf(socket);
@@ -173,7 +173,10 @@ const closeServer = (server: Server): Promise<void> =>
 /** Maximum turns of the event loop to wait, because new connections may arrive in every turn. */
 const MAX_TURNS = 1000;
 
-/** Resolves after a turn of the event loop in which no connection was accepted: then none was waiting. */
+/**
+ * Resolves after a turn of the event loop in which no connection was accepted, because then none was waiting, or after
+ * MAX_TURNS.
+ */
 async function untilNoneArrives(accepted: () => number): Promise<void> {
   // No connection is accepted in the rest of the present turn.
   await nextTurn();

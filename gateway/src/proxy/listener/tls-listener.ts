@@ -41,7 +41,10 @@ export interface TlsListenerOptions {
 
 export interface TlsListener {
   readonly address: ListenAddress;
-  /** Accepts no more connections. The engine owns those whose handshake is complete. Resolves when all have ended. */
+  /**
+   * Accepts no more connections. The engine owns the connections whose handshake is complete. Resolves when all
+   * connections have ended.
+   */
   close(): Promise<void>;
   abortHandshakes(): void;
 }
@@ -49,7 +52,7 @@ export interface TlsListener {
 /** Maximum bytes of a ClientHello with its records; usual ones have up to 2 kB. */
 const MOST_HELLO = 32_768;
 const NOTHING = Buffer.alloc(0);
-/** Disables renegotiation in TLS 1.2: each one costs as much as a handshake, and a client could request any number. */
+/** Disables renegotiation in TLS 1.2: it costs as much as a handshake, and a client could request it without limit. */
 const secureOptions = constants.SSL_OP_NO_RENEGOTIATION;
 const NO_TICKET = constants.SSL_OP_NO_TICKET;
 

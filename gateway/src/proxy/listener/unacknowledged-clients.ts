@@ -8,7 +8,7 @@ import { readFile } from "node:fs/promises";
 import type { Socket } from "node:net";
 import { canonicalAddress } from "../../outbound/address-set.ts";
 
-/** Retransmissions without acknowledgement: reached after 13 s, later on a slow link. */
+/** Number of retransmissions without acknowledgement: reached after 13 s, later on a slow link. */
 const RETRANSMISSIONS = 6;
 
 /** An established connection (01) with its retransmission timer running (01). */
@@ -30,7 +30,7 @@ export function unacknowledgedPeers(table: string): readonly UnacknowledgedPeer[
   });
 }
 
-/** 32-bit words in the byte order of the machine, which is assumed to be little-endian (x64, arm64). */
+/** @param hex 32-bit words in the byte order of the machine, which is assumed to be little-endian (x64, arm64) */
 function addressOf(hex: string): string {
   const bytes = Buffer.from(hex, "hex").swap32();
   if (bytes.length === 4) return bytes.join(".");

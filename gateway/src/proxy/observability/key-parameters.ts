@@ -47,7 +47,7 @@ export function withoutKeysOfTarget(target: string, names: ReadonlySet<string>, 
   return at < 0 ? target : target.slice(0, at) + withoutKeys(target.slice(at), names, hidden);
 }
 
-/** In the value of a `Cookie` header, replaces the values of the cookies that hold keys. */
+/** In the value of a `Cookie` or `Set-Cookie` header, replaces the values of the cookies that hold keys. */
 export const withoutKeyCookies = (cookies: string, names: ReadonlySet<string>, hidden: string): string =>
   cookies.replace(COOKIE, (pair) => (isKey(pair, names) ? `${nameOf(pair)}=${hidden}` : pair));
 
@@ -55,7 +55,7 @@ const nameOf = (pair: string): string => (pair.split("=", 1)[0] ?? "").trimEnd()
 
 /**
  * Whether a pair may hold a key. Case is ignored, and so are brackets after the name: key-auth does not read such a
- * parameter, but a client may have sent its key in it.
+ * parameter, but a client may have sent its key in it. A name with a malformed escape may be that of a key too.
  */
 function isKey(pair: string, names: ReadonlySet<string>): boolean {
   const sent = nameOf(pair);

@@ -78,7 +78,7 @@ test("headers of a request are recorded as they were sent; cookies are joined, a
   );
 });
 
-test("a header that repeats that of the request before is redacted once its name is that of a key", () => {
+test("a header line that earlier requests had too is redacted once its name becomes the name of a key", () => {
   const request = { head: { headerLines: "X-Key: secret\r\n" } } as unknown as IncomingRequest;
   const before = new Set<string>();
   for (let count = 0; count < 3; count++)

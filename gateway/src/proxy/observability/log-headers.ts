@@ -6,7 +6,7 @@ import { LruCache } from "@sluice/plugin-sdk";
 import type { IncomingRequest } from "../exchange/request.ts";
 import { withoutKeyCookies, withoutKeysOfTarget } from "./key-parameters.ts";
 
-/** As in Kong. */
+/** Replaces secret values, as in Kong. */
 export const REDACTED = "REDACTED";
 
 /** Text that JSON does not escape: printable ASCII without quotation marks and backslashes (RFC 8259 section 7). */
@@ -15,12 +15,12 @@ const UNESCAPED = /^[ !#-[\]-~]*$/;
 /** A text as JSON; faster than `JSON.stringify` for most texts of a record. */
 export const jsonString = (text: string): string => (UNESCAPED.test(text) ? `"${text}"` : JSON.stringify(text));
 
-/** Headers are Latin-1, one character per byte; most senders mean UTF-8. */
+/** A header value as UTF-8, which most senders mean; `value` has one character per byte (Latin-1). */
 const decoded = (value: string): string => Buffer.from(value, "latin1").toString("utf8");
 
 const escaped = (text: string): string => JSON.stringify(text).slice(1, -1);
 
-/** The value of a header in a JSON string. */
+/** The value of a header as the content of a JSON string, without quotation marks. */
 const escapedValue = (value: string): string => (UNESCAPED.test(value) ? value : escaped(decoded(value)));
 
 interface LoggedName {
@@ -43,7 +43,7 @@ function loggedName(sent: string): LoggedName {
   const lower = sent.toLowerCase();
   const key = `${JSON.stringify(lower)}:"`;
   const name = { lower, key, nextKey: `",${key}` };
-  // The key is a copy, because the name may be a slice of a head, which would stay in memory too.
+  // The key of the entry is a copy, because the name may be a slice of a head, which would stay in memory too.
   if (sent.length <= MAX_CACHED) loggedNames.set(Buffer.from(sent, "latin1").toString("latin1"), name);
   return name;
 }
@@ -125,13 +125,13 @@ const members = new HeaderMembers();
 const MAX_REMEMBERED = 32;
 /** Maximum characters of a line that is remembered. */
 const MAX_LINE = 256;
-/** A line that was not repeated is replaced only after this many heads with other lines, because a copy costs time. */
+/** A remembered line that no head repeated is replaced only after this many heads, because a copy costs time. */
 const PATIENCE = 32;
 
 interface RememberedLine extends HeaderMember {
   /** With its line end. */
   readonly line: string;
-  /** Number of heads with another line at this position, since the last one with this line. */
+  /** Number of heads with another line at this position since a head repeated this line; 1 when it is remembered. */
   misses: number;
 }
 
@@ -140,7 +140,7 @@ interface RememberedLine extends HeaderMember {
  * a line takes less time than splitting it, looking up its name and checking its value.
  */
 class RememberedLines {
-  /** The names for which the lines were remembered: with other names, a line may have to be redacted. */
+  /** The names of keys when the lines were remembered: with other names, a line may have to be redacted. */
   #keyNames: ReadonlySet<string> | null = null;
   #lines: (RememberedLine | undefined)[] = [];
 

@@ -182,7 +182,7 @@ test("cookies and tokens that a response sends are redacted if a plugin reads th
   assert.match(String(response.headers.location), /^https:\/\/login\.test\/end\?a=1&id_token_hint=REDACTED/);
 });
 
-test("failed attempts are recorded before the last one", async (context) => {
+test("a failed attempt is recorded as failed, in addition to the attempt that succeeds", async (context) => {
   const upstream = await listen(context, (_request, response) => response.end());
   const targets = [{ target: "127.0.0.1:1" }, { target: `127.0.0.1:${upstream}` }];
   const { logged } = await startLoggedNode(context, {

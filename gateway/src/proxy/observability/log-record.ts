@@ -69,7 +69,7 @@ const workspaceText = `"workspace":${JSON.stringify(workspace.id)},"workspace_na
 let lastTime = 0;
 let lastTimeText = "0";
 
-/** A time as a whole number; many records have the same one, and V8 takes long to format such large numbers. */
+/** A time as a whole number; cached, because records often share it, and V8 takes long to format such large numbers. */
 function timeText(milliseconds: number): string {
   const time = Math.floor(milliseconds);
   if (time !== lastTime) {
@@ -106,7 +106,7 @@ function entityText(entity: SnapshotRoute | Service | Consumer): string {
   return text;
 }
 
-/** The workspace, route and service of the last records, by route. */
+/** By route: the workspace, the route and the service as JSON, as in the last record of the route. */
 const routeTexts = new WeakMap<object, { readonly service: Service | null; readonly text: string }>();
 
 function routeText(route: SnapshotRoute, service: Service | null): string {

@@ -53,7 +53,7 @@ TARGET[HASH] = 0;
 /** unreserved and sub-delims: the bytes of a registered name, besides %XX. */
 export const REG_NAME = among(`-._~!$&'()*+,;=${DIGITS}${LETTERS}`);
 
-/** Digits, colons and dots of an IPv6 address. */
+/** Hexadecimal digits, colons and dots: the bytes of an IPv6 address. */
 export const IPV6 = among(`:.${DIGITS}abcdefABCDEF`);
 
 /** Entry of HEX for bytes that are not hexadecimal digits. */
@@ -78,7 +78,7 @@ export const FOLD = LOWER.slice();
 for (let byte = 0; byte < 256; byte++)
   if (TOKEN[byte] === 1 && !/[\da-z]/i.test(String.fromCharCode(byte))) FOLD[byte] = DASH;
 
-/** Whether two ranges are equal, ignoring case. */
+/** Whether two ranges of `bytes` are equal, ignoring case. */
 export function sameText(bytes: Buffer, first: number, firstEnd: number, second: number, secondEnd: number): boolean {
   if (firstEnd - first !== secondEnd - second) return false;
   for (let at = first, other = second; at < firstEnd; at++, other++) {
@@ -87,7 +87,7 @@ export function sameText(bytes: Buffer, first: number, firstEnd: number, second:
   return true;
 }
 
-/** Whether a range equals `word` (in lower case), ignoring case. */
+/** Whether a range of `bytes` equals `word` (in lower case), ignoring case. */
 export function isWord(bytes: Buffer, start: number, end: number, word: string): boolean {
   if (end - start !== word.length) return false;
   for (let at = 0; at < word.length; at++) {

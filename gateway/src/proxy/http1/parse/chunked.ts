@@ -96,7 +96,10 @@ export class ChunkedScanner {
     this.trailers.release();
   }
 
-  /** Continues in the piece [start, end). After CHUNK_END or a fault only `reset` may follow. */
+  /**
+   * Continues in the piece [start, end). Returns CHUNK_MORE, CHUNK_DATA, CHUNK_END or a fault. After CHUNK_END or a
+   * fault only `reset` may follow.
+   */
   next(bytes: Buffer, start: number, end: number): number {
     let at = start;
     while (at < end) {
@@ -172,7 +175,7 @@ export class ChunkedScanner {
 
   /**
    * `;name`, `;name=value`, `;name="value"`, without whitespace: extensions are not forwarded, so strictness costs
-   * nothing.
+   * nothing. Returns 0 or a fault.
    */
   #takeExtension(byte: number): number {
     if (++this.#extension > this.#maxExtension || ++this.#extensions > this.#maxExtensions) {
@@ -233,8 +236,9 @@ export class ChunkedScanner {
 }
 
 /**
- * Drops trailers that route, authenticate or negotiate: such fields must arrive with the head (RFC 9110 section 6.5.1).
- * All known names are dropped, in any spelling. A framing field is a fault. Returns 0 or the fault.
+ * Marks trailers that route, authenticate or negotiate with DROP: such fields must arrive with the head (RFC 9110
+ * section 6.5.1). Trailers with a known name, in any spelling, are marked. A framing field is a fault. Returns 0 or the
+ * fault.
  */
 function dropUnwanted({ kinds, count }: FieldSection): number {
   for (let index = 0; index < count; index++) {

@@ -1,7 +1,10 @@
 /** Reasons to refuse a message: one negative number each, so that a scan returns it without allocating an object. */
 
 export interface ParseFault {
-  /** Status for the client, after which its connection closes. A fault in an upstream's response is always a 502. */
+  /**
+   * Status of the response to the client, whose connection then closes. For a fault in an upstream's response, the
+   * client receives a 502 instead.
+   */
   readonly status: 400 | 414 | 431 | 501 | 505;
   /** Reason for the log. */
   readonly reason: string;
@@ -52,7 +55,7 @@ type FaultName = keyof typeof faults;
 
 const byNumber: readonly ParseFault[] = Object.values(faults);
 
-/** Negative results of the scans. */
+/** By the name of a fault: the negative number that a scan returns for it. */
 export const fault = Object.fromEntries(Object.keys(faults).map((name, at) => [name, -at - 1])) as Readonly<
   Record<FaultName, number>
 >;

@@ -84,7 +84,7 @@ export const known = {
 export type KnownName = keyof typeof known;
 
 const prefixes: readonly string[] = ["x-consumer-", "x-credential-"] satisfies KnownName[];
-/** Names that are not prefixes. */
+/** Ids of the names that are not prefixes. */
 const ids: ReadonlyMap<string, number> = new Map(Object.entries(known).filter(([name]) => !prefixes.includes(name)));
 
 /** The id of a complete name in lower case; 0 when unknown. */
@@ -146,7 +146,7 @@ export function headerIdOf(bytes: Buffer, start: number, end: number): number {
   return 0;
 }
 
-/** `id` when its name, or its prefix, is at `start`; else 0. */
+/** `id` when its name, or its prefix, is at `start`, with LOOKALIKE when other characters replace dashes; else 0. */
 function compare(bytes: Buffer, start: number, id: number): number {
   const text = id * NAME_ROOM;
   const length = lengths[id] ?? 0;

@@ -85,7 +85,7 @@ export class FieldSection {
     return copy;
   }
 
-  /** Drops the reference to the bytes. */
+  /** Removes all fields, and the reference to their bytes. */
   release(): void {
     this.bytes = NO_BYTES;
     this.count = 0;
@@ -223,7 +223,10 @@ export function rawHeaders(section: FieldSection): string[] {
   return flat;
 }
 
-/** All lines with their line ends, if each has one space after its colon and no other whitespace at the value's ends. */
+/**
+ * All lines with their line ends; null unless each line has one space after its colon and no other whitespace at the
+ * value's ends.
+ */
 export function plainLines({ bytes, kinds, count, start, line }: FieldSection): string | null {
   for (let index = 0; index < count; index++) if (((kinds[index] ?? 0) & PLAIN) === 0) return null;
   return bytes.toString("latin1", start, line);

@@ -133,7 +133,7 @@ function isMethod(bytes: Buffer, start: number, name: string): boolean {
   return true;
 }
 
-/** Bytes of a version. */
+/** Bytes of a version, such as `HTTP/1.1`. */
 export const VERSION_LENGTH = 8;
 
 /** "HTTP/", case-sensitive. */

@@ -21,7 +21,7 @@ export class RequestHeadParser extends HeadParser {
   methodStart = NOT_YET;
   methodEnd = NOT_YET;
   targetEnd = NOT_YET;
-  /** See head-parser.ts; 0 for a method without an id. */
+  /** Id of the method (see head-parser.ts); 0 for a method without an id. */
   method = 0;
   /** Whether the client expects `100 Continue`. */
   expectContinue = false;
@@ -125,8 +125,8 @@ export class RequestHeadParser extends HeadParser {
   }
 
   /**
-   * Checks for one valid Host in HTTP/1.1, at most one in HTTP/1.0, that does not contradict the target (RFC 9112
-   * section 3.2). Returns 0 or a fault.
+   * Checks that a request has one Host (HTTP/1.0: at most one), that it is valid, and that it does not contradict a
+   * target in absolute form (RFC 9112 section 3.2). Returns 0 or a fault.
    */
   #readHost(): number {
     const { bytes, offsets } = this.fields;

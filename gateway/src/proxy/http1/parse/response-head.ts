@@ -113,7 +113,7 @@ export class ResponseHeadParser extends HeadParser {
     return position + 2;
   }
 
-  /** RFC 9112 section 6.3, as a client of the upstream. */
+  /** Applies the rules for recipients of a response (RFC 9112 section 6.3). */
   protected override readFraming(): number {
     const misfit = findFraming(this.fields);
     if (misfit < 0) return misfit;

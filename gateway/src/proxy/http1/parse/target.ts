@@ -39,7 +39,7 @@ interface ScannedLine {
 const HTTP_PORT = 80;
 const HTTPS_PORT = 443;
 
-/** Checks the target of a complete line, and sets its authority. Returns 0 or a fault. */
+/** Checks the target of a complete line, and sets `authority`. Returns 0 or a fault. */
 export function readTarget(line: ScannedLine, bytes: Buffer, authority: TargetAuthority): number {
   const start = line.methodEnd + 1;
   const end = line.targetEnd;
@@ -56,7 +56,7 @@ export function readTarget(line: ScannedLine, bytes: Buffer, authority: TargetAu
   return readAbsoluteForm(bytes, end, authority);
 }
 
-/** `http://host:port/path?query` */
+/** Reads `http://host:port/path?query`, or the same with `https`. Returns 0 or a fault. */
 function readAbsoluteForm(bytes: Buffer, end: number, authority: TargetAuthority): number {
   const { start } = authority;
   let colon = start;

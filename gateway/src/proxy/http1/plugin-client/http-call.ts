@@ -13,12 +13,12 @@ import { responseHeaders } from "./request-text.ts";
 const MAX_RESPONSE = 1024 * 1024;
 /** The highest valid status code. */
 const LAST_STATUS = 599;
-/** Milliseconds before the end of a server's keep-alive time from which its connection is not used, as in node:http. */
+/** Milliseconds by which a connection is kept for less than the server's keep-alive time, as in node:http. */
 const KEEP_ALIVE_MARGIN = 1000;
 
 const NOTHING = Buffer.alloc(0);
 
-/** The server closed a kept connection before, or at the moment when, the request was sent on it. */
+/** The server closed a kept connection before it answered, probably without having read the request. */
 export class StaleConnectionError extends Error {
   override readonly name = "StaleConnectionError";
 }
@@ -148,7 +148,7 @@ export class PluginHttpCall implements ConnectionWaiter, Http1ResponseListener {
     // `stall` is not started: the timeout limits the whole request.
   }
 
-  /** Ends the wait for a connection, or the use of the connection. */
+  /** Forgets the connection or the wait for one, and stops the time limit of the wait. */
   #end(): void {
     this.#connection = null;
     this.#stopWaiting = null;

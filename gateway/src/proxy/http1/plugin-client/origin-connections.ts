@@ -1,4 +1,4 @@
-/** The connections of a plugin's HTTP client to one server. Requests above the maximum number of connections wait. */
+/** The connections of a plugin's HTTP client to one server. Requests wait while all of them are busy. */
 import type { Socket } from "node:net";
 import type { UpstreamTarget } from "../../../compile/runtime.ts";
 import type { Connect } from "../../../outbound/connect.ts";
@@ -50,7 +50,8 @@ export class OriginConnections implements ConnectionOwner {
   }
 
   /**
-   * Passes a connection to the waiter: immediately if one is idle. Otherwise it returns a function that ends the wait.
+   * Passes a connection to the waiter. Returns null if an idle connection was passed immediately, otherwise a function
+   * that ends the wait.
    */
   request(waiter: ConnectionWaiter): (() => void) | null {
     let idle = this.#idle.pop();

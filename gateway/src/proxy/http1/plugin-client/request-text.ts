@@ -7,7 +7,7 @@ const TOKEN = /^[!#$%&'*+\-.^_`|~\w]+$/;
 /** A field value (RFC 9110 section 5.5), one character per byte. */
 const VALUE = /^[\t\x20-\x7e\x80-\xff]*$/;
 
-/** Headers that depend on the connection and the body, so the client writes them itself. */
+/** Headers that depend on the connection and the body: a plugin cannot set them; the client writes those it needs. */
 const ownHeaders: ReadonlySet<string> = new Set([
   ...["connection", "content-length", "expect", "http2-settings", "keep-alive", "proxy-connection"],
   ...["te", "trailer", "transfer-encoding", "upgrade"],
@@ -25,7 +25,8 @@ export interface RequestTextOptions {
 }
 
 /**
- * Of names that differ only in case, the last one is sent. Headers about the connection or the length are left out.
+ * Returns the head of a request. Of headers whose names differ only in case, the last one is sent. The plugin's headers
+ * about the connection or the length are left out.
  *
  * @throws Error for a method or header that HTTP does not allow. The message names no value, which may be secret.
  */

@@ -200,7 +200,7 @@ export class UpstreamConnection {
     return this.#phase === LENGTH ? this.#left >= minimum : this.#phase === CHUNKED || this.#phase === CLOSE;
   }
 
-  /** Returns the offset of the next head or of the body; 0 when no further input can be handled. */
+  /** Returns the offset of the next head or of the body; 0 when the head is incomplete or no response follows. */
   #readHead(listener: Http1ResponseListener, view: ByteView, at: number): number {
     const head = this.#head;
     const { bytes, end } = view;

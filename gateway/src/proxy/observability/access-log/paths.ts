@@ -3,7 +3,7 @@ import type { Snapshot } from "@sluice/model";
 import { keyNamesOf, withoutKeys } from "../key-parameters.ts";
 import type { PathFormatter } from "./record.ts";
 
-/** The default, because people who may not see queries can often read log files. */
+/** Leaves out the query: this is the default, because people who may not see queries can often read log files. */
 export const withoutQuery: PathFormatter = ({ path }) => path;
 
 const HIDDEN = "[redacted]";
