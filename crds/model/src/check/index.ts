@@ -224,7 +224,7 @@ export function checkCredentialKey(plugin: unknown, key: string): readonly Viola
   return schema === undefined ? [] : validate(schema, key).map(({ message }) => ({ path: ["key"], message }));
 }
 
-/** Whether the violation is that the plugin is unknown: allowed if it is marked as unavailable, because it never runs. */
+/** Whether the violation is that the plugin is unknown: allowed if it is marked as unavailable, as it never runs. */
 const isUnknownPlugin = ({ path, message }: Violation, extras: CheckedExtras["extras"], { name }: Members): boolean =>
   extras?.unavailable !== undefined && path.length === 1 && path[0] === "name" && message === pluginName(String(name));
 
