@@ -20,7 +20,7 @@ const role = (name: string): Readonly<Record<string, readonly Rule[]>> =>
   parse(readFileSync(new URL(`${name}-role.yaml`, files), "utf8"));
 const plurals = resourceKinds.map((kind) => pluralOf(kinds[kind])).sort();
 
-/** The verbs for Sluice's resources; with `/status`, those for their status. */
+/** Resources and verbs of each rule for Sluice's kinds; with `/status`, of each rule for the status of these kinds. */
 const verbsOf = (rules: readonly Rule[] | undefined, status: "" | "/status") =>
   rules
     ?.filter(
@@ -35,7 +35,7 @@ test("the operator's role permits reading all Sluice kinds, and patching only th
   assert.deepEqual(verbsOf(cluster, "/status"), [{ resources: plurals, verbs: ["patch"] }]);
 });
 
-test("the roles for watched resources contain no cluster-scoped resource, so that they can be Roles", () => {
+test("the rules under cluster and home contain no cluster-scoped resource, so that Roles can have these rules", () => {
   const unscoped = ["tokenreviews", "subjectaccessreviews", "validatingwebhookconfigurations", "namespaces"];
   for (const name of ["operator", "admin"]) {
     const { cluster, home } = role(name);
@@ -47,7 +47,7 @@ test("the roles for watched resources contain no cluster-scoped resource, so tha
   }
 });
 
-test("the admin listener's role permits writing all Sluice kinds, but not their status", () => {
+test("the admin listener's role permits reading and writing all Sluice kinds, but not their status; in the home namespace, it has rules for Secrets and Leases only", () => {
   const { cluster, home } = role("admin");
   const verbs = ["get", "list", "watch", "create", "patch", "delete"];
   assert.deepEqual(verbsOf(cluster, ""), [{ resources: plurals, verbs }]);

@@ -47,8 +47,8 @@ export interface CredentialExtras {
   /** The namespaces for whose routes the credential is valid; absent means all. */
   readonly namespaces?: readonly string[];
   /**
-   * Set by a node if the plugin's schema, in this process, refuses the credential: no request can use it. The text is
-   * the reason.
+   * Set by a node for a plugin's credential if the node lacks the plugin, or has a version of the plugin that refuses
+   * the credential: no request can use the credential. The text is the reason.
    */
   readonly unavailable?: string;
 }

@@ -22,8 +22,8 @@ const redis = { plugin: "rate-limiting", config: { minute: 5, policy: "redis", r
 const password = { path: "redis.password", secretRef: { ...within, name: "keys", key: "good" } };
 
 /**
- * Resources in the namespace `away` with a reference to the namespace `home`; the path of the reference; the kind of
- * its target.
+ * The kind and spec of a resource in the namespace `away` with a reference to the namespace `home`; the path of the
+ * reference; the kind of the reference's target.
  */
 const cases: readonly (readonly [ResourceKind, object, string, CrossNamespaceReference["to"]["kind"]])[] = [
   ["Route", { paths: ["/a"], serviceRef: { ...within, name: "users" } }, "spec.serviceRef", "Service"],
@@ -119,7 +119,7 @@ for (const [kind, spec, place, to] of cases) {
   });
 }
 
-test("a plugin whose target is not allowed never gets a wider scope", () => {
+test("a plugin with a reference that is not allowed has no entity, and its item keeps unresolved references, so that its scope never widens", () => {
   const { options } = asking(() => false);
   const targetRefs = [
     { ...within, kind: "Service", name: "users" },
@@ -136,7 +136,7 @@ test("a reference to the resource's own namespace is not a cross-namespace refer
   assert.ok(route?.entity);
 });
 
-test("a key is valid for routes of its Consumer's namespace and of the namespaces that grant its Consumer access", () => {
+test("a key is valid for routes of its Consumer's namespace and of the namespaces that are open to that namespace; a key of a Consumer in the home namespace, for all routes", () => {
   const scopeOf = (namespace: string) => {
     const options = { ...home, namespacesOpenTo: (of: string) => (of === "away" ? ["bank", "shop"] : []) };
     const [, key] = translate(resource("Consumer", keyAuth("good"), namespace), options);

@@ -34,7 +34,7 @@ const faults: readonly (readonly [string, ResourceKind, object, string, readonly
     ["Invalid", "Invalid"],
   ],
   [
-    "an HTTP status of a health check out of range, in the spec's spelling",
+    "an out-of-range HTTP status in a health check, with its path in the spec's spelling",
     "Upstream",
     { healthchecks: { active: { healthy: { httpStatuses: [1] } } } },
     "home",
@@ -50,7 +50,7 @@ const faults: readonly (readonly [string, ResourceKind, object, string, readonly
     ["Invalid"],
   ],
   [
-    "an upstream outside the home namespace whose name does not begin with its namespace",
+    "an upstream outside the home namespace with a name that does not begin with the upstream's namespace",
     "Upstream",
     { name: "payments.internal" },
     "team",
@@ -66,7 +66,7 @@ const faults: readonly (readonly [string, ResourceKind, object, string, readonly
     ["Invalid"],
   ],
   [
-    "a value out of range, in the spec's spelling",
+    "an out-of-range value, with its path in the spec's spelling",
     "Service",
     { host: "x", readTimeout: 0 },
     "home",
@@ -299,7 +299,7 @@ test("the translation reports all errors of a certificate without revealing its 
   ]);
 });
 
-test("invalid values in place of lists and records cause violations, not exceptions", () => {
+test("an invalid spec, or a spec with invalid values for its members, causes violations, not exceptions", () => {
   const rubbish = [null, 5, "x", [], {}, [null], [[]], { "": null }];
   const members = [
     "backendRef",

@@ -4,7 +4,7 @@ import { deriveId, type ResourceKind } from "@sluice/model";
 import { classOf, identityOf, sluiceKindOf } from "./identity.ts";
 import { ROUTE, resource } from "./testing-example.ts";
 
-/** Kind, spec, namespace, key. */
+/** A resource's kind, spec and namespace, and the key from which its id is derived. The resource's name is `mine`. */
 const keys: readonly (readonly [ResourceKind, object, string, string])[] = [
   ["Service", {}, "home", "mine"],
   ["Service", {}, "team", "team.mine"],
@@ -19,14 +19,14 @@ const keys: readonly (readonly [ResourceKind, object, string, string])[] = [
   ["Consumer", { username: 5 }, "team", "team.mine"],
 ];
 for (const [kind, spec, namespace, key] of keys) {
-  test(`the id of a ${kind} with ${JSON.stringify(spec)} in ${namespace} is derived from ${key}`, () => {
+  test(`the id of a ${kind} with ${JSON.stringify(spec)} in ${namespace} is derived from the key ${key}`, () => {
     const identity = identityOf(resource(kind, spec, namespace), "home");
     assert.equal(identity.key, key);
     assert.equal(identity.id, deriveId(identity.collection, key));
   });
 }
 
-test("a given id is kept, whatever the name is", () => {
+test("a given id is used in lower case, whatever the name is", () => {
   assert.equal(identityOf(resource("Route", { id: ROUTE.toUpperCase(), name: "x" }), "home").id, ROUTE);
 });
 
@@ -34,7 +34,7 @@ test("an invalid id is ignored", () => {
   assert.equal(identityOf(resource("Route", { id: "1" }), "home").id, deriveId("routes", "mine"));
 });
 
-test("core Services and inherited property names are not kinds of Sluice", () => {
+test("a core Service is not of a kind of Sluice, nor is a resource whose kind is called like a property that all objects inherit", () => {
   assert.equal(sluiceKindOf({ apiVersion: "v1", kind: "Service" }), undefined);
   assert.equal(sluiceKindOf({ apiVersion: "sluice.dev/v1alpha1", kind: "toString" }), undefined);
 });

@@ -7,9 +7,9 @@ import type { Resource } from "../resource.ts";
 export interface Identity {
   readonly kind: ResourceKind;
   readonly collection: Collection;
-  /** Source of the derived id. No two resources of a kind may share a key: the older resource is used. */
+  /** Source of the derived id. If two resources of a kind share a key, only the older resource is used. */
   readonly key: string;
-  /** `spec.id`, or else derived from the key. */
+  /** `spec.id` in lower case if it is a UUID, or else derived from the key. */
   readonly id: string;
 }
 
@@ -22,7 +22,7 @@ export function sluiceKindOf(resource: Pick<Resource, "apiVersion" | "kind">): R
     : undefined;
 }
 
-/** `spec.class`, or else the class of its namespace. */
+/** `spec.class`, or else the class of the resource's namespace. */
 export const classOf = ({ spec }: Pick<Resource, "spec">, ofNamespace: string = DEFAULT_CLASS): string =>
   text(spec?.class) ?? ofNamespace;
 
@@ -30,7 +30,7 @@ export const classOf = ({ spec }: Pick<Resource, "spec">, ofNamespace: string = 
 export const qualifiedName = ({ metadata }: Pick<Resource, "metadata">, homeNamespace: string): string =>
   metadata.namespace === homeNamespace ? metadata.name : `${metadata.namespace}.${metadata.name}`;
 
-/** The member of the kind that names the entity when `spec.name` does not. */
+/** The member of a spec that names the entity when `spec.name` does not, by kind. */
 const namingMembers: Readonly<Partial<Record<ResourceKind, string>>> = {
   Plugin: "instanceName",
   Consumer: "username",

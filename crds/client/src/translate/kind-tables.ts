@@ -36,7 +36,7 @@ export interface ChildList {
   readonly list: string;
   readonly collection: Collection;
   readonly parent: string;
-  /** The resource to which an entry refers, and the entity's member for it. */
+  /** The kind of resource to which an entry refers, and the entity's member for the reference. */
   readonly reference?: EntryReference;
 }
 

@@ -2,7 +2,7 @@
 import type { NameRef, ResourceKind } from "@sluice/model";
 import type { CrossNamespaceReference, Path, ResourceViolation, TranslateOptions } from "./translation.ts";
 
-/** The referring resource and the position of the reference, such as `["spec", "serviceRef"]`. */
+/** Kind and namespace of the referring resource, and the path of the reference, such as `["spec", "serviceRef"]`. */
 export interface ReferenceOrigin {
   readonly from: CrossNamespaceReference["from"];
   readonly path: Path;
@@ -16,8 +16,9 @@ interface ReferenceRequest {
 }
 
 /**
- * The entity's member for a reference, and the referenced resource if the reference is allowed. An unresolved reference
- * is `{}`: every check rejects it, so that a missing target never widens an entity's scope.
+ * The entity's member for a reference, the violation if the reference is not allowed or its target is missing, and the
+ * referenced resource if the reference is allowed. An unresolved reference is `{}`: every check rejects it, so that a
+ * missing target never widens an entity's scope.
  */
 export function referencePart(
   { kind, ref, member }: ReferenceRequest,

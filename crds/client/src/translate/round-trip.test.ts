@@ -104,7 +104,7 @@ for (const collection of credentialCollections) {
   });
 }
 
-test("targets are read from their upstream as they were written, with ids and times, and remain if a write omits the targets", () => {
+test("targets are read from their upstream as they were written, with ids and times; they remain if a write omits the list of targets, and an empty list removes them", () => {
   fc.assert(
     fc.property(
       filled("upstreams"),
@@ -124,7 +124,7 @@ test("targets are read from their upstream as they were written, with ids and ti
   );
 });
 
-test("a certificate is read with its SNIs from its resource and its Secret", () => {
+test("a certificate is read with its SNIs from its resource and its Secret, which alone contains PEM; a write that omits both keeps them", () => {
   fc.assert(
     fc.property(
       filled("certificates"),

@@ -17,7 +17,7 @@ export interface SecretValue {
   readonly secret: Resource;
 }
 
-/** The entry of a labelled Secret, or a violation. */
+/** The value of the entry and the Secret, or a violation if there is no labelled Secret with a usable entry. */
 export function readSecret(
   { name, key, ...ref }: SecretRef,
   place: ReferenceOrigin,

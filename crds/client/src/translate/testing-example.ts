@@ -37,7 +37,7 @@ const secret: Resource = {
   data: { good: base64("demo-key"), broken: base64("demo-key\n"), host: base64("not a host"), empty: "" },
   stringData: { written: "from-a-file" },
 };
-/** A Secret as cert-manager writes it. */
+/** A Secret of the type that cert-manager writes. */
 const tls = (name: string, data: Readonly<Record<string, string>>): Resource => ({
   apiVersion: "v1",
   kind: "Secret",
@@ -83,5 +83,5 @@ export const options: TranslateOptions = {
   namespacesOpenTo: () => [],
 };
 
-/** The spec of a consumer with one key. */
+/** The spec of a consumer with one key, which is in the entry `key` of the Secret `name`. */
 export const keyAuth = (key: string, name = "keys") => ({ username: "demo", keyAuth: [{ secretRef: { name, key } }] });

@@ -12,12 +12,12 @@ export const UPDATED_AT = "sluice.dev/updated-at";
 /** The admin listener's field manager. */
 const ADMIN = "sluice-admin";
 
-/** Annotation with times of nested entities that differ from the resource's own: `{"<id>": [created, updated]}`. */
+/** Annotation with the times of nested entities, if they differ from the parent's: `{"<id>": [created, updated]}`. */
 export const CHILD_TIMES = "sluice.dev/child-times";
 
 type Times = Readonly<Record<string, readonly [created: number, updated: number]>>;
 
-/** Parses `CHILD_TIMES`. Invalid entries are ignored, because any client may have written the annotation. */
+/** The times in `CHILD_TIMES` by entity id. Invalid entries are ignored: any client may have written the annotation. */
 export function childTimes(annotation: string | undefined): Times {
   if (annotation === undefined) return {};
   try {
@@ -51,7 +51,7 @@ export function writeChildTimes(parent: ParentTimes, children: readonly ChildEnt
   return JSON.stringify(Object.fromEntries(own.map((child) => [child.id, [child.created_at, child.updated_at]])));
 }
 
-/** The object's own creationTimestamp, whatever its annotations. */
+/** The object's own creationTimestamp, whatever its annotations say; undefined when it is missing. */
 export const bornAt = ({ creationTimestamp }: Metadata): number | undefined => unixTime(creationTimestamp);
 
 /** The time in `CREATED_AT`, or else the object's creationTimestamp; undefined when both are missing. */
@@ -74,8 +74,8 @@ export function updatedAt(metadata: Metadata): number | undefined {
 }
 
 /**
- * A version that changes with everything on which the resource's entities for the admin listener depend. A change of
- * the status alone does not change it.
+ * A version that changes with every part of the resource on which its entities for the admin listener depend. A change
+ * of the status alone does not change it.
  */
 export const timedVersionOf = ({ metadata }: Resource): string => {
   const { generation, resourceVersion, annotations } = metadata;

@@ -53,9 +53,9 @@ export interface TranslateOptions {
   /** Other namespaces for whose routes the keys of this namespace's Consumers are valid. */
   readonly namespacesOpenTo: (namespace: string) => readonly string[];
   /**
-   * `nodes`: consumers' keys as hashes, config with the members from Secrets, and `_sluice`. `admin`: keys in clear
-   * text, config with members only from Secrets that the admin listener created, no `_sluice`, and no lookup of core
-   * Services.
+   * `nodes`: consumers' keys as hashes, configs and headers with the values from Secrets, and `_sluice`. `admin`: keys
+   * in clear text, configs with values only from Secrets that the admin listener created, no headers from Secrets, no
+   * `_sluice`, and no lookup of core Services.
    */
   readonly audience: "nodes" | "admin";
 }
@@ -77,19 +77,19 @@ export interface BackendService {
 /** One entity of a resource, not yet validated. */
 export interface TranslatedEntity {
   readonly collection: Collection;
-  /** Flat, in snake_case, references as `{ id }`; an unresolved one is `{}`, which every check rejects. */
+  /** Flat, in snake_case, references as `{ id }`; an unresolved reference is `{}`, which every check rejects. */
   readonly item: Readonly<Record<string, unknown>> & { readonly id: string };
   /** Paths in the resource, for those members of the item whose path does not follow from their spelling. */
   readonly sourcePaths: Readonly<Record<string, Path>>;
   /** The item's path in the resource: `["spec"]`, `["spec", "keyAuth", 0]`. */
   readonly basePath: Path;
   readonly violations: readonly ResourceViolation[];
-  /** The resources that the entity refers to, existing or not, without those that it must not refer to. */
+  /** The resources that the entity refers to, existing or not, except those to which a reference is not allowed. */
   readonly references?: readonly ReferencedResource[];
   /** Only for Services with a `backendRef`. */
   readonly backend?: BackendService;
-  /** Services, plugins and their credentials: paths in the item of values from Secrets, never quoted in messages. */
+  /** Services, plugins and their credentials: where the item has values from Secrets, which no message may quote. */
   readonly secretPaths?: readonly Path[];
-  /** Plugins and their credentials only: paths in the item of members in Secrets that the audience does not see. */
+  /** Plugins and their credentials: where the item lacks members from Secrets that the audience does not see. */
   readonly hiddenPaths?: readonly Path[];
 }

@@ -7,7 +7,7 @@ const check = (config: object) => checkConfig("rate-limiting", { minute: 1, ...c
 
 const taken: readonly (readonly [what: string, config: object, redis: object])[] = [
   [
-    "all deprecated members of redis",
+    "all deprecated members, whose names begin with redis_",
     {
       policy: "redis",
       redis_host: "r.example",

@@ -13,7 +13,7 @@ export interface SchemaViolation {
 
 /**
  * The body of a 400 for at least one violation. `message` counts and lists the violations: those of the entity as a
- * whole first, without a path, then by member name. List positions count from 1 there, as in Lua.
+ * whole first, without a path, then by member name. List positions in `message` count from 1, as in Lua.
  */
 export function schemaViolation(violations: readonly Violation[]): SchemaViolation {
   const root = new Branch();
@@ -28,7 +28,7 @@ export function schemaViolation(violations: readonly Violation[]): SchemaViolati
   };
 }
 
-/** The messages about a member and about its members. Names are keys of a Map, so that no name is special. */
+/** The messages about one member and, in `below`, about its own members, in a Map so that no name is special. */
 class Branch {
   /** Messages whose path ends at this member. */
   readonly own: string[] = [];

@@ -15,7 +15,7 @@ export interface Extras extends Readonly<Record<CredentialCollection, Credential
 const reason = text({ description: "Why requests are answered 503.", maxLength: 1024 });
 const namespace = text({ description: "A namespace of the cluster.", maxLength: 253 });
 
-/** Absent members of `_sluice` stay absent, because only Sluice reads them. Those of entities become null. */
+/** Absent members of `_sluice` stay absent, because only Sluice reads them. Absent members of entities become null. */
 const optional = (properties: Readonly<Record<string, SchemaNode>>): SchemaNode => ({
   type: "object",
   additionalProperties: false,

@@ -10,8 +10,8 @@ const UNSEEN = "a value that is in a Secret, unseen here";
 /**
  * Like `checkEntity`, for an entity whose values are partly in Secrets that the caller does not see.
  *
- * @param hidden Paths of members that are set, although the given entity may lack them. Checks treat members that it
- * lacks as set; in the result they are null.
+ * @param hidden Paths of members that are set in Secrets, although the given entity may lack them. If the entity is
+ * invalid without the members that it lacks, they count as set, and are null in the result.
  */
 export function checkWithHidden<Name extends Collection>(
   collection: Name,

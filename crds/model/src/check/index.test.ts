@@ -161,7 +161,7 @@ for (const [url, parts] of urls) {
   });
 }
 
-test("a url takes precedence over host and port, and a url of null is ignored", () => {
+test("the port in a url takes precedence over the member port, and a url of null is ignored", () => {
   assert.equal(filled("services", { url: "http://a:1", port: 2, host: "b" }).port, 1);
   assert.equal(filled("services", { url: null, host: "b" }).host, "b");
 });
@@ -221,12 +221,12 @@ test("checkEntity omits _comment and _ignore, and keeps _sluice", () => {
   assert.deepEqual(filled("keyauth_credentials", { consumer: { id: UUID }, _sluice: extras })._sluice, extras);
 });
 
-test("a plugin that is marked as unavailable may have an invalid config", () => {
+test("a plugin that is marked as unavailable may have an invalid config, which becomes empty", () => {
   const marked = { name: "rate-limiting", config: { minute: "x" }, _sluice: { unavailable: "minute is not a number" } };
   assert.deepEqual(filled("plugins", marked).config, {});
 });
 
-test("a plugin that is marked as unavailable may be unknown to this version", () => {
+test("a plugin that is marked as unavailable may be unknown to this version, but needs a valid name; its config becomes empty", () => {
   const marked = { name: "key-atuh", config: { a: 1 }, _sluice: { unavailable: "no such plugin" } };
   const { name, config, _sluice } = filled("plugins", marked);
   assert.deepEqual([name, config, _sluice], ["key-atuh", {}, { unavailable: "no such plugin" }]);

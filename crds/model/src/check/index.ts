@@ -1,4 +1,4 @@
-/** Validates entities: plain data in; an entity with defaults, or all of its violations in Kong's wording, out. */
+/** Validates entities: turns plain data into an entity with defaults, or all of its violations in Kong's wording. */
 
 import { type Checked, isRecord, memberSchemaOf, type SchemaNode, type Violation } from "@sluice/plugin-sdk";
 import { type Collection, type Entities, entities, isSecretLookup } from "../entities/index.ts";
@@ -17,8 +17,8 @@ export interface CheckOptions {
   /** Unix time in seconds for timestamps that are unset. Default 0, so that the same input gives the same entity. */
   readonly now?: number;
   /**
-   * Whether the entity is in a database shared by all nodes: rate-limiting may then have policy `cluster`. Default
-   * false.
+   * Whether the entity is in a database shared by all nodes: rate-limiting and response-ratelimiting may then have the
+   * policy `cluster`. Default false.
    */
   readonly database?: boolean;
   /**
@@ -44,7 +44,8 @@ const REMARKS = new Set(["_comment", "_ignore"]);
  * A `url` is split, every member gets its default or null, a missing id is derived (ids.ts), and a plugin's config gets
  * the defaults of the plugin's schema. A plugin marked by `_sluice.unavailable` never runs, so it may be unknown to
  * this version, and an invalid config is replaced by an empty one. A plugin's credential that is marked in this way
- * keeps its config. A credential needs its key, or the key's hash in `_sluice`: generating a key is the caller's task.
+ * keeps its config. A credential that requests name by a key needs this key, or the key's hash in `_sluice`: generating
+ * a key is the caller's task.
  */
 export function checkEntity<Name extends Collection>(
   collection: Name,
@@ -82,7 +83,10 @@ export function checkEntity<Name extends Collection>(
   return { value: { ...withId, ...(extras && { _sluice: extras }) } as unknown as CheckedEntity<Name> };
 }
 
-/** By collection: marks an entity that this version cannot read as unavailable; undefined if the entity is refused. */
+/**
+ * By collection: returns an entity that this version cannot read, marked as unavailable. Undefined if the entity stays
+ * refused.
+ */
 const closing: {
   readonly [Name in Collection]?: (raw: Members, violations: readonly Violation[]) => Members | undefined;
 } = { plugins: closedPlugin, plugin_credentials: closedCredential };
@@ -198,7 +202,10 @@ const inConfig = ({ path, message }: Violation): Violation => ({
 const noCredentials = (plugin: string): string =>
   `the plugin ${plugin} declares no credentials: name a plugin of your own whose facts have the member credentials`;
 
-/** Checks config and key. A key of which only the hash is known is not checked. */
+/**
+ * Checks config and key of a plugin's credential. A key of which only the hash is known is not checked. Undefined
+ * as in `checkConfigOf`.
+ */
 function checkCredentialConfig({ plugin, key, config }: Members, { extras }: PluginOptions) {
   if (typeof plugin !== "string" || !isRecord(config) || extras?.unavailable !== undefined) return undefined;
   const facts = credentialFactsOf(plugin);
@@ -217,7 +224,7 @@ export function checkCredentialKey(plugin: unknown, key: string): readonly Viola
   return schema === undefined ? [] : validate(schema, key).map(({ message }) => ({ path: ["key"], message }));
 }
 
-/** Whether the violation is that a plugin marked as unavailable is unknown: it does not run, so this is allowed. */
+/** Whether the violation is that the plugin is unknown: allowed if it is marked as unavailable, as it never runs. */
 const isUnknownPlugin = ({ path, message }: Violation, extras: CheckedExtras["extras"], { name }: Members): boolean =>
   extras?.unavailable !== undefined && path.length === 1 && path[0] === "name" && message === pluginName(String(name));
 

@@ -69,13 +69,13 @@ for (const [what, members] of [
     }
   });
 
-test("with closePlugins, a credential that its plugin refuses is marked as unavailable; its previous version is not kept", () => {
+test("with closePlugins, a credential that its plugin refuses is marked as unavailable; its previous version is not kept, and a valid later version is not marked", () => {
   const next = stored(put({ config: { model: 1 } }), stored(put({})));
   assert.notEqual(next.plugin_credentials.get(id)?._sluice?.unavailable, undefined);
   assert.equal(stored(put({}), next).plugin_credentials.get(id)?._sluice?.unavailable, undefined);
 });
 
-test("a snapshot has the hash of a key and not the key, and equal keys of two plugins have different hashes", () => {
+test("a snapshot has the hash of a key and not the key; equal keys of two plugins have different hashes, and putting the same credential again changes nothing", () => {
   const snapshot = stored(put({}));
   const kept = snapshot.plugin_credentials.get(id);
   assert.deepEqual([kept?.key, kept?._sluice], [null, { key_hash: lookupHash("tok-1", "device-token") }]);

@@ -34,7 +34,7 @@ const nearly = (collection: Collection) => {
 };
 
 for (const collection of collections) {
-  test(`checking any JSON as an item of ${collection} never throws`, () => {
+  test(`checking any JSON as an item of ${collection} never throws, leaves it unchanged, and returns violations or an entity that a second check does not change`, () => {
     fc.assert(
       fc.property(fc.oneof(anything, nearly(collection)), (raw) => {
         const before = JSON.stringify(raw);
@@ -133,7 +133,7 @@ const valid: { readonly [Name in Collection]: fc.Arbitrary<Record<string, unknow
 };
 
 for (const collection of collections) {
-  test(`checking ${collection} with filled-in defaults does not change them`, () => {
+  test(`checking an entity of ${collection} that has its defaults already does not change it`, () => {
     fc.assert(
       fc.property(valid[collection], (raw) => {
         const once = checkEntity(collection, raw, { now: 5 });

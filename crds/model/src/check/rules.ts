@@ -1,4 +1,4 @@
-/** The table of rules by the names that schemas use (`rule`, `keyRule`). */
+/** Tables of rules by the names that schemas use (`rule`, `keyRule`). */
 
 import type { RecordRule } from "@sluice/plugin-sdk";
 import { caCertificateRule, certificateRule, certificateTextRules } from "./rules/certificates.ts";

@@ -12,7 +12,8 @@ type Members = Readonly<Record<string, unknown>>;
 
 /**
  * Replaces shorthands. Also adds a target's port, a CA certificate's digest, and defaults that depend on another
- * member, such as `strip_path: false` for gRPC routes.
+ * member, such as `strip_path: false` for gRPC routes, and removes a plugin's `ordering` and the config of an
+ * unsupported kind of vault.
  */
 export function expandEntity(collection: Collection, members: Members): ReplacedMembers {
   if (collection === "services") return expandUrl(members);
@@ -37,7 +38,7 @@ export const withAlgorithm = (members: Members): Members =>
     ? { ...members, algorithm: "consistent-hashing" }
     : members;
 
-/** Removes the config of a vault of an unsupported kind: as in Kong, its only violation is at `name`. */
+/** Removes the config of a vault of an unsupported kind: as in Kong, the vault's only violation is at `name`. */
 function withoutForeignConfig(members: Members): Members {
   if (vaultKinds.includes(String(members.name))) return members;
   const { config: _config, ...rest } = members;

@@ -26,7 +26,7 @@ const ajv = new Ajv({ allErrors: true, verbose: true })
   .addFormat("uuid", (value) => textRules.uuid?.(value) === undefined)
   .addKeyword({ keyword: "rule", schemaType: "string", errors: true, compile: compileRule })
   .addKeyword({ keyword: "keyRule", schemaType: "string", type: "object", errors: true, compile: compileKeyRule })
-  // Only the API server checks patterns. Without one, a reference to an impossible name is reported as unresolved.
+  // Only the API server checks patterns. In a directory, a reference to an impossible name is reported as unresolved.
   .removeKeyword("pattern")
   // As in Kong, duplicates in a set are removed (fillDefaults) and are not a violation.
   .removeKeyword("uniqueItems")
@@ -66,7 +66,7 @@ function compileRule(rule: string, schema: AnySchemaObject): DataValidateFunctio
   }
   const checkText = ruleNamed(textRules, rule);
   return reporting((value) => {
-    // maxLength reports longer strings; rules quote the value, and their run time may grow with it.
+    // Only maxLength reports a string that exceeds it: rules quote the value, and may take longer for a longer value.
     if (typeof value !== "string" || value.length > (schema.maxLength ?? Number.POSITIVE_INFINITY)) return [];
     const message = checkText(value);
     return message === undefined ? [] : [{ keyword: "rule", message, params: { rule } }];
@@ -89,7 +89,7 @@ function ruleNamed<Rule>(rules: Readonly<Record<string, Rule>>, name: string): R
   return rule;
 }
 
-/** The JSON pointer's steps as member names and list indexes, plus the path that the keyword reports below it. */
+/** The path of an error: the steps of its JSON pointer, followed by the path below it that the keyword reports. */
 function pathOf({ instancePath, params }: ErrorObject, root: unknown): Violation["path"] {
   const path: (string | number)[] = [];
   let at: unknown = root;
@@ -110,7 +110,7 @@ interface Found {
 const isBelow = (path: Violation["path"], list: Violation["path"]): boolean =>
   path.length > list.length && list.every((step, index) => step === path[index]);
 
-/** One violation per path, that which Kong would find first; a record as a whole may have several violations. */
+/** One violation per path: the one that Kong would find first. A record as a whole may have several violations. */
 function tellOnce(found: readonly Found[]): readonly Violation[] {
   const reported = new Set<string>();
   const violations: Violation[] = [];
@@ -146,8 +146,8 @@ const atLeast: Text = (_, { params }) => `length must be at least ${params.limit
 const atMost: Text = (_, { params }) => `length must be at most ${params.limit}`;
 
 /**
- * By Ajv's keyword; every keyword of the schemas has its text here. The order is Kong's: if a value fails in several
- * ways, only the first is reported.
+ * A text for every keyword by which Ajv reports errors of our schemas. The order is Kong's: if a value fails by several
+ * keywords, only the error of the first is reported.
  */
 const kongMessages: Readonly<Record<string, Text>> = {
   format: () => "expected a valid UUID",

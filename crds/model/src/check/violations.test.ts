@@ -13,7 +13,7 @@ const ONE_BLOCK = "expected one block that begins with -----BEGIN CERTIFICATE---
 const given = (name: string) => `failed conditional validation given value of field '${name}'`;
 const limits = (config: object) => ({ name: "rate-limiting", config });
 
-/** Entities with the `path: message` of all their violations. */
+/** Entities as given, each with its collection and with `path: message` for every violation. */
 const cases: readonly (readonly [collection: Collection, raw: unknown, ...faults: string[]])[] = [
   // Types
   ["services", {}, `host: ${MISSING}`],
@@ -375,7 +375,7 @@ function onePeriod(): string {
 }
 
 for (const [collection, raw, ...faults] of cases) {
-  test(`checkEntity reports every violation of ${collection} ${JSON.stringify(raw).slice(0, 100)}`, () => {
+  test(`checkEntity reports ${faults.length === 0 ? "no" : "every"} violation of ${collection} ${JSON.stringify(raw).slice(0, 100)}`, () => {
     const { violations = [] } = checkEntity(collection, raw);
     assert.deepEqual(violations.map(({ path, message }) => `${path.join(".")}: ${message}`).sort(), faults.sort());
   });

@@ -16,7 +16,7 @@ for (const [violation, sentence] of [
   test(`a violation is described as ${sentence}`, () => assert.equal(describeViolation(violation), sentence));
 }
 
-test("Kong's response to an invalid document mirrors the document", () => {
+test("declarativeViolation returns Kong's response to an invalid document, whose fields mirror the document", () => {
   assert.deepEqual(
     declarativeViolation([
       { path: ["services", 1], message: "already declared" },

@@ -3,7 +3,10 @@
 import type { Violation } from "@sluice/plugin-sdk";
 import { type Fields, schemaViolation } from "../check/error.ts";
 
-/** `kong.yaml:12:5: services[0].routes[1].paths[0]: should start with: /` on one line, whatever the file contains. */
+/**
+ * One line such as `kong.yaml:12:5: services[0].routes[1].paths[0]: should start with: /`. Control characters are
+ * escaped.
+ */
 export function describeViolation({ path, message, position }: Violation): string {
   const place = position && [...(position.file === undefined ? [] : [position.file]), position.line, position.column];
   const member = describePath(path);

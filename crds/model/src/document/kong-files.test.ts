@@ -61,7 +61,7 @@ const taken: readonly (readonly [what: string, text: string, warnings: readonly 
     `${service}  routes:\n  - {name: r, paths: [/], service: null}\n`,
     [],
   ],
-  ["null for a shared config", "plugins:\n- {name: cors, _config: null}\n", []],
+  ["null for the name of a shared config", "plugins:\n- {name: cors, _config: null}\n", []],
   [
     "a plugin with an `ordering` that is null or empty",
     "plugins:\n- {name: cors, ordering: null}\n- {name: key-auth, ordering: {}}\n",
@@ -115,7 +115,7 @@ const refused: readonly (readonly [what: string, text: string, faults: readonly 
   ],
   ["a second document", `${service}---\n_format_version: "3.0"\n`, ["kong.yml:5:1: a file holds one document only"]],
   [
-    "an order of plugins",
+    "a plugin with an `ordering` that is not empty",
     "plugins:\n- {name: cors, ordering: {before: {access: [key-auth]}}}\n",
     [
       "kong.yml:3:16: plugins[0].ordering: not supported: plugins run in the order of their priorities; leave it out, and attach a plugin of your own with another priority if the order matters",

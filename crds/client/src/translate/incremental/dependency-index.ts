@@ -23,9 +23,9 @@ export class DependencyIndex {
   }
 
   /**
-   * The custom resources to translate again: those that changed, and their dependents.
+   * The keys of the custom resources to translate again: those that changed, and the dependents of changed keys.
    *
-   * @param changed Keys of resources that changed or were deleted, and other dependencies that changed.
+   * @param changed Keys of resources that changed or were deleted, and keys of ReferenceGrants that changed.
    * @param hasNewId Whether the id of a custom resource's entity has changed: dependents read only the id.
    */
   affectedBy(changed: Iterable<string>, hasNewId: (key: string) => boolean): ReadonlySet<string> {
@@ -40,11 +40,11 @@ export class DependencyIndex {
   }
 }
 
-/** Above this share of changed resources, translating everything costs less. */
+/** Above this share of changed resources, translating all resources costs less. */
 const MAX_CHANGED_SHARE = 1 / 4;
-/** Up to this number, changes are always translated incrementally. */
+/** Up to this number of changes, translation is always incremental. */
 const MIN_CHANGED_LIMIT = 16;
 
-/** Whether translating only the changed resources and their dependents costs less than translating all. */
+/** Whether translating only the changed resources and their dependents costs less than translating all resources. */
 export const isFewChanges = (changed: number, all: number): boolean =>
   changed <= Math.max(MIN_CHANGED_LIMIT, all * MAX_CHANGED_SHARE);

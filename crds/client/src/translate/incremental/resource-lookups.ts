@@ -1,4 +1,4 @@
-/** Lookups of translations in resources that are kept in memory. */
+/** The lookups that a translation makes, in resources that are kept in memory. */
 import { namespacedName } from "../../keys.ts";
 import type { Kind, Resource } from "../../resource.ts";
 import { identityOf } from "../identity.ts";
@@ -14,7 +14,7 @@ export type ResourceLookups = ReturnType<typeof createResourceLookups>;
 
 export interface LookupsOptions {
   readonly homeNamespace: string;
-  /** Whether a resource has the class of this installation; other resources count as absent. */
+  /** Whether a custom resource has the class of this installation; references to others are not resolved. */
   readonly isOwn: (resource: Resource) => boolean;
 }
 

@@ -14,13 +14,13 @@ export interface TrackedTranslation {
   isCurrent(lookups: TranslationLookups): boolean;
 }
 
-/** The key of the ReferenceGrants on which an answer of `isReferenceAllowed` depends. */
+/** The key of the ReferenceGrants on which `isReferenceAllowed` depends for targets in the namespace. */
 export const grantsIntoKey = (namespace: string): string => `ReferenceGrant/in/${namespace}`;
 
-/** The key of the ReferenceGrants on which an answer of `namespacesOpenTo` depends. */
+/** The key of the ReferenceGrants on which `namespacesOpenTo` depends for the namespace. */
 export const grantsFromKey = (namespace: string): string => `ReferenceGrant/for/${namespace}`;
 
-/** Shared by all translations without any lookup. */
+/** Shared by all translations that look nothing up. */
 const noDependencies: ReadonlySet<string> = new Set();
 
 export function translateTracked(
@@ -58,7 +58,7 @@ interface RecordedLookup {
   readonly answer: unknown;
 }
 
-// Created outside of the translation's scope, so that the tens of thousands of closures retain nothing else.
+// Created outside of `translateTracked`, so that these closures, tens of thousands of them, retain only arguments.
 const resolving =
   (...of: Parameters<TranslationLookups["resolve"]>) =>
   (from: TranslationLookups) =>

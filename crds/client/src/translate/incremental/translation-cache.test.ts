@@ -33,7 +33,7 @@ function scene() {
 }
 const serviceOf = ({ translated: [first] }: TrackedTranslation) => first?.item.service;
 
-test("a resource that is read again in the same generation has the identical translation", () => {
+test("a resource that is read again in the same generation has the identical translation, whose dependencies are the keys of its lookups", () => {
   const { translate } = scene();
   const first = translate(route());
   assert.equal(translate(route()), first);
@@ -59,7 +59,7 @@ test("a resource is translated again when one of its lookups has a different res
   assert.deepEqual(serviceOf(translate(same)), {}, "a resource of another class counts as absent");
 });
 
-test("forgotten resources are translated again", () => {
+test("a resource is translated again after forget or after keepOnly without its key, but not after keepOnly with its key", () => {
   const { translate, cache } = scene();
   const first = translate(route());
   cache.keepOnly(new Map([["Route/default/web", null]]));
@@ -71,7 +71,7 @@ test("forgotten resources are translated again", () => {
   assert.notEqual(translate(route()), second);
 });
 
-test("a resource in an earlier generation is translated again once its name has been forgotten", () => {
+test("the object of an earlier generation keeps its translation until the resource's key is forgotten", () => {
   const { translate, cache } = scene();
   const earlier = route();
   const first = translate(earlier);

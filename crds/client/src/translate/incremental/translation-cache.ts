@@ -26,7 +26,7 @@ export interface TranslationCacheOptions<Value> {
     lookups: TranslationLookups,
     previous: PreviousTranslation<Value> | undefined,
   ) => CacheableTranslation<Value>;
-  /** Changes with every part of a resource that its translation reads. */
+  /** Returns a value that changes with every part of a resource that its translation reads. */
   readonly versionOf: (resource: Resource) => unknown;
 }
 
@@ -41,7 +41,7 @@ interface Entry<Value> extends CacheableTranslation<Value> {
 
 export function createTranslationCache<Value>({ translate, versionOf }: TranslationCacheOptions<Value>) {
   const entries = new Map<string, Entry<Value>>();
-  /** A faster lookup for a resource that is the identical object. */
+  /** The entry for each object that was passed to `translate`: a faster lookup than by key. */
   const byResource = new WeakMap<Resource, Entry<Value>>();
 
   /** Forgets all versions of a resource: a caller may still have the object of an earlier version. */
@@ -75,7 +75,7 @@ export function createTranslationCache<Value>({ translate, versionOf }: Translat
     },
     /** @param key A `refKey`. */
     forget,
-    /** Removes the entries of all resources except these. */
+    /** Forgets all resources except those with these keys. */
     keepOnly(keys: ReadonlyMap<string, unknown>): void {
       for (const key of entries.keys()) if (!keys.has(key)) forget(key);
     },

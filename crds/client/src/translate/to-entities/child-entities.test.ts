@@ -7,7 +7,7 @@ import { describeResourceViolation, translate } from "../translate.ts";
 
 const targets = [{ target: "10.0.0.1", weight: 5 }, { target: "http://x" }, "x", { target: "b:80", id: "1" }, {}];
 
-test("a target's id is derived from its upstream and its address, whatever the spelling of the address", () => {
+test("a target's id is derived from its upstream and its address, to which the default port is added if it has none", () => {
   const [upstream, first, second] = translate(
     resource("Upstream", { name: "u", targets: [{ target: "10.0.0.1" }, { target: "b:80" }] }),
     options,
@@ -45,7 +45,7 @@ test("an invalid target does not affect its upstream or the other targets", () =
   );
 });
 
-test("an invalid server name does not affect its certificate or the other names", () => {
+test("invalid SNIs do not affect their certificate or its valid SNI", () => {
   const snis = [{ name: "a.example" }, { name: "a.*.example" }, { name: "b.example", colour: 1 }];
   const [certificate, ...rest] = translate(resource("Certificate", { secretRef: { name: "tls" }, snis }), options);
   assert.ok(certificate?.entity);
@@ -64,7 +64,7 @@ test("an invalid list of targets is an error of the upstream", () => {
   );
 });
 
-test("children have the times of their parent, unless the annotation has valid times for them", () => {
+test("a target has the times of its upstream, unless the annotation child-times has valid times for the target", () => {
   const id = derivedIdOf("targets", { upstream: { id: deriveId("upstreams", "u") }, target: "a:1" });
   const timesWith = (annotation: string) => {
     const plain = resource("Upstream", { name: "u", targets: [{ target: "a:1" }] });

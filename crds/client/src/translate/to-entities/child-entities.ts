@@ -1,5 +1,5 @@
 /**
- * Entities that are entries of a list in a spec (keys, targets, server names). The parent and the other entries are
+ * Entities that are entries of a list in a spec, such as keys, targets and SNIs. The parent and the other entries are
  * served even if one entry is invalid.
  */
 import {
@@ -30,7 +30,7 @@ import { configPart } from "./plugin.ts";
 
 type Members = Readonly<Record<string, unknown>>;
 
-/** An entry of the list; `members` and `own` are as returned by `readSpec`. */
+/** An entry of a list of children; `members` and `own` are as returned by `readSpec`. */
 interface Entry {
   readonly collection: Collection;
   readonly parentId: string;
@@ -40,7 +40,10 @@ interface Entry {
   readonly own: Members;
 }
 
-/** The entities of all entries. A value that is not a list has none; the parent's violations report it. */
+/**
+ * The entities of all entries of the resource's lists. A value that is not a list has none; the parent's violations
+ * report it.
+ */
 export const childEntities = (input: TranslatorInput): readonly TranslatedEntity[] =>
   childLists[input.identity.kind].flatMap((child) => entitiesOf(input, child));
 
@@ -102,8 +105,8 @@ function derivedChildId({ collection, parentId, index, members, own }: Entry): s
 }
 
 /**
- * The reference of an entry to another resource. A reference without a name is already reported as a violation of the
- * spec.
+ * The reference of an entry to another resource; empty if the entry has none. A reference without a name is already
+ * reported as a violation of the spec.
  */
 function readEntryReference(
   { from, options }: TranslatorInput,
@@ -121,7 +124,10 @@ function readEntryReference(
 const placeOf = ({ namespace, name, key }: SecretRef): string =>
   `${namespace === undefined ? "" : `${namespace}/`}${name}/${key}`;
 
-/** The times of the annotation, or else the parent's. Only targets have fractions of seconds. */
+/**
+ * The child's times in the annotation `CHILD_TIMES`, or else the parent's. Only targets have fractions of seconds;
+ * credentials have only `created_at`.
+ */
 function timesPart(
   { resource, times }: TranslatorInput,
   { collection, id }: { readonly collection: Collection; readonly id: string },
@@ -135,8 +141,9 @@ function timesPart(
 }
 
 /**
- * The members of a credential that are not in its entry: the namespaces in which it is valid and, from its Secret, the
- * key, secret or password and the time of creation.
+ * The members of a credential that are not in its entry: the namespaces for whose routes it is valid and, from its
+ * Secret, the time of creation and the key, secret or password. Nodes get only the hash of a key by which requests name
+ * their credential.
  */
 function credentialPart({ from, options }: TranslatorInput, { collection, members, own, path }: Entry): EntityPart {
   const scope = scopeOf(collection, from.namespace, options);
@@ -161,15 +168,16 @@ function credentialPart({ from, options }: TranslatorInput, { collection, member
   };
 }
 
-/** The key comes from a Secret, so messages must not show it. */
+/** The config of a plugin's credential. The credential's key comes from a Secret, so messages must not show it. */
 function credentialConfigPart({ from, options }: TranslatorInput, { own, path }: Entry): EntityPart {
   const part = configPart({ own, from, options }, path);
   return { ...part, secretPaths: [["key"], ...part.secretPaths] };
 }
 
 /**
- * A credential is valid for routes of its consumer's namespace and of namespaces that grant access. A credential of a
- * consumer in the home namespace is valid for all routes.
+ * For nodes, the namespaces for whose routes a credential is valid: its consumer's namespace and those that are open to
+ * it. Empty for a consumer in the home namespace, whose credentials are valid for all routes, and for collections whose
+ * entities are not looked up by requests, such as ACL groups.
  */
 function scopeOf(
   collection: Collection,

@@ -32,7 +32,10 @@ export interface EntityPart
   readonly members?: Readonly<Record<string, unknown>>;
 }
 
-/** The entity of all parts; members of later parts replace those of earlier ones. */
+/**
+ * The entity that consists of all parts. Members of later parts replace those of earlier parts; of `backend`,
+ * `secretPaths` and `hiddenPaths`, the first value is used.
+ */
 export function entityOf(
   entity: Pick<TranslatedEntity, "collection" | "basePath"> & { readonly id: string },
   parts: readonly EntityPart[],

@@ -20,8 +20,8 @@ export const pluginParts = (input: TranslatorInput): readonly EntityPart[] => [
 ];
 
 /**
- * Includes unknown names, such as a misspelt one: a stand-in with that name answers 503 for the routes that the plugin
- * was meant to protect.
+ * The name is included even if no plugin has it, for example if it is misspelt: a stand-in with that name answers 503
+ * for the routes that the plugin was meant to protect.
  */
 function namePart({ resource }: TranslatorInput): EntityPart {
   const name: unknown = resource.spec?.plugin;
@@ -30,7 +30,8 @@ function namePart({ resource }: TranslatorInput): EntityPart {
 
 /**
  * Resolves each valid target even if others are invalid: the routes that a faulty plugin was meant to protect must be
- * known. If none is valid, the result has one unresolvable target, because no target would mean all requests.
+ * known. If targets are given and none is valid, the result has one unresolvable target, because no target would mean
+ * all requests.
  *
  * The API server refuses two targets of one kind and targets that the plugin does not support; a directory does not.
  */

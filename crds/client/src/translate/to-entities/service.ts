@@ -55,7 +55,7 @@ function backendPart({ namespace, name, port }: BackendService, { from, options 
   return fault("port", `the core Service ${name} has no port ${port}`);
 }
 
-/** Used for a missing value, so that indices stay correct; the violation keeps the service from being served. */
+/** Stands for a missing value, so that headers keep their indices; a violation keeps the Service from being served. */
 const UNKNOWN = "unknown";
 
 /** For the admin listener, headers with values from Secrets are omitted. */

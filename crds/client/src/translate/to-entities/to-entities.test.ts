@@ -9,7 +9,7 @@ import { toEntities } from "./to-entities.ts";
 
 registerPlugins([deviceTokenFacts]);
 
-/** A kind's spec, and the members that it sets besides id, name and times. */
+/** The kind and spec of a resource, and members that its entity must have besides the times. */
 const translations: readonly (readonly [ResourceKind, object, object])[] = [
   [
     "Service",
@@ -155,7 +155,7 @@ test("a Service with a backendRef names the core Service whose EndpointSlices it
   assert.deepEqual(item?.backend, { namespace: "home", name: "users", port: 4000 });
 });
 
-test("for nodes, a config includes members from Secrets, and the translation records their paths", () => {
+test("for nodes, a config includes members from Secrets, and the translation records their paths; for the admin API, it lacks them", () => {
   const spec = {
     plugin: "rate-limiting",
     config: { minute: 5, policy: "redis", redis: { host: "redis.example" } },
@@ -173,7 +173,7 @@ test("for nodes, a config includes members from Secrets, and the translation rec
   assert.deepEqual(forAdmin?.item.config, spec.config);
 });
 
-test("for the admin API, a config is valid if a member that it needs is in a Secret, and the member is null", () => {
+test("for the admin API, a config that needs a member from a Secret is valid, and shows null for this member; without the Secret, or with another invalid member, it is invalid", () => {
   const config = { issuer: "https://login.test", auth_methods: ["session"] };
   const spec = {
     plugin: "openid-connect",

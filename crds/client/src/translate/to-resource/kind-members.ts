@@ -1,5 +1,6 @@
 /**
- * Members that only some kinds of resources have: a Plugin's config, and lists whose entries are entities of their own.
+ * Members that only some kinds of resources have: a Plugin's config, a Service's headers, and lists whose entries are
+ * entities of their own.
  */
 import {
   type Checked,
@@ -62,7 +63,7 @@ interface WriteChildrenOptions extends Pick<WriteReferencesOptions, "namespace" 
  * The lists of children as members of the spec; empty lists are omitted. Every entry has the id of its entity, so that
  * the entity keeps its id when it is renamed.
  *
- * @param children All entities of each list to write; the other lists stay unchanged.
+ * @param children All entities of every list that changes, by collection; the other lists stay unchanged.
  * @param secretRefs The references to the Secrets of children, by id. Default: those of the previous entries.
  * @param before The previous spec.
  */

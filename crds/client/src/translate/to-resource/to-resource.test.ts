@@ -39,7 +39,7 @@ test("a resource carries name and id, times as annotations, and no defaults", ()
   });
 });
 
-test("a new resource is created in the namespace of the resource that it refers to", () => {
+test("a new resource is created in the namespace of the resource that it refers to; without a name of the entity, spec.name is empty", () => {
   const { value } = toResource("routes", entity("routes", { paths: ["/a"], service: { id: SERVICE } }), writing);
   assert.equal(value?.metadata.namespace, "team");
   assert.deepEqual(value?.spec?.serviceRef, { name: "users" });
@@ -95,7 +95,7 @@ const urls = [
   ["https://a/b", { host: "::1", path: null }, "https://[::1]"],
 ] as const;
 for (const [url, change, expected] of urls) {
-  test(`an update of ${url} by ${JSON.stringify(change)} keeps the form of a url: ${expected}`, () => {
+  test(`an update of a Service with the url ${url} by ${JSON.stringify(change)} writes the url ${expected}`, () => {
     const previous = resource("Service", { url });
     const [item] = translate(previous, options);
     const changed = { ...(item?.entity as CheckedEntity<"services">), ...change };
@@ -197,7 +197,7 @@ test("credentialSecret returns null for a credential without a key", () => {
   assert.equal(credentialSecret("keyauth_credentials", credential, { namespace: "home" }), null);
 });
 
-test("the time of a resource's last change is the time of the last write that changed more than the status", () => {
+test("the time of a resource's last change is the latest of its annotation and of writes to more than the status; with the annotation, writes of sluice-admin do not count", () => {
   const metadata: Resource["metadata"] = {
     name: "mine",
     namespace: "home",

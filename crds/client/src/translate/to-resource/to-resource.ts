@@ -33,11 +33,11 @@ export type ResourceCollection = Exclude<Collection, CredentialCollection | "tar
 export interface ToResourceOptions extends WriteReferencesOptions {
   /** `spec.class` of a new resource. Default unset. */
   readonly class?: string;
-  /** All entities of a list in the spec: targets, SNIs, credentials. Default: the list of `previous`. */
+  /** All entities of a list in the spec (targets, SNIs, credentials), by collection. Default: that of `previous`. */
   readonly children?: Children;
-  /** The Secrets of credentials by their ids, from `credentialSecret`. Default: those of `previous`. */
+  /** References to Secrets, from `credentialSecret`, by the credentials' ids. Default: those of `previous`. */
   readonly secretRefs?: ReadonlyMap<string, SecretRef>;
-  /** Certificates: the Secret, from `certificateSecret`. Default: that of `previous`. */
+  /** For a certificate, the reference to its Secret, from `certificateSecret`. Default: that of `previous`. */
   readonly secretRef?: NameRef;
 }
 
@@ -112,7 +112,7 @@ function childTimesOf(
   return times === undefined ? {} : { [CHILD_TIMES]: times };
 }
 
-/** The children except credentials that have a Secret: the Secret has the time of their creation. */
+/** All children, except credentials that have a Secret: the Secret has the time of the credential's creation. */
 const timedChildren = (children: Children) =>
   (Object.entries(children) as [Collection, Children[Collection]][]).flatMap(([collection, list = []]) => {
     const [secret] = entities[collection].credential === undefined ? [] : entitySecrets[collection];
@@ -125,7 +125,7 @@ interface Parts {
   readonly options: ToResourceOptions;
 }
 
-/** The members of each kind's spec, without name, id, class and references. */
+/** The members of each kind's spec, without name, id, class, children, and references to Sluice's resources. */
 const own: Readonly<Record<ResourceKind, (entity: Members, parts: Parts) => Members>> = {
   Certificate: (_, { written, before, options: { secretRef = before.secretRef } }) => ({ ...written, secretRef }),
   CACertificate: (_, { written }) => written,
@@ -176,7 +176,7 @@ function keepBackend(entity: Members, { written, before, options }: Parts): Memb
 const nameMember = (kind: ResourceKind, entity: Members): Members =>
   namedKinds.has(kind) ? { name: entity.name ?? "" } : {};
 
-/** Derived from the entity's name, or from its id if it has none. */
+/** The name of a new resource, derived from the entity's name, or from the entity's id if it has no name. */
 function nameFor(kind: ResourceKind, entity: Members, id: string): string {
   const { collection } = kinds[kind];
   const given = entityNameOf(collection, entity);

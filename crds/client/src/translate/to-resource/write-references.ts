@@ -52,7 +52,7 @@ export function writeReferences(of: ResourceKind, entity: object, options: Write
 
 /**
  * The members by which the entry of a child refers to another resource. A reference to another namespace is kept if the
- * previous entry has it.
+ * previous entry has it; otherwise it is a violation.
  */
 export function writeEntryReference(
   { reference }: ChildList,

@@ -66,7 +66,7 @@ export const caCertificateRule: RecordRule = ({ cert }) => {
     : [];
 };
 
-/** SHA-256 of the certificate (DER) in hex; null if the text holds no readable certificate. */
+/** SHA-256 of the first certificate (DER) in hex; null if there is none, or if any certificate is unreadable. */
 export function certificateDigest(pem: string): string | null {
   const leaf = leafOf(pem);
   return leaf === undefined ? null : hash("sha256", leaf.raw);

@@ -82,7 +82,7 @@ export const hostRules = {
     if (parsed === undefined) return `invalid value: ${value}`;
     return badPort(parsed) ? "invalid port number" : undefined;
   },
-  /** A host with at most one `*`, as its first or last label, and an optional port. */
+  /** A host with at most one `*`, as its first or last label, and an optional port, which must not follow a `*`. */
   "route-host": (value) => {
     const wildcards = value.split("*").length - 1;
     if (wildcards > 1) return "invalid wildcard: must have at most one wildcard";

@@ -18,7 +18,7 @@ function prefix(value: string): string | undefined {
   return normal === null || normal === value ? undefined : `non-normalized path, consider use '${normal}' instead`;
 }
 
-/** The message includes the reason, because RE2 rejects some patterns that PCRE accepts. */
+/** Requires a regular expression for RE2. The message has the reason: RE2 rejects some patterns that PCRE accepts. */
 export const regex: TextRule = (source) => {
   const fault = compileRegex(source).violations?.[0];
   return fault && `not a valid regex: ${source} (${fault.message})`;

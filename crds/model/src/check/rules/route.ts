@@ -5,7 +5,7 @@ import { regex } from "./paths.ts";
 
 const FAMILIES = [["http", "https"], ["tcp", "tls", "udp"], ["tls_passthrough"], ["grpc", "grpcs"]] as const;
 
-/** For HTTP routes: the members that they must not have, and the members that can match requests. */
+/** For HTTP routes: the members that they must not have, and the members that can match requests without TLS. */
 const HTTP = {
   forbidden: ["sources", "destinations"],
   when: "'http' or 'https'",
@@ -70,7 +70,7 @@ function serverNames(members: RecordMembers, protocols: readonly unknown[]): rea
   ];
 }
 
-/** Violations of regular expressions: a value that begins with `~*` is one, if it is the only value of its header. */
+/** Checks the header values that are regular expressions: those that begin with `~*` and are a header's only value. */
 function headerPatterns(headers: unknown): readonly Violation[] {
   if (typeof headers !== "object" || headers === null) return [];
   return Object.entries(headers).flatMap(([name, values]) => {

@@ -1,2 +1,2 @@
-/** Checks one string; returns an error message or undefined. */
+/** Checks one string; returns an error message, or undefined if the string is valid. */
 export type TextRule = (value: string) => string | undefined;

@@ -1,11 +1,11 @@
 /** Rules for combinations of an upstream's members. */
 import { conditional, ofWhole, type RecordMembers, type RecordRule } from "@sluice/plugin-sdk";
 
-/** Sources that hash_on and hash_fallback may both have, but with different headers, arguments or captures. */
+/** Hash sources that hash_on and hash_fallback may both have, but with different headers, arguments or captures. */
 const detailed = ["header", "query_arg", "uri_capture"] as const;
 const every = ["none", "consumer", "ip", "header", "cookie", "path", "query_arg", "uri_capture"];
 
-/** The member that a hash source requires, such as the header's name; undefined if none. */
+/** The member that a hash source requires, such as `hash_on_header`; undefined if it requires none. */
 function detail(place: string, source: unknown): string | undefined {
   if (source === "cookie") return "hash_on_cookie";
   return detailed.some((one) => one === source) ? `${place}_${source}` : undefined;

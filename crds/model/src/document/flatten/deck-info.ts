@@ -11,7 +11,7 @@ export interface DeckInfo extends Findings {
   readonly apply: (collection: Collection, item: Members) => Members;
 }
 
-/** Members that only affect how decK compares a file with a gateway. A gateway that reads the file ignores them. */
+/** Members of `_info` that only affect how decK compares a file with a gateway. Sluice ignores them. */
 const ignored = new Set(["default_lookup_tags", "consumer_group_policy_overrides"]);
 
 /** Collections for which decK supports defaults. */
@@ -85,9 +85,9 @@ export function readPluginConfigs(given: unknown): DeckPluginConfigs {
 const fault = (plugin: Members, message: string) => ({ plugin, violations: [{ path: ["_config"], message }] });
 
 /**
- * Own members take precedence at every level, as in decK since go-database-reconciler 1.36 (earlier versions merged the
- * top level only). As in decK, an explicit null counts as a value in a plugin's config. In an entity it counts as
- * missing.
+ * The members of `own`, and those of `defaults` that `own` lacks, at every level, as in decK since
+ * go-database-reconciler 1.36 (earlier versions merged the top level only). `isGiven` decides whether `own` lacks a
+ * member: as in decK, an explicit null counts as a value in a plugin's config, but as missing in an entity.
  */
 function withMissing(own: Members, defaults: Members, isGiven: (value: unknown) => boolean): Members {
   const members = Object.entries(defaults).map(([name, value]): [string, unknown] => {

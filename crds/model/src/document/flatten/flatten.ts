@@ -78,7 +78,7 @@ export function flattenDocument(data: unknown, known?: KnownId): FlatDocument {
   return { document, origins, violations: faults, warnings: [...head.warnings, ...info.warnings, ...warnings] };
 }
 
-/** Assigns ids to entities and resolves names to ids. Parents must come before entities that refer to them. */
+/** Assigns ids to entities and resolves names to ids. An entity must come after those to which it refers. */
 class ReferenceResolver {
   readonly violations: Violation[] = [];
   /** Resolves references to entities outside of the data. */

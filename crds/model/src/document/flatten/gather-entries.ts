@@ -25,7 +25,10 @@ export interface DocumentEntry {
 type List = Omit<DocumentEntry, "item"> & { readonly value: unknown };
 
 interface Gathered extends Findings {
-  /** Top-level lists in the order of `collections`; in each list in document order, parents before their children. */
+  /**
+   * The entries of the top-level lists, in the order of `collections`, and then those of `consumer_group_plugins`.
+   * Entries of one list are in document order, each followed by its children.
+   */
   readonly entries: readonly DocumentEntry[];
 }
 
@@ -60,8 +63,8 @@ export function gatherEntries(document: Readonly<Record<string, unknown>>): Gath
   }
 
   /**
-   * Gathers the entries of `consumer_group_plugins` as plugins, for `sluice migrate`. A loaded file must not have this
-   * list (`top-level.ts`).
+   * Gathers the entries of `consumer_group_plugins` as plugins, for `sluice migrate`. When a file is loaded, such
+   * entries are a violation (`top-level.ts`).
    */
   function gatherGroupPlugins(
     holder: DocumentEntry["item"],

@@ -21,7 +21,7 @@ const membershipLists = [
   { parent: "consumer_groups", list: "consumers", member: "consumer_group", other: "consumer" },
 ] as const;
 
-/** The lists that an entity of the file has, without those that are unset. */
+/** The nested lists that an entity of the file has. */
 export function writtenLists(collection: Collection, item: Readonly<Record<string, unknown>>): readonly WrittenList[] {
   const own = nestedLists[collection].map(({ child, member }) => ({ list: child, child, member, value: item[child] }));
   const memberships = membershipLists
