@@ -180,7 +180,7 @@ const breaks: readonly (readonly [what: string, (secrets: Secrets) => unknown, e
     1,
   ],
   [
-    "the nodes' authorities are changed",
+    "the authorities in the nodes' Secret are changed",
     ({ put }) => put("push", { "ca.crt": "x" }),
     /^push Recreated recreated: its authorities differed from the operator's$/,
     1,
@@ -192,7 +192,7 @@ const breaks: readonly (readonly [what: string, (secrets: Secrets) => unknown, e
     1,
   ],
   [
-    "the authority is deleted",
+    "the authority's Secret is deleted",
     ({ remove }) => remove("push-authority"),
     /^push-authority Recreated .*the Secret was missing/,
     2,
