@@ -87,7 +87,7 @@ describe("a certificate of the operator's own authority", () => {
   });
 });
 
-/** After each step: the numbers of trusted authorities and of stored authority keys, and whether certificates are new. */
+/** After each step: the numbers of trusted authorities and of stored authority keys; whether certificates are new. */
 const turnover: readonly (readonly [when: string, now: Date, trusted: number, keys: number, signedAnew: boolean])[] = [
   ["in the last third of the old authority's lifetime, the new authority is only trusted", after(500), 2, 2, false],
   ["the new authority does not sign before all participants trust it", after(500, 9), 2, 2, false],
