@@ -17,7 +17,10 @@ const many = <Value>(count: number, make: (index: number) => Value) =>
 const routed = (url: string, more: object = {}) =>
   snapshotOf({ services: [{ name: "up", url, routes: [{ name: "r", paths: ["/"] }], ...more }] });
 
-/** Clients with one connection each, which stays open. `ask` sends a request on each, and resolves to the results. */
+/**
+ * Clients with one connection each, which stays open. `ask` sends one request per client, and resolves to the statuses
+ * and error codes.
+ */
 function clientsOf({ address: { port } }: WorkerPool, count: number) {
   const agents = many(count, () => new Agent({ keepAlive: true, maxSockets: 1 }));
   const ask = (agent: Agent) =>

@@ -75,7 +75,7 @@ describe("a certificate of the operator's own authority", () => {
     assert.ok(trusts(first, next));
   });
 
-  test("is renewed when its names change; other certificates are not", async () => {
+  test("is renewed when the plan gives it another name; other certificates are not renewed", async () => {
     const certificates = { ...plan.certificates, server: { names: ["localhost"], usage: "server" } } as const;
     const next = await renewCertificates(first, { ...plan, certificates }, { now: begin });
     assert.deepEqual([next.authorities, next.certificates.client], [first.authorities, first.certificates.client]);
