@@ -85,7 +85,7 @@ export async function startOperator(options: OperatorOptions) {
     try {
       await Promise.all([server.close(), publish.close(), status.close()]);
     } finally {
-      // Released last: this operator's pushes and writes must not compete with those of the next leader.
+      // Not earlier, because this operator's pushes and writes must not compete with those of the next leader.
       await leadership.close();
     }
     await Promise.all([options.store.close(), rotation]);

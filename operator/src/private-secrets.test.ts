@@ -81,7 +81,7 @@ test("a Secret that is already in the private namespace stays, and the old Secre
   assert.deepEqual(texts(), { "apart/push-authority": "apart" });
 });
 
-test("no Secret is moved while the operator does not lead, or if both namespaces are the same", async () => {
+test("no Secret is moved while the operator does not lead, or if the private namespace is the home namespace", async () => {
   const { client, texts } = createSecrets("home/push-authority");
   const follower = privateSecretsOf(apart);
   await follower.move({ ...options, client: client as never, store: undefined, leads: () => false });

@@ -1,8 +1,8 @@
 /**
  * Secrets that only the operator reads: the push authority, the webhook's certificate and the encryption key of the
- * saved state. They belong in a namespace in which the admin API has no rights, because RBAC cannot exclude a name from
- * a role that may list. Version 0.1 kept them in the home namespace: they are read there until the leader has moved
- * them.
+ * saved state. They belong in a namespace in which the admin API has no rights, because RBAC cannot exclude a Secret by
+ * name from a role that may list Secrets. Version 0.1 kept them in the home namespace: they are read there until the
+ * leader has moved them.
  */
 import type { Ref, ResourceClient, StateBackend } from "@sluice/crds";
 import type { Logger } from "pino";

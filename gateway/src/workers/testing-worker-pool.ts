@@ -1,4 +1,4 @@
-/** A worker pool in front of a test upstream, and control over its threads. */
+/** Starts worker pools and upstreams for tests, and blocks a thread of a pool. */
 import { createServer, type RequestListener } from "node:http";
 import { Session } from "node:inspector/promises";
 import type { AddressInfo } from "node:net";
@@ -33,7 +33,7 @@ export interface TestPool {
   readonly log: readonly { readonly level: number; readonly msg: string }[];
 }
 
-/** The pool and the upstream are stopped when the test ends. */
+/** Starts a pool that is closed when the test ends. `log` of the result receives its errors. */
 export async function startTestPool(
   context: TestContext,
   { count = 2, clusterCounters, settings, workerTimeout = 30_000, accessLog: file, plugins = [] }: TestPoolOptions = {},
@@ -52,7 +52,7 @@ export async function startTestPool(
       vaultVariables: [],
       cacheMemory: 1_048_576,
     },
-    // Output that threads write themselves goes to standard output; the log lines under test do not come from there.
+    // Only the control thread logs here. The threads write their own log lines to standard output.
     log: pino({ level: "error" }, { write: (line: string) => void log.push(JSON.parse(line)) }),
     metrics: createMetrics(metricsOptions),
     metricsOptions,
@@ -64,7 +64,7 @@ export async function startTestPool(
   return { pool: pool, log };
 }
 
-/** The URL of an upstream on a free port. */
+/** Starts an upstream on a free port, until the test ends. Returns its URL. */
 export async function startUpstream(context: TestContext, listener: RequestListener): Promise<string> {
   const server = createServer(listener);
   await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
@@ -75,7 +75,7 @@ export async function startUpstream(context: TestContext, listener: RequestListe
   return `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
 }
 
-/** Blocks the event loop of one thread for this many milliseconds; `over` resolves when it responds again. */
+/** Blocks the event loop of one thread for this many milliseconds; `over` resolves when the thread responds again. */
 export async function blockOneThread(
   context: TestContext,
   milliseconds: number,

@@ -30,7 +30,7 @@ test("each call gets its own result, in whatever order the results come", async 
   assert.deepEqual(await Promise.all([calls.call("double", 20), calls.call("double", 1)]), [40, 2]);
 });
 
-test("an error arrives with its message, code and port", async (context) => {
+test("a call that fails rejects with the message, code and port of the other thread's error", async (context) => {
   const calls = callsTo(context, {
     refuse: () => Promise.reject(Object.assign(new Error("in use"), { code: "EADDRINUSE", port: 80 })),
   });
@@ -46,7 +46,7 @@ test("one-way messages are received in order, and before later calls", async (co
   assert.deepEqual(noted, ["one", "two"]);
 });
 
-test("calls that arrive before the functions are set are answered once they are set", async (context) => {
+test("calls that arrive before the other thread listens are answered once it listens", async (context) => {
   const { port1, port2 } = new MessageChannel();
   context.after(() => port1.close());
   const calls = new ThreadCalls<Theirs>(port1);
@@ -64,7 +64,7 @@ test("the end of the other thread rejects the pending calls with the reason for 
   await assert.rejects(pending, /the thread ended/);
 });
 
-test("a call waits for its answer until the timeout, and no longer", async (context) => {
+test("inTime waits for an answer until the timeout, and no longer", async (context) => {
   context.mock.timers.enable({ apis: ["setTimeout"] });
   const late = inTime(new Promise(() => undefined), 1000);
   const answered = inTime(Promise.resolve("in time"), 1000);

@@ -3,16 +3,16 @@
 // biome-ignore lint/suspicious/noExplicitAny: any function fits
 type Functions = Readonly<Record<string, (...given: any[]) => unknown>>;
 
-/** An error as it is sent: a structured clone of an error would keep only message and stack. */
+/** An error as it is sent: a structured clone of an error would lose `code` and `port`. */
 type PlainError = Pick<NodeJS.ErrnoException, "message" | "stack" | "code"> & { readonly port?: number };
 
-/** A call, or the answer to the call of that id. A call without an id gets no answer. */
+/** A call, or the answer to the call with the same `id`. A call whose `id` is null gets no answer. */
 type Message =
   | { readonly name: string; readonly given: readonly unknown[]; readonly id: number | null }
   | { readonly id: number; readonly result: unknown }
   | { readonly id: number; readonly error: PlainError };
 
-/** A worker, or the port of a worker thread to its parent. */
+/** A `Worker`, or the `parentPort` of a worker thread. */
 interface Port {
   postMessage(message: unknown): void;
   on(event: "message", listener: (message: Message) => void): unknown;
@@ -28,7 +28,7 @@ export class ThreadCalls<Theirs extends Functions> {
     this.#port = port;
   }
 
-  /** Receives messages from now on; those that came earlier have been queued. */
+  /** Begins to receive messages, and answers calls with these functions. Messages that came earlier were queued. */
   listen(own: Functions): void {
     this.#port.on("message", (message: Message) => {
       if ("name" in message) void this.#answer(message.id, async () => own[message.name]?.(...message.given));
@@ -81,7 +81,7 @@ export class ThreadCalls<Theirs extends Functions> {
   }
 }
 
-/** Undefined when the answer does not arrive in time, or is an error. */
+/** Resolves to the answer; to undefined when it takes longer than `timeout` milliseconds, or is an error. */
 export async function inTime<Result>(answer: Promise<Result>, timeout: number): Promise<Result | undefined> {
   const late = Promise.withResolvers<undefined>();
   const timer = setTimeout(() => late.resolve(undefined), timeout);

@@ -17,7 +17,10 @@ const many = <Value>(count: number, make: (index: number) => Value) =>
 const routed = (url: string, more: object = {}) =>
   snapshotOf({ services: [{ name: "up", url, routes: [{ name: "r", paths: ["/"] }], ...more }] });
 
-/** Sends one request on each of `count` connections, which stay open. */
+/**
+ * Clients with one connection each, which stays open. `ask` sends one request per client, and resolves to the statuses
+ * and error codes.
+ */
 function clientsOf({ address: { port } }: WorkerPool, count: number) {
   const agents = many(count, () => new Agent({ keepAlive: true, maxSockets: 1 }));
   const ask = (agent: Agent) =>
@@ -30,7 +33,7 @@ function clientsOf({ address: { port } }: WorkerPool, count: number) {
   return { ask: () => Promise.all(agents.map(ask)), close: () => agents.forEach((agent) => void agent.destroy()) };
 }
 
-/** The sum over all workers, including those that have ended. */
+/** The number of requests that all workers have counted, including workers that have ended. */
 async function countedRequests(pool: WorkerPool): Promise<number> {
   const parts = await Array.fromAsync(await pool.metricParts());
   const counts = parts.filter(({ shape }) => shape.name === "sluice_http_requests_total");
@@ -58,7 +61,7 @@ test("several workers answer on one port, and their counts are added up", async 
   );
   const { connections } = await pool.report();
   assert.deepEqual([connections.accepted, connections.requests], [64, 64]);
-  // Requests for the counts that arrive before the answer share one call.
+  // Concurrent calls of `metricParts` share one reading of each thread's counts.
   assert.deepEqual(await Promise.all([countedRequests(pool), countedRequests(pool)]), [64, 64]);
 });
 
@@ -74,7 +77,7 @@ test("a rate limit applies to the whole node, whichever worker serves a request"
   assert.ok((await accepted(pool)).every((share) => share > 0));
 });
 
-test("a worker that dies is replaced, without an effect on clients of other workers, rate limits and summed counts", async (context) => {
+test("a worker that dies is replaced; its requests still count in rate limits and sums, and clients of other workers lose nothing", async (context) => {
   const { pool, log } = await startTestPool(context);
   const url = await startUpstream(context, (_request, response) => response.end("ok"));
   const config = { year: 1000 };
@@ -198,7 +201,7 @@ test("no reload starts workers once the pool is being closed, because they would
   assert.deepEqual(pool.threads(), []);
 });
 
-test("a document is acknowledged when the slowest worker serves it", async (context) => {
+test("`serve` resolves only once the slowest worker serves the document", async (context) => {
   const { pool } = await startTestPool(context);
   const [one, two] = await Promise.all(
     ["one", "two"].map((text) => startUpstream(context, (_request, response) => response.end(text))),
@@ -231,7 +234,7 @@ test("a document is not delayed by a worker that dies instead of serving it, and
   );
 });
 
-test("a document that one worker cannot serve is served by no worker", async (context) => {
+test("a document that the workers cannot serve is rejected, and all workers keep the previous document", async (context) => {
   const { pool } = await startTestPool(context);
   const url = await startUpstream(context, (_request, response) => response.end("ok"));
   const good = routed(url);
@@ -248,7 +251,7 @@ test("a document that one worker cannot serve is served by no worker", async (co
   assert.equal((await send(pool.address.port)).status, 404);
 });
 
-test("with policy cluster every worker uses the counters of the control thread, and their failure is reported", async (context) => {
+test("with policy cluster every worker uses the counters of the control thread, and requests get status 500 when these fail", async (context) => {
   const asked: Counter[] = [];
   let isBroken = false;
   const { pool } = await startTestPool(context, {
@@ -301,7 +304,7 @@ test("a health result of one worker applies to all workers, and so does a health
     what: "the target to become unhealthy in the control thread",
   });
   assert.equal(tried, 4, "the health signals of all workers are counted together");
-  // The health change is sent before any report that is requested later.
+  // The control thread sends the health change before it requests the report, so each worker then has the change.
   await pool.report();
   await Promise.all(many(32, () => send(pool.address.port)));
   assert.equal(tried, 4);
@@ -309,7 +312,7 @@ test("a health result of one worker applies to all workers, and so does a health
   await pool.report();
   const refused = await Promise.all(many(16, () => send(pool.address.port)));
   assert.deepEqual(new Set(refused.map(({ status }) => status)), new Set([503]));
-  // The thread's successor knows the health.
+  // The successor of a terminated thread starts with the present health states.
   await pool.threads()[0]?.terminate();
   await waitFor(() => pool.threads().length === 2, { what: "the replacement thread" });
   await Promise.all(pool.threads().map(({ started }) => started));

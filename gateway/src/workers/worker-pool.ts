@@ -47,7 +47,7 @@ const MAX_RESTART_DELAY = 10_000;
  * ended.
  */
 const GENERATIONS = 3;
-/** Numbers of threads are bytes in the memory of shared counters; 0 is the control thread. */
+/** The number of a thread is one byte in the memory of shared counters; 0 is the control thread. */
 const MAX_THREADS = 255;
 
 /** A pool whose threads can be inspected one by one. */
@@ -84,7 +84,7 @@ class ThreadPool implements WorkerPool {
   readonly #connectionLimits: ConnectionLimitsMemory;
   readonly #heartbeat: HeartbeatOptions;
   readonly #heartbeats: HeartbeatMonitor;
-  /** The threads that serve, and replaced threads that drain. */
+  /** By number: the threads that start or serve, and replaced threads that drain. */
   readonly #threads = new Map<number, WorkerThread>();
   readonly #draining = new Set<WorkerThread>();
   readonly #count: number;
@@ -324,7 +324,7 @@ class ThreadPool implements WorkerPool {
     return { ...plan, listen: this.#addresses.address, listenTls: this.#addresses.tlsAddress };
   }
 
-  /** Resolves to the first error; null when every thread serves the snapshot. */
+  /** Resolves to the first error; to null when every thread serves the snapshot or has ended. */
   async #serveEverywhere(snapshot: Snapshot): Promise<Error | null> {
     // As a rule all threads need the same delta. It is not kept after this call: it may hold the whole old and new
     // configuration.

@@ -50,7 +50,10 @@ Reflect.deleteProperty(start, "document");
 
 let parts = partsOf([]);
 
-/** Only counts: the control thread reports the metrics of the node as a whole, such as the size of its process. */
+/**
+ * Returns the next part of the counts; null after the last part. The control thread reports the metrics of the node as
+ * a whole, such as the size of its process.
+ */
 async function nextPart(isFirst: boolean): Promise<MetricsPart | null> {
   if (isFirst) parts = partsOf(metrics.counted);
   return (await parts.next()).value ?? null;

@@ -19,7 +19,7 @@ import type { WorkerReport } from "./workers.ts";
 
 export interface WorkerThreadOptions {
   readonly start: WorkerThreadData;
-  /** The initial data of the thread. */
+  /** The snapshot that `start.document` results in. */
   readonly snapshot: Snapshot;
   readonly onHealthUpdate: (news: HealthUpdate) => void;
   readonly clusterCounters: Counters | undefined;
@@ -33,13 +33,13 @@ const ENDPOINT_TIMEOUT = 5000;
 const CLOSE_TIMEOUT = instanceLimits.stop + 1000;
 
 /**
- * Megabytes of a thread's young generation. V8 divides it in three, so the semi-spaces have 8 MB, as in the first line
+ * Megabytes of a thread's young generation. V8 divides it in three, so each semi-space has 8 MB, as in the first line
  * of main.ts. A larger `--min-semi-space-size` in that line would override this limit for threads, too.
  */
 const YOUNG_GENERATION_MB = 24;
 
 export class WorkerThread {
-  /** Resolves when the worker listens. */
+  /** Resolves to the addresses once the worker listens; rejects if it cannot start. */
   readonly started: Promise<ListenAddresses>;
   /** Whether the worker has begun to listen. */
   isListening = false;
@@ -123,7 +123,10 @@ export class WorkerThread {
     this.#calls.send("reopenLogs");
   }
 
-  /** Resolves to a response with status 503 if the thread does not answer in time. */
+  /**
+   * Resolves to null if the thread has no such plugin instance or endpoint; to a response with status 503 if the thread
+   * does not answer in time, or has ended.
+   */
   async askPlugin(pluginId: string, request: EndpointRequest): Promise<EndpointResponse | null> {
     const response = await inTime(this.#calls.call("askPlugin", pluginId, request), ENDPOINT_TIMEOUT);
     return response === undefined ? { status: 503, body: { message: "a worker did not answer in time" } } : response;
@@ -159,7 +162,7 @@ export class WorkerThread {
     await inTime(this.#calls.call("stopAccepting"), REPORT_TIMEOUT);
   }
 
-  /** Drains; a thread that does not end soon after the deadline is terminated. */
+  /** Drains the worker, and then terminates the thread: soon after the deadline at the latest. */
   async close({ deadline, keepIdle = false }: CloseOptions & { readonly deadline: number }): Promise<void> {
     await inTime(this.#calls.call("close", { deadline, keepIdle }), deadline + CLOSE_TIMEOUT);
     await this.terminate();

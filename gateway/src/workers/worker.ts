@@ -53,10 +53,10 @@ export interface WorkerOptions extends BalancerTools {
   readonly reusePort: boolean;
   /** Checks every connection that the worker makes. */
   readonly guard: Guard;
-  /** The connection slots shared by the node; absent: this worker has all of them. */
+  /** The connection slots that the node's workers share; absent: this worker has all of them. */
   readonly connectionSlots?: ConnectionSlots;
   readonly log: ServicesLog;
-  /** Default: memory that only this thread uses. */
+  /** Where the worker notes which plugin runs. Default: memory that only this thread uses. */
   readonly pluginWords?: PluginWords;
   readonly services: Pick<WorkerServices, "counters" | "caches" | "metrics" | "now">;
   /** The snapshot that the worker serves from the start. */
@@ -151,7 +151,7 @@ export async function startWorker(options: WorkerOptions): Promise<RunningWorker
       ended ??= endServices();
       await ended;
     },
-    // One assignment: requests in flight keep the runtime that they began with.
+    // The new runtime replaces the old one by one assignment: requests in flight keep the runtime that they began with.
     swap(next) {
       const previous = runtime;
       runtime = compile(previous, next, tools);

@@ -13,7 +13,7 @@ import type { WorkerPlan } from "./worker.ts";
 export interface StartWorkersOptions extends Pick<BalancerTools, "onHealthTransition"> {
   readonly plan: WorkerPlan;
   readonly log: Logger;
-  /** The metrics of the node; a worker in this thread counts there directly. */
+  /** The metrics of the node; a worker in the control thread counts in them directly. */
   readonly metrics: GatewayMetrics;
   readonly metricsOptions: { readonly compat: boolean; readonly nodeId: string; readonly version: string };
   /** Milliseconds after which a thread with a blocked event loop is replaced. */
@@ -34,8 +34,8 @@ export interface Workers {
   balancers(): ReadonlyMap<string, Balancer>;
   report(): Promise<WorkersReport>;
   /**
-   * The responses of each worker to a request to an endpoint of a plugin instance; without those of workers that have no
-   * such instance or endpoint.
+   * Calls an endpoint of a plugin instance in every worker. Resolves to one response per worker, without the workers
+   * that have no such instance or endpoint.
    */
   askPlugin(pluginId: string, request: EndpointRequest): Promise<readonly EndpointResponse[]>;
   /** The counts and `nodejs_*` metrics of the threads; null when everything is counted in the control thread. */
@@ -48,8 +48,8 @@ export interface Workers {
   readyToReload(): Promise<void>;
   /**
    * Replaces all workers by new ones, which import the plugins' modules and serve the snapshot. Resolves once the new
-   * workers serve and the old ones accept no more connections. No request fails: those of open connections are served
-   * by the old workers, whose responses announce the end of the connection. When it rejects, the old workers continue.
+   * workers serve and the old ones accept no more connections. No request fails: the old workers serve the requests of
+   * open connections, and announce the end of the connection in the response. If it rejects, the old workers continue.
    *
    * @param plugins See `WorkerPlan`
    */
@@ -59,9 +59,9 @@ export interface Workers {
 }
 
 export interface WorkerReport {
-  /** Totals since the start of the worker, and current numbers. */
+  /** Totals of connections and requests since the start of the worker, and the current numbers of connections. */
   readonly connections: Connections;
-  /** Bytes of the heap of the worker's thread, unless that is the control thread. */
+  /** Bytes of the heap of the worker's thread (0 if that is the control thread), and of the memory of its clients. */
   readonly heap: Heap;
   /** Destinations that the worker refused to connect to, because their addresses are not allowed. */
   readonly refused: readonly RefusedDestination[];

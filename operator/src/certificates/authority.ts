@@ -16,7 +16,7 @@ export interface Validity {
 const algorithm = { name: "ECDSA", namedCurve: "P-256", hash: "SHA-256" } as const;
 
 /**
- * Loads the library on first use: a process whose certificates come from elsewhere never needs it. The library's
+ * Loads the X.509 library on first use: a process whose certificates come from elsewhere never needs it. The library's
  * decorators require that reflect-metadata is loaded first.
  */
 async function loadX509() {
@@ -46,9 +46,9 @@ export async function createAuthority(name: string, { from, until }: Validity): 
 }
 
 export interface CertificatePurpose {
-  /** Host names and addresses, at least one; the first is the certificate's common name. */
+  /** Host names and addresses, at least one. The common name is the first 64 characters of the first one. */
   readonly names: readonly string[];
-  /** How the certificate may be used: peers reject the other usage. */
+  /** The only role in which peers accept the certificate. */
   readonly usage: "client" | "server";
 }
 

@@ -75,19 +75,19 @@ describe("a certificate of the operator's own authority", () => {
     assert.ok(trusts(first, next));
   });
 
-  test("is renewed when its names change; other certificates are not", async () => {
+  test("is renewed when the plan gives it another name; other certificates are not renewed", async () => {
     const certificates = { ...plan.certificates, server: { names: ["localhost"], usage: "server" } } as const;
     const next = await renewCertificates(first, { ...plan, certificates }, { now: begin });
     assert.deepEqual([next.authorities, next.certificates.client], [first.authorities, first.certificates.client]);
     assert.equal(certificateOf(next).checkHost("localhost"), "localhost");
   });
 
-  test("is still trusted when the clock is earlier than the start of its validity", async () => {
+  test("is still trusted after a renewal with a clock that is a day earlier than its issue", async () => {
     assert.ok(trusts(await at(first, after(-1)), first));
   });
 });
 
-/** After each step: the number of trusted authorities and of stored keys, and whether the certificates are new. */
+/** After each step: the numbers of trusted authorities and of stored authority keys; whether certificates are new. */
 const turnover: readonly (readonly [when: string, now: Date, trusted: number, keys: number, signedAnew: boolean])[] = [
   ["in the last third of the old authority's lifetime, the new authority is only trusted", after(500), 2, 2, false],
   ["the new authority does not sign before all participants trust it", after(500, 9), 2, 2, false],

@@ -36,9 +36,9 @@ interface Authority {
 }
 
 /**
- * Renews each certificate in the last third of its lifetime, when its authority changes, and when the plan has a name
- * that it lacks. Returns the stored set itself when nothing is due. Unreadable stored values count as absent. With
- * `replace`, a new authority is created even if the newest one is not due.
+ * Renews each certificate in the last third of its lifetime, when another authority signs, when it lacks a name of the
+ * plan, and when it does not match its key. Returns the stored set itself when nothing is due. Unreadable stored values
+ * count as absent. With `replace`, a new authority is created even if the newest one is not due.
  */
 export async function renewCertificates<Name extends string>(
   stored: CertificateSet<Name> | null,
@@ -139,7 +139,7 @@ const isSame = (one: CertificateSet<string>, other: CertificateSet<string>): boo
   one.authorityKeys === other.authorityKeys &&
   Object.keys(other.certificates).every((name) => one.certificates[name] === other.certificates[name]);
 
-/** Null: certificate or key is unreadable, or they do not match. */
+/** The parsed certificate; null: certificate or key is unreadable, or they do not match. */
 function certificateOf({ certificate, key }: CertificatePair): X509Certificate | null {
   const [read] = certificatesIn(certificate);
   return read && belongs(read, key) ? read : null;

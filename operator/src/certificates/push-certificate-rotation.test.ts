@@ -143,7 +143,7 @@ test("certificates are renewed after two thirds of their lifetime, without an Ev
   assert.deepEqual(events, []);
 });
 
-test("a new authority is trusted before it signs, and the old authority until all certificates are renewed", async (t) => {
+test("a new authority is trusted before it signs, and the old authority stays trusted until all certificates are renewed", async (t) => {
   const secrets = createSecrets();
   const { state, shows, shown } = operator(t, secrets);
   await shows(1);
@@ -180,7 +180,7 @@ const breaks: readonly (readonly [what: string, (secrets: Secrets) => unknown, e
     1,
   ],
   [
-    "the nodes' authorities are changed",
+    "the authorities in the nodes' Secret are changed",
     ({ put }) => put("push", { "ca.crt": "x" }),
     /^push Recreated recreated: its authorities differed from the operator's$/,
     1,
@@ -192,7 +192,7 @@ const breaks: readonly (readonly [what: string, (secrets: Secrets) => unknown, e
     1,
   ],
   [
-    "the authority is deleted",
+    "the authority's Secret is deleted",
     ({ remove }) => remove("push-authority"),
     /^push-authority Recreated .*the Secret was missing/,
     2,
@@ -238,7 +238,7 @@ test("an operator that starts without an authority creates all certificates anew
   assert.equal(other.texts("push")?.["ca.crt"], shown[0]?.ca);
 });
 
-test("a refused write is logged and retried; a conflict with another replica is not an error", async (t) => {
+test("a refused write is logged and retried; a conflict with another replica is not logged", async (t) => {
   const secrets = createSecrets();
   secrets.refusals.push(new Conflict("exists", "already exists"), new Rejected('cannot patch resource "secrets"'));
   const { shows, lines } = operator(t, secrets);

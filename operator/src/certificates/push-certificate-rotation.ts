@@ -1,6 +1,7 @@
 /**
- * Rotates the certificates between the operator and the nodes. The leader issues and renews them; other replicas read
- * them. Both Secrets are checked repeatedly, so that changes by other clients are repaired.
+ * Rotates the certificates with which the operator and the nodes authenticate to each other. The leader issues and
+ * renews them; other replicas read them. Both Secrets (see push-certificates.ts) are checked repeatedly, so that
+ * changes by other clients are repaired.
  */
 import type { ResourceClient } from "@sluice/crds";
 import type { PemTexts } from "@sluice/model";

@@ -1,6 +1,6 @@
 /**
- * The certificates between the operator and the nodes, as two Secrets. One is in the home namespace: nodes mount it,
- * and it holds their certificate and the authorities they trust. The other is for the operator alone and belongs in a
+ * The certificates of the operator and of the nodes, as two Secrets. One is in the home namespace: nodes mount it, and
+ * it holds their certificate and the authorities they trust. The other is for the operator alone and belongs in a
  * private namespace: it holds the authority's keys and the operator's own certificate.
  */
 import type { Resource } from "@sluice/crds";

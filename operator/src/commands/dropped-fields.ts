@@ -61,7 +61,7 @@ function dropped(stored: OpenApiSchema, ours: OpenApiSchema, path: string): read
 const isOpen = (schema: OpenApiSchema): boolean =>
   schema["x-kubernetes-preserve-unknown-fields"] === true || schema.additionalProperties === true;
 
-/** Compares the items of a list or the values of a map. Without a schema in `ours`, all of them would be dropped. */
+/** Compares the items of a list or the values of a map. If `ours` is undefined, all of them would be dropped. */
 const inner = (stored: OpenApiSchema | undefined, ours: OpenApiSchema | undefined, path: string): readonly string[] => {
   if (!stored) return [];
   return ours ? dropped(stored, ours, path) : [path];

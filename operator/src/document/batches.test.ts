@@ -115,7 +115,7 @@ test("a resource that changes twice within an incomplete batch is used in its ve
   assert.equal(services(look()), "a=1");
 });
 
-test("while a batch that overwrites an incomplete batch is incomplete, the version from before both batches is used", () => {
+test("when a batch overwrites an incomplete one, the version from before both is used until the second batch is complete", () => {
   const { write, look } = scene();
   write("Service", "a", "1");
   write("Service", "a", "2", {});
@@ -124,7 +124,7 @@ test("while a batch that overwrites an incomplete batch is incomplete, the versi
   assert.equal(services(look()), "a=1");
 });
 
-test("while a batch that overwrites a complete batch is incomplete, the version of the complete batch is used", () => {
+test("when a batch overwrites a complete one, the version of the first is used until the second batch is complete", () => {
   const { write, look } = scene();
   write("Service", "a", "1");
   write("Service", "a", "2", { size: 1, completes: true });

@@ -1,7 +1,8 @@
 /**
  * Batches: resources that are published together or not at all. Until every resource of a batch has been seen, a
  * resource that the batch changed is used in its earlier version, and one that it created counts as absent. Afterwards
- * the resources that the batch removes count as absent. The annotations are described in @sluice/crds.
+ * the resources that the batch removes count as absent. The annotations that mark batches are described in
+ * @sluice/crds.
  */
 import {
   BATCH_UNDO,
@@ -33,7 +34,7 @@ export interface HeldBack {
   /** The cluster state to publish: the current state itself when no batch is in progress. */
   readonly clusterState: ClusterState;
   /**
-   * Resources that are not published in their current version, by `refKey`. Their statuses are not written, unless
+   * `refKey`s of resources that are not published in their current version. Their statuses are not written, unless
    * `problems` has a problem for them.
    */
   readonly held: ReadonlySet<string>;
@@ -81,7 +82,7 @@ interface BatchesOptions {
 export function createBatches(options: BatchesOptions) {
   const { classOf = byItself, now = () => performance.now() } = options;
   const isOwn = (resource: Resource) => classOf(resource) === options.class;
-  /** By `refKey`. */
+  /** The resources whose annotations name a batch, by `refKey`. */
   const marked = new Map<string, MarkedResource>();
   const progressById = new Map<string, BatchProgress>();
 
@@ -164,9 +165,9 @@ export function createBatches(options: BatchesOptions) {
 export type Batches = ReturnType<typeof createBatches>;
 
 /**
- * The translation without the owners and problems of resources that batches hold back, because other versions of these
- * resources than the current ones were translated. Resources of batches that stay incomplete are added again with the
- * problem of their batch.
+ * The translation without the owners and problems of resources that batches hold back, because the current versions of
+ * these resources were not translated. Resources of batches that stay incomplete are added again with the problem of
+ * their batch.
  */
 export function withHeldBack(
   translation: Translation,
@@ -196,7 +197,10 @@ function ownerOf({ kind, resource }: BatchMember, isMeant: (resource: Resource) 
   return isSluiceKind(kind) && isMeant(resource) ? { kind, namespace, name } : undefined;
 }
 
-/** The version of a batch member to publish while the batch is incomplete. A member to be removed stays as it is. */
+/**
+ * The version of a batch member to publish while the batch is incomplete; null: the member counts as absent. A member
+ * to be removed stays as it is.
+ */
 function effectiveVersion({ before, resource, mark }: BatchMember): Resource | null {
   if (mark.removes) return resource;
   if (before !== undefined) return before;

@@ -120,7 +120,7 @@ export function createTranslateStage(options: TranslateStageOptions): TranslateS
     schedule();
   });
 
-  /** Schedules a translation, at once when idle. Further calls before it starts are merged. */
+  /** Schedules a translation; one in progress ends first. Further calls before the scheduled one starts are merged. */
   function schedule(): void {
     changeCount++;
     changedAt = performance.now();

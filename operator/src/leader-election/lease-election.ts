@@ -1,6 +1,7 @@
 /**
  * This process leads while it holds a Lease, which it renews periodically. When renewals fail for too long, it stops
- * leading before another process can begin. A push just before that is harmless: nodes reject an outdated term.
+ * leading before another process can begin. A push that is still under way then is harmless: once nodes know the term
+ * of the next leader, they reject pushes of an earlier term.
  */
 import { randomUUID } from "node:crypto";
 import { hostname } from "node:os";

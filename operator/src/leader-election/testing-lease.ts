@@ -1,10 +1,10 @@
-/** A Lease shared by several test processes, and a clock that only the test advances. */
+/** A Lease that the operators of one test share, and a clock that only the test advances. */
 import { Conflict, type LeaseRecord, type LeaseStore, rejectOnAbort, type VersionedLease } from "@sluice/crds";
 import type { ElectionClock } from "./lease-election.ts";
 
 export interface TestLease {
   readonly lease: VersionedLease | null;
-  /** A store for one process. It can fail, hang until `hangs` is set to false, or lose the responses to writes. */
+  /** A store for one operator. It can fail, hang until `hangs` is set to false, or lose the responses to writes. */
   store(): LeaseStore & { fails: Error | null; hangs: boolean; losesResponses: boolean; readonly writes: number };
   /** Writes the Lease from outside; null: deletes it. */
   put(record: LeaseRecord | null): void;

@@ -110,7 +110,7 @@ for (const [what, isOurs, name, expected] of [
     assert.equal(received.length, expected);
   });
 
-test("a call in progress ends when the node is removed", async (t) => {
+test("a call in progress is rejected when the node is removed", async (t) => {
   const { client, node, abort } = await scene(t);
   await client.state();
   node.freeze();
@@ -119,9 +119,9 @@ test("a call in progress ends when the node is removed", async (t) => {
   await assert.rejects(call, { name: "AbortError" });
 });
 
-test("a call that is still connecting ends when the node is removed", async (t) => {
+test("a call that is still connecting is rejected when the node is removed", async (t) => {
   const accepted = Promise.withResolvers<Socket>();
-  // The server never answers its TLS handshake.
+  // The server never answers the client's TLS handshake.
   const server = createServer(accepted.resolve);
   server.listen(0, "127.0.0.1");
   await once(server, "listening");

@@ -28,7 +28,7 @@ export interface NodeClient {
    * shows what the node runs.
    */
   put(push: PushDocument): Promise<NodeReport>;
-  /** "stale" when the node does not run the change's base: it needs the full document. */
+  /** As `put`, but resolves to "stale" when the node does not run the change's base: it needs the full document. */
   patch(push: PushChange): Promise<NodeReport | "stale">;
 }
 
@@ -46,7 +46,7 @@ export interface NodeCredentials {
   readonly token?: string;
   /** Null: there is no certificate yet. No node is called until there is one. */
   readonly tls?: NodeTls | null;
-  /** Milliseconds after which an unanswered request fails. Default 2000; ten times as long for a push. */
+  /** Milliseconds until a connection attempt or an unanswered poll fails; for a push, ten times that. Default 2000. */
   readonly timeout?: number;
 }
 

@@ -41,8 +41,8 @@ for (const [what, before, now, isNews] of [
   ["adding a slice of the nodes", undefined, ours, true],
   ["changing a slice of the nodes", ours, ours, true],
   ["removing a slice of the nodes", ours, undefined, true],
-  ["changing a slice of another Service into one of the nodes", other, ours, true],
-  ["changing a slice of the nodes into one of another Service", ours, other, true],
+  ["changing a slice of another Service into a slice of the nodes", other, ours, true],
+  ["changing a slice of the nodes into a slice of another Service", ours, other, true],
 ] as const)
   test(`${what} is ${isNews ? "reported" : "not reported"} as a change of the nodes`, () => {
     const slices = createNodeDiscovery(service);

@@ -43,7 +43,7 @@ const rates: readonly (readonly [nodes: number, least: number, most: number])[] 
   [500, 1000, 1600],
 ];
 for (const [nodes, least, most] of rates)
-  test(`${nodes} nodes are polled between ${least} and ${most} times in half a minute`, async (t) => {
+  test(`${nodes} nodes together are polled between ${least} and ${most} times in half a minute`, async (t) => {
     const { asked, pass } = await scene(t, nodes);
     const first = asked.length;
     assert.equal(first, nodes, "each node is polled as soon as it is found");

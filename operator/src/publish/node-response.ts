@@ -9,7 +9,7 @@ import {
 
 /** A state has a few hundred bytes. A refusal has more, because it describes every violation of a document. */
 const MAX_RESPONSE_BYTES = 1024 * 1024;
-/** A node limits the body of a plugin's response to 8 MiB. */
+/** Larger than 8 MiB, to which a node limits the body of a plugin's response. */
 export const MAX_ENDPOINT_RESPONSE_BYTES = 9 * 1024 * 1024;
 /** Characters of a response that are quoted in errors. */
 const MAX_QUOTED_CHARACTERS = 100;
@@ -67,7 +67,7 @@ export function parseNodeState(answer: Members): NodeReport {
   };
 }
 
-/** @throws Error when the response is not the result of a call of an endpoint of a plugin. */
+/** @throws Error when the response is not what a node answers to a call of a plugin's endpoint. */
 export function parseEndpointResult(answer: Members): PluginEndpointResult {
   if (isPluginEndpointResult(answer)) return answer;
   throw new Error(`the response is not from a node: ${JSON.stringify(answer).slice(0, MAX_QUOTED_CHARACTERS)}`);

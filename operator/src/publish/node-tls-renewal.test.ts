@@ -10,7 +10,7 @@ import { waitFor } from "../../../tools/process/index.ts";
 import { makeAuthority } from "../../../tools/programs/certificates.ts";
 import { createNodeConnector } from "./node-client.ts";
 
-/** A node that can hold its answers until the test releases them. */
+/** A node that can hold back its responses until the test releases them. */
 async function scene(t: TestContext) {
   const authority = await makeAuthority();
   const { certificate, key } = await authority.issue({ name: "node", sans: ["node"], usage: "server" });

@@ -15,7 +15,7 @@ import { createPublishStage, type PublishedDocument } from "./publish-stage.ts";
 const TOKEN = "token-of-the-test";
 const log = { info() {}, warn() {}, debug() {}, error() {} } as never;
 
-/** The stage behind a real translate stage, with one test node and a store in memory. */
+/** A publish stage behind a real translate stage, with one test node and a store in memory. */
 async function scene(t: TestContext, { discovers = false } = {}) {
   const made = testTranslateStage(t);
   const node = await startTestNode(TOKEN);

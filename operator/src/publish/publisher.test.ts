@@ -46,7 +46,7 @@ function fakeNode(hashes: readonly string[]) {
     },
     down: false,
     refuses: false,
-    /** The hash that the node reports after every full push, like a node of another version. */
+    /** The hash that the node reports after every full push, like a node of another version; null: the right one. */
     misreads: null as string | null,
     /** Simulates a new process without a document. */
     restart: () => {
@@ -132,7 +132,7 @@ test("a node that restarts without a document gets the full document again", asy
   });
 });
 
-test("one node that is down does not delay the revision of the other nodes, and is named after two seconds", async () => {
+test("a node that is down delays no push to other nodes, and counts as silent after two seconds", async () => {
   const [up, down] = [fakeNode([one.hash]), fakeNode([one.hash])];
   down.down = true;
   await withPublisher({ up, down }, async (publisher, clock) => {

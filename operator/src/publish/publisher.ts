@@ -13,7 +13,10 @@ const MIN_POLL_INTERVAL = 500;
 /** Approximate polls per second of all nodes together: with very many nodes, each is polled less often. */
 const MAX_POLLS_PER_SECOND = 50;
 
-/** Addresses of nodes that run a revision or a later one, of those that lag behind, and of those that do not answer. */
+/**
+ * Whether a revision counts as programmed, and the addresses of the nodes: those that run the revision or a later one,
+ * those that run an earlier one or none, and those that do not answer.
+ */
 export interface Acknowledgement {
   readonly programmed: boolean;
   readonly acknowledged: readonly string[];

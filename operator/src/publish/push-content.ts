@@ -1,6 +1,6 @@
 /**
  * The contents of pushes and their bodies, computed once for all nodes that get the same push: many nodes run the same
- * hash and need the same change.
+ * document and need the same change.
  */
 import { promisify } from "node:util";
 import { constants, gzip } from "node:zlib";
