@@ -62,7 +62,7 @@ export const namedEntity = (kind: string) =>
   `The ${kind}'s name, unique across namespaces. Default: metadata.name in Sluice's home namespace, ` +
   `<namespace>.<metadata.name> elsewhere. If empty, the ${kind} has no name.`;
 
-/** A reference to a resource. Into another namespace it needs a ReferenceGrant there (Gateway API). */
+/** A reference to a resource. A reference to another namespace needs a ReferenceGrant there (Gateway API). */
 export interface NameRef {
   readonly name: string;
   /** Default: the namespace of the referring resource. */

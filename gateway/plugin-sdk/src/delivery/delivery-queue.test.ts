@@ -139,7 +139,7 @@ const limits: readonly (readonly [string, Partial<QueueSettings>])[] = [
 ];
 
 for (const [what, settings] of limits) {
-  test(`while a server does not answer, a queue at its limit of ${what} drops the oldest entries, and the log reports one drop`, async (context) => {
+  test(`while a server does not answer, the oldest entries are dropped to keep the limit of ${what}, and the log reports one drop`, async (context) => {
     const gate = Promise.withResolvers<void>();
     const { queue, attempts, dropped, log } = startQueue(context, settings, () => gate.promise);
     for (const entry of ["a", "b", "c", "d", "e", "f"]) queue.add(entry);
