@@ -20,7 +20,7 @@ type SnapshotEntities = Omit<Entities, "ca_certificates" | "routes" | "plugins" 
 type EntityMaps = { readonly [Name in keyof Entities]: ReadonlyMap<string, SnapshotEntities[Name]> };
 
 export interface Snapshot extends EntityMaps {
-  /** Hex; equal content gives an equal hash on every node, whatever the order and the source. */
+  /** Hex; equal content has an equal hash on every node, whatever the order of entities and the node's source. */
   readonly hash: string;
   /** Addresses by service id, for services with a core Service as backend. */
   readonly endpoints: ReadonlyMap<string, readonly ServiceEndpoint[]>;

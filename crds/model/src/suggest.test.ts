@@ -36,7 +36,7 @@ test("of candidates that are equally close the first is suggested", () => {
   assert.equal(closest("bcd", ["abcd", "bcde"]), "abcd");
 });
 
-test("the suggestion ends a sentence, or is empty", () => {
+test("suggestionFor returns the end of a message, or an empty string if no candidate is close", () => {
   assert.equal(suggestionFor("key-atuh", plugins), ", did you mean key-auth?");
   assert.equal(suggestionFor("jwt", plugins), "");
 });

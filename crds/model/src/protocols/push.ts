@@ -5,13 +5,14 @@
  * |---|---|---|
  * | GET /document | - | 200 NodeReport |
  * | PUT /document | PushDocument | 200 NodeReport, 400 PushRefused |
- * | PATCH /document | PushChange | 200 NodeReport, 400 PushRefused, 409 NodeReport when the node runs a hash other than `base` |
+ * | PATCH /document | PushChange | 200 NodeReport, 400 PushRefused, 409 NodeReport if the node's hash is not `base` |
  *
  * POST /plugins of the same listener is described in plugin-endpoint.ts.
  *
- * A 200 response is the acknowledgement: the node serves that hash from then on. Outdated pushes are answered with 412
- * PushRefused: their term is lower than the highest that the node has seen, or their revision is lower than the served
- * revision of the same term. So a deposed leader that does not know yet that it was deposed changes nothing.
+ * A 200 response to PUT or PATCH is the acknowledgement: from then on the node serves the hash in the response. An
+ * outdated push is answered with 412 PushRefused. A push is outdated if its term is lower than the highest that the
+ * node has seen, or if its revision is lower than the served revision of the same term. So a deposed leader that does
+ * not know yet that it was deposed changes nothing.
  */
 
 import type { Violation } from "@sluice/plugin-sdk";
@@ -40,7 +41,7 @@ export interface NodeReport {
   readonly statusPort?: number;
 }
 
-/** The order of pushes: a higher term is newer, then a higher revision. */
+/** What orders pushes: a higher term is newer; within a term, a higher revision is newer. */
 export interface PushPosition {
   /** Increases with every new leader. Default 0. */
   readonly term?: number;

@@ -5,7 +5,7 @@
  * written and every responding node runs a document built from them, or when the timeout has elapsed.
  */
 
-/** A resource as its writer left it: at this generation (or resource version, if it has no generation), or deleted. */
+/** A resource after a write: at this generation (or resource version, if it has no generation), or deleted. */
 export interface WrittenResource {
   readonly kind: string;
   readonly namespace: string;
@@ -31,7 +31,7 @@ export interface WaitResponse {
   readonly acknowledged: readonly string[];
   /** Addresses of the responding nodes that have not acknowledged it yet. */
   readonly lagging: readonly string[];
-  /** Addresses of the nodes that have been silent for 2 s. */
+  /** Addresses of the nodes that have not responded to the operator for 2 s. */
   readonly silent: readonly string[];
   /** Why resources are left out of the document, with the messages of their conditions. */
   readonly problems: readonly {

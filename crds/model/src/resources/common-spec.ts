@@ -24,7 +24,7 @@ export interface CommonSpec {
   readonly class?: string;
 }
 
-/** The member `id` of a resource, or of an entry that is an entity of its own. */
+/** The schema of the member `id` of a spec, or of a list entry that is an entity of its own. */
 export const entityId = (description: string): SpecNode => ({
   type: "string",
   description,
@@ -32,14 +32,18 @@ export const entityId = (description: string): SpecNode => ({
   maxLength: 36,
 });
 
-/** A record in a spec. */
+/** The schema of a record in a spec. */
 export const object = (
   description: string,
   required: readonly string[],
   properties: Readonly<Record<string, SpecNode>>,
 ): SpecNode => ({ type: "object", description, additionalProperties: false, required, properties });
 
-/** @param names A sentence about the effect of `spec.name` for the kind. */
+/**
+ * The schemas of the members that every spec has.
+ *
+ * @param names The description of `spec.name` for the kind.
+ */
 export const common = (names: string): Readonly<Record<string, SpecNode>> => ({
   name: { type: "string", description: names, maxLength: 256 },
   id: entityId("The entity's UUID. Derived from the entity's name (UUIDv5) if unset."),
@@ -58,14 +62,14 @@ export const namedEntity = (kind: string) =>
   `The ${kind}'s name, unique across namespaces. Default: metadata.name in Sluice's home namespace, ` +
   `<namespace>.<metadata.name> elsewhere. If empty, the ${kind} has no name.`;
 
-/** A reference to a resource. A resource in another namespace needs a ReferenceGrant there (Gateway API). */
+/** A reference to a resource. A reference to another namespace needs a ReferenceGrant there (Gateway API). */
 export interface NameRef {
   readonly name: string;
   /** Default: the namespace of the referring resource. */
   readonly namespace?: string;
 }
 
-/** The member `namespace` of a reference. */
+/** The schema of the member `namespace` of a reference. */
 const namespaceOf = (what: string): SpecNode => ({
   type: "string",
   description: `Namespace of the ${what}. A reference to another namespace needs a ReferenceGrant there.`,
@@ -119,7 +123,7 @@ export interface ConfigFrom {
   readonly secretRef: SecretRef;
 }
 
-/** The member `configFrom` beside an open `config`. */
+/** The schema of the member `configFrom`, which is beside a `config` of any members. */
 export const configFrom: SpecNode = {
   type: "array",
   description: "Fields of config whose values are read from Secrets, such as a password.",

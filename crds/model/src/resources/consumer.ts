@@ -91,11 +91,11 @@ interface ListFacts {
   readonly id: string;
   readonly required: readonly string[];
   readonly refine?: Readonly<Record<string, SpecNode>>;
-  /** Members that replace the entity's members of the same names. */
+  /** Members that the entity does not have, or that replace its members of the same names. */
   readonly add?: Readonly<Record<string, SpecNode>>;
   /** The entity's reference to a resource whose `name` and `namespace` are members of the entry. */
   readonly reference?: { readonly member: string; readonly kind: string };
-  /** An optional reference of the entity, and the member of the entry that has it. */
+  /** An optional reference of the entity (`member`), and the member of the entry that expresses it (`ref`). */
   readonly optionalReference?: { readonly member: string; readonly ref: string; readonly node: SpecNode };
 }
 

@@ -1,4 +1,4 @@
-/** The table of kinds: the one place that lists the custom resources. CRDs, translation and pages derive from it. */
+/** The table of kinds: the one list of the custom resources. CRDs, translation and reference pages derive from it. */
 
 import { type ConsumerSpec, consumerKind } from "./consumer.ts";
 import { type ConsumerGroupSpec, consumerGroupKind } from "./consumer-group.ts";

@@ -7,7 +7,7 @@ import { toCamel } from "../names.ts";
 export const group = "sluice.dev";
 export const crdVersion = "v1alpha1";
 export const apiVersion = `${group}/${crdVersion}`;
-/** The category: `kubectl get sluice` lists every kind. */
+/** The category of every kind: `kubectl get sluice` lists the resources of all kinds. */
 export const category = "sluice";
 
 /** A CEL rule of a spec or of one of its members. The API server reports a violation at `fieldPath`. */
@@ -17,7 +17,7 @@ export interface CelRule {
   readonly fieldPath?: string;
 }
 
-/** A member of a spec: a schema node with keywords of the API server beyond JSON Schema. */
+/** The schema of a spec or of one of its members: JSON Schema with keywords of the API server and of Sluice. */
 export interface SpecNode extends SchemaNode {
   readonly items?: SpecNode;
   readonly properties?: Readonly<Record<string, SpecNode>>;
@@ -26,7 +26,7 @@ export interface SpecNode extends SchemaNode {
   readonly listMapKeys?: readonly string[];
   /** The entity has no such member, or a different one with this name; `crds/client/src/translate` converts it. */
   readonly own?: true;
-  /** The object may have any members. */
+  /** Whether the object may have any members. */
   readonly open?: boolean;
   readonly cel?: readonly CelRule[];
 }
@@ -48,7 +48,7 @@ export interface KindFacts {
   readonly columns: readonly PrinterColumn[];
 }
 
-/** The plural of a kind in the API's paths, where names have no underscore: `consumergroups`. */
+/** The plural of a kind in paths of the Kubernetes API, which have no underscores: `consumergroups`. */
 export const pluralOf = ({ collection }: Pick<KindFacts, "collection">): string => collection.replaceAll("_", "");
 
 /** `strip_path` -> `stripPath`, in types. */
@@ -56,7 +56,7 @@ export type Camel<Name extends string> = Name extends `${infer Head}_${infer Tai
   ? `${Head}${Capitalize<Camel<Tail>>}`
   : Name;
 
-/** The members of an entity as in a spec: camelCase, all optional, never null. */
+/** The members of an entity as in a spec: camelCase, all optional, never null, without timestamps. */
 export type Derived<Entity, Omitted extends keyof Entity = never> = {
   readonly [Name in Exclude<keyof Entity, Omitted | Timestamp> as Camel<Name & string>]?: NonNullable<Entity[Name]>;
 };
@@ -100,7 +100,7 @@ interface SpecParts {
 const first = ["name", "id", "tags", "class"];
 const rank = (member: string): number => (first.includes(member) ? first.indexOf(member) : first.length);
 
-/** Derives a spec, or an entry of a list in a spec, from an entity's schema. */
+/** The schema of a spec, or of an entry of a list in a spec, derived from an entity's schema. */
 export function specOf(collection: Collection, { omit = [], add, refine = {}, ...keywords }: SpecParts): SpecNode {
   const { properties = {}, description, additionalProperties } = camelSchema(entities[collection].schema);
   const omitted = new Set([...timestamps, ...omit].map(toCamel).concat(Object.keys(add)));

@@ -16,7 +16,7 @@ import {
 } from "./common-spec.ts";
 import { type CelRule, type Derived, type KindFacts, specOf } from "./kind.ts";
 
-/** Kinds to which a plugin may be attached, with the referring member of the entity. */
+/** Kinds to which a plugin may be attached, each with the member of the plugin entity that refers to it. */
 export const targetMembers = {
   Service: "service",
   Route: "route",
@@ -40,7 +40,7 @@ export type PluginSpec = CommonSpec &
 /** `a, b and c` */
 const listOf = (names: readonly string[]): string => names.join(", ").replace(/, ([^,]*)$/, " and $1");
 
-/** CEL rules for the targets that some plugins refuse, from the table of plugins. */
+/** CEL rules that refuse targets, derived from the facts of the built-in plugins. */
 const refusals = targetKinds.flatMap((kind) => {
   const refusing = (builtInFacts as readonly PluginFacts[])
     .filter((facts) => refusedTargets(facts).includes(targetMembers[kind]))

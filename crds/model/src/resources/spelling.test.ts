@@ -7,7 +7,7 @@ import { kinds } from "./index.ts";
 import type { KindFacts, SpecNode } from "./kind.ts";
 import { camelPath, readSpec, writeSpec } from "./spelling.ts";
 
-/** Members that a spec does not have, because the resource expresses them in another way. */
+/** Members that a spec does not have: they are computed, or the resource expresses them in another way. */
 const elsewhere: Readonly<Record<string, readonly string[]>> = {
   certificates: ["created_at", "updated_at", "cert", "key", "cert_alt", "key_alt"],
   ca_certificates: ["created_at", "updated_at", "cert_digest"],
@@ -30,7 +30,7 @@ const elsewhere: Readonly<Record<string, readonly string[]>> = {
   plugin_credentials: ["created_at", "consumer", "key"],
 };
 
-/** Entities that are nested in the resource of their parent. */
+/** The schemas of entities that are list entries in the spec of their parent. */
 const inside: Readonly<Record<string, SpecNode | undefined>> = {
   keyauth_credentials: kinds.Consumer.spec.properties?.keyAuth?.items,
   jwt_secrets: kinds.Consumer.spec.properties?.jwt?.items,
@@ -59,7 +59,7 @@ test("every member of every entity is in a spec, or on the list of exceptions", 
   }
 });
 
-test("the member stripPath of a spec has the description of the entity's member strip_path", () => {
+test("the member stripPath of a Route's spec has the description of the entity's member strip_path", () => {
   assert.equal(
     kinds.Route.spec.properties?.stripPath?.description,
     entities.routes.schema.properties?.strip_path?.description,
@@ -75,7 +75,7 @@ const faults: readonly (readonly [string, keyof typeof kinds, unknown, readonly 
     { strip_path: true },
     [[["strip_path"], "unknown field: it is written stripPath"]],
   ],
-  ["a missing member", "Plugin", {}, [[["plugin"], "required field missing"]]],
+  ["a missing required member", "Plugin", {}, [[["plugin"], "required field missing"]]],
   ["a reference of the wrong type", "Route", { serviceRef: "users" }, [[["serviceRef"], "expected a record"]]],
   ["a reference without a name", "Route", { serviceRef: {} }, [[["serviceRef", "name"], "required field missing"]]],
   [
@@ -102,7 +102,7 @@ for (const [name, kind, spec, expected] of faults) {
   });
 }
 
-test("reading a spec separates the entity's members from the spec's own members, and keeps user-defined names", () => {
+test("reading a spec separates the entity's members from the spec's own members, and keeps names of headers", () => {
   const { members, own, violations } = readSpec(kinds.Route.spec, {
     id: null,
     stripPath: false,
@@ -125,7 +125,7 @@ test("writing a spec omits unset members, and defaults unless the previous spec 
   });
 });
 
-test("sections of an upstream's health checks are spelled in camelCase, and default sections are omitted", () => {
+test("a spec spells members of an upstream's health checks in camelCase, and omits defaults, which reading restores", () => {
   const { value } = checkEntity("upstreams", {
     name: "u",
     healthchecks: { active: { http_path: "/up", headers: { x_y: ["a"] }, unhealthy: { tcp_failures: 3 } } },

@@ -15,13 +15,13 @@ export interface SpecMembers {
   readonly members: Members;
   /** Members marked `own`, in camelCase, validated by their schema; invalid and unset ones are omitted. */
   readonly own: Members;
-  /** Unknown members and violations in `own`; paths start at the value, in camelCase. */
+  /** Unknown members, and missing or invalid members marked `own`. Paths start at the value, spelled as in it. */
   readonly violations: readonly Violation[];
 }
 
 /**
- * Splits a spec (or a record inside one). Unknown members, and missing or invalid members marked `own`, are reported:
- * resources in a directory have not been validated by an API server.
+ * Splits a spec (or a record inside one) into members of the entity and members marked `own`. It reports violations,
+ * because resources in a directory have not been validated by an API server.
  */
 export function readSpec(node: SpecNode, value: unknown): SpecMembers {
   if (!isRecord(value)) return { members: {}, own: {}, violations: [{ path: [], message: "expected a record" }] };
@@ -48,9 +48,9 @@ const unknownMember = (node: SpecNode, name: string): string =>
   memberSchemaOf(node, toCamel(name)) ? `unknown field: it is written ${toCamel(name)}` : "unknown field";
 
 /**
- * The members of a spec from an entity, in camelCase. Unset members are omitted. Members with their default value are
- * omitted unless `previous` (the replaced spec) has them: if such a member were omitted, a value of another field
- * manager would stay.
+ * The members of a spec that express an entity, in camelCase. Unset members are omitted. Members with their default
+ * value are omitted unless `previous` (the replaced spec) has them: if such a member were omitted, a value of another
+ * field manager would stay.
  */
 export function writeSpec(node: SpecNode, entity: Members, previous: unknown = {}): Members {
   const derived = Object.entries(node.properties ?? {}).filter(([, member]) => !member.own);
@@ -72,7 +72,7 @@ export function camelPath(collection: Collection, path: Path): Path {
   });
 }
 
-/** The value with the members of its schema respelled. Values that do not fit the schema stay unchanged. */
+/** The value with the names of the members of its schema respelled. Everything else stays unchanged. */
 function respell(node: SpecNode, value: unknown, spell: (name: string) => string): unknown {
   if (Array.isArray(value)) return node.items ? value.map((item) => respell(node.items ?? {}, item, spell)) : value;
   if (!isRecord(value) || !node.properties) return value;

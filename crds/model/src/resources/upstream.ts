@@ -11,7 +11,7 @@ export interface TargetEntry extends Derived<Target, "upstream"> {
 
 export type UpstreamSpec = CommonSpec &
   Derived<Upstream, "client_certificate" | "healthchecks"> & {
-    /** In camelCase at every depth. */
+    /** In camelCase at every depth, except names of headers. */
     readonly healthchecks?: Readonly<Record<string, unknown>>;
     readonly clientCertificateRef?: NameRef;
     readonly targets?: readonly TargetEntry[];
@@ -34,7 +34,7 @@ const targets: SpecNode = {
 /** Hash sources that need a second member. */
 const detailed = ["header", "cookie", "query_arg", "uri_capture"] as const;
 
-/** Rules for the second member: `hash_on: header` needs `hash_on_header`. Both sources share `hash_on_cookie`. */
+/** Rules for the second member: `hash_on: header` needs `hash_on_header`. Cookies share `hash_on_cookie`. */
 const detailRules = (["hash_on", "hash_fallback"] as const).flatMap((place) =>
   detailed.map((source): CelRule => {
     const [member, detail] = [toCamel(place), toCamel(`${source === "cookie" ? "hash_on" : place}_${source}`)];

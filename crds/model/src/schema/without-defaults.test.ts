@@ -3,7 +3,7 @@ import { test } from "node:test";
 import { pluginNamed } from "../plugins/index.ts";
 import { withoutDefaults } from "./without-defaults.ts";
 
-test("a plugin's config loses its defaults at any depth, unless the previous config has the member", () => {
+test("withoutDefaults drops unset members and, unless the previous config has the member, defaults at any depth", () => {
   const { schema } = pluginNamed("rate-limiting") ?? assert.fail();
   const config = { minute: 5, hour: null, policy: "local", redis: { host: null, port: 6379 } };
   assert.deepEqual(withoutDefaults(schema, config), { minute: 5 });

@@ -4,7 +4,7 @@ import { isRecord, memberSchemaOf, type SchemaNode, valuesOf } from "@sluice/plu
 
 type Members = Readonly<Record<string, unknown>>;
 
-/** A record without unset members, and without members that have their default, unless `previous` has the member. */
+/** A record without unset members, and without members that have their default and that `previous` lacks. */
 export function withoutDefaults(node: SchemaNode, value: Members, previous: unknown = {}): Members {
   const before = isRecord(previous) ? previous : {};
   const kept = Object.entries(value).flatMap(([name, given]): [string, unknown][] => {

@@ -5,7 +5,7 @@ import { suggestionFor } from "../suggest.ts";
 export interface CommandArguments {
   /** Options by their long name. Every command has `--help` (`-h`) and `--version` as well. */
   readonly options?: Readonly<Record<string, { readonly type: "boolean" | "string"; readonly short?: string }>>;
-  /** As in the usage: `FILE`, or `[FILE]` for an optional one. */
+  /** Names of positional arguments, as in the usage: `FILE`, or `[FILE]` for an optional argument. */
   readonly positionals?: readonly string[];
   readonly subcommands?: Readonly<Record<string, CommandArguments>>;
   /** Whether the command can run without a subcommand. */
@@ -15,7 +15,7 @@ export interface CommandArguments {
 export type ArgumentsRead =
   | { readonly kind: "help" }
   | { readonly kind: "version" }
-  /** No subcommand was named: the caller prints the usage. */
+  /** A required subcommand was not named: the caller prints the usage. */
   | { readonly kind: "incomplete" }
   | { readonly kind: "invalid"; readonly message: string }
   | GivenArguments;
@@ -28,7 +28,10 @@ export interface GivenArguments {
   readonly options: Readonly<Record<string, string | boolean | undefined>>;
 }
 
-/** An undeclared option makes the result invalid, as does an undeclared positional without `--help` or `--version`. */
+/**
+ * Parses arguments. An undeclared option makes the result invalid even beside `--help` or `--version`; an unexpected or
+ * missing positional, or a missing value of an option, does so only without them.
+ */
 export function readArguments(args: readonly string[], declared: CommandArguments): ArgumentsRead {
   const { subcommands, subcommandOptional = false } = declared;
   const [first, ...rest] = args;

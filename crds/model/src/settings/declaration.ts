@@ -6,12 +6,12 @@ interface Described<Kind extends string, Value> {
   readonly description: string;
   /** A setting without default is required; null means that it may be unset. */
   readonly default?: Value | null;
-  /** The value appears in no message. */
+  /** Whether the value must appear in no message. */
   readonly secret?: boolean;
 }
 
 export interface Address {
-  /** Without brackets. */
+  /** An IPv6 address has no brackets here. */
   readonly host: string;
   readonly port: number;
 }
@@ -50,7 +50,7 @@ type Value<D extends Declaration> = D extends { readonly kind: "choice"; readonl
     ? Address
     : NonNullable<Extract<Declaration, { kind: D["kind"] }>["default"]>;
 
-/** The result of `readSettings`: a value for each declaration, or null where the default is null. */
+/** The values that `readSettings` returns, by name; null for an unset variable whose default is null. */
 export type SettingsOf<Declared extends Declarations> = {
   readonly [Name in keyof Declared]: Value<Declared[Name]> | (Declared[Name]["default"] extends null ? null : never);
 };

@@ -11,7 +11,7 @@ const refused: readonly (readonly [name: string, value: string, message: string]
   ["SLUICE_NAMESPACE", "a", "there is no such setting, did you mean SLUICE_NAMESPACES?"],
   ["SLUICE_USER_API_LISTN", ":1", "there is no such setting, did you mean SLUICE_USER_API_LISTEN?"],
   ["SLUICE_XYZ", "1", "there is no such setting"],
-  // Named like a variable of Kubernetes, with a different value.
+  // Named like variables that Kubernetes sets for a Service, but with values that it would not set.
   ["SLUICE_PROXY_SERVICE_HOST", "gateway.example", "there is no such setting"],
   ["SLUICE_PROXY_SERVICE_PORT", "http", "there is no such setting"],
   ["SLUICE_ADMIN_PORT", "8001", "there is no such setting"],
@@ -27,7 +27,7 @@ for (const [name, value, message] of refused) {
   });
 }
 
-// All variables of a Service according to https://kubernetes.io/docs/concepts/services-networking/service/.
+// Every form of variables for a Service: https://kubernetes.io/docs/concepts/services-networking/service/.
 const serviceLinks = (service: string) => ({
   [`${service}_SERVICE_HOST`]: "10.0.0.11",
   [`${service}_SERVICE_PORT`]: "8000",

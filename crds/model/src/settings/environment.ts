@@ -1,4 +1,4 @@
-/** Finds environment variables that no Sluice program reads. */
+/** Finds environment variables with Sluice's prefix that no Sluice program reads. */
 import { isIP } from "node:net";
 import type { Violation } from "@sluice/plugin-sdk";
 import { suggestionFor } from "../suggest.ts";
@@ -19,9 +19,9 @@ const serviceLinks: readonly (readonly [name: RegExp, hasValue: (text: string) =
 ];
 
 /**
- * A violation for each variable that begins with `SLUICE_`, is not empty, is not one of `knownVariables` and was not
- * set by Kubernetes for a Service. The list includes the settings of other Sluice programs, because several programs
- * may share an environment.
+ * A violation for each variable that begins with `SLUICE_`, is not empty, is neither in `own` nor in `knownVariables`,
+ * and was not set by Kubernetes for a Service. `knownVariables` includes the settings of other Sluice programs, because
+ * several programs may share an environment.
  *
  * @param own Variables of the program itself: of equally close suggestions, one of these is preferred.
  */

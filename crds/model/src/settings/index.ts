@@ -10,9 +10,9 @@ export class SettingsError extends Error {
 }
 
 /**
- * Returns all violations together; the path of each is the name of its variable. An empty variable counts as unset. An
- * unknown variable that begins with `SLUICE_` is a violation, because it is probably misspelt. Variables that
- * Kubernetes sets for Services are not violations.
+ * Returns the values, or all violations together; the path of each violation is the name of its variable. An empty
+ * variable counts as unset. An unknown variable that begins with `SLUICE_` is a violation, because it is probably
+ * misspelt. Variables that Kubernetes sets for Services are not violations.
  */
 export function readSettings<const Declared extends Declarations>(
   declarations: Declared,
@@ -40,7 +40,7 @@ interface Read {
 function readOne(declaration: Declaration, text: string): Read {
   const { parse, expected } = settingKindOf(declaration);
   if (text === "" && declaration.default === undefined) return { fault: `must be set: ${expected(declaration)}` };
-  // Defaults of addresses are declared as text.
+  // A default of the kind `address` is declared as text, and parsed below.
   if (text === "" && (declaration.kind !== "address" || declaration.default === null))
     return { value: declaration.default };
   const given = text === "" ? String(declaration.default) : text;

@@ -1,4 +1,4 @@
-/** Applies changes and edits that were checked before, by another thread or entity by entity. */
+/** Applies changes that another thread or process has checked, and edits whose entities were checked singly. */
 import { isDeepStrictEqual } from "node:util";
 import type { Change, ServiceEndpoint } from "../document.ts";
 import { type Collection, collections, entityNameOf, type PerCollection, perCollection } from "../entities/index.ts";
@@ -42,9 +42,9 @@ export interface CheckedEdit {
 }
 
 /**
- * Applies a checked edit. Null when the edit violates integrity or uniqueness, or when it renames an entity: other
- * entities may reference it by name. Conflicts with unchanged entities are found by scanning them, without a cached
- * index.
+ * Applies an edit whose entities were checked. Returns null when the edit violates integrity or uniqueness, or when it
+ * renames an entity: other entities may reference the entity by name. Conflicts with unchanged entities are found by
+ * scanning them, without a cached index.
  */
 export function adoptEdit(previous: Snapshot, { put, remove }: CheckedEdit): Snapshot | null {
   const isRenamed = (collection: Collection, entity: StoredEntity): boolean => {

@@ -9,7 +9,7 @@ import { applyChange, applyDocument } from "./apply.ts";
 import { changeBetween, snapshotToDocument } from "./change.ts";
 import { emptySnapshot } from "./make-snapshot.ts";
 
-/** A full document is a change from the empty snapshot. */
+/** The document as a change from the empty snapshot. */
 const changeOf = ({ _format_version, _transform, _sluice, ...put }: Document): Change => ({
   put,
   remove: {},
@@ -59,7 +59,7 @@ test("a snapshot keeps the hash of a key and not the key", () => {
 });
 
 const guard = deriveId("plugins", "guard");
-/** A key-auth on the route. */
+/** A plugin key-auth on the route `r`. */
 const keyAuth = { id: guard, name: "key-auth", route: { id: route }, config: { key_names: ["k"] } };
 /** `keyAuth` with a member that only newer nodes know. */
 const newer = { ...keyAuth, config: { key_names: ["k"], identity: "x" } };
@@ -136,7 +136,7 @@ test("applyChange returns the snapshot itself when nothing changes", () => {
   for (const change of changes) assert.equal(apply(base, change), base, JSON.stringify(change));
 });
 
-test("a changed snapshot shares every entity and map that the change does not touch", () => {
+test("a changed snapshot shares with the previous one every entity and map that the change does not touch", () => {
   const next = apply(base, { put: { services: [{ name: "s", host: "elsewhere" }] } });
   assert.notEqual(next.hash, base.hash);
   assert.equal(next.services.get(other), base.services.get(other));
@@ -308,7 +308,7 @@ for (const [what, change, expected] of refused) {
   test(`applyChange refuses ${what}`, () => assert.deepEqual(refusals(change), expected));
 }
 
-test("applyDocument removes entities that the document lacks, and shares unchanged parts", () => {
+test("applyDocument removes entities that the document lacks, shares unchanged parts and refuses dangling references", () => {
   const smaller: Document = { ...document, plugins: [], routes: [], _sluice: {} };
   const next = applyDocument(base, smaller).value ?? assert.fail("the document has faults");
   assert.equal(next.services, base.services);

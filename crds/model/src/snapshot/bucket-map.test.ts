@@ -38,7 +38,7 @@ test("a map with ids as keys is ordered by id", () => {
   assert.deepEqual([...map.values()], ids.toSorted());
 });
 
-test("a change shares all buckets that it does not touch, and a change to the same values returns the map itself", () => {
+test("a changed map shares all buckets that the change does not touch, and a change to the same value returns the map itself", () => {
   for (const place of [byId, byHash]) {
     const before = new BucketMap<string>(place).with(ids.map((id) => [id, id]));
     const [first = "", second = ""] = ids;

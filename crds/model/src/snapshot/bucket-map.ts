@@ -1,17 +1,17 @@
 /**
- * Persistent maps: a changed map shares its unchanged buckets with the map that it was made from. A map has 256
+ * Immutable maps: a changed map shares its unchanged buckets with the map from which it was made. A map has 256
  * buckets, or 4096 once it has been large; a change copies only the buckets that it touches. Two maps are compared
  * bucket by bucket, and shared buckets are skipped.
  */
 
-/** The binary logarithm of the number of buckets of a small map. */
+/** A small map has `1 << FEW` buckets. */
 const FEW = 8;
-/** The binary logarithm of the number of buckets of a large map. */
+/** A large map has `1 << MANY` buckets. */
 const MANY = 12;
 /** A map with more entries than this is large. */
 const LARGE = 1 << 14;
 
-/** A 12-bit hash of a key. */
+/** Returns a 12-bit hash of a key. */
 export type KeyHash = (key: string) => number;
 
 const hexDigit = (text: string, at: number): number => {
@@ -19,11 +19,11 @@ const hexDigit = (text: string, at: number): number => {
   return (code & 15) + (code >> 6) * 9;
 };
 
-/** For lower-case UUIDs: their first three hex digits. The map iterates in the order of its keys. */
+/** For lower-case UUIDs: their first three hex digits. A map with this hash iterates in the order of its keys. */
 export const byId: KeyHash = (id) =>
   ((hexDigit(id, 0) << 8) | (hexDigit(id, 1) << 4) | hexDigit(id, 2)) & ((1 << MANY) - 1);
 
-/** For any strings (FNV-1a). The map's iteration order is arbitrary. */
+/** For any strings (FNV-1a). A map with this hash iterates in an arbitrary order. */
 export const byHash: KeyHash = (text) => {
   let hash = 0x811c9dc5;
   for (let index = 0; index < text.length; index++) hash = Math.imul(hash ^ text.charCodeAt(index), 0x01000193);
@@ -36,7 +36,7 @@ const none: Bucket<never> = new Map<string, never>();
 const noBuckets: readonly Bucket<never>[] = Array.from({ length: 1 << FEW }, () => none);
 const noneOfMany: readonly Bucket<never>[] = Array.from({ length: 1 << MANY }, () => none);
 
-/** One key with different values; undefined means that the map does not have the key. */
+/** A key with different values in two maps; the value undefined means that the map does not have the key. */
 export interface Difference<Value> {
   readonly key: string;
   readonly before: Value | undefined;
@@ -64,7 +64,7 @@ export class BucketMap<Value> implements ReadonlyMap<string, Value> {
     return map instanceof BucketMap && map.keyHash === place ? map : new BucketMap<Value>(place).with(map);
   }
 
-  /** A map with these values; undefined removes a key. Returns this map when nothing changes. */
+  /** A copy of this map with the given values; undefined removes a key. Returns this map when nothing changes. */
   with(changes: Iterable<readonly [string, Value | undefined]>): BucketMap<Value> {
     const touched = new Map<number, Map<string, Value>>();
     const grown = new Set<number>();
@@ -106,7 +106,7 @@ export class BucketMap<Value> implements ReadonlyMap<string, Value> {
     for (const entry of bucket) {
       const hash = this.keyHash(entry[0]);
       if (hash === place) found.push(entry);
-      // Maps by id are ordered.
+      // With `byId`, a bucket is in the order of its keys, and so of their hashes.
       else if (hash > place && this.keyHash === byId) break;
     }
     return found;

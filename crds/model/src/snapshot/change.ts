@@ -28,7 +28,7 @@ export const compactChange = (change: Change): Change => ({
   put: lists((collection) => compactAll(collection, change.put[collection] ?? [])),
 });
 
-/** The flat document of a snapshot, with compact entities. Credentials carry the hashes of their keys. */
+/** The flat document of a snapshot, with compact entities. Credentials have the hashes that the snapshot stores. */
 export function snapshotToDocument(snapshot: Snapshot): Document {
   const flat = lists((collection) => compactAll(collection, snapshot[collection].values()));
   const endpoints = Object.fromEntries(snapshot.endpoints);

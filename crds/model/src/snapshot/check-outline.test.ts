@@ -3,7 +3,7 @@ import { test } from "node:test";
 import { describeViolation } from "../document/describe.ts";
 import { checkChange, checkFlatDocument } from "./check-outline.ts";
 
-test("the outline of a change is accepted", () => {
+test("checkChange accepts a change with valid members, and adds put and remove if they are missing", () => {
   const change = { put: { services: [{}] }, remove: { routes: ["x"] }, endpoints: { x: null } };
   assert.deepEqual(checkChange(change).value, change);
   assert.deepEqual(checkChange({}).value, { put: {}, remove: {} });
@@ -22,7 +22,7 @@ for (const [data, expected] of [
     assert.deepEqual(checkChange(data).violations?.map(describeViolation), expected));
 }
 
-test("the outline of a document is accepted", () => {
+test("checkFlatDocument accepts a document with valid members, and an empty document", () => {
   const document = { _format_version: "3.0", services: [{}], _sluice: { endpoints: { x: [] } } };
   assert.equal(checkFlatDocument(document).value, document);
   assert.deepEqual(checkFlatDocument({}).value, {});

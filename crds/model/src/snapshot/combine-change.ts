@@ -16,7 +16,7 @@ import { findDuplicates } from "./constraints/uniqueness.ts";
 import type { SnapshotMaps } from "./make-snapshot.ts";
 import type { EntityPut, StoredEntity } from "./stored-entity.ts";
 
-/** The maps after the change; valid only when there are no violations. */
+/** The maps after the change, and its violations; the maps are valid only when there are no violations. */
 export function combineChange(change: CheckedChange) {
   const { previous, puts, faulty, removals, endpoints } = change;
   const steps = perCollection((collection) => step(previous[collection], puts[collection], removals(collection)));
@@ -47,7 +47,7 @@ function step(
   puts: readonly EntityPut[],
   removed: ReadonlyMap<string, Violation["path"]>,
 ) {
-  // Most changes touch one of the many collections.
+  // Most changes touch only one of the many collections.
   if (puts.length === 0 && removed.size === 0) return { next: held, gone: NOTHING };
   const put = new Set(puts.map(({ entity }) => entity.id));
   const gone = new Map([...removed].filter(([id]) => held.has(id) && !put.has(id)));
@@ -58,7 +58,7 @@ function step(
   return { next: changed(held, changes), gone };
 }
 
-/** Returns the map itself when nothing changes. */
+/** The map `held` after the changes; `held` itself when nothing changes. */
 function changed<Value>(
   held: ReadonlyMap<string, Value>,
   changes: readonly (readonly [string, Value | undefined])[],

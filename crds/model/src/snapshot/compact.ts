@@ -12,7 +12,7 @@ import { withoutDefaults } from "../schema/without-defaults.ts";
 /** A collection, or the addresses of services. */
 export type Section = Collection | "endpoints";
 
-/** A value of a section in its compact form, from which `checkEntity` restores it. */
+/** A value of a section in its compact form, from which `checkEntity` restores an entity. */
 export const compact = (section: Section, value: object): object =>
   section === "endpoints" ? value : withoutDefaults(entitySchemaOf(section, value), given(section, value));
 

@@ -52,7 +52,7 @@ const withoutIndex = (snapshot: Snapshot): Snapshot => ({
   ...(perCollection((name) => new Map<string, never>(snapshot[name] as ReadonlyMap<string, never>)) as object),
 });
 
-test("a change has the same errors and the same result with and without a cached index", () => {
+test("a change has the same errors and result with and without a cached index, and the updated index equals a new one", () => {
   fc.assert(
     fc.property(fc.array(fc.record({ put, remove }), { maxLength: 12 }), (changes) => {
       let snapshot = emptySnapshot;

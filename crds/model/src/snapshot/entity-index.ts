@@ -30,7 +30,7 @@ export const referenceIndexKey = (member: string, id: string): string => `${memb
 
 const empty: StoredIndex = { holders: new BucketMap(byHash), referrers: new BucketMap(byHash) };
 
-/** Indexes by the collection's map, which is immutable. */
+/** The index of each collection, by the collection's map, which is immutable. */
 const known = new WeakMap<ReadonlyMap<string, object>, StoredIndex>();
 
 export function entityIndexOf(collection: Collection, map: ReadonlyMap<string, StoredEntity>): StoredIndex {
@@ -78,7 +78,7 @@ interface IndexStep {
   readonly differences: readonly Difference<object>[];
 }
 
-/** Derives the index of the map after a change from the index of the map before it. */
+/** Derives the index of the map after a change from the index of the map before the change, and caches it. */
 export function deriveEntityIndex(collection: Collection, { before, after, differences }: IndexStep) {
   if (known.has(after[collection])) return;
   const index = entityIndexOf(collection, before[collection]);

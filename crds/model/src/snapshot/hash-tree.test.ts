@@ -47,7 +47,7 @@ test("the hash distinguishes equal ids of different sections", () => {
   assert.notEqual(roots[0], roots[1]);
 });
 
-test("the hash ignores empty sections, so that a version of Sluice with a further collection has the same hash", () => {
+test("the hash ignores empty sections, so that a version of Sluice with a further collection computes the same hash", () => {
   const tree = update(emptyHashTree, leaves);
   const routes = leaves.map(([, id, number]): Leaf => ["routes", id, number]);
   assert.equal(hashOfTree(update(tree, leaves, routes)), hashOfTree(tree));

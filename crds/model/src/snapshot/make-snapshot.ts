@@ -9,7 +9,7 @@ export type SnapshotMaps = Omit<Snapshot, "hash">;
 
 const sections: readonly Section[] = [...collections, "endpoints"];
 
-/** Kept outside the snapshot, so that the snapshot has no internal members. */
+/** The hash trees of snapshots, kept outside the snapshots, so that these have no internal members. */
 const trees = new WeakMap<Snapshot, HashTree>();
 
 export const emptySnapshot: Snapshot = register(
@@ -26,7 +26,7 @@ export interface SectionDifferences {
   readonly differences: readonly Difference<object>[];
 }
 
-/** The differences, without the sections whose maps are the same objects. */
+/** The differences by section, without the sections whose maps are the same objects. */
 export const sectionDifferences = (from: SnapshotMaps, to: SnapshotMaps): readonly SectionDifferences[] =>
   sections.flatMap((section) =>
     from[section] === to[section] ? [] : [{ section, differences: differences<object>(from[section], to[section]) }],

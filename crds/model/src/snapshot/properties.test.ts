@@ -11,7 +11,7 @@ import { applyChange, applyDocument } from "./apply.ts";
 import { changeBetween, snapshotToDocument } from "./change.ts";
 import { emptySnapshot } from "./make-snapshot.ts";
 
-/** A full document is a change from the empty snapshot. */
+/** The document as a change from the empty snapshot. */
 const changeOf = ({ _format_version, _transform, _sluice, ...put }: Document): Change => ({
   put,
   remove: {},
@@ -87,7 +87,10 @@ const documents: fc.Arbitrary<Document> = fc
 const good = ({ value, violations }: Checked<Snapshot>): Snapshot => value ?? assert.fail(JSON.stringify(violations));
 const whole = (document: Document) => good(applyDocument(emptySnapshot, document));
 
-/** Splits a change into changes of one entity. Parents are added before children and removed after them. */
+/**
+ * Splits a change into changes of one entity, or of the addresses of one service. Parents are added before children and
+ * removed after them.
+ */
 function singly(change: Change): readonly Change[] {
   const puts = collections.flatMap((name) =>
     (change.put[name] ?? []).map((item) => ({ put: { [name]: [item] }, remove: {} })),

@@ -1,4 +1,4 @@
-/** Entities as a snapshot stores them: frozen, with hashes of secret lookup values and of passwords of basic-auth. */
+/** Entities as a snapshot stores them: frozen, with hashes for secret lookup values and basic-auth passwords. */
 import type { Violation } from "@sluice/plugin-sdk";
 import { documentPassword } from "../entities/credentials/basic-auth.ts";
 import { type Collection, entities, isSecretLookup, lookupHash } from "../entities/index.ts";
@@ -19,8 +19,8 @@ export function toStoredEntity(collection: Collection, { _sluice: extras, ...ent
 }
 
 /**
- * If requests name the credential by a secret, replaces the secret by its SHA-256. A pushed document is made from this
- * form, so it never contains the secret.
+ * The credential with a SHA-256 (`lookupHash`) in place of the secret by which requests name it. A pushed document is
+ * made from this form, so it never contains the secret.
  */
 function hashSecret(collection: Collection, credential: StoredEntity): StoredEntity {
   const lookup = entities[collection].credential?.lookup ?? "";

@@ -13,8 +13,8 @@ const ATTRIBUTE = /^[\x21-\x3a\x3c-\x7e]*$/;
 const PATH = /^\/[\x21-\x3a\x3c-\x7e]*$/;
 
 /**
- * The violations of the cookies with these prefixes, such as `session_cookie`. Each name must differ from those of the
- * other cookies and of their pieces.
+ * The violations in the members with these prefixes, such as `session_cookie`, one prefix for each cookie. The names of
+ * a cookie and of its numbered pieces must differ from those of the other cookies.
  */
 export function cookieViolations(config: RecordMembers, prefixes: readonly string[]): readonly Violation[] {
   const invalid = (name: string, pattern: RegExp, message: string): readonly Violation[] => {

@@ -1,4 +1,4 @@
-/** Credentials of consumers that a plugin declares and verifies itself. */
+/** Credentials that belong to consumers, and that a plugin declares and verifies itself. */
 import type { ExchangeConsumer, StoredCredential } from "../exchange/entities.ts";
 import type { RecordSchema, Static, TypedSchema } from "../schema/member.ts";
 import type { RecordMembers } from "../schema/rules.ts";

@@ -42,7 +42,7 @@ describe("a sealed cookie", () => {
     assert.notEqual(header, written("a value to be hidden"));
   });
 
-  it("is divided into pieces that browsers store, and refused if there are too many", () => {
+  it("is divided into pieces that browsers store, and is not set if it would need too many", () => {
     const header = written("x".repeat(8000));
     assert.deepEqual(
       header.split("; ").map((pair) => pair.split("=")[0]),

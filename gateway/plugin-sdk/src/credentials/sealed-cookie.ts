@@ -27,7 +27,7 @@ export interface SealOptions {
   readonly cookie: CookieAttributes;
 }
 
-/** Browsers accept 4096 bytes for name, value and attributes. */
+/** Maximum characters of a piece's value: browsers accept 4096 bytes for name, value and attributes together. */
 const MAX_PIECE = 3800;
 /** By default, a node accepts 16 KiB for all headers of a request together, so the cookie must stay well below that. */
 const MAX_PIECES = 3;

@@ -42,6 +42,6 @@ for (const [what, now, after, before = fresh, limits = timeouts] of cases) {
   test(`a session ${what}`, () => assert.deepEqual(useSession(before, limits, now), after));
 }
 
-test("a use that needs no new cookie returns the same object", () => {
+test("useSession returns the same object if the use needs no new cookie", () => {
   assert.equal(useSession(fresh, timeouts, 1001), fresh);
 });

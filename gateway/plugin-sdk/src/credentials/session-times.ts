@@ -6,8 +6,8 @@ export interface SessionTimes {
   /** When the session was created or last renewed. */
   readonly renewed: number;
   /**
-   * The last recorded use. With an idle timeout, a use is recorded once the last record is a minute old, or as old as
-   * half of the timeout if that is shorter.
+   * The last recorded use. With an idle timeout, a use is recorded if the previous record is at least a minute old, or
+   * at least half of the timeout if that is shorter. Renewal records a use as well.
    */
   readonly used: number;
 }

@@ -7,7 +7,7 @@ import { fixedQueueSettings, type QueueSettings } from "./queue-settings.ts";
 export interface DatagramQueueOptions {
   /** Default: `fixedQueueSettings`, and batches of one text. */
   readonly settings?: QueueSettings;
-  /** The datagrams of a batch. Default: one with all texts. */
+  /** The datagrams of a batch. Default: one datagram with all texts. */
   datagramsOf?(texts: readonly string[]): Iterable<string>;
 }
 
@@ -17,7 +17,7 @@ export class DatagramQueue {
   readonly #destination: Destination;
   readonly #network: PluginContext["network"];
   readonly #datagramsOf: DatagramQueueOptions["datagramsOf"];
-  /** The datagrams of each batch that are left to send. */
+  /** For each batch, its datagrams that have not been sent yet. */
   readonly #left = new WeakMap<DeliveryBatch, Buffer[]>();
   #datagrams: Datagrams | null = null;
 
@@ -43,8 +43,8 @@ export class DatagramQueue {
   }
 
   /**
-   * After a failure, the next attempt for the batch sends only the datagrams that are left. Otherwise a server would
-   * count metrics twice.
+   * After a failure, the next attempt for the batch sends only the unsent datagrams. Otherwise a server would count
+   * metrics twice.
    */
   async #send(batch: DeliveryBatch): Promise<void> {
     this.#datagrams ??= this.#network.datagrams(this.#destination);

@@ -22,7 +22,7 @@ interface TestQueue {
   /** The batches of all attempts. */
   readonly attempts: (readonly string[])[];
   readonly log: readonly string[];
-  /** Dropped entries by reason. */
+  /** The number of dropped entries by reason. */
   dropped(): Promise<Readonly<Record<string, number>>>;
   /** Resolves once there have been this many attempts. */
   attempted(count: number): Promise<void>;
@@ -92,7 +92,7 @@ test("without a coalescing delay, a batch is sent as soon as the previous one ha
   assert.deepEqual(attempts, [["a"], ["b", "c"]]);
 });
 
-test("a batch that was not delivered is sent again after growing delays; the log reports one failure and the recovery", async (context) => {
+test("a batch that was not delivered is sent again until it is delivered; the log reports one failure and the recovery", async (context) => {
   let failures = 3;
   const { queue, attempts, attempted, log } = startQueue(
     context,
@@ -139,7 +139,7 @@ const limits: readonly (readonly [string, Partial<QueueSettings>])[] = [
 ];
 
 for (const [what, settings] of limits) {
-  test(`while a server does not answer, the oldest entries above the limit of ${what} are dropped, and the log reports one drop`, async (context) => {
+  test(`while a server does not answer, the oldest entries are dropped to keep the limit of ${what}, and the log reports one drop`, async (context) => {
     const gate = Promise.withResolvers<void>();
     const { queue, attempts, dropped, log } = startQueue(context, settings, () => gate.promise);
     for (const entry of ["a", "b", "c", "d", "e", "f"]) queue.add(entry);

@@ -10,12 +10,12 @@ export interface DeliveryQueueOptions {
   deliver(batch: DeliveryBatch): Promise<void>;
 }
 
-/** Why an entry was dropped; the label of the metric `dropped_entries_total`. */
+/** Why an entry was dropped: the values of the label `reason` of the metric `dropped_entries_total`. */
 type DropReason = "full" | "too_large" | "undelivered" | "stopped";
 
 /**
- * Dequeued entries are removed from the list by copying it, but only once all entries are dequeued, or more than half
- * of them and more than this number. Copying the list for every batch would take quadratic time.
+ * Dequeued entries are removed from the list by copying the others, but only once all entries are dequeued, or more
+ * than half of them and more than this number. Copying the list for every batch would take quadratic time.
  */
 const MIN_TAKEN = 1024;
 

@@ -29,7 +29,7 @@ for (const [texts, separator, ends, all] of joined) {
   });
 }
 
-test("buffers of one delivery differ, and are used again after it", () => {
+test("the buffers that join returns during one delivery differ, and are used again after the delivery", () => {
   const memory = new EntryMemory();
   const batch = new StoredBatch(["a", "b"].map((text) => stored(memory, text)));
   const [one, other] = [batch.join(","), batch.join(";")];
@@ -70,7 +70,7 @@ const sizes: readonly (readonly [what: string, sizeOf: (index: number) => number
 ];
 
 for (const [what, sizeOf] of sizes) {
-  test(`entries that are ${what} take at most a seventh more memory than their bytes, and three chunks`, () => {
+  test(`entries that are ${what} take at most a seventh more memory than their bytes, plus three chunks`, () => {
     const memory = new EntryMemory();
     let bytes = 0;
     const chunks = new Set<Buffer>();
@@ -106,7 +106,7 @@ test("queues of few entries have small chunks, which an empty queue gives back",
   assert.equal(stored(other, "b").chunk.bytes, first.chunk.bytes);
 });
 
-test("an entry that is stored alone has exactly its memory", () => {
+test("an entry that is stored alone has a chunk of exactly its length", () => {
   const { chunk, start, end } = storeAlone("ü", 2);
   assert.deepEqual([chunk.bytes.toString(), chunk.bytes.length, start, end], ["ü", 2, 0, 2]);
 });

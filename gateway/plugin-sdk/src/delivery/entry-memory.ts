@@ -8,17 +8,18 @@ export interface DeliveryBatch {
   /** The number of entries. */
   readonly length: number;
   /**
-   * All entries in UTF-8, between the prefix and the suffix. The buffer must not be changed. Its memory is used again
-   * once the promise that `deliver` has returned settles: what is kept for longer must be copied.
+   * The prefix, all entries with the separator between them, and the suffix, in UTF-8. The buffer must not be changed.
+   * Its memory is used again once the promise that `deliver` has returned settles: what is kept for longer must be
+   * copied.
    */
   join(separator: string, prefix?: string, suffix?: string): Buffer;
   texts(): string[];
 }
 
-/** Memory that several entries share. */
+/** Memory of one entry, or of several that share it. */
 interface Chunk {
   readonly bytes: Buffer;
-  /** Bytes that were written. */
+  /** Number of bytes that were written. */
   used: number;
   /** Number of entries that have not been freed. */
   entries: number;
@@ -38,8 +39,8 @@ const SMALL = 8 * 1024;
 const LARGE = 64 * 1024;
 
 /**
- * The free chunks of one size, for all queues of this thread. Without them, new chunks would cause garbage collections
- * by their number.
+ * The free chunks of one size, for all queues of this thread. Without them, so many new chunks would be allocated that
+ * they would cause garbage collections.
  */
 class FreeChunks {
   readonly #size: number;
@@ -60,21 +61,22 @@ class FreeChunks {
   }
 }
 
-/** At most half a megabyte of small chunks and one of large ones. */
+/** Half a megabyte of small chunks and a megabyte of large chunks, at most. */
 const freeSmall = new FreeChunks(SMALL, 64);
 const freeLarge = new FreeChunks(LARGE, 16);
 
 /**
- * Allocates at most a seventh more than the bytes of its entries, and three chunks: an entry that is larger than an
- * eighth of a chunk has memory of its own, so less than that is left free at the end of a chunk. An empty memory has no
- * chunk. Entries should be freed in the order in which they were stored, because a chunk is freed with its last entry.
+ * Allocates at most a seventh more than the bytes of its entries, plus three chunks: an entry that is larger than an
+ * eighth of a chunk has memory of its own, so less than an eighth is left free at the end of a chunk. An empty memory
+ * has no chunk. Entries should be freed in the order in which they were stored, because a chunk is freed with its last
+ * entry.
  */
 export class EntryMemory {
   /** The chunk to which entries are added; null: none. */
   #open: Chunk | null = null;
   #entries = 0;
 
-  /** @param length The entry's bytes in UTF-8 */
+  /** @param length The number of the entry's bytes in UTF-8 */
   store(text: string, length: number): StoredEntry {
     if (length > SMALL) return storeAlone(text, length);
     let chunk = this.#open;
@@ -89,7 +91,7 @@ export class EntryMemory {
     return { chunk, start, end: chunk.used };
   }
 
-  /** The entry's bytes may be overwritten from now on. */
+  /** Frees an entry: its bytes may be overwritten from now on. */
   free({ chunk }: StoredEntry): void {
     if (chunk.isAlone) return;
     this.#entries--;

@@ -62,7 +62,7 @@ export const queueSettings = ({ maxBatchSize = 1 }: { readonly maxBatchSize?: nu
 
 export type QueueSettings = Static<ReturnType<typeof queueSettings>>;
 
-/** Members of the plugin's config that `queue` replaces, as in Kong. */
+/** Deprecated members of a plugin's config that members of `queue` replace, as in Kong. */
 export const deprecatedQueueMembers = [
   { name: "queue_size", replacedBy: ["queue", "max_batch_size"] },
   { name: "flush_timeout", replacedBy: ["queue", "max_coalescing_delay"] },

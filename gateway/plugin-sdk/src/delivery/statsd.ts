@@ -46,7 +46,7 @@ export interface StatsdSample {
 
 /**
  * The value, type and sample rate in a line. As in Kong, a line is sent for every request, whatever the rate: the
- * server may scale the value by it.
+ * server may scale the value by the rate.
  */
 export const statsdSampleText = ({ value, type, sampleRate }: StatsdSample): string =>
   `:${value}|${statTypes[type]}${sampleRate === null || sampleRate === 1 ? "" : `|@${sampleRate}`}`;

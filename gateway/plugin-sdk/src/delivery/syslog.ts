@@ -45,7 +45,7 @@ const host = hostname();
 let lastSecond = Number.NaN;
 let lastTimestamp = "";
 
-/** A time with whole seconds (RFC 3339); many messages have the same one. */
+/** The time in RFC 3339, without fractions of a second. Cached, because many messages have the same second. */
 function timestampOf(milliseconds: number): string {
   const second = Math.floor(milliseconds / 1000);
   if (second !== lastSecond) {

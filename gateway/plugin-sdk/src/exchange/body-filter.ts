@@ -8,9 +8,9 @@
 export type BodyFilter = StreamingBodyFilter | BufferingBodyFilter | BodyObserver;
 
 /**
- * Sees the body as the upstream sent it, before any filter, and changes neither the body nor how it is sent. It also
- * sees the end of a response to HEAD. It does not see a body that ends only when the upstream closes the connection,
- * because that body may have been truncated.
+ * Sees the body as the upstream sent it or the gateway created it, before any filter, and changes neither the body nor
+ * how it is sent. It also sees the end of a response to HEAD. It does not see a body that ends only when the upstream
+ * closes the connection, because that body may have been truncated.
  */
 export interface BodyObserver {
   /** The bytes do not change later. Pieces have arbitrary boundaries. */
@@ -38,7 +38,7 @@ export interface StreamingBodyFilter {
 export interface BufferingBodyFilter {
   /** Maximum bytes of a body to be buffered. */
   readonly limit: number;
-  /** A longer body is sent unchanged, or replaced by a response with status 502. */
+  /** Whether a longer body is sent unchanged, or refused: replaced by a response with status 502. */
   readonly longer: "unchanged" | "refused";
   /** Returns the bytes that replace the body. Both the body and the result may be empty. */
   whole(body: Buffer): Buffer;

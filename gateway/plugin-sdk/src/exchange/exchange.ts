@@ -121,12 +121,12 @@ export interface DirectResponse {
   /**
    * Headers of an upstream's response that a plugin has kept, as a flat list: name, value, name, value. They are sent
    * like those of a response that has just arrived. To be used with `body` and without `headers`. Content-Length
-   * is that of the body; in the response to HEAD it is that of the list, if any.
+   * is the length of the body; in the response to HEAD, it is the one in the list, if any.
    */
   readonly keptHeaders?: readonly string[];
   /** Sent as JSON. gRPC clients receive the JSON text as the message of the gRPC status. */
   readonly json?: Readonly<Record<string, unknown>>;
-  /** Reason for the node's log. It names parts of the configuration, which clients must not see. */
+  /** Reason for the node's log. It may name parts of the configuration, which clients must not see. */
   readonly reason?: string;
 }
 
@@ -138,7 +138,7 @@ export interface Identities {
    */
   readonly namespace: string | null;
   /**
-   * The unexpired credential that is valid for the exchange's route.
+   * The unexpired credential with this value that is valid for the exchange's route; undefined if there is none.
    *
    * @param value The key of jwt_secrets, the user name of basicauth_credentials and hmacauth_credentials; for
    * keyauth_credentials the SHA-256 of the key in hex.
@@ -252,7 +252,7 @@ export interface Exchange {
    * Initially false.
    */
   convertsGrpc: boolean;
-  /** Removes parameters from the forwarded query. */
+  /** Removes the parameters with these names from the forwarded query. */
   removeQuery(names: readonly string[]): void;
   /**
    * Replaces the forwarded body (after `request.body()`); Content-Length is adjusted. A request without a body gets

@@ -17,7 +17,7 @@ test("the last edit of a name applies, names keep the case in which they were se
   ]);
 });
 
-test("a value cannot contain a line break, and text beyond Latin-1 is sent as UTF-8", () => {
+test("control characters are removed from a value, and text beyond Latin-1 is sent as UTF-8", () => {
   const edits = new HeaderEditList();
   edits.set("A", "one\r\nEvil: two\0");
   edits.set("B", "☃");

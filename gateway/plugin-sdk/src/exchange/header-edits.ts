@@ -111,7 +111,7 @@ export class HeaderEditList implements HeaderEdits {
     return this.#group === null ? this.#edits : this.#group.edits;
   }
 
-  /** False when no edited header has a name of this length. */
+  /** False: no edited header has a name of this length. True: one may have. */
   mayReplace(length: number): boolean {
     return (this.#lengths & lengthBit(length)) !== 0;
   }
@@ -182,15 +182,15 @@ const NOT_A_BYTE = /[\u0100-\uffff]/;
 const CONTROLS = /[\x00-\x08\x0a-\x1f\x7f]/g;
 
 /**
- * Latin-1, one character per byte, as HTTP libraries expect; other text is sent as UTF-8. Line breaks and other control
- * characters are removed.
+ * The value in Latin-1, one character per byte, as HTTP libraries expect. Text beyond Latin-1 is sent as UTF-8. Line
+ * breaks and other control characters are removed.
  */
 function wireValue(value: string): string {
   if (isPlain(value)) return value;
   return (NOT_A_BYTE.test(value) ? Buffer.from(value, "utf8").toString("latin1") : value).replace(CONTROLS, "");
 }
 
-/** Whether the value is printable ASCII, as nearly all are: faster than two regular expressions. */
+/** Whether the value is printable ASCII, as nearly all values are. Faster than two regular expressions. */
 function isPlain(value: string): boolean {
   for (let at = 0; at < value.length; at++) {
     const code = value.charCodeAt(at);

@@ -49,7 +49,7 @@ for (const character of "-0123456789abcdefghijklmnopqrstuvwxyz") keptInNames[cha
 /**
  * A name in lower case with a dash for each character that is neither letter nor digit. Upstreams that turn headers
  * into variables replace a dash by `_` (RFC 3875 section 4.1.18). Some of them also replace other characters: PHP
- * replaces dots, lighttpd all characters. Such upstreams read `X.Real_IP` as `X-Real-IP` (RFC 9110 section 17.10).
+ * replaces dots, lighttpd all of them. Such upstreams read `X.Real_IP` as `X-Real-IP` (RFC 9110 section 17.10).
  */
 export function foldedName(lower: string): string {
   for (let at = 0; at < lower.length; at++) {

@@ -1,6 +1,6 @@
-/** Values of headers: writing those of the configuration, and reading Content-Encoding. */
+/** Encodes header values of the configuration, and reads values of Content-Encoding. */
 
-/** Bytes that RFC 9110 5.5 forbids in a header value. */
+/** Whether the grammar of header values excludes the byte (RFC 9110 5.5). */
 const forbidden = (byte: number) => (byte < 0x20 && byte !== 0x09) || byte === 0x7f;
 
 /**
@@ -15,6 +15,6 @@ export function headerValue(text: string): string {
   return value;
 }
 
-/** Whether values of Content-Encoding name a coding, so that the bytes of the body are not text (RFC 9110 8.4). */
+/** Whether the values name a coding except identity, so that the bytes of the body are not text (RFC 9110 8.4). */
 export const isEncoded = (contentEncodings: readonly string[]): boolean =>
   contentEncodings.some((codings) => codings.split(",").some((coding) => !/^\s*(identity)?\s*$/i.test(coding)));

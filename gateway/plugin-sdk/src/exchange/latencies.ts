@@ -6,7 +6,7 @@ export interface Latencies {
   readonly request: number;
   /** The time until the last attempt to forward the request began; until the end if there was none. */
   readonly kong: number;
-  /** The time from the last attempt until the head of the upstream's response arrived; -1 without a response. */
+  /** The time from the start of the last attempt to the head of the upstream's response; -1 without a response. */
   readonly proxy: number;
   /** The time from the head of the upstream's response to the end of the exchange; 0 without a response. */
   readonly receive: number;

@@ -7,13 +7,14 @@ import { ResponseBodyTooLongError, WebResponse } from "./web-response.ts";
 
 /**
  * Forwards the method, path, query, headers and body of the given request. Default: the client's request. Resolves when
- * the head of the response has arrived. Rejects if none arrives, because the client has disconnected.
+ * the head of the response has arrived. Rejects if none arrives, because the client has disconnected, and when it is
+ * called again.
  */
 export type Next = (request?: Request) => Promise<Response>;
 
 /**
- * Returns the response that `next` resolves to, or a different one. The body of the response from `next` streams to the
- * client unless the middleware reads it.
+ * Returns the response to which `next` resolves, or a different one. The body of the response from `next` streams to
+ * the client unless the middleware reads it, or returns it with a different status.
  */
 export type Middleware = (request: Request, next: Next, exchange: Exchange) => Response | Promise<Response>;
 
@@ -26,11 +27,11 @@ export interface MiddlewareOptions {
 }
 
 /**
- * The phases of a plugin whose handler is a middleware. For each request they create a `Request` and a `Response`, so
- * they cost more than phases that a plugin implements itself: see docs/how-to/write-middleware.md.
+ * The phases of a plugin that call a middleware, the handler. For each request they create a `Request` and a
+ * `Response`, so they cost more than phases that a plugin implements itself: see docs/how-to/write-middleware.md.
  */
 export function middleware(handler: Middleware, { bodyLimit = 1024 * 1024 }: MiddlewareOptions = {}): PluginPhases {
-  /** The calls of the handler that have forwarded their requests. */
+  /** The calls of the handler that have forwarded their requests, until the responses arrive. */
   const waiting = new WeakMap<Exchange, MiddlewareCall>();
   return {
     async access(exchange) {
@@ -134,7 +135,7 @@ async function withBodyRefusals(response: Promise<DirectResponse | undefined>): 
   }
 }
 
-/** Kong's message for a response of an upstream that cannot be sent. */
+/** Kong's message when an upstream's response cannot be sent. */
 const BAD_RESPONSE = "An invalid response was received from the upstream server";
 
 async function directResponse(response: Response): Promise<DirectResponse> {

@@ -6,7 +6,7 @@ import { type Derived, type KindFacts, type SpecNode, specOf } from "../kind.ts"
 /** The type of the Secrets that hold certificates (core v1: kubernetes.io/tls). */
 export const TLS_SECRET_TYPE = "kubernetes.io/tls";
 
-/** The entry of the Secret's data for each member of the entity. The second pair is specific to Sluice. */
+/** The entry of the Secret's data for each PEM text of the entity. The second pair is specific to Sluice. */
 export const tlsEntries = {
   cert: "tls.crt",
   key: "tls.key",

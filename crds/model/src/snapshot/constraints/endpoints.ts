@@ -5,7 +5,7 @@ import type { ServiceEndpoint } from "../../document.ts";
 import { freezeDeep } from "../stored-entity.ts";
 
 export interface CheckedEndpoints {
-  /** Addresses by service id; null removes the addresses of the service. */
+  /** Addresses by service id; null removes the addresses of the service. Empty when there are violations. */
   readonly lists: ReadonlyMap<string, readonly ServiceEndpoint[] | null>;
   readonly violations: readonly Violation[];
 }

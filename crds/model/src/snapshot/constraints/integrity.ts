@@ -29,7 +29,7 @@ export interface PendingChange extends CheckedChange {
   readonly gone: PerCollection<ReadonlyMap<string, Violation["path"]>>;
 }
 
-/** References of added or replaced entities to entities that do not exist. */
+/** One violation for each reference of an added or replaced entity to an entity that does not exist. */
 export function findDanglingReferences({ next, puts, faulty }: PendingChange): readonly Violation[] {
   return collections.flatMap((collection) =>
     puts[collection].flatMap(({ entity, path }) =>

@@ -5,7 +5,7 @@ import { referencedId, type StoredEntity } from "../stored-entity.ts";
 export interface UniqueClaim {
   /** The value that must be unique; undefined when the entity has none. */
   readonly claimed: (entity: StoredEntity) => string | undefined;
-  /** `name set to 'foo'` */
+  /** The entity's value as messages show it: `name set to 'foo'`. */
   readonly describe: (entity: StoredEntity) => string;
   /** Whether two entities with the same value conflict. Default: always. */
   readonly overlap?: (one: StoredEntity, other: StoredEntity) => boolean;
