@@ -41,7 +41,7 @@ export async function deleteCall(connection: DatabaseConnection, id: string): Pr
   );
 }
 
-/** The calls that the node has not answered yet, by id. */
+/** The calls of the last CALL_LIFETIME seconds that the node has not answered yet, by id. */
 export async function readCalls(
   connection: DatabaseConnection,
   node: string,
@@ -60,7 +60,7 @@ export async function readCalls(
   );
 }
 
-/** Has no effect if the caller has deleted the call meanwhile. */
+/** Has no effect if the caller has deleted the call meanwhile, or if the node's result is already in the table. */
 export async function insertResult(
   connection: DatabaseConnection,
   { call, node, response }: PluginEndpointResult & { readonly call: string; readonly node: string },

@@ -18,7 +18,7 @@ let words: PluginWords = { running: new Int32Array(1), ticks: new Int32Array(1) 
 let report: (plugin: number, milliseconds: number) => void = () => {};
 
 /**
- * @param given The words of this thread
+ * @param given The words of this thread in shared memory
  * @param onBlocked Called when a plugin has blocked the event loop in code that follows an await
  */
 export function trackPlugins(given: PluginWords, onBlocked: typeof report): void {

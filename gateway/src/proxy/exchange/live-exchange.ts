@@ -35,7 +35,7 @@ export interface TrafficCounters {
   readonly bytesOut: number;
 }
 
-/** The request as it is sent to an upstream. */
+/** The upstream, and the method and path of the request as they are sent to it. */
 export interface ForwardPlan {
   readonly upstream: ServiceUpstream;
   readonly method: string;
