@@ -3,8 +3,8 @@
  * Command `sluice`.
  *
  * The young generation has two fixed semi-spaces of 8 MB. A proxy creates garbage with every request: with V8's small
- * initial size, collections used a fifth of the CPU; with 4 MB they used three times as much as with 8 MB, and 16 MB
- * was no better than 8 MB. Without a maximum, V8 grows the semi-spaces to 32 MB while a document is applied, because
+ * initial size, garbage collection used a fifth of the CPU; with 4 MB it used three times as much as with 8 MB, and 16
+ * MB was no better than 8 MB. Without a maximum, V8 grows the semi-spaces to 32 MB while a document is applied, because
  * all of its objects survive, and never shrinks them.
  *
  * Threads share two malloc arenas: with one arena per thread, memory that V8's compilers used stays in every arena

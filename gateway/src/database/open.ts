@@ -18,7 +18,10 @@ export interface OpenDatabaseOptions {
   readonly timeout?: number;
 }
 
-/** @throws SettingsError for invalid settings, or when another process uses the folder. */
+/**
+ * @throws SettingsError for invalid settings, when another process uses the folder of the embedded database, or when
+ * that database does not exist although `options.made` requires it.
+ */
 export async function openDatabase(settings: DatabaseSettings, options: OpenDatabaseOptions = {}): Promise<Database> {
   if (!/^[a-z_][a-z0-9_]{0,62}$/.test(settings.pgSchema))
     throw new SettingsError(

@@ -1,6 +1,6 @@
 /**
- * Requests to endpoints of plugins in the database: the admin API inserts a call and notifies the nodes, and each node
- * inserts its result and notifies the admin API.
+ * Passes requests for endpoints of plugins through tables of the database: the admin API inserts a call and notifies
+ * the nodes, and each node inserts its result and notifies the admin API.
  */
 import { randomUUID } from "node:crypto";
 import {
@@ -41,7 +41,7 @@ export async function deleteCall(connection: DatabaseConnection, id: string): Pr
   );
 }
 
-/** The calls that the node has not answered yet, by id. */
+/** The calls of the last CALL_LIFETIME seconds that the node has not answered yet, by id. */
 export async function readCalls(
   connection: DatabaseConnection,
   node: string,
@@ -60,7 +60,7 @@ export async function readCalls(
   );
 }
 
-/** Has no effect if the caller has deleted the call meanwhile. */
+/** Has no effect if the caller has deleted the call meanwhile, or if the node's result is already in the table. */
 export async function insertResult(
   connection: DatabaseConnection,
   { call, node, response }: PluginEndpointResult & { readonly call: string; readonly node: string },
@@ -91,7 +91,10 @@ export async function readResults(
   );
 }
 
-/** Undefined for a row that another program has written: such a row must not prevent the other rows from being read. */
+/**
+ * The value of JSON text; undefined for invalid JSON, which another program may have written: such a row must not
+ * prevent the other rows from being read.
+ */
 function parsed(content: unknown): unknown {
   try {
     return JSON.parse(String(content));

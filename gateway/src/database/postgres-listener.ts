@@ -2,7 +2,7 @@
 import type pg from "pg";
 import type { OnNotification } from "./driver.ts";
 
-/** Milliseconds before the first attempt to reconnect; doubled for each further one. Up to 100 % of jitter is added. */
+/** Milliseconds before the first attempt to reconnect; doubled for each further attempt. Jitter adds up to 100 %. */
 const FIRST = 50;
 /** The longest time between attempts in milliseconds, without jitter. */
 const LONGEST = 2500;

@@ -39,7 +39,7 @@ export function openPostgres(options: PostgresOptions): Database {
     onLost,
   );
   let failure: string | null = null;
-  // The pool replaces a broken idle connection; without a listener the error would end the process.
+  // The pool replaces a broken idle connection; if no function handled this event, the error would end the process.
   pool.on("error", (error) => onLost(error.message));
 
   function refusal(error: unknown): Error {
@@ -51,7 +51,7 @@ export function openPostgres(options: PostgresOptions): Database {
     return new DatabaseUnreachable(failure, { cause: error });
   }
 
-  /** A connection that broke during use is not reused. */
+  /** Runs a function with a connection of the pool. After DatabaseUnreachable, the connection is not reused. */
   async function using<Result>(run: (client: pg.PoolClient) => Promise<Result>): Promise<Result> {
     const client = await pool.connect().catch((error: unknown) => {
       throw refusal(error);
@@ -109,7 +109,10 @@ export function openPostgres(options: PostgresOptions): Database {
 /** The name of a prepared statement in its connection: equal texts share one statement. */
 const nameOf = (text: string): string => hash("sha1", text);
 
-/** The message of an error. If attempts at several addresses fail, only the errors inside the error have messages. */
+/**
+ * The message of an error. If connection attempts at several addresses fail, Node throws an AggregateError without a
+ * message of its own: its messages are those of the errors that it contains.
+ */
 function messageOf(error: unknown): string {
   if (error instanceof AggregateError && error.message === "") return error.errors.map(messageOf).join("; ");
   return error instanceof Error ? error.message : String(error);

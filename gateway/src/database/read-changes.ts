@@ -1,6 +1,6 @@
 /**
- * The reads of a node: first all entities, and then the changes since the previous read. Each read is one statement, so
- * it sees one state of the tables.
+ * The reads of a node: first all entities, and then the changes since the previous read. The result of each read comes
+ * from one statement, so it shows one state of the tables.
  */
 import { type Change, type Collection, collections, type Document } from "@sluice/model";
 import type { DatabaseConnection, DatabaseRow } from "./driver.ts";
@@ -32,7 +32,10 @@ const everything = [
   ...collections.map((name) => `select null, null, '${name}', to_json(held)::text from "${name}" as held`),
 ].join("\nunion all ");
 
-/** The changes since a revision; everything if the log does not go back that far, or the epoch has changed. */
+/**
+ * The changes since a revision. All entities if `since` is null, of another epoch, higher than the present revision, or
+ * older than the log of changes.
+ */
 export async function readChanges(connection: DatabaseConnection, since: Revision | null): Promise<ChangesReading> {
   if (since === null) return readEverything(connection);
   const rows = await connection.query(changed, [since.number]);

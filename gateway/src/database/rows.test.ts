@@ -18,7 +18,7 @@ for (const [collection, member, value] of defaults)
     if (Array.isArray(value)) assert.notEqual(read(), read(), "not shared between entities");
   });
 
-test("a reference that is null stays null", () => {
+test("a null reference to a Service or a Route stays null", () => {
   for (const collection of collections)
     for (const [member, value] of Object.entries(entityOfRow(collection, {})))
       if (member === "service" || member === "route") assert.equal(value, null, `${collection}.${member}`);

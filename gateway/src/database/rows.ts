@@ -26,7 +26,7 @@ const columns = Object.fromEntries(
 export const columnOf = (collection: Collection, member: string): string | undefined =>
   columns[collection].find((one) => one.member === member)?.column;
 
-/** The row of an entity. A member of the document that is not part of the entity (`_sluice`) has no column. */
+/** The row of an entity. The member `_sluice`, which only entities in documents have, has no column. */
 export function rowOf(collection: Collection, entity: Entity): EntityRow {
   const members = entity as unknown as EntityRow;
   return Object.fromEntries(

@@ -10,7 +10,7 @@ export interface GatewayError {
   readonly headers?: Readonly<Record<string, string>>;
   /**
    * In Kong, nginx generates this response: without Accept, its format follows the request's Content-Type and is plain
-   * by default.
+   * text by default.
    */
   readonly transport?: true;
 }

@@ -108,7 +108,7 @@ describe("createMetrics", () => {
     );
   });
 
-  it("keeps no more series than its limit, and drops the least recently used series", async () => {
+  it("keeps no more series of a metric than the limit, and drops the least recently used series", async () => {
     const metrics = node({ maxSeries: 2 });
     for (const route of ["a", "b", "a", "c"]) {
       metrics.recorder(labels(route)).request(200, "service");
@@ -145,7 +145,7 @@ describe("createMetrics", () => {
     ]);
   });
 
-  it("shares nothing between nodes of one process", async () => {
+  it("counts the requests of two nodes in one process separately", async () => {
     const [one, other] = [node(), node()];
     one.recorder(labels("r")).request(200, "service");
     assert.equal((await lines(one, "sluice_http_requests_total")).length, 1);

@@ -20,7 +20,7 @@ export interface Connections {
   readonly requests: number;
 }
 
-/** Bytes of the heaps of other threads, and of the memory that clients occupy in all workers. */
+/** Bytes of the heaps of all threads except the control thread, and of the clients' memory in all workers. */
 export interface Heap {
   readonly total: number;
   readonly used: number;
@@ -48,13 +48,13 @@ export interface Reloads {
 
 /**
  * Functions that are called at every scrape. If a function is missing, its metrics have no series; without `heap`, the
- * numbers of other threads and clients are 0.
+ * heaps of other threads and the memory of clients count as 0 bytes.
  */
 export interface MetricReadings {
   /** The document that the node runs; null: none. */
   config(): Config | null;
   connections(): Connections;
-  /** The memory of the other threads and of clients; 0 for what the node does not have. */
+  /** 0 for the heaps of other threads if the node has none. */
   heap(): Heap;
   targets(): Iterable<TargetHealthSample>;
   certificates(): Iterable<ServedCertificate>;
@@ -77,7 +77,7 @@ export interface GatewayMetrics extends RequestMetrics {
    * A counter of a plugin. Calls with the same plugin and the same name in `options` count in the same metric.
    *
    * @throws TypeError if an earlier call for the metric had other labels, or if a metric of Sluice or of another plugin
-   * has the same full name: the metric `c` of the plugin `a-b` and the metric `b_c` of `a` have the same.
+   * has the same full name: `c` of the plugin `a-b` and `b_c` of the plugin `a` are both called `sluice_a_b_c`.
    */
   pluginCounter(plugin: string, options: CounterMetricOptions): CounterMetric;
   /** The metrics of requests and of plugins. */
@@ -112,7 +112,10 @@ const kongNames: Readonly<Record<string, string>> = {
 
 const kongName = (name: string): string => kongNames[name] ?? name.replace("sluice_", "kong_");
 
-/** Maximum number of series of one metric of a plugin: its labels may come from requests. */
+/**
+ * Maximum number of series of the histogram of phases, and of each metric that a plugin defines, whose labels may come
+ * from requests.
+ */
 const MAX_PLUGIN_SERIES = 1000;
 
 const HEALTH_STATES = ["healthchecks_off", "healthy", "unhealthy"] as const;
@@ -124,14 +127,14 @@ export function createMetrics({ compat, nodeId, version, maxSeries = 50_000 }: G
   const counter = (name: string, help: string, labelNames: readonly string[]) =>
     new Table({ type: "counter", name: nameOf(name), help, labelNames, bounds: null }, maxSeries);
 
-  /** A histogram's series has a line per bucket, so its limit is lower, but sufficient for 10,000 routes. */
+  /** A histogram's series has a line per bucket, so the limit is lower: by default it suffices for 10,000 routes. */
   const latency = (name: string, bounds: readonly number[], help: string) =>
     new Table(
       { type: "histogram", name: nameOf(name), help, labelNames: ["service", "route", "workspace"], bounds },
       Math.ceil(maxSeries / 5),
     );
 
-  /** A metric with the label `node_id`; `read` returns the other labels and the value of each series. */
+  /** A metric with the label `node_id`; for each series, `read` returns the other labels' values and the number. */
   const gauge = (name: string, help: string, labelNames: readonly string[], read: () => Iterable<Sample>) =>
     new ReadTable({ name: nameOf(name), help, labelNames: ["node_id", ...labelNames] }, function* () {
       for (const [labels, value] of read()) yield [[nodeId, ...labels], value];

@@ -62,7 +62,7 @@ export class Recorder implements RequestRecorder {
     return this.#add(this.#tables.requests, isOwn ? -code : code, labels);
   }
 
-  /** The cell of the key, unless the table has dropped it. Marks it as used. */
+  /** The cell of the key, marked as used; null if there is none, or if the table has dropped it. */
   #known(table: Table, key: string | number): Cell | null {
     const cell = this.#cells.get(key);
     if (cell === undefined || !cell.kept) return null;

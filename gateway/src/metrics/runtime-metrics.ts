@@ -1,6 +1,7 @@
 /**
- * `process_*` and `nodejs_*` as collected by prom-client. Metrics of the whole process are reported by the control
- * thread only; metrics of an event loop or a heap by every thread, with the number of the thread.
+ * The metrics `process_*` and `nodejs_*`; prom-client collects most of them. Metrics of the whole process are
+ * reported by the control thread only; metrics of an event loop or a heap by every thread, with the number of the
+ * thread.
  */
 import { readdir } from "node:fs/promises";
 import { collectDefaultMetrics, Gauge, type MetricObject, type MetricValue, Registry } from "prom-client";
@@ -15,8 +16,8 @@ export interface RuntimeMetricsOptions {
 export type RuntimeMetrics = () => Promise<readonly MetricsPart[]>;
 
 /**
- * Excluded metrics: collecting them visits every socket, or lists every descriptor synchronously, which would stall
- * requests.
+ * Metrics of prom-client that are removed: collecting them visits every socket, or lists every descriptor
+ * synchronously, which would stall requests. `openDescriptors` adds the number of descriptors again.
  */
 const left = /^nodejs_active_|^process_open_fds$/;
 
@@ -39,7 +40,10 @@ export function createRuntimeMetrics({ nodeId, worker }: RuntimeMetricsOptions):
 }
 
 interface Collected extends MetricObject {
-  /** Each number of a histogram's series is a value with its own metric name; values of buckets have the label `le`. */
+  /**
+   * For each series of a histogram, its buckets, its sum and its count are separate values, which `metricName` tells
+   * apart. Values of buckets also have the label `le`.
+   */
   readonly values: readonly (MetricValue<string> & { readonly metricName?: string })[];
 }
 

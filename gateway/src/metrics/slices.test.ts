@@ -19,7 +19,7 @@ const empty = () => ({
 });
 const textFor = async (tables: readonly Table[]) => (await Array.fromAsync(textOf(tables))).join("");
 
-/** Feeds prom-client and returns its output. */
+/** A counter and a histogram of prom-client, and a function that returns the text that prom-client prints for them. */
 function reference() {
   const registry = new Registry();
   const registers = [registry];
@@ -94,7 +94,7 @@ describe("the text of tables", () => {
     let turns = 0;
     const count = () => {
       turns++;
-      // Replaces the oldest series.
+      // Adds a series. At its limit, the table drops its oldest series.
       table.observe(table.of(["new", String(turns)]), 1);
       immediate = setImmediate(count);
     };
@@ -132,7 +132,7 @@ describe("the content of tables that is sent in parts", () => {
   });
 });
 
-/** Chunks are cut at any byte, also within a character. */
+/** The bytes of the lines in chunks, which are cut at any byte, also within a character. */
 async function* bytesOf(lines: AsyncIterable<string> | Iterable<string>): AsyncGenerator<Uint8Array> {
   const bytes = Buffer.from((await Array.fromAsync(lines)).join(""));
   for (let at = 0; at < bytes.length; at += 97) yield bytes.subarray(at, at + 97);

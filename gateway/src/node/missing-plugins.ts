@@ -4,7 +4,7 @@ import { differences, pluginNamed, type Snapshot, type SnapshotPlugin } from "@s
 /** Finds missing plugins in each served snapshot, at a cost that depends only on the number of changed plugins. */
 export class MissingPlugins {
   #before: Snapshot["plugins"] = new Map();
-  /** Number of enabled plugins by missing name. */
+  /** For each name of a missing plugin, the number of its enabled instances. */
   readonly #counts = new Map<string, number>();
   #names: readonly string[] = [];
 

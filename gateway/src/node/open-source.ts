@@ -55,7 +55,7 @@ async function openPushSource(
   return createPushSource({ ...options, token: pushToken });
 }
 
-/** An error in the files, which the user must fix, is reported in one line and without a stack. */
+/** Throws an error in the PEM files, which the user must fix, as a SettingsError: one line without a stack. */
 function settingsError(error: Error): never {
   throw error instanceof PemError ? new SettingsError(error.message) : error;
 }

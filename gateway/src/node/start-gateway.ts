@@ -66,7 +66,8 @@ export interface Gateway {
    * Loads the plugins of `SLUICE_PLUGINS` again, in new worker threads, while the old ones drain: no request fails.
    * Null without such plugins.
    *
-   * @throws SettingsError with all faults: the earlier code stays active.
+   * @throws SettingsError with all faults, or if the system cannot share an address among threads. The earlier code
+   * then stays active.
    */
   readonly reloadPlugins: (() => Promise<void>) | null;
   /** Fails readiness, accepts no more connections, finishes open requests within the drain time, and stops. */

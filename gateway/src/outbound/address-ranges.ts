@@ -51,7 +51,7 @@ export function embeddedAddresses(address: string): readonly string[] {
   if (isIP(plain) !== 6) return [];
   const groups = groupsOf(plain);
   const found: string[] = [];
-  // RFC 7915, NAT64 (RFC 6052).
+  // IPv4-translated addresses (RFC 7915), and NAT64 (RFC 6052).
   if (startsWith(groups, [0, 0, 0, 0, 0xffff, 0]) || startsWith(groups, [0x64, 0xff9b, 0, 0, 0, 0])) {
     found.push(ipv4(groups, 6));
   }

@@ -90,7 +90,10 @@ class GuardedDatagrams implements Datagrams {
     });
   }
 
-  /** Errors of the socket are ignored: `send` reports the errors of its own datagram, and the socket stays usable. */
+  /**
+   * The socket for addresses of this family. Its "error" events are ignored: `send` reports the errors of its own
+   * datagram, and the socket stays usable.
+   */
   #open(family: 4 | 6): Socket {
     if (this.#socket?.family === family) return this.#socket.socket;
     this.#socket?.socket.close();

@@ -1,7 +1,9 @@
 /**
  * Checks the destination of every configured connection (to upstreams, by health checks, to a plugin's Redis). It
- * refuses the ranges in address-ranges.ts, such as this machine and metadata services of clouds, and the gateway's own
- * listeners, whether an address is configured or returned by DNS. Use it through `connect.ts`.
+ * refuses the ranges in address-ranges.ts, such as this machine and metadata services of clouds, unless
+ * SLUICE_ALLOWED_UPSTREAMS allows the address, and the gateway's own listeners, unless that setting contains the
+ * address with the port. It makes no difference whether an address is configured or returned by DNS. Use it through
+ * `connect.ts`.
  */
 import { type LookupAddress, type LookupOptions, lookup } from "node:dns";
 import { isIP, type LookupFunction } from "node:net";
@@ -104,7 +106,7 @@ function reasonOf(
   return `${hostname} has no allowed address: ${reasons.join("; ")}`;
 }
 
-/** `1.2.3.4:80` or `[::1]:80`, but not `::1`. */
+/** Whether an entry ends in a port, such as `1.2.3.4:80` or `[::1]:80`, but not `::1`. */
 const hasPort = (entry: string): boolean => /^(?:[^:/]+|\[[^\]]+\]):\d+$/.test(entry);
 
 function isReached(listener: Address, address: string, port: number): boolean {

@@ -11,7 +11,7 @@ export interface RefusedDestination {
   readonly last: number;
 }
 
-/** Maximum number of destinations; the one refused longest ago is evicted. */
+/** Maximum number of destinations. Above it, the destination whose last refusal is oldest is dropped. */
 const MAX_DESTINATIONS = 100;
 /** Milliseconds for which a destination is listed after its last refusal. */
 const RETENTION = 600_000;
@@ -19,7 +19,7 @@ const RETENTION = 600_000;
 const keyOf = ({ host, port }: { readonly host: string; readonly port: number }): string => `${port} ${host}`;
 
 export class RefusedDestinations {
-  /** Keyed by port and host, the latest last. */
+  /** Keyed by port and host, in the order of the last refusals. */
   readonly #destinations = new Map<string, RefusedDestination>();
 
   add({ host, port, reason }: Pick<RefusedDestination, "host" | "port" | "reason">): void {

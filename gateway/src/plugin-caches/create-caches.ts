@@ -1,4 +1,4 @@
-/** The caches of a worker's plugin instances, by the strategy of each. */
+/** The caches of a worker's plugin instances, in memory or in Redis, as the strategy of each cache says. */
 import type { CacheOptions, PluginCache, Warn } from "@sluice/plugin-sdk";
 import { RedisConnections } from "../counters/redis-connections.ts";
 import type { Connect } from "../outbound/connect.ts";
@@ -24,7 +24,7 @@ export interface InstanceCache<Value> extends PluginCache<Value> {
 export interface PluginCaches {
   /** @param instance Id of the plugin instance */
   open<Value>(instance: string, options: CacheOptions<Value>): InstanceCache<Value>;
-  /** Closes the connections. */
+  /** Closes the connections to Redis. */
   close(): void;
 }
 

@@ -1,4 +1,4 @@
-/** The caches of plugin instances in the memory of one worker. Together they are bounded by bytes and by values. */
+/** The caches of plugin instances in the memory of one worker. Their total bytes and number of values are bounded. */
 import type { CacheCodec, PluginCache } from "@sluice/plugin-sdk";
 
 export interface MemoryCachesOptions {
@@ -43,8 +43,8 @@ export class MemoryCaches {
   }
 
   /**
-   * Called when a cache has grown or shrunk. Above a bound, the cache with the most bytes loses its oldest values. So
-   * an instance with many values loses its own values before those of other instances.
+   * Called when a cache has grown or shrunk. Above a bound, the cache with the most bytes loses its least recently used
+   * values. So an instance with many values loses its own values before other instances lose any.
    */
   changed(cache: MemoryCache<unknown>, bytes: number, values: number): void {
     this.#bytes += bytes;

@@ -1,4 +1,4 @@
-/** The cache of a plugin instance in Redis: all nodes share it, and Redis bounds and expires it. */
+/** The cache of a plugin instance in Redis: all nodes share it, and Redis limits its size and expires its values. */
 import type { CacheCodec, CacheOptions, PluginCache } from "@sluice/plugin-sdk";
 import type { RedisConnections } from "../counters/redis-connections.ts";
 

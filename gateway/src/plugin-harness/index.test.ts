@@ -91,7 +91,7 @@ describe("startTestGateway", () => {
     await gateway.configure({});
   });
 
-  it("replaces the config of a running gateway, and refuses an invalid one", async () => {
+  it("replaces the config of a running gateway, and refuses an invalid config", async () => {
     await using gateway = await startTestGateway({ plugin: quota, config });
     await assert.rejects(
       gateway.configure({ seconds: 0 }),
@@ -121,7 +121,7 @@ describe("startTestGateway", () => {
     assert.partialDeepStrictEqual(gateway.log, [{ level: "error", message: "a plugin failed" }]);
   });
 
-  it("rejects invalid facts with a list of all faults, and rejects a second definition of the same name", async () => {
+  it("rejects invalid facts with a list of all faults, a second definition of a name, and an unknown field of the config", async () => {
     const invalid = { ...quota, name: "Quota", priority: Number.NaN };
     await assert.rejects(startTestGateway({ plugin: invalid }), /^TypeError: .*\nname: .*"Quota"\npriority: expected/);
     await assert.rejects(startTestGateway({ plugin: { ...quota } }), /the process has another plugin quota/);

@@ -10,7 +10,7 @@ const CONCURRENCY = 8;
 /** Bytes per request. Over 2,000 requests, noise of V8's heap is below this limit, and every kept object above it. */
 const THRESHOLD = 32;
 
-/** Sends requests in less time than `fetch`. Its connections end with the measurement. */
+/** Sends requests in less time than `fetch`. `close` ends the connections. */
 function requestSender(): { readonly send: (gateway: TestGateway) => Promise<void>; close(): void } {
   const agent = new Agent({ keepAlive: true, maxSockets: CONCURRENCY });
   return {
@@ -23,8 +23,8 @@ function requestSender(): { readonly send: (gateway: TestGateway) => Promise<voi
 }
 
 /**
- * Rejects if the process keeps at least 32 bytes for each request. The requests are sent in five rounds, and memory
- * must grow by this amount in each round after the first. Node needs no flag for this.
+ * Rejects if the process keeps at least 32 bytes for each request. The requests are sent in five rounds, and a leak is
+ * growth by at least this amount in each round after the first. Node needs no flag, such as --expose-gc.
  */
 export async function leaksNothing(gateway: TestGateway, options: LeakOptions = {}): Promise<void> {
   const bytes = await findLeak(gateway, options);
@@ -32,8 +32,8 @@ export async function leaksNothing(gateway: TestGateway, options: LeakOptions = 
 }
 
 /**
- * Bytes that each request leaves; null: none. A leak grows in every round; caches that fill and code that is compiled
- * do not, so the result is the growth in the round with the least growth.
+ * Bytes that each request leaves; null: fewer than THRESHOLD. A leak grows in every round; caches that fill and code
+ * that is compiled do not, so the result is the growth in the round with the least growth.
  */
 async function findLeak(gateway: TestGateway, options: LeakOptions): Promise<number | null> {
   const sender = requestSender();

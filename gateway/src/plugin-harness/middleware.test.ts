@@ -153,7 +153,7 @@ const rows: readonly Row[] = [
     { "x-upstream": null },
   ],
   [
-    "cannot forward twice",
+    "answers 500 when it forwards the request twice",
     async (_, next) => {
       await next();
       return next();
@@ -178,7 +178,7 @@ for (const [what, handler, [path, init], status, expected, headers = {}] of rows
   });
 
 for (const [what, head, expected] of [
-  ["answers 405 to TRACE, which a Request cannot have", "TRACE / HTTP/1.1\r\nHost: a.test", /^HTTP\/1\.1 405 /],
+  ["answers 405 to TRACE, a method that a Request cannot have", "TRACE / HTTP/1.1\r\nHost: a.test", /^HTTP\/1\.1 405 /],
   [
     "forwards a request of HTTP/1.0 without a host",
     "GET /p?q=1 HTTP/1.0",

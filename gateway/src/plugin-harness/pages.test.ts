@@ -10,13 +10,13 @@ import { temporaryFolder } from "../../../tools/process/index.ts";
 import { startTestGateway, type TestGatewayOptions } from "./index.ts";
 
 interface PageOptions extends Pick<TestGatewayOptions, "upstream" | "consumers"> {
-  /** The index of the code block on the page that becomes `index.ts`. Default: 0. */
+  /** The index, among the page's blocks of TypeScript, of the block that becomes `index.ts`. Default: 0. */
   readonly block?: number;
-  /** The index of the code block that becomes `schema.ts`. Default: no such file is written. */
+  /** The index of the block that becomes `schema.ts`. Default: no such file is written. */
   readonly schema?: number;
 }
 
-/** A gateway with the plugin in blocks of TypeScript of a page. */
+/** A gateway with the plugin that a page shows in its blocks of TypeScript. */
 async function startFromPage(page: string, { block = 0, schema, ...options }: PageOptions = {}) {
   const blocks = [...readFileSync(join(root, page), "utf8").matchAll(/```ts\n([\s\S]*?)```/g)];
   const folder = temporaryFolder("page");
@@ -77,7 +77,7 @@ test("the plugin on the page about Lua functions does what the pre-function on t
   }
 });
 
-test("the plugin on the page about authentication accepts tokens of its consumers only, as the page says", async () => {
+test("the plugin on the page about authentication accepts only tokens of consumers that are not paused, as the page says", async () => {
   await using gateway = await startFromPage("docs/how-to/write-an-authentication-plugin.md", {
     schema: 0,
     block: 1,

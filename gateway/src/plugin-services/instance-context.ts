@@ -1,4 +1,6 @@
-/** The services of one plugin instance. They are created on first use, because there may be many thousands of instances. */
+/**
+ * The services of one plugin instance. They are created on first use, because there may be many thousands of instances.
+ */
 
 import { isIP, type Socket } from "node:net";
 import type {
@@ -185,7 +187,10 @@ class InstanceNetwork implements PluginNetwork {
     return socket.once("close", () => this.#open.delete(entry));
   }
 
-  /** A connection that is opened after the end, such as by a callback that still runs, is closed at once. */
+  /**
+   * Returns the connection, which is closed when the instance ends. A connection that is opened later, such as by a
+   * callback that still runs, is closed at once.
+   */
   #opened<Connection extends { close(): void }>(connection: Connection): Connection {
     if (this.#hasEnded) connection.close();
     else this.#open.add(connection);

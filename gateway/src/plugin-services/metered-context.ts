@@ -1,11 +1,11 @@
 /**
- * The context of an instance in which the callbacks of timers, and code that awaits promises of the node's services,
- * count as the plugin's code.
+ * Wraps the context of an instance: callbacks of its timers, and code that continues after an await of a promise of the
+ * node's services, then count as the plugin's code.
  */
 import type { Counters, PluginCache, PluginContext, PluginTimers } from "@sluice/plugin-sdk";
 import { attributed } from "./running-plugin.ts";
 
-/** `run` returns a callback that runs the given one as code of a plugin. */
+/** `run` returns a callback that runs the given callback as code of a plugin. */
 export interface TimerMeter {
   /** The plugin's number, as in `pluginNumbered`. */
   readonly number: number;

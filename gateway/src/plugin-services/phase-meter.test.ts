@@ -8,14 +8,14 @@ import { measuredPlugins } from "./phase-meter.ts";
 
 const words = { running: new Int32Array(1), ticks: new Int32Array(1) };
 const runningNow = (): number => words.running[0] as number;
-/** Simulates a block of 200 ms: advances the ticks as the control thread does during a block. */
+/** Simulates an event loop that is blocked for 200 ms: advances the ticks as the control thread does meanwhile. */
 function block(): void {
   words.ticks[0] = (words.ticks[0] as number) + 9;
 }
 
 interface Metered {
   readonly phases: PluginPhases;
-  /** The labels of the metric that were observed. */
+  /** Plugin and phase of each measured call. */
   readonly observed: string[];
   readonly warnings: unknown[];
   end(): void;
@@ -72,7 +72,7 @@ const rows: readonly (readonly [
 
 describe("plugin code", () => {
   for (const [phase, phasesWith, call] of rows)
-    test(`in the phase ${phase} has the plugin's number, one of 64 calls is measured, and a block in any call is warned about`, () => {
+    test(`in the phase ${phase} runs with the plugin's number; one of 64 calls is measured, and any call that blocks is warned about`, () => {
       let isBlocking = false;
       const { phases, observed, warnings } = meter(() =>
         phasesWith(() => {
@@ -89,7 +89,7 @@ describe("plugin code", () => {
       assert.deepEqual(warnings, [warningOf(phase)]);
     });
 
-  test("that throws leaves no number behind", () => {
+  test("that throws leaves no number of the plugin behind", () => {
     const { phases } = meter(() => ({
       access() {
         throw new Error("broken");
@@ -107,7 +107,7 @@ describe("plugin code", () => {
     ["complete", (work) => ({ observe() {}, complete: () => void work() })],
   ];
   for (const [method, filterOf] of filters)
-    test(`in the method ${method} of a body filter has the plugin's number, and a block is warned about`, () => {
+    test(`in the method ${method} of a body filter runs with the plugin's number, and a call that blocks is warned about`, () => {
       let isBlocking = false;
       const { phases, warnings } = meter(() => ({
         responseBody: () =>
@@ -156,7 +156,7 @@ describe("plugin code", () => {
     ],
   ];
   for (const [what, phasesOf] of after)
-    test(`after ${what} runs with the plugin's number, and a block of the event loop that follows an await is warned about`, async () => {
+    test(`that follows ${what} has the plugin's number, and is warned about if it blocks the event loop after an await`, async () => {
       const seen: number[] = [];
       const { phases, warnings, end } = meter((context) =>
         phasesOf(() => {
@@ -209,7 +209,7 @@ describe("plugin code", () => {
     assert.deepEqual([seen, runningNow()], [[1], 0]);
   });
 
-  test("after an await of another promise, such as a turn of the event loop, runs without the plugin's number", async () => {
+  test("that follows an await of a promise that is neither settled nor from a service, such as a turn of the event loop, runs without the plugin's number", async () => {
     const seen: number[] = [];
     const { phases } = meter(() => ({
       async start() {

@@ -6,7 +6,7 @@ import type { ServicesLog } from "./instance-context.ts";
 import { meteredContext } from "./metered-context.ts";
 import { BLOCKING, blockedSince, continuePlugin, pluginWords, trackPlugins } from "./running-plugin.ts";
 
-/** One of this many calls of a phase is measured: reading the clock twice per call would slow down every request. */
+/** Only one call of a phase in 64 is measured: reading the clock twice per call would slow down every request. */
 const CALLS_PER_SAMPLE = 64;
 
 /** A phase, the callback of a timer, or `phases`, which creates the instance. */
@@ -50,7 +50,7 @@ export class PhaseMeter {
   readonly number: number;
   readonly #plugin: string;
   readonly #options: PhaseMeterOptions;
-  /** The calls of each phase, of all instances. */
+  /** The number of calls of each phase, in all instances together. */
   readonly #calls = new Map<MeasuredPhase, { count: number }>();
 
   constructor(plugin: string, number: number, options: PhaseMeterOptions) {
@@ -59,7 +59,10 @@ export class PhaseMeter {
     this.#options = options;
   }
 
-  /** The phases, measured. Every object has all members in the same order: the pipeline's accesses stay monomorphic. */
+  /**
+   * The phases, measured. Every returned object has all members in the same order: the pipeline's accesses stay
+   * monomorphic.
+   */
   measured(phases: PluginPhases): PluginPhases {
     const { access, response, responseHeaders, responseBody, log, endpoint, start, stop } = phases;
     return {
@@ -76,7 +79,8 @@ export class PhaseMeter {
 
   /** The phase, measured. A promise that it returns is not awaited: only the call itself is measured. */
   run<Given extends readonly unknown[], Result>(name: MeasuredPhase, phase: Run<Given, Result>): Run<Given, Result> {
-    // No phase, callback or method of a filter has more parameters; rest parameters would create an array for each call.
+    // No phase, callback or method of a filter has more than two parameters; rest parameters would create an array for
+    // each call.
     const call = phase as unknown as (first: unknown, second: unknown) => Result;
     const { running, ticks } = pluginWords();
     const { number } = this;

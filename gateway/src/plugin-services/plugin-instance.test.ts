@@ -25,7 +25,7 @@ function startInstance(phases: (context: PluginContext) => PluginPhases) {
 
 const origin = { plugin: "cors", instance: fakeScope().id };
 
-test("an error in start or stop is logged with the name of the plugin", async () => {
+test("an error in start or stop is logged with the name of the plugin and the id of the instance", async () => {
   const error = new Error("broken");
   const { log, instance } = startInstance(() => ({
     start() {
@@ -52,7 +52,7 @@ test("a start or stop that does not end is no longer awaited after its limit", a
   ]);
 });
 
-/** The instance's own timers do not keep the process alive. */
+/** Keeps the process alive for 20 ms, because the instance's own timers do not. */
 const keepAlive = () => new Promise((resolve) => setTimeout(resolve, 20));
 
 test("an instance that cannot be created leaves no connection open", async () => {
@@ -136,7 +136,7 @@ test("a connection that is opened after the end of the instance is closed", asyn
   assert.equal(socket?.destroyed, true);
 });
 
-test("calls of counterMetric with one name share a metric, which has the name of the plugin and a bounded number of series", async () => {
+test("calls of counterMetric with one name share a metric, whose name contains the plugin's and whose number of series is bounded", async () => {
   const { services } = startInstance((context) => {
     const options = { name: "seen_total", help: "Seen", labelNames: ["by"] };
     context.counterMetric(options).add(2, ["a"]);

@@ -4,7 +4,8 @@
  *
  * JavaScript has no hook for the moment at which the code of a plugin continues after an await. So the number is set
  * when a phase returns a promise, and when a promise of the node's services settles, and is cleared when the microtasks
- * that are due then have run. In these microtasks the plugin continues, unless it awaits something else.
+ * that are due then have run. In these microtasks the plugin continues, unless it awaits a promise that is
+ * neither settled nor from these services.
  */
 import { type PluginWords, TICK } from "../shared-memory/heartbeat.ts";
 
@@ -17,7 +18,7 @@ let words: PluginWords = { running: new Int32Array(1), ticks: new Int32Array(1) 
 let report: (plugin: number, milliseconds: number) => void = () => {};
 
 /**
- * @param given The words of this thread
+ * @param given The words of this thread in shared memory
  * @param onBlocked Called when a plugin has blocked the event loop in code that follows an await
  */
 export function trackPlugins(given: PluginWords, onBlocked: typeof report): void {
@@ -27,7 +28,7 @@ export function trackPlugins(given: PluginWords, onBlocked: typeof report): void
 
 export const pluginWords = (): PluginWords => words;
 
-/** Milliseconds of a block since the tick, a multiple of TICK; null: it was too short. */
+/** Milliseconds for which the event loop has been blocked since the tick, a multiple of TICK; null: below BLOCKING. */
 export function blockedSince(tick: number): number | null {
   const passed = (words.ticks[0] as number) - tick;
   return passed < BLOCKING_TICKS ? null : (passed - 1) * TICK;
@@ -55,8 +56,8 @@ function endContinuation(plugin: number, tick: number): void {
 }
 
 /**
- * Returns a promise whose continuation counts as code of the plugin. Default: the plugin that runs; if none runs, the
- * promise itself is returned.
+ * Returns a promise whose continuation counts as code of the plugin with this number. Default: the plugin that runs; if
+ * none runs, the given promise is returned.
  */
 export function attributed<Value>(promise: Promise<Value>, plugin = words.running[0] as number): Promise<Value> {
   if (plugin === 0) return promise;

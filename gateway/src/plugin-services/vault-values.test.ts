@@ -42,7 +42,7 @@ test("a config gets the values of allowed environment variables in place of refe
   assert.deepEqual(config.headers, headers);
 });
 
-test("a reference to a vault uses the prefix of its config, unless the reference has a prefix of its own", () => {
+test("a reference to a vault uses the prefix in the vault's config, unless the reference has a prefix of its own", () => {
   const headers = {
     a: "{vault://my-app/json/user}",
     b: "{vault://bare/token}",
@@ -112,6 +112,6 @@ const faults: readonly (readonly [what: string, members: object, message: string
   ],
 ];
 for (const [what, members, message] of faults)
-  test(`a config is not used if a reference ${what}`, () => {
+  test(`a config is refused if a reference ${what}`, () => {
     assert.throws(configWith(members).replaced, { message });
   });

@@ -10,7 +10,7 @@ import {
 } from "@sluice/model/serving";
 import type { PluginDefinition, Violation } from "@sluice/plugin-sdk";
 
-/** The environment variables that references may name. */
+/** The environment of the node, and which of its variables references may name. */
 export interface VaultEnvironment {
   /** Names of variables. A name that ends in `*` allows all variables that begin with the text before it. */
   readonly allowed: readonly string[];
@@ -47,7 +47,10 @@ export function withVaultValues(plugin: PluginDefinition, config: Config, source
   return replaced as Config;
 }
 
-/** The messages of a plugin's check are not used, because they may quote the value. */
+/**
+ * One violation for each reference if the plugin's check refuses the config. The check's own messages are not used,
+ * because they may quote the value.
+ */
 function checkReplaced(
   check: NonNullable<PluginDefinition["check"]>,
   config: Config,

@@ -63,9 +63,9 @@ export interface CloseOptions {
   readonly deadline?: number;
   /**
    * True: an idle connection stays open for one more request, whose response announces the end of the connection. A
-   * client may have sent that request already, and would lose it. With HTTP/2 this is not needed: GOAWAY tells the
-   * client which of its requests were not processed, and the client sends them again (RFC 9113 section 8.7). Default
-   * false.
+   * client may have sent that request already, and would lose it if the connection were closed. With HTTP/2 this is not
+   * needed: GOAWAY tells the client which of its requests were not processed, and the client sends them again (RFC 9113
+   * section 8.7). Default false.
    */
   readonly keepIdle?: boolean;
 }

@@ -1,4 +1,4 @@
-/** Client connections of either protocol: their control, their limits, and their peer. */
+/** Client connections of HTTP/1.1 and HTTP/2: their control, their limits, and their peer. */
 import type { X509Certificate } from "node:crypto";
 import type { Socket } from "node:net";
 import { TLSSocket } from "node:tls";
@@ -37,7 +37,7 @@ export function peerOf(socket: Socket): ConnectionPeer {
     const noTls = { serverName: null, tlsVersion: null, tlsCipher: null, clientCertificates: null };
     return { ...address, scheme: "http", ...noTls };
   }
-  // False when the client sent no SNI; Node's types declare `servername` for server sockets only as `any`.
+  // `servername` is false when the client sent no SNI; Node's types declare it for server sockets only as `any`.
   const { servername } = socket as { readonly servername?: string | false };
   const tlsVersion = socket.getProtocol();
   const tlsCipher = socket.getCipher()?.name ?? null;

@@ -20,7 +20,7 @@ export interface EngineExchangeContext {
 /** The upstream side of an exchange. */
 interface Call {
   start(): void;
-  /** Continues the response. */
+  /** Continues reading the response. */
   resume(): void;
   /** Cancels the request, because its response is no longer wanted. */
   abort(): void;

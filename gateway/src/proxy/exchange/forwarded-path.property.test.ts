@@ -56,7 +56,7 @@ const matched = fc.constantFrom("/open", "/open/", "/open/in", "/");
 /** Route paths that are regular expressions: a match can end anywhere in a path, even within an escape. */
 const expressions = [/^\/open[^/]*/, /^\/open\/.*%/, /^\/[^/]*\/?/, /^\/open\/?\.*/] as const;
 
-/** RFC 3986 section 5.2.4, step by step, after section 6.2.2.2: unreserved characters are decoded first. */
+/** Decodes unreserved characters (RFC 3986 section 6.2.2.2), and then removes dot segments (section 5.2.4). */
 function resolveByRfc3986(path: string): string {
   let input = path.replace(/%([0-9a-f]{2})/gi, (escaped, hex: string) => {
     const character = String.fromCharCode(Number.parseInt(hex, 16));
@@ -104,7 +104,7 @@ function root({ base, strip, handling }: Parameters<typeof upstreamPath>[0], pre
 }
 
 for (const [name, resolve] of Object.entries(resolvers)) {
-  test(`a path that ${name} resolves stays below the matched prefix`, () => {
+  test(`a forwarded path, resolved by ${name}, stays below the matched prefix`, () => {
     fc.assert(
       fc.property(matched, sent, joins, (prefix, rest, join) => {
         const target = parseRequestTarget(prefix + rest);
@@ -118,7 +118,7 @@ for (const [name, resolve] of Object.entries(resolvers)) {
     );
   });
 
-  test(`a path that ${name} resolves stays below the service's path when the match of a regular expression is stripped`, () => {
+  test(`a forwarded path, resolved by ${name}, stays below the service's path when the match of a regular expression is stripped`, () => {
     fc.assert(
       fc.property(fc.constantFrom(...expressions), sent, joins, (expression, rest, join) => {
         const target = parseRequestTarget(`/open${rest}`);

@@ -35,7 +35,7 @@ export interface TrafficCounters {
   readonly bytesOut: number;
 }
 
-/** The request as it is sent to an upstream. */
+/** The upstream, and the method and path of the request as they are sent to it. */
 export interface ForwardPlan {
   readonly upstream: ServiceUpstream;
   readonly method: string;
@@ -108,7 +108,7 @@ export class LiveExchange implements Exchange {
   /** Null until an attempt has failed. */
   #failedTries: ForwardAttempt[] | null = null;
   #logFields: Map<string, LogValue> | null = null;
-  /** Cached text; null until a plugin asks for it, and after a change of a field. */
+  /** Cached result of `logRecord`; null until a plugin asks for it, and after a log field was set. */
   #logRecord: string | null = null;
   upstreamPath: string | null = null;
   /** The method set by a plugin; null: the client's method is forwarded. */

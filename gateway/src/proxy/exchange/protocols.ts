@@ -1,4 +1,4 @@
-/** Protocols of requests: those that a route serves, and gRPC over HTTP/2. */
+/** Checks whether a request uses a protocol that its route serves, and recognises requests and services of gRPC. */
 import type { Service } from "@sluice/model";
 import type { DirectResponse } from "@sluice/plugin-sdk";
 import type { GatewayErrorName } from "../../exchange/gateway-errors.ts";
@@ -17,7 +17,7 @@ export const isGrpcService = ({ protocol }: Service): boolean => protocol === "g
 
 const STATUS = /^\d{1,2}$/;
 
-/** The status of a call from the final headers or trailers (flat list) of its response; null: absent or invalid. */
+/** The status of a gRPC call from the final headers or trailers (flat list) of its response; null: none or invalid. */
 export function grpcStatusOf(fields: readonly (string | Buffer)[]): number | null {
   for (let at = 0; at < fields.length; at += 2) {
     const value = String(fields[at + 1]);
@@ -52,7 +52,7 @@ export function checkProtocol({ route, request }: LiveExchange): DirectResponse 
 export const mayCall = (service: Service, { request, convertsGrpc, sender }: LiveExchange): boolean =>
   !isGrpcService(service) || request.head.httpVersion === "2" || (convertsGrpc && sender?.reachesGrpc === true);
 
-/** Kong's response to a gRPC call without TLS on a route that requires TLS: CANCELLED. */
+/** Kong's response to a gRPC call without TLS on a route that requires TLS: the gRPC status is CANCELLED (1). */
 const needsGrpcs: DirectResponse = {
   status: 200,
   headers: {

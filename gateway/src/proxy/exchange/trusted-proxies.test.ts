@@ -111,7 +111,7 @@ const appended = fc.record({
     maxLength: 3,
   }),
 });
-/** Any header that a client may send. */
+/** Any value of X-Forwarded-For that a client may send. */
 const own = fc.oneof(
   fc.string(),
   fc

@@ -4,7 +4,7 @@ import { addressSet, canonicalAddress, isInAddressSet } from "../../outbound/add
 
 const WITH_PORT = /^(?:([\d.]+)|\[([^[\]]+)\])(?::(\d{1,5}))?$/;
 
-/** The address in an entry of X-Forwarded-For; some proxies append a port. Null: the entry has no address. */
+/** The address in X-Real-IP or in an entry of X-Forwarded-For; some proxies append a port. Null: no valid address. */
 function addressIn(entry: string): string | null {
   const text = entry.replace(/^[ \t]+|[ \t]+$/g, "");
   if (isIPv6(text)) return canonicalAddress(text);

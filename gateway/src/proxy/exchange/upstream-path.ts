@@ -5,7 +5,7 @@ export interface UpstreamPathOptions {
   readonly base: string;
   /** The normalised request path. */
   readonly path: string;
-  /** Length of the part that the route's path matched; 0 for a route without paths. */
+  /** Length of the part of `path` that the route's path matched; 0 for a route without paths. */
   readonly matchedPath: number;
   readonly strip: boolean;
   /** v0 joins with exactly one slash; v1 (deprecated) concatenates. */

@@ -97,7 +97,8 @@ const trustedHeader = (request: IncomingRequest, name: string): string | undefin
   request.trusted ? request.header(name) : undefined;
 
 /**
- * The Host of one attempt: the client's if the route preserves it, else the target's or the upstream's.
+ * The Host of one attempt: the client's if the route preserves it or has no service, else the target's or the
+ * upstream's.
  *
  * @param target Null: the target's own Host is ignored; `withTargetHost` inserts it later
  */
