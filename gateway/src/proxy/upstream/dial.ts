@@ -111,7 +111,7 @@ function dialTls(target: UpstreamTarget, { connect, protocol, sessions, onread }
 
 const contexts = new WeakMap<UpstreamTarget, SecureContext>();
 
-/** Created once for a target, because reading certificates takes time. The context trusts these authorities only. */
+/** A TLS context that trusts only these authorities. Created once per target: reading certificates takes time. */
 function contextOf(target: UpstreamTarget, authorities: readonly string[]): SecureContext {
   const { certificate } = target;
   const pair = certificate !== null && { cert: certificate.cert, key: certificate.key };
