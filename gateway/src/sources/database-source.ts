@@ -198,5 +198,5 @@ export function createDatabaseSource(options: DatabaseSourceOptions): Source {
   };
 }
 
-/** The revision that a signal announces. Null: the newest revision, whatever its number. */
+/** The revision that a signal announces. For a null signal Infinity: the newest revision, whatever its number. */
 const numberOf = (signal: string | null): number => (signal === null ? Number.POSITIVE_INFINITY : Number(signal) || 0);

@@ -70,7 +70,7 @@ export class ReplyFromExchange
     this.#send = send;
     this.#raw = reply.raw;
     this.#incoming = reply.request.raw;
-    // An error needs no handling of its own: after it, the connection emits "close".
+    // An error needs no handling of its own: after it, the response emits "close".
     this.#raw.once("close", () => this.#close()).on("error", () => {});
     if (exchange.body !== null) this.#limitSilence();
   }

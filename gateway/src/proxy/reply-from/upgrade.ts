@@ -15,7 +15,7 @@ export interface UpgradeContext extends Http1ExchangeContext {
 }
 
 /**
- * Whether a request asks for an upgrade to WebSocket that the gateway serves. Other upgrades (h2c), upgrades in HTTP/1.0
+ * Whether a request asks for a WebSocket in a form that the gateway serves. Other upgrades (h2c), upgrades in HTTP/1.0
  * and upgrades with a body are ignored, as if the client had not asked (RFC 9110 section 7.8): bytes after a body could
  * be read as frames, and frames as a request.
  */

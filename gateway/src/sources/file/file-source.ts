@@ -84,7 +84,7 @@ function fileContent(text: string, load: typeof loadText, known?: LoadedData): S
   };
 }
 
-/** Loaded on demand: a node that reads its file in another process does not need that module and its memory. */
+/** `@sluice/model` is loaded on demand: a node whose file is read by another process saves its memory. */
 const loadLoader = async (): Promise<typeof loadText> => (await import("@sluice/model")).loadText;
 
 export function createFileSource(options: FileSourceOptions): FileSource {
