@@ -12,10 +12,10 @@ export class ByteView {
   readonly bytes: Buffer;
   readonly start: number;
   readonly end: number;
-  /** Contains the bytes; null: memory that does not change any more. */
+  /** Contains the bytes; null: they are in memory that does not change any more. */
   readonly #slab: Slab | null;
 
-  /** @param slab Contains the bytes; null: memory that does not change any more */
+  /** @param slab Contains the bytes; null: they are in memory that does not change any more */
   constructor(bytes: Buffer, start: number, end: number, slab: Slab | null) {
     this.bytes = bytes;
     this.start = start;

@@ -125,7 +125,7 @@ const MAX_SESSIONS = 1024;
 
 /**
  * TLS sessions of https targets for resumption (RFC 8446 section 2.2), which avoids sending certificates and computing
- * signatures. A resumed session verifies no server name again, so a session is used only for targets with the same key.
+ * signatures. Resumption does not verify the server name again, so a session serves only targets with the same key.
  */
 export class TlsSessionCache {
   /** Keyed by the target's key. */

@@ -83,7 +83,7 @@ function connectionOf(opening: Opening): Socket {
   });
 }
 
-/** Keyed by a balancer's list of CA certificates. Its client certificate and its `trustsMachine` never change. */
+/** Keyed by the list of CA certificates of a balancer, whose client certificate and `trustsMachine` never change. */
 const contexts = new WeakMap<object, SecureContext>();
 
 /** A TLS context for checks, created once for a balancer, because reading the machine's CAs takes milliseconds. */

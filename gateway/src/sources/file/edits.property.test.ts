@@ -54,7 +54,7 @@ const edits: readonly (readonly [what: string, text: string, readByItself: boole
     head + services + routes.replace("routes:\n", `routes:\n- name: new\n  paths: [/n]\n`) + plugin,
     true,
   ],
-  ["a comment only", before.replace("- name: b\n", "- name: b # b\n"), true],
+  ["an added comment", before.replace("- name: b\n", "- name: b # b\n"), true],
   ["a route that loses its service", before.replace("- name: flat\n  service: a\n", "- name: flat\n"), true],
   ["a new name of a service to which items refer", before.replace("- name: b\n", "- name: c\n"), false],
   [

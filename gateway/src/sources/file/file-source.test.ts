@@ -72,7 +72,7 @@ for (const [what, before, line] of [
   ["a short", "", 2],
   ["a long", LONG, 3],
 ] as const) {
-  test(`members without effect in ${what} text are logged, by line and column`, async (context) => {
+  test(`members without effect in ${what} text are logged with their lines and columns`, async (context) => {
     const logged: string[] = [];
     const log: SourceLog = { info() {}, error() {}, warn: (_facts, message) => void logged.push(message) };
     const { source, intake, served, write } = openFile(context, { log });
