@@ -26,13 +26,13 @@ import { BodyTooLongError, filteredBody, ReplacedResponseError } from "./respons
 import { createGatewayResponse, type GatewayResponse } from "./response/gateway-response.ts";
 import { type HeldMessage, ownMessage, ResponseBrokenError, runResponsePhase } from "./response/response-phase.ts";
 
-/** A request that matched no route does not become an exchange: plugins do not see it. */
+/** A request with an invalid head, or without a matching route, does not become an exchange: plugins do not see it. */
 export type OpenResult =
   | { readonly exchange: LiveExchange; readonly refusal?: undefined }
   | {
       readonly exchange?: undefined;
       readonly refusal: GatewayResponse;
-      /** True when the head is invalid: the connection must close, because its framing cannot be trusted. */
+      /** True when the head is invalid: the connection must close, as the start of the next request is unknown. */
       readonly last: boolean;
     };
 
@@ -48,7 +48,7 @@ interface RefusedRequest {
   readonly peerAddress: string;
   /** Default null: the head could not be read. */
   readonly request?: IncomingRequest | null;
-  /** By `performance.now()`. Default: now. */
+  /** When the request arrived, by `performance.now()`. Default: now. */
   readonly started?: number;
 }
 
@@ -70,7 +70,7 @@ export class Pipeline {
     this.style = headerStyle(settings);
   }
 
-  /** Finds the route of a request whose head has arrived. */
+  /** Finds the route of a request whose head has arrived, and opens an exchange for it. */
   open(head: RequestHead, traffic: TrafficCounters): OpenResult {
     const started = performance.now();
     const { peerAddress } = head.peer;
@@ -96,7 +96,7 @@ export class Pipeline {
     return { exchange };
   }
 
-  /** Runs checks and plugins. Never throws or rejects: a bug is answered with 500 and logged with its cause. */
+  /** Runs checks and the phase `access`. Never throws or rejects: a plugin's error is logged and answered with 500. */
   access(exchange: LiveExchange): AccessResult | Promise<AccessResult> {
     const { route } = exchange;
     const unavailable = route._sluice?.unavailable;
@@ -119,7 +119,7 @@ export class Pipeline {
 
   /**
    * Runs the phase `response` of the plugins, once for each exchange. Never rejects. Returns the response that replaces
-   * the held one; null: no plugin replaced it, or the exchange has ended or been answered during the phase.
+   * the held one; null: every plugin kept it, or the exchange has ended or been answered during the phase.
    */
   async hold(exchange: LiveExchange, held: HeldMessage): Promise<GatewayResponse | null> {
     const steps = exchange.chain.holdingSteps ?? [];
@@ -184,7 +184,7 @@ export class Pipeline {
     return error instanceof ReplacedResponseError ? error.response : this.#answerTo(exchange, error);
   }
 
-  /** The response to send instead of one in whose phases or filters a plugin failed. */
+  /** The response to send after a plugin failed in the phase `response` or as a body filter. */
   #answerTo(exchange: LiveExchange, error: unknown): DirectResponse | GatewayErrorName {
     if (error instanceof BodyTooLongError) return errorAnswer("badUpstream", error.message);
     if (error instanceof ResponseBrokenError) return errorAnswer(error.fault, error.message);
@@ -192,14 +192,14 @@ export class Pipeline {
     return "unexpected";
   }
 
-  /** Returns the client's response headers as a flat list. */
+  /** Returns the headers of the response to the client as a flat list, and keeps them for the log phase. */
   clientHeaders(exchange: LiveExchange, raw: RawHeaders): readonly string[] {
     const headers = clientHeaders(exchange, raw, this.style);
     if (exchange.chain.hasLog) exchange.sentHead = headers;
     return headers;
   }
 
-  /** Ends the exchange, whether it succeeded or failed. */
+  /** Ends the exchange, whether it succeeded or failed: runs the phase `log`, and tells the observer. */
   endExchange(exchange: LiveExchange): void {
     if (exchange.timings.ended !== undefined) return;
     exchange.timings.ended = performance.now();
@@ -288,7 +288,7 @@ export class Pipeline {
     }
   }
 
-  /** Logs the reason of a response. Clients do not receive it, because it shows how the gateway is configured. */
+  /** Logs the reason for a response. Clients do not receive the reason: it shows how the gateway is configured. */
   #tellReason({ id, route, service }: LiveExchange, status: number, reason: string): void {
     const unlogged = this.#lines.allow(`${route.id} ${reason}`);
     if (unlogged === null) return;
@@ -307,11 +307,11 @@ export class Pipeline {
         this.#logFailure(exchange, error);
       }
     }
-    // The head is valid only during the call, because its memory is used again.
+    // The head is valid only until this method returns, because its memory is used again.
     exchange.responseHead = null;
   }
 
-  /** Keeps the headers of one of the gateway's own responses for the log phase. */
+  /** Keeps the headers of one of the gateway's own responses for the log phase. Returns the response unchanged. */
   #sent(exchange: LiveExchange, response: GatewayResponse): GatewayResponse {
     if (exchange.chain.hasLog) exchange.sentHead = response.headers;
     return response;
@@ -330,7 +330,7 @@ export class Pipeline {
     }
   }
 
-  /** Answers a request for which there is no exchange, such as one whose head is too long or malformed. */
+  /** Builds the response to a request without an exchange, such as one whose head is too long or malformed. */
   refuse(
     name: GatewayErrorName,
     { peerAddress, request = null, started = performance.now() }: RefusedRequest,
@@ -346,8 +346,8 @@ export class Pipeline {
 }
 
 /**
- * Replaces an interim status (1xx, RFC 9110 section 15.2), after which the client would wait for the final response,
- * and one above 599, which is invalid (section 15) and cannot be sent over HTTP/2.
+ * Replaces a response by an error when its status is interim (1xx, RFC 9110 section 15.2), after which the client would
+ * wait for the final response, or above 599, which is invalid (section 15) and cannot be sent over HTTP/2.
  */
 const finalResponse = (response: DirectResponse): DirectResponse =>
   response.status >= FIRST_FINAL_STATUS && response.status <= LAST_STATUS

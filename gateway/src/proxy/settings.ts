@@ -44,9 +44,9 @@ export interface ProxySettings extends Pick<GatewaySettings, (typeof ofNode)[num
   readonly ownListeners: readonly ListenAddress[];
   /** Milliseconds after which an unfinished TLS handshake is aborted. */
   readonly handshakeTimeout: number;
-  /** Maximum bytes of the headers of a request; longer ones are answered 431. */
+  /** Maximum bytes of a request's headers; a request with longer headers is answered with 431. */
   readonly maxHeaderSize: number;
-  /** Milliseconds that an idle upstream connection is kept. */
+  /** Milliseconds for which an idle upstream connection is kept. */
   readonly upstreamKeepAlive: number;
 }
 
@@ -67,8 +67,8 @@ export function proxySettingsOf(settings: GatewaySettings): Omit<ProxySettings, 
 export const defaultProxySettings = proxySettingsOf(defaultsOf(gatewaySettings));
 
 /**
- * Socket options of client connections. With Node's settings, a connection ends after ten unanswered probes, one per
- * second.
+ * Socket options of client connections. With Node's settings, a connection ends after ten unanswered keep-alive
+ * probes, one per second.
  */
 export const clientSockets = ({ probeInterval }: ProxySettings): ServerOpts => ({
   noDelay: true,

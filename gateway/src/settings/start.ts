@@ -1,4 +1,4 @@
-/** Start-up settings of `sluice start`: those of a node and of an admin listener, over one database or file. */
+/** Start-up settings of `sluice start`, which runs a node and an admin listener on one database or file. */
 import { defineSettings, type SettingsOf } from "@sluice/model/serving";
 import { adminSettings } from "./admin.ts";
 import { gatewaySettings } from "./gateway.ts";

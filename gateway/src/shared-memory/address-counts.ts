@@ -6,7 +6,7 @@
 import { keyedHash } from "./keyed-hash.ts";
 
 export interface SharedAddressCountsOptions {
-  /** See `addressBytes`. */
+  /** As long as `addressBytes` returns. */
   readonly buffer: SharedArrayBuffer;
   readonly key: Uint32Array;
   readonly workers: number;
@@ -23,7 +23,7 @@ const ROW = 5;
 const PROBES = 64;
 const SPARE = 4;
 
-/** Bytes for this number of workers, each with at most this number of connections. */
+/** Bytes of the tables of this number of workers, each with at most this number of connections. */
 export function addressBytes(workers: number, connections: number): number {
   const rows = 2 ** Math.ceil(Math.log2(Math.max(connections * SPARE, PROBES)));
   return workers * rows * ROW * Int32Array.BYTES_PER_ELEMENT;

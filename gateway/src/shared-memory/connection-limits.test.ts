@@ -38,7 +38,7 @@ test("workers share the slots of an address too, and a refused connection occupi
   assert.deepEqual([one.acquire("b"), one.acquire("b"), one.acquire("b")], [true, true, false]);
 });
 
-test("thousands of addresses are added and removed in tables for 200 connections", () => {
+test("tables for 200 connections limit each of thousands of addresses that come and go", () => {
   const { one, two } = twoWorkers({ maxConnections: 200, maxConnectionsPerAddress: 1 });
   for (let turn = 0; turn < 200; turn++) {
     const addresses = Array.from({ length: 100 }, (_, at) => `10.0.${turn}.${at}`);

@@ -42,7 +42,7 @@ const CHECKS_PER_TIMEOUT = 10;
 /** Maximum milliseconds between two beats. */
 const MAX_INTERVAL = 1000;
 
-/** Starts to increment the worker's word, until the thread ends. */
+/** Increments the worker's word regularly until the thread ends. */
 export function startHeartbeat({ beats, timeout }: HeartbeatOptions, owner: number): void {
   const words = new Int32Array(beats);
   setInterval(() => Atomics.add(words, owner, 1), Math.min(timeout / CHECKS_PER_TIMEOUT / 2, MAX_INTERVAL)).unref();

@@ -1,4 +1,4 @@
-/** Answers the requests to endpoints of plugins that the admin API has written to the database. */
+/** Answers requests to endpoints of plugins. The admin API writes these requests to the database. */
 import { describeDatabaseError } from "../database/describe-error.ts";
 import type { Database } from "../database/driver.ts";
 import { CALL_LIFETIME, CALLS_CHANNEL, insertResult, readCalls } from "../database/plugin-calls.ts";

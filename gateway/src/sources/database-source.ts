@@ -43,7 +43,7 @@ const HERE = { ...READ_NEWER, database: true };
 export function createDatabaseSource(options: DatabaseSourceOptions): Source {
   const { database, log, place, onServed, askPlugin = async () => null, heartbeat = 500 } = options;
   let seen: Revision | null = null;
-  /** The revision that was rejected: it is not tried again before the next change. */
+  /** The revision that was rejected; -1: none. It is not tried again before the next change. */
   let refused = -1;
   let failure: string | null = null;
   let working: Promise<void> = Promise.resolve();
@@ -198,5 +198,5 @@ export function createDatabaseSource(options: DatabaseSourceOptions): Source {
   };
 }
 
-/** The revision that a signal announces. Null: the newest revision, whatever its number. */
+/** The revision that a signal announces. For a null signal Infinity: the newest revision, whatever its number. */
 const numberOf = (signal: string | null): number => (signal === null ? Number.POSITIVE_INFINITY : Number(signal) || 0);

@@ -4,7 +4,10 @@
  */
 import type { AttemptObserver, LiveExchange } from "../exchange/live-exchange.ts";
 
-/** A request that was answered without becoming an exchange: its head is invalid, or no route matched. */
+/**
+ * A request that was answered without becoming an exchange: its head is invalid or did not arrive in time, or no route
+ * matched.
+ */
 export interface RejectedRequest {
   readonly id: string;
   readonly status: number;
@@ -23,7 +26,7 @@ export interface RejectedRequest {
   readonly duration: number;
 }
 
-/** None of these methods throws. */
+/** Is told of the events of requests. None of its methods throws. */
 export interface RequestObserver extends AttemptObserver {
   /** Called when the route was matched, before checks and plugins run. */
   opened?(exchange: LiveExchange): void;

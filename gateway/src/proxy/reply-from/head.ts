@@ -11,7 +11,7 @@ import { gatewayErrorInHead } from "./malformed-head.ts";
 /** Fastify keeps the request target in `originalUrl` when `rewriteUrl` returns a different target. */
 type Rewritten = IncomingMessage & { readonly originalUrl?: string };
 
-/** Plugins rely on one object per connection, and Node's socket does not have these members. */
+/** One peer object per connection, on which plugins rely. Node's socket does not have the members of a peer. */
 const peers = new WeakMap<Socket, ConnectionPeer>();
 
 function cachedPeerOf(socket: Socket): ConnectionPeer {
@@ -65,10 +65,10 @@ function bodyOf(incoming: IncomingMessage, declared: number | null): ClientBody 
   return body;
 }
 
-/** Byte count at which a socket's next exchange begins. */
+/** The value of a socket's `bytesRead` at which its next exchange begins. */
 const readBefore = new WeakMap<Socket, number>();
 
-/** Bytes of one exchange on a connection that carries several in sequence. */
+/** Counts the bytes of one exchange. A connection carries several exchanges, one after another. */
 export class SocketTraffic implements TrafficCounters {
   readonly #socket: Socket;
   readonly #readFrom: number;

@@ -6,7 +6,10 @@ import { connectionNames } from "../headers/header-names.ts";
 import type { RawHeaders } from "../headers/raw-headers.ts";
 import { defaultHeadLimits } from "../http1/parse/head-parser.ts";
 
-/** As in the http1 engine, except that `keep-alive`, `close` and `upgrade` in a list count too. */
+/**
+ * The most options in `Connection`, as in the http1 engine, except that `keep-alive`, `close` and `upgrade` in a list
+ * count too.
+ */
 const MOST_CONNECTION_OPTIONS = 32;
 
 /** Digits without leading zeros: parsers disagree on other forms (RFC 9110 section 8.6). */

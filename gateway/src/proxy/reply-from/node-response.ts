@@ -6,7 +6,7 @@ import { gatewayResponseText } from "../http1/response-text.ts";
 import type { GatewayResponse } from "../response/gateway-response.ts";
 import { errorCodeOf } from "../upstream/failure.ts";
 
-/** Milliseconds that a client may continue to send a body that is discarded. */
+/** Milliseconds for which a client may continue to send a body that is discarded. */
 const LINGER = 30_000;
 
 export interface HeadToWrite {
@@ -52,7 +52,7 @@ const faultNames: Readonly<Record<string, GatewayErrorName>> = {
   ERR_HTTP_REQUEST_TIMEOUT: "requestTimeout",
 };
 
-/** Answers a request that Node's parser rejected, and closes: later bytes on this connection cannot be framed. */
+/** Answers a request that Node's parser rejected, and closes the connection: later bytes on it cannot be framed. */
 export function rejectHead(error: Error, socket: Socket, refuse: (fault: GatewayErrorName) => GatewayResponse): void {
   if (!socket.writable || isAnswering(socket)) {
     socket.destroy();
@@ -61,7 +61,7 @@ export function rejectHead(error: Error, socket: Socket, refuse: (fault: Gateway
   writeRejection(socket, refuse(faultNames[errorCodeOf(error)] ?? "badRequest"));
 }
 
-/** Writes the response on a bare socket and ends it. */
+/** Writes the response directly to the socket, and ends the socket. */
 export function writeRejection(socket: Socket, response: GatewayResponse): void {
   socket.end(gatewayResponseText(response, { connection: "Connection: close\r\n", bodiless: false }), "latin1");
 }

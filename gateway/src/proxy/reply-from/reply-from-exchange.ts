@@ -1,4 +1,4 @@
-/** One exchange with a client of Fastify: writes the response to Node's response object. */
+/** One exchange with a client that Fastify serves: writes the response to Node's response object. */
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type { DirectResponse } from "@sluice/plugin-sdk";
 import type { FastifyReply } from "fastify";
@@ -26,9 +26,9 @@ export interface ReplyFromExchangeContext extends EngineExchangeContext {
   readonly draining: () => boolean;
   /** Answered requests whose bodies are still arriving. */
   readonly lingering: Set<IncomingMessage>;
-  /** Limits for request bodies. */
+  /** How slowly clients may send request bodies. */
   readonly bodyPace: MinRateLimits;
-  /** Limits for reading responses. */
+  /** How slowly clients may read responses. */
   readonly sendPace: MinRateLimits;
   /** Called once for each request, when it is over. */
   readonly ended: () => void;
@@ -70,7 +70,7 @@ export class ReplyFromExchange
     this.#send = send;
     this.#raw = reply.raw;
     this.#incoming = reply.request.raw;
-    // The "close" event handles broken connections.
+    // An error needs no handling of its own: after it, the response emits "close".
     this.#raw.once("close", () => this.#close()).on("error", () => {});
     if (exchange.body !== null) this.#limitSilence();
   }
@@ -172,7 +172,7 @@ export class ReplyFromExchange
     if (trailers !== null && this.exchange.request.takesTrailers) this.#raw.addTrailers(pairs(trailers));
     this.#raw.end();
     this.exchange.body?.drop();
-    // If less data is unsent, it fits into the kernel's buffer, unless the client already reads slowly.
+    // At most this many unsent bytes fit into the kernel's buffer, unless the client already reads slowly.
     if (this.#taking !== null || this.#incoming.socket.writableLength > SMALL) this.#wait();
   }
 
@@ -240,7 +240,7 @@ export class ReplyFromExchange
   }
 }
 
-/** Unsent bytes at the end of a response above which the client is watched: fewer fit into the kernel's buffer. */
+/** After the end of a response, a client is watched if more bytes are unsent: fewer fit into the kernel's buffer. */
 const SMALL = 16_384;
 
 const pairs = (flat: RawHeaders): [string, string][] => {

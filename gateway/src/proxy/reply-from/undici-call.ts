@@ -171,7 +171,10 @@ export class UndiciCall extends UpstreamCall<UndiciCallListener> implements Disp
     this.listener.end(trailers.length === 0 ? null : trailers);
   }
 
-  /** undici reports missing bytes of a Content-Length also for responses without a body (RFC 9110 section 8.6). */
+  /**
+   * Whether the error only means that a 204 or 304 has no body: undici reports missing bytes of a Content-Length also
+   * for these responses (RFC 9110 section 8.6).
+   */
   #hasNoBody(error: Error): boolean {
     return (
       (this.#status === 204 || this.#status === 304) && errorCodeOf(error) === "UND_ERR_RES_CONTENT_LENGTH_MISMATCH"

@@ -8,7 +8,7 @@ import { TargetSweeper } from "../upstream/target-sweeper.ts";
 
 export interface UndiciPoolsOptions {
   readonly connect: Connect;
-  /** Milliseconds that an idle connection is kept. */
+  /** Milliseconds for which an idle connection is kept. */
   readonly keepAlive: number;
 }
 

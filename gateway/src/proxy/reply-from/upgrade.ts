@@ -15,8 +15,9 @@ export interface UpgradeContext extends Http1ExchangeContext {
 }
 
 /**
- * Other upgrades (h2c), upgrades in HTTP/1.0 and upgrades with a body are ignored, as if the client had not asked (RFC
- * 9110 section 7.8): bytes after a body could be read as frames, and frames as a request.
+ * Whether a request asks for a WebSocket in a form that the gateway serves. Other upgrades (h2c), upgrades in HTTP/1.0
+ * and upgrades with a body are ignored, as if the client had not asked (RFC 9110 section 7.8): bytes after a body could
+ * be read as frames, and frames as a request.
  */
 export const wantsWebSocket = ({ method, headers, httpVersion }: IncomingMessage): boolean =>
   method === "GET" &&

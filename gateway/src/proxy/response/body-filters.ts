@@ -32,7 +32,7 @@ export class ReplacedResponseError extends Error {
 }
 
 interface Stage {
-  /** Whether bytes of the body are buffered, so that the head may still change. */
+  /** Whether the stage still buffers the body, so that the head may still change. */
   readonly isHolding: boolean;
   filter(piece: Buffer): readonly Buffer[];
   end(trailers: readonly string[]): readonly Buffer[];
@@ -48,8 +48,8 @@ export class BodyFilters {
   }
 
   /**
-   * Runs the phase `responseBody`. Returns null if no plugin filters this response. Throws the errors of plugins,
-   * BodyTooLongError, and ReplacedResponseError.
+   * Runs the phase `responseBody`. Returns null if no plugin filters or observes this body. Throws the errors of
+   * plugins, BodyTooLongError, and ReplacedResponseError.
    */
   static open(exchange: LiveExchange, { status, headers, isDelimited = true }: ResponseHead): BodyFilters | null {
     const steps = exchange.chain.bodySteps;
@@ -62,7 +62,7 @@ export class BodyFilters {
       if (filter !== null && "status" in filter) throw new ReplacedResponseError(filter);
       if (filter !== null && "observe" in filter) {
         if (isDelimited) observers.push(filter);
-        // The declared length is that of the body before any filter.
+        // The declared length is that of the body before any filter, so it counts only for the first one.
       } else if (filter !== null && (stages.length > 0 || !passesUnchanged(filter, Number(length ?? 0)))) {
         stages.push("whole" in filter ? new BufferingStage(filter) : new StreamingStage(filter));
       }
@@ -91,7 +91,7 @@ export class BodyFilters {
   /**
    * Returns the bytes to send at the end of the body.
    *
-   * @param trailers Those of the upstream's response as a flat list
+   * @param trailers The trailers of the upstream's response as a flat list
    */
   end(trailers: readonly string[]): readonly Buffer[] {
     let pieces: readonly Buffer[] = [];
@@ -111,7 +111,7 @@ export class BodyFilters {
   }
 }
 
-/** Filters the body of a complete response, and sets its Content-Length. Throws as `BodyFilters.open` and `take` do. */
+/** Returns the filtered body of a response, and sets its Content-Length. Throws as `BodyFilters.open` and `take` do. */
 export function filteredBody(exchange: LiveExchange, response: GatewayResponse): GatewayResponse["body"] {
   const filters = BodyFilters.open(exchange, response);
   if (filters === null) return response.body;
@@ -146,7 +146,7 @@ function passesUnchanged(filter: Exclude<BodyFilter, BodyObserver>, length: numb
 const takeAll = (stage: Stage, pieces: readonly Buffer[]): readonly Buffer[] =>
   pieces.flatMap((piece) => stage.filter(piece));
 
-/** An empty piece would end a chunked body. */
+/** Leaves out an empty piece, which would end a chunked body. */
 const nonEmpty = (piece: Buffer): readonly Buffer[] => (piece.length === 0 ? [] : [piece]);
 
 class StreamingStage implements Stage {

@@ -20,13 +20,13 @@ export interface FilteredResponseTarget<Head, Trailers>
   upgraded?(head: Head, socket: Socket, first: Buffer): void;
   /** Runs the phase `responseHeaders`. Returns false if another response has been sent instead. */
   respond(head: Head): boolean;
-  /** A copy that stays valid after the call. */
+  /** A copy of a head that stays valid when the memory of the head is used again. */
   copyOf(head: Head): Head;
   /** The forwarded trailers as a flat list. */
   fieldsOf(trailers: Trailers): readonly string[];
   /** @param framing How a filtered body is delimited; absent: as the upstream delimited it */
   sendHead(head: Head, framing?: BodyFraming): void;
-  /** Called when a plugin failed, or a body is too long. */
+  /** Called when a plugin failed or replaced the response, or the body is longer than a filter may buffer. */
   filterFailed(error: unknown): void;
 }
 

@@ -24,7 +24,7 @@ export interface GatewayResponseOptions {
   readonly id: string;
   /** Null when the head could not be parsed. */
   readonly request: IncomingRequest | null;
-  /** By `performance.now()`. */
+  /** When the request arrived, by `performance.now()`. */
   readonly started: number;
 }
 
@@ -53,7 +53,7 @@ export function createGatewayResponse(
     headers.push("Content-Type", form.contentType);
     for (const [name, value] of Object.entries(form.headers?.(message) ?? {})) headers.push(name, value);
   }
-  // A client would read such a body as the start of the next response (RFC 9112 section 6.3).
+  // A client would read the body of a 204 or 304 as the start of the next response (RFC 9112 section 6.3).
   if (isBodiless) body = "";
   else headers.push("Content-Length", String(Buffer.byteLength(body)));
   if (style.gateway !== null) headers.push("Server", style.gateway);
@@ -68,7 +68,7 @@ function keptResponse(
   request: IncomingRequest | null,
 ): GatewayResponse {
   if (status === NO_CONTENT || status === NOT_MODIFIED) return { status, headers: kept, body: "", isKept: true };
-  // In a response to HEAD, the length is not that of this body.
+  // In a response to HEAD, Content-Length is not the length of this body.
   if (request?.method === "HEAD") return { status, headers: kept, body: "", isKept: true };
   const headers: string[] = [];
   for (let at = 0; at < kept.length; at += 2) {
@@ -85,7 +85,7 @@ interface ErrorMessage {
   readonly requestId: string;
 }
 
-/** Format of a message in a media type. */
+/** How an error message is written in one media type. */
 interface MessageFormat {
   readonly contentType: string;
   /** Headers in addition to Content-Type. */
@@ -180,8 +180,8 @@ interface FormatPreferences {
 }
 
 /**
- * gRPC for gRPC requests; otherwise JSON, unless the client prefers another supported format, as in Kong. Without Accept, transport errors have the format
- * of the request's Content-Type, or plain text.
+ * Returns gRPC's format for gRPC requests; otherwise JSON, unless the client prefers another supported format, as in
+ * Kong. Without Accept, transport errors have the format of the request's Content-Type, or plain text.
  */
 function chooseMessageFormat({ accept, contentType, transport }: FormatPreferences): MessageFormat {
   if (contentType?.startsWith("application/grpc")) return grpc;

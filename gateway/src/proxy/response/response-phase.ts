@@ -9,17 +9,17 @@ import { gatewayErrorFor } from "../upstream/failure.ts";
 import { mayHaveBody } from "./body-filters.ts";
 import type { GatewayResponse } from "./gateway-response.ts";
 
-/** Milliseconds that a plugin may hold the response of a route without a service: the default of `read_timeout`. */
+/** Milliseconds for which a plugin may hold a response on a route without a service: the default of `read_timeout`. */
 const WITHOUT_SERVICE = 60_000;
 
-/** A response that has not begun. */
+/** A response of which nothing has been sent to the client yet. */
 export interface HeldMessage {
   readonly head: ResponseHead;
   /** Reads the body, like `body` of `HeldResponse`. */
   read(limit: number): Promise<Buffer | null>;
 }
 
-/** One of the gateway's own responses. */
+/** One of the gateway's own responses as the plugins' phase `response` sees it. */
 export const ownMessage = (own: GatewayResponse): HeldMessage => ({
   head: own,
   async read(limit) {
@@ -41,7 +41,7 @@ export class ResponseBrokenError extends Error {
 }
 
 /**
- * Returns the response by which the plugin replaces the held one; undefined: it replaces none. Rejects with the errors
+ * Returns the response by which the plugin replaces the held one; undefined: it keeps that one. Rejects with the errors
  * of the plugin, and if the plugin holds the response for too long.
  */
 export async function runResponsePhase(

@@ -1,7 +1,7 @@
 /**
  * The response of an upstream on a route with a plugin that has the phase `response`. It is placed between the call and
- * the filters of the body, and passes nothing on before the phase has ended. Until then nothing more is read from the
- * upstream, unless a plugin reads the body.
+ * the filters of the body, and passes no head or body on before the phase has ended. Until then nothing more is read
+ * from the upstream, unless a plugin reads the body.
  */
 import type { Socket } from "node:net";
 import type { GatewayErrorName } from "../../exchange/gateway-errors.ts";
@@ -16,9 +16,12 @@ import { type HeldMessage, ResponseBrokenError } from "./response-phase.ts";
 
 /** The exchange of the engine, which sends the response. */
 export interface SuspendedResponseTarget<Head, Trailers> extends FilteredResponseTarget<Head, Trailers> {
-  /** A copy that stays valid after the call. */
+  /** A copy of trailers that stays valid when their memory is used again. */
   copyOfTrailers(trailers: Trailers): Trailers;
-  /** Runs the phase. `onEnd` is called at its end, unless the exchange has ended or been answered during the phase. */
+  /**
+   * Runs the phase. `onEnd` is called at its end with the response that replaces the held one, or null if none does. It
+   * is not called if the exchange has ended or been answered during the phase.
+   */
   hold(message: HeldMessage, onEnd: (own: GatewayResponse | null) => void): void;
   /** Cancels the call, and sends this response. */
   replaceBy(own: GatewayResponse): void;
@@ -38,7 +41,7 @@ export function pluginListener<Head extends ResponseHead, Trailers>(
 interface BodyReader {
   /** Maximum bytes to read. */
   readonly limit: number;
-  /** Resolved when the body has ended or is longer, or when no more will arrive. */
+  /** Resolved when the body has ended or is longer than `limit`, or when no more of it will arrive. */
   readonly done: PromiseWithResolvers<void>;
 }
 
@@ -145,7 +148,7 @@ export class SuspendedResponse<Head extends ResponseHead, Trailers> implements U
       if (this.#hasEnded) return Buffer.concat(this.#pieces);
       this.#reader ??= { limit, done: Promise.withResolvers() };
       const { promise } = this.#reader.done;
-      // The next bytes may arrive during this call.
+      // `resumeCall` may deliver the next bytes before it returns.
       this.#target.resumeCall();
       await promise;
     }

@@ -22,7 +22,7 @@ async function connected(context: TestContext): Promise<{ readonly far: Socket; 
   return { far, near };
 }
 
-test("an accepted socket reads into the shared slab, and emits no data event", async (context) => {
+test("an accepted socket with a read buffer reads into the shared slab, and emits no data event", async (context) => {
   const { far, near } = await connected(context);
   const inlet = attachReadBuffer(near, { isTls: false });
   assert.ok(inlet);
@@ -66,7 +66,7 @@ test("a paused accepted socket reads nothing", async (context) => {
   await whole.promise;
 });
 
-test("data that is put back is emitted first, before later data", async (context) => {
+test("data put back into a socket is emitted before its read buffer receives later data", async (context) => {
   const { far, near } = await connected(context);
   near.pause().unshift(Buffer.from("one "));
   const inlet = attachReadBuffer(near, { isTls: false });

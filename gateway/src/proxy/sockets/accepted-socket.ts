@@ -1,7 +1,8 @@
 /**
  * Read buffers for accepted sockets. Node offers `onread` only for sockets that connect; an accepted socket reads into
- * 64 kB that are allocated for every read. These functions set what `onread` would have set. They rely on two internal
- * members and three symbols of Node: if any of them differs, the socket stays unchanged and emits "data".
+ * 64 kB that are allocated for every read. The functions of this file set what `onread` would have set. They rely
+ * on two internal members and three symbols of Node: if any of these differs, the socket stays unchanged and emits
+ * "data".
  */
 import { type OnReadOpts, Socket } from "node:net";
 import { ReadBuffer } from "./read-buffer.ts";
@@ -15,7 +16,7 @@ interface ReadSymbols {
 
 const readSymbols = findReadSymbols();
 
-/** Finds the symbols by their values, in sockets that are never connected. */
+/** Finds the symbols by their values, in sockets that are never connected. Null: this Node has no such symbols. */
 function findReadSymbols(): ReadSymbols | null {
   const fixed = { buffer: new Uint8Array(1), callback: () => true };
   const changing = { buffer: () => fixed.buffer, callback: fixed.callback };
@@ -38,7 +39,8 @@ const isHandle = (handle: unknown): handle is Handle =>
   typeof handle === "object" && handle !== null && typeof Reflect.get(handle, "useUserBuffer") === "function";
 
 /**
- * Must be called before the first read. Data that was unshifted into the socket still arrives as "data" events.
+ * Lets a socket read into a new read buffer. Must be called before the first read. Data that was unshifted into the
+ * socket still arrives as "data" events.
  *
  * @returns null: all data arrives as "data" events
  */

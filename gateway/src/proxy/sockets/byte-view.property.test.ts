@@ -113,7 +113,7 @@ class Connection {
 
   #owns(bytes: Buffer): boolean {
     const { length } = bytes;
-    // Every read fills its memory evenly, so that a few bytes represent it.
+    // Every read fills its memory with a single byte value, so that a few bytes represent it.
     return [0, length >> 2, length >> 1, length - 1].every((at) => {
       const byte = bytes[at] ?? this.#base;
       return byte >= this.#base && byte < this.#base + READS;

@@ -1,8 +1,8 @@
 /**
  * Bytes that were read from a socket, without a copy. They may lie in memory that the next read overwrites, so a view
  * is valid only during the call that passes it. A receiver that needs them for longer either copies them (`keep`) or
- * holds them until a stream has written them (`hold`). The view counts and releases the references to its memory by
- * itself.
+ * holds them until a stream has written them (`hold`). Receivers outside
+ * this folder need not count or release references to the memory.
  */
 import type { Writable } from "node:stream";
 import { type Slab, sharedSlab, takeSlab, WORTHWHILE } from "./slab.ts";
@@ -12,10 +12,10 @@ export class ByteView {
   readonly bytes: Buffer;
   readonly start: number;
   readonly end: number;
-  /** Contains the bytes; null: memory that does not change any more. */
+  /** Contains the bytes; null: they are in memory that does not change any more. */
   readonly #slab: Slab | null;
 
-  /** @param slab Contains the bytes; null: memory that does not change any more */
+  /** @param slab Contains the bytes; null: they are in memory that does not change any more */
   constructor(bytes: Buffer, start: number, end: number, slab: Slab | null) {
     this.bytes = bytes;
     this.start = start;

@@ -7,7 +7,7 @@ const NOTHING = Buffer.alloc(0);
 
 export class ClientInput {
   bytes: Buffer = NOTHING;
-  /** Contains the bytes; null: owned memory. */
+  /** Contains the bytes; null: they are in memory that does not change any more. */
   #slab: Slab | null = null;
   /** Contains the current request's head. */
   #headSlab: Slab | null = null;
@@ -39,7 +39,7 @@ export class ClientInput {
     this.#headSlab = null;
   }
 
-  /** Consumes the first `size` bytes, and passes those from `start` to `end` on. */
+  /** Consumes the first `size` bytes, and passes on the bytes from `start` to `end`. */
   pass(receiver: { take(view: ByteView): void }, start: number, end: number, size = end): void {
     const view = new ByteView(this.bytes, start, end, this.#slab);
     // The bytes are consumed first, because the receiver may ask for more.
@@ -52,7 +52,7 @@ export class ClientInput {
     this.#consume(size)?.release();
   }
 
-  /** Returns the slab to release after the use of the bytes, when no other bytes remain in it. */
+  /** Returns the slab to release after the use of the consumed bytes; null: other bytes remain, or there is no slab. */
   #consume(size: number): Slab | null {
     if (size < this.bytes.length) {
       this.bytes = this.bytes.subarray(size);

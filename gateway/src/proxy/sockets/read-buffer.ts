@@ -35,7 +35,7 @@ export class ReadBuffer {
     };
   }
 
-  /** Node calls this after every read. */
+  /** The slab for the next read. Node asks for it after every read, and for an outgoing connection before the first. */
   #next() {
     const slab = this.#slab;
     const isOwn = slab !== sharedSlab;

@@ -6,7 +6,7 @@
  * Only the files of this folder hold and release slabs; other files see a `ByteView`.
  */
 
-/** Bytes of a slab: a body of 64 kB arrives with its head in one read. */
+/** Bytes of a slab: one read can take a body of 64 kB together with its head. */
 export const SLAB_SIZE = 131_072;
 /** Bytes of a slab for TLS, which passes on one record at a time. */
 export const TLS_SLAB_SIZE = 16_384;

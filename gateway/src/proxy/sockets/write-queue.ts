@@ -14,7 +14,7 @@ export class WriteQueue {
   /** Written before the text. */
   #held: HeldBytes | null = null;
   #corked = false;
-  /** Bytes written so far. */
+  /** Bytes queued so far, whether written yet or not. */
   written = 0;
 
   constructor(socket: Socket) {

@@ -1,4 +1,4 @@
-/** A timer that is restarted often: starting and stopping it are mere assignments while it does not expire. */
+/** A timer that is restarted often: starting and stopping it are usually mere assignments. */
 /** Lateness in milliseconds above which an expired timer is attributed to a blocked event loop. */
 const LATE = 500;
 

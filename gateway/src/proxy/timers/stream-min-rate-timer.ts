@@ -8,7 +8,7 @@ import type { Socket } from "node:net";
 import { IdleTimer } from "./idle-timer.ts";
 import { type MinRateLimits, MinRateTimer } from "./min-rate-timer.ts";
 
-/** The common progress of a connection's streams whose clients send a body, or of those whose clients read a response. */
+/** The common progress of all streams of a connection that receive a body, or of all that send a response. */
 export class ConnectionActivity {
   readonly limits: MinRateLimits;
   /** Milliseconds so far during which at least one of the streams made progress. */

@@ -19,7 +19,7 @@ const chains = {
   two: [await inner.issue(leaf), inner, outer],
 };
 
-/** The number of intermediate CAs in the server's chain, and the members of the service. */
+/** The number of intermediate CAs in the server's chain, the members of the service, and the outcome of the dial. */
 const table: readonly (readonly [intermediates: keyof typeof chains, members: object, outcome: string])[] = [
   ["none", { tls_verify_depth: 0 }, "connected"],
   ["two", { tls_verify_depth: 1 }, "the upstream's certificate chain is longer than tls_verify_depth"],
@@ -63,7 +63,7 @@ function targetAt(port: number, members: object, authorities: readonly string[] 
 
 for (const [intermediates, members, outcome] of table) {
   const result = outcome === "connected" ? "connects" : "fails";
-  test(`a dial to a server (intermediate CAs: ${intermediates}) with the members ${JSON.stringify(members)} ${result}`, async (context) => {
+  test(`a dial to a server (intermediate CAs: ${intermediates}) of a service with the members ${JSON.stringify(members)} ${result}`, async (context) => {
     const target = targetAt(await serve(context, chains[intermediates]), members);
     const sessions = new TlsSessionCache();
     assert.equal(await open(target, sessions), outcome);
@@ -74,7 +74,7 @@ for (const [intermediates, members, outcome] of table) {
 const other = await makeAuthority("other");
 const expired = await makeAuthority("expired", { notAfter: new Date(Date.now() - 1000) });
 
-/** The server's chain, the CA certificates of the service, and the outcome. */
+/** The server's chain, the CA certificates and other members of the service, and the outcome of the dial. */
 const trust: readonly (readonly [
   name: string,
   chain: (typeof chains)["two"] | (typeof chains)["none"],

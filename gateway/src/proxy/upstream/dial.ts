@@ -111,7 +111,7 @@ function dialTls(target: UpstreamTarget, { connect, protocol, sessions, onread }
 
 const contexts = new WeakMap<UpstreamTarget, SecureContext>();
 
-/** Created once for a target, because reading certificates takes time. The context trusts these authorities only. */
+/** A TLS context that trusts only these authorities. Created once per target: reading certificates takes time. */
 function contextOf(target: UpstreamTarget, authorities: readonly string[]): SecureContext {
   const { certificate } = target;
   const pair = certificate !== null && { cert: certificate.cert, key: certificate.key };
@@ -125,7 +125,7 @@ const MAX_SESSIONS = 1024;
 
 /**
  * TLS sessions of https targets for resumption (RFC 8446 section 2.2), which avoids sending certificates and computing
- * signatures. A resumed session verifies no server name again, so a session is used only for targets with the same key.
+ * signatures. Resumption does not verify the server name again, so a session serves only targets with the same key.
  */
 export class TlsSessionCache {
   /** Keyed by the target's key. */

@@ -1,4 +1,4 @@
-/** Errors of exchanges with upstreams, and their effects: the response to the client, and whether a retry may help. */
+/** Errors of calls to upstreams, and their effects: on the response to the client, on retries and on health. */
 import type { FailureSignal } from "../../balance/health.ts";
 import type { GatewayErrorName } from "../../exchange/gateway-errors.ts";
 
@@ -30,7 +30,7 @@ export const unreadable = (reason: string) =>
 export const errorCodeOf = (error: Error): string =>
   "code" in error && typeof error.code === "string" ? error.code : "";
 
-/** Responses to the client by error code of Node and undici. All other errors are `badUpstream`. */
+/** Responses to the client by error code. Errors with any other code, or none, are answered with `badUpstream`. */
 const meanings: Readonly<Record<string, GatewayErrorName>> = {
   ENOTFOUND: "nameResolution",
   EAI_AGAIN: "nameResolution",
@@ -55,7 +55,7 @@ const IDEMPOTENT: ReadonlySet<string> = new Set(["GET", "HEAD", "OPTIONS", "TRAC
 
 export interface FailedTry {
   readonly error: Error;
-  /** Whether the request was sent on a connection, and the upstream may have processed it. */
+  /** Whether the request was sent on a connection, so that the upstream may have processed it. */
   readonly connected: boolean;
   readonly method: string;
   /** Whether a byte of the body may have been sent. */

@@ -8,7 +8,7 @@ import { hostHeader } from "../../balance/host-header.ts";
 import type { Connect } from "../../outbound/connect.ts";
 import { ForbiddenAddressError } from "../../outbound/guard.ts";
 
-/** Not loaded by an import, which costs memory; see response/reason-phrases.ts. */
+/** `node:http` is not imported, because that costs memory; see response/reason-phrases.ts. */
 const { request: requestHttp } = process.getBuiltinModule("node:http");
 
 /** A bare connection or a request, which can be destroyed. */
@@ -83,10 +83,10 @@ function connectionOf(opening: Opening): Socket {
   });
 }
 
-/** Keyed by a balancer's list of CA certificates; its client certificate and `trustsMachine` do not change either. */
+/** Keyed by the list of CA certificates of a balancer, whose client certificate and `trustsMachine` never change. */
 const contexts = new WeakMap<object, SecureContext>();
 
-/** Created once for a balancer, because reading the machine's CAs takes milliseconds. */
+/** A TLS context for checks, created once for a balancer, because reading the machine's CAs takes milliseconds. */
 function contextOf({ certificate, trustsMachine }: Opening, authorities: readonly CaCertificate[]): SecureContext {
   return contexts.getOrInsertComputed(authorities, () => {
     const ca = authorities.map(({ cert }) => cert);
@@ -95,7 +95,7 @@ function contextOf({ certificate, trustsMachine }: Opening, authorities: readonl
   });
 }
 
-/** Flat list. The upstream's configured headers replace the default ones. */
+/** The headers of a check as a flat list. The upstream's configured headers replace the default ones. */
 function headersOf({ host, port, hostHeader: given, checks, version }: Opening): string[] {
   const scheme = checks.type === "https" ? "https" : "http";
   const own: readonly (readonly [string, string])[] = [

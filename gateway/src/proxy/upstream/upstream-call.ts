@@ -11,7 +11,7 @@ import type { ByteView } from "../sockets/byte-view.ts";
 import type { IdleTimer } from "../timers/idle-timer.ts";
 import { failureSignalOf, gatewayErrorFor, isUnreachable, mayRetry, readTimeout, writeTimeout } from "./failure.ts";
 
-/** Receives the response. Heads, trailers and views are valid only during the call. */
+/** Receives the response. Heads, trailers and views are valid only until the method that receives them returns. */
 export interface UpstreamCallListener<Head, Trailers> {
   interim(head: Head): void;
   head(head: Head): void;

@@ -44,17 +44,17 @@ const routes = "routes:\n- name: flat\n  service: a\n  paths: [/flat]\n";
 const before = head + services + routes + plugin;
 
 const edits: readonly (readonly [what: string, text: string, readByItself: boolean])[] = [
-  ["a route of a service", before.replace("/a1", "/moved"), true],
+  ["a changed route of a service", before.replace("/a1", "/moved"), true],
   ["an added route", before.replace("- name: b\n", "  - name: a2\n    paths: [/a2]\n- name: b\n"), true],
   ["a removed route", before.replace("  routes:\n  - name: a1\n    paths: [/a1]\n", ""), true],
-  ["a route that refers to another item", before.replace("/flat]", "/flat, /more]"), true],
+  ["a changed route that refers to another item", before.replace("/flat]", "/flat, /more]"), true],
   ["a plugin that moves to another service", before.replace("service: b", "service: a"), true],
   [
     "a route that is added before another item",
     head + services + routes.replace("routes:\n", `routes:\n- name: new\n  paths: [/n]\n`) + plugin,
     true,
   ],
-  ["a comment only", before.replace("- name: b\n", "- name: b # b\n"), true],
+  ["an added comment", before.replace("- name: b\n", "- name: b # b\n"), true],
   ["a route that loses its service", before.replace("- name: flat\n  service: a\n", "- name: flat\n"), true],
   ["a new name of a service to which items refer", before.replace("- name: b\n", "- name: c\n"), false],
   [
@@ -62,7 +62,7 @@ const edits: readonly (readonly [what: string, text: string, readByItself: boole
     before.replace("- name: b\n", `- name: b\n  id: ${X}\n`),
     false,
   ],
-  ["a name that is taken", before.replace("- name: b\n", "- name: a\n"), false],
+  ["a service that takes the name of another service", before.replace("- name: b\n", "- name: a\n"), false],
   [
     "a reference to a missing entity",
     before.replace("service: a\n  paths: [/flat]", "service: z\n  paths: [/flat]"),
@@ -106,7 +106,7 @@ for (const [what, text, readByItself] of edits) {
   });
 }
 
-test("an edit keeps the objects of entities that the edited item does not change", async () => {
+test("an edit keeps the objects of unchanged entities, also of those inside the edited item", async () => {
   const served = servedOf(before);
   assert.ok(served);
   const edited = await afterEdit(served, before.replace("http://a.test", "http://other.test"));

@@ -39,7 +39,7 @@ function openFile(context: TestContext, { keep = false, log = silent as SourceLo
     source,
     intake,
     served: () => served,
-    /** Atomically: no reader sees half of it. */
+    /** Writes the file atomically: no reader sees half of the text. */
     write(text: string) {
       writeFileSync(`${file}.new`, text);
       renameSync(`${file}.new`, file);
@@ -72,7 +72,7 @@ for (const [what, before, line] of [
   ["a short", "", 2],
   ["a long", LONG, 3],
 ] as const) {
-  test(`members without effect in ${what} text are logged, by line and column`, async (context) => {
+  test(`members without effect in ${what} text are logged with their lines and columns`, async (context) => {
     const logged: string[] = [];
     const log: SourceLog = { info() {}, error() {}, warn: (_facts, message) => void logged.push(message) };
     const { source, intake, served, write } = openFile(context, { log });
@@ -134,7 +134,7 @@ test("unchanged entities are the same objects after a long text was read again",
   assert.equal(served()?.services.get(service?.id ?? ""), service);
 });
 
-test("a long text with an error is refused with its position, and the served configuration stays active", async (context) => {
+test("a long text with an error is refused with the error's position, and the served configuration stays active", async (context) => {
   const { source, intake, served, write } = openFile(context);
   write(LONG + head + up);
   await source.start(intake);
@@ -158,7 +158,7 @@ test("a source that stops while a long text is read ends the reader process", as
   assert.equal(served(), undefined);
 });
 
-/** YAML, because it is the slowest format. */
+/** A text with this number of routes and one more; in YAML, because that is the slowest format. */
 const manyRoutes = (count: number, last = "/last"): string =>
   `${head}services:\n- name: up\n  host: 127.0.0.1\n  port: 1\n  routes:\n${Array.from(
     { length: count },

@@ -84,7 +84,7 @@ function fileContent(text: string, load: typeof loadText, known?: LoadedData): S
   };
 }
 
-/** Loaded on demand: a node that reads its file in another process does not need that module and its memory. */
+/** Loads the module on demand, which saves memory in a node whose file is read by another process. */
 const loadLoader = async (): Promise<typeof loadText> => (await import("@sluice/model")).loadText;
 
 export function createFileSource(options: FileSourceOptions): FileSource {

@@ -4,7 +4,7 @@
  */
 import { type ChangedItems, type Collection, collections, type DividedText, divideText } from "@sluice/model/serving";
 
-/** The items of the old text that are no longer in the new one, and those that replace them. */
+/** The items of the old text that are no longer in the new text, and the items of the new text that replace them. */
 export interface EditedItems {
   readonly removed: ChangedItems;
   readonly added: ChangedItems;
@@ -25,8 +25,8 @@ const MAX_EDITED_LENGTH = 4 * 1024 * 1024;
 const ANCHOR = /(?:^|[\s,[{:])&/;
 
 /**
- * Null when the whole text must be read: a text is not divided into items, the head differs, the edit is too large, or
- * edited items have anchors.
+ * Returns the items in which the texts differ. Null when the whole text must be read: a text cannot be divided into
+ * items, the heads differ, the edit is too large, or edited items have anchors.
  */
 export function findEdit(before: string, text: string): EditedItems | null {
   const [dividedBefore, divided] = [divideText(before), divideText(text)];

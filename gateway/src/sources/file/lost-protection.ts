@@ -52,7 +52,7 @@ export function describeLostProtection(before: Snapshot, now: Snapshot): string 
   return null;
 }
 
-/** A consumer that leaves a group loses the group's protecting plugins. A consumer that is gone sends no requests. */
+/** Describes a protecting plugin that a consumer loses by leaving a group. Null: none. Removed consumers lose none. */
 function lostMembership(before: Snapshot, now: Snapshot): string | null {
   const changed = differences(before.consumer_group_consumers, now.consumer_group_consumers);
   const left = changed.flatMap(({ before: was, after }) => (was && !after ? was : []));

@@ -20,7 +20,7 @@ import {
 } from "@sluice/model";
 import { type EntityReference, wantedKey } from "./find-edit.ts";
 
-/** Without the position of each node of the text; positions use more memory than all other members. */
+/** A loaded text without the positions of its nodes, which use more memory than all other members. */
 export type LoadedData = Omit<LoadedText, "positionOf">;
 
 export interface ReadRequest {

@@ -10,17 +10,17 @@ import { loadedSchemas } from "@sluice/model/serving";
 import type { EditReading, EditRequest, FileReading, ReadRequest } from "./read-file.ts";
 import { ResultAssembler, type ResultChunk } from "./result-chunks.ts";
 
-/** Milliseconds that an idle process waits for another text: a file is often saved several times in a row. */
+/** Milliseconds for which an idle process waits for another text: a file is often saved several times in a row. */
 const IDLE_TIMEOUT = 5000;
 
 const ENDED = "the process that reads the file has ended";
 
-/** For a process that reads little: every semi-space of V8's young generation is soon resident memory. */
+/** Flags of a process that reads only edited items: V8's semi-spaces become resident memory even if little is read. */
 const SMALL_HEAP_FLAGS = ["--min-semi-space-size=1", "--max-semi-space-size=1"];
 
 type Request = { readonly read: ReadRequest } | { readonly edit: EditRequest };
 
-/** The last message of a call. */
+/** The result of a call, assembled from one or more messages. */
 type Answer = Checked<FileReading> | { readonly edit: EditReading | null };
 
 interface Waiting {

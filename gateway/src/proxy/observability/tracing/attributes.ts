@@ -1,4 +1,4 @@
-/** Attributes of the gateway's own spans: those that tracing plugins set too, and others that only the gateway sets. */
+/** Attributes of the gateway's own spans. Tracing plugins set some of them too; others are set only by the gateway. */
 import type { Attributes } from "@opentelemetry/api";
 import { httpMethodAttributes, serverSpanAttributes } from "@sluice/plugin-sdk";
 import type { ForwardPlan, LiveExchange } from "../../exchange/live-exchange.ts";

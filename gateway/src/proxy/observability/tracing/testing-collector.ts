@@ -1,4 +1,4 @@
-/** An OTLP collector over HTTP with JSON. */
+/** A collector of traces for tests: it receives spans by OTLP, as JSON over HTTP, and keeps them. */
 import type { TestContext } from "node:test";
 import { portOf, startUpstream } from "../../../../../test/conformance/engine/proxy-rig.ts";
 
@@ -34,7 +34,7 @@ interface OtlpRequest {
 export interface Collector {
   readonly url: string;
   readonly spans: readonly Collected[];
-  /** All request bodies. */
+  /** Method, URL and body of all requests received. */
   readonly text: () => string;
   readonly resource: () => Readonly<Record<string, string | number>>;
 }

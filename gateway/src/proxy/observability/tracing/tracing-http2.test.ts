@@ -56,7 +56,7 @@ async function startNode(context: TestContext, settings: Readonly<Record<string,
     ...settings,
   };
   const { gateway, close } = await startObservedNode(context, { document, settings: on });
-  /** The spans exported by the time the node has stopped. */
+  /** Stops the node, and returns all spans that it exported. */
   async function spans() {
     await close();
     return {
@@ -68,7 +68,7 @@ async function startNode(context: TestContext, settings: Readonly<Record<string,
   return { ...{ got, spans, dial, greeter, port, closed, held, gone } };
 }
 
-/** The node's response to one request, and its spans. */
+/** Sends one request. Returns the node's response, the two spans of the request, and what the upstream received. */
 async function traced(context: TestContext, asked: Asked, settings?: Readonly<Record<string, string>>) {
   const { got, spans, dial, ...ports } = await startNode(context, settings);
   const answer = await ask(dial(), asked);
@@ -92,7 +92,7 @@ test("an HTTP/2 request continues its client's trace, with a span for the reques
   assert.equal(call.attributes["url.full"], `http://127.0.0.1:${port}/a`);
 });
 
-test("a gRPC call has a span for the request and a span for the attempt, and its upstream receives the trace", async (context) => {
+test("a gRPC call has a span for the request and a span for the attempt, whose id its upstream receives", async (context) => {
   const asked = { headers: { ...grpcHeaders, ...sampled }, body: message("hi") };
   const { answer, request, call, upstream, greeter } = await traced(context, asked);
   assert.equal(answer.trailers?.["grpc-status"], "0");
@@ -111,7 +111,7 @@ test("a failed gRPC call with HTTP status 200 is recorded as an error in both sp
   assert.equal(call.attributes["rpc.grpc.status_code"], 13);
 });
 
-test("the span of an attempt at an upstream that cannot be reached records the reason", async (context) => {
+test("the span of an attempt records why its upstream could not be reached", async (context) => {
   const headers = { ...grpcHeaders, ":path": "/down.Greeter/Say" };
   const { answer, request, call, closed } = await traced(context, { headers, body: message("hi") });
   assert.equal(answer.headers["grpc-status"], "14");
@@ -130,7 +130,7 @@ test("the spans of a stream end when the client resets it", async (context) => {
   assert.deepEqual([server.length, client.length, server[0]?.attributes["http.response.status_code"]], [1, 1, 499]);
 });
 
-test("several workers export the spans of all their connections", async (context) => {
+test("two workers export the spans of the requests on all connections", async (context) => {
   const { spans, dial } = await startNode(context, { SLUICE_WORKERS: "2" });
   const paths = Array.from({ length: 40 }, (_, at) => `/open/${at}`);
   const answers = await Promise.all(paths.map((path) => ask(dial(), { headers: { ":path": path } })));

@@ -10,7 +10,7 @@ const spanId = "b7ad6b7169203331";
 const SERVER = 2;
 const CLIENT = 3;
 
-/** A node in front of an upstream that returns the headers that it received. */
+/** A node with tracing, in front of a port that refuses connections and an upstream that returns the headers it got. */
 async function startNode(context: TestContext, settings: Readonly<Record<string, string>> = {}) {
   const collector = await startCollector(context);
   const upstream = await startUpstream(context, ({ headers, url }, response) => {
@@ -36,7 +36,10 @@ async function startNode(context: TestContext, settings: Readonly<Record<string,
   };
   const on = { SLUICE_TRACING: "otlp", OTEL_EXPORTER_OTLP_ENDPOINT: `${collector.url}/` };
   const { send, close } = await startObservedNode(context, { document, settings: { ...on, ...settings } });
-  /** The headers that the upstream received, and the spans exported by the time the node has stopped. */
+  /**
+   * Sends one request, and stops the node. Returns the status, the headers that the upstream received, and all exported
+   * spans.
+   */
   async function trace(path: string, headers: Readonly<Record<string, string>> = {}) {
     const { status, body } = await send({ path, headers });
     await close();
@@ -100,7 +103,7 @@ for (const engine of ["http1", "reply-from"]) {
     assert.deepEqual([server[0]?.traceId, server[0]?.parentSpanId], [traceId, spanId]);
   });
 
-  test(`${engine}: the node forwards an unsampled trace header unchanged`, async (context) => {
+  test(`${engine}: the node forwards the headers of an unsampled trace unchanged, and exports no span`, async (context) => {
     const { trace } = await startNode(context, settings);
     const parent = `00-${traceId}-${spanId}-00`;
     const { got, server, client } = await trace("/open", { Traceparent: parent, Tracestate: "a=b" });
@@ -145,7 +148,7 @@ for (const engine of ["http1", "reply-from"]) {
     assert.deepEqual([server[0]?.failed, client[0]?.failed, client[0]?.attributes["error.type"]], [false, true, "404"]);
   });
 
-  test(`${engine}: a response of the gateway itself has no span for an attempt`, async (context) => {
+  test(`${engine}: a request that the gateway itself answers has no span for an attempt`, async (context) => {
     const { collector, trace } = await startNode(context, settings);
     const { server, client } = await trace("/guarded?apikey=my-key");
     assert.deepEqual([server[0]?.attributes["http.response.status_code"], client.length], [401, 0]);

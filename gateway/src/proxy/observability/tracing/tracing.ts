@@ -1,7 +1,7 @@
 /**
- * Tracing: a server span for each sampled request and a client span for each attempt at an upstream. The upstream
- * receives the id of the client span in `traceparent`. This module, and with it OpenTelemetry's SDK, is loaded only if
- * tracing is enabled.
+ * Tracing: each sampled request has a server span, and a client span for each of its attempts at an upstream. The
+ * upstream receives the id of the client span in `traceparent`. This module, and with it OpenTelemetry's SDK, is loaded
+ * only if tracing is enabled.
  */
 import {
   type Context,
@@ -32,7 +32,7 @@ import type { RequestObserver } from "../observer.ts";
 import { clientAttributes, serverAttributes } from "./attributes.ts";
 
 export interface TracingPlan {
-  /** Sampled fraction, from 0 to 1, of requests without a valid `traceparent`; others follow the sender's decision. */
+  /** Sampled fraction, from 0 to 1, of requests without a valid `traceparent`; with one, the sender decides. */
   readonly sampling: number;
   /** URL for the export of spans. */
   readonly url: string;
@@ -56,9 +56,9 @@ const LONGEST_REASON = 300;
 const FIRST_ERROR = 400;
 const FIRST_SERVER_ERROR = 500;
 
-/** OpenTelemetry's variables configure all other options: OTEL_EXPORTER_OTLP_HEADERS, OTEL_SERVICE_NAME and others. */
+/** OpenTelemetry's environment variables set more options: OTEL_EXPORTER_OTLP_HEADERS, OTEL_SERVICE_NAME and others. */
 export function openTracing({ sampling, url, node, version }: TracingPlan, log: ProxyLog): RequestObserver {
-  // Cut, because the SDK reports errors as JSON with stack traces.
+  // The reason is cut, because the SDK reports errors as JSON with stack traces.
   const tell = (message: unknown) => log.warn({ reason: String(message).slice(0, LONGEST_REASON) }, "traces are lost");
   const ignore = () => undefined;
   const logger = { error: tell, warn: tell, info: ignore, debug: ignore, verbose: ignore };
@@ -81,7 +81,10 @@ export function openTracing({ sampling, url, node, version }: TracingPlan, log: 
   const tracer = provider.getTracer("sluice", version);
   const running = new WeakMap<LiveExchange, Spans>();
 
-  /** The parent context, or the start of a new trace; null for an unsampled request. */
+  /**
+   * Decides whether a request is sampled, and sets its trace id and headers accordingly. Returns the context of the
+   * sender's span, or the empty context, with which a new trace begins; null for an unsampled request.
+   */
   function parentOf(exchange: LiveExchange): Context | null {
     const header = exchange.request.header(PARENT);
     const parent = header === undefined ? null : parseTraceParent(header);
