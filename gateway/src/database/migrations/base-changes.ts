@@ -10,7 +10,7 @@ create table revision (
   number bigint not null,
   -- The log is complete after this number; a node with an older one must read everything.
   complete_after bigint not null,
-  -- Identifies the numbering: a reset creates a new epoch, because numbers begin again after it.
+  -- A reset creates a new one, because numbers begin again after it.
   epoch uuid not null
 );
 insert into revision (number, complete_after, epoch) values (0, 0, gen_random_uuid());

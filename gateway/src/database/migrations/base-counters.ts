@@ -13,7 +13,7 @@ create unlogged table counters (
 create index counters_expires on counters (expires);
 
 -- Adds one to every counter, unless one of them has reached its limit. Rows are locked in the order of their keys, so
--- that no two calls wait for each other.
+-- that no two wait for each other.
 create function take_counters(keys uuid[], limits double precision[], ends bigint[],
   out admitted boolean, out counts bigint[]) language plpgsql as $$
 begin

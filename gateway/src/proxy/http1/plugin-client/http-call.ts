@@ -4,8 +4,7 @@ import { ByteView } from "../../sockets/byte-view.ts";
 import { errorCodeOf } from "../../upstream/failure.ts";
 import { headerOf, rawHeaders } from "../parse/fields.ts";
 import type { ResponseHeadParser } from "../parse/response-head.ts";
-import type { Http1ResponseListener, UpstreamConnection } from "../upstream/upstream-connection.ts";
-import type { ConnectionWaiter } from "../upstream/upstream-pool.ts";
+import type { ConnectionWaiter, Http1ResponseListener, UpstreamConnection } from "../upstream/upstream-connection.ts";
 import type { OriginConnections } from "./origin-connections.ts";
 import { responseHeaders } from "./request-text.ts";
 

@@ -1,12 +1,15 @@
 /** The connections of a plugin's HTTP client to one server. Requests wait while all of them are busy. */
-import type { Socket } from "node:net";
 import type { UpstreamTarget } from "../../../compile/runtime.ts";
 import type { Connect } from "../../../outbound/connect.ts";
-import { ReadBuffer } from "../../sockets/read-buffer.ts";
 import { IdleTimer } from "../../timers/idle-timer.ts";
-import { dialTarget, TlsSessionCache } from "../../upstream/dial.ts";
-import { type ConnectionOwner, UpstreamConnection } from "../upstream/upstream-connection.ts";
-import type { ConnectionWaiter } from "../upstream/upstream-pool.ts";
+import { TlsSessionCache } from "../../upstream/dial.ts";
+import {
+  type ConnectionOwner,
+  type ConnectionWaiter,
+  dialConnection,
+  popUsable,
+  type UpstreamConnection,
+} from "../upstream/upstream-connection.ts";
 
 /** Maximum connections to one server. */
 const MAX_CONNECTIONS = 32;
@@ -54,10 +57,8 @@ export class OriginConnections implements ConnectionOwner {
    * that ends the wait.
    */
   request(waiter: ConnectionWaiter): (() => void) | null {
-    let idle = this.#idle.pop();
-    // A connection leaves the list only when its socket has closed.
-    while (idle?.socket.destroyed) idle = this.#idle.pop();
-    if (idle !== undefined) {
+    const idle = popUsable(this.#idle);
+    if (idle !== null) {
       waiter.connected(idle);
       return null;
     }
@@ -121,28 +122,26 @@ export class OriginConnections implements ConnectionOwner {
 
   #dial(pending: Pending): void {
     const { connect, target } = this.#options;
-    const inlet = new ReadBuffer({ isTls: target.scheme === "https" });
     this.#dialing++;
     const listener = {
-      connected: (socket: Socket) => {
+      connected: (connection: UpstreamConnection) => {
         this.#dialing--;
         pending.cancel = null;
-        const connection = new UpstreamConnection(target, socket, { owner: this, inlet });
         this.#open.add(connection);
         pending.waiter.connected(connection);
       },
-      failed: (error: Error) => {
+      connectFailed: (error: Error) => {
         this.#dialing--;
         pending.cancel = null;
         pending.waiter.connectFailed(error);
         this.#dialNext();
       },
     };
-    const cancel = dialTarget(target, listener, {
+    const cancel = dialConnection(target, listener, {
       connect,
       sessions: this.#sessions,
-      protocol: "http/1.1",
-      onread: inlet.onread,
+      owner: this,
+      isGivenAway: false,
     });
     pending.cancel = () => {
       this.#dialing--;

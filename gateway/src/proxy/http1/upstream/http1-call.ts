@@ -5,9 +5,9 @@ import { ByteView } from "../../sockets/byte-view.ts";
 import { UpstreamCall, type UpstreamCallListener, type UpstreamCallOptions } from "../../upstream/upstream-call.ts";
 import type { FieldSection } from "../parse/fields.ts";
 import type { ResponseHeadParser } from "../parse/response-head.ts";
-import type { Http1ResponseListener, UpstreamConnection } from "./upstream-connection.ts";
+import type { ConnectionWaiter, Http1ResponseListener, UpstreamConnection } from "./upstream-connection.ts";
 import type { UpstreamHeads } from "./upstream-head.ts";
-import type { ConnectionWaiter, UpstreamPool } from "./upstream-pool.ts";
+import type { UpstreamPool } from "./upstream-pool.ts";
 
 export interface Http1CallListener extends UpstreamCallListener<ResponseHeadParser, FieldSection> {
   /** Absent: no upgrade is requested. */

@@ -1,10 +1,12 @@
 /** One connection to a target, which carries one request and response at a time as bytes. */
 import type { Socket } from "node:net";
 import type { UpstreamTarget } from "../../../compile/runtime.ts";
+import type { Connect } from "../../../outbound/connect.ts";
 import { ByteView } from "../../sockets/byte-view.ts";
-import type { ReadBuffer } from "../../sockets/read-buffer.ts";
+import { ReadBuffer } from "../../sockets/read-buffer.ts";
 import { WriteQueue } from "../../sockets/write-queue.ts";
 import { IdleTimer } from "../../timers/idle-timer.ts";
+import { dialTarget, type TlsSessionCache } from "../../upstream/dial.ts";
 import {
   closedEarly,
   InterimResponseLimit,
@@ -342,3 +344,44 @@ const isAsked = (head: ResponseHeadParser, protocol: string): boolean =>
 const idOf = (method: string): number => ids.get(method) ?? 0;
 const ids = new Map<string, number>();
 for (const name of ["HEAD", "CONNECT"]) ids.set(name, methodId(Buffer.from(name), 0, name.length));
+
+/** Receives the result of a connection attempt. */
+export interface ConnectionWaiter {
+  connected(connection: UpstreamConnection): void;
+  connectFailed(error: Error): void;
+}
+
+export interface DialConnectionOptions {
+  readonly connect: Connect;
+  readonly sessions: TlsSessionCache;
+  readonly owner: ConnectionOwner;
+  /** Whether its socket may be handed to another owner. */
+  readonly isGivenAway: boolean;
+}
+
+/** Opens a connection for HTTP/1.1. Returns a function that cancels the attempt. */
+export function dialConnection(
+  target: UpstreamTarget,
+  waiter: ConnectionWaiter,
+  { connect, sessions, owner, isGivenAway }: DialConnectionOptions,
+): () => void {
+  const inlet = isGivenAway ? null : new ReadBuffer({ isTls: target.scheme === "https" });
+  const listener = {
+    connected: (socket: Socket) => waiter.connected(new UpstreamConnection(target, socket, { owner, inlet })),
+    failed: (error: Error) => waiter.connectFailed(error),
+  };
+  return dialTarget(target, listener, {
+    connect,
+    sessions,
+    protocol: "http/1.1",
+    ...(inlet !== null && { onread: inlet.onread }),
+  });
+}
+
+/** Removes and returns the last idle connection that has not closed; null: there is none. */
+export function popUsable(idle: UpstreamConnection[] | undefined): UpstreamConnection | null {
+  let last = idle?.pop();
+  // A connection leaves the list by itself only when its socket has closed.
+  while (last?.socket.destroyed) last = idle?.pop();
+  return last ?? null;
+}

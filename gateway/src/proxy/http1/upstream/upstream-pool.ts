@@ -2,13 +2,17 @@
  * Keep-alive pool of upstream connections. The most recently used connection is reused first, so that the others age
  * out.
  */
-import type { Socket } from "node:net";
 import type { Runtime, UpstreamTarget } from "../../../compile/runtime.ts";
 import type { Connect } from "../../../outbound/connect.ts";
-import { ReadBuffer } from "../../sockets/read-buffer.ts";
-import { dialTarget, TlsSessionCache } from "../../upstream/dial.ts";
+import { TlsSessionCache } from "../../upstream/dial.ts";
 import { TargetSweeper } from "../../upstream/target-sweeper.ts";
-import { type ConnectionOwner, UpstreamConnection } from "./upstream-connection.ts";
+import {
+  type ConnectionOwner,
+  type ConnectionWaiter,
+  dialConnection,
+  popUsable,
+  type UpstreamConnection,
+} from "./upstream-connection.ts";
 
 export interface UpstreamPoolOptions {
   readonly connect: Connect;
@@ -16,12 +20,6 @@ export interface UpstreamPoolOptions {
   readonly keepAlive: number;
   /** Maximum idle connections per target. Default 512. */
   readonly maxIdle?: number;
-}
-
-/** Receives the result of a connection attempt. */
-export interface ConnectionWaiter {
-  connected(connection: UpstreamConnection): void;
-  connectFailed(error: Error): void;
 }
 
 /** Idle connections to one target. */
@@ -62,11 +60,7 @@ export class UpstreamPool implements ConnectionOwner {
 
   /** Takes an idle connection to the target; null when there is none. */
   takeIdle({ key }: UpstreamTarget): UpstreamConnection | null {
-    const connections = this.#idle.get(key)?.connections;
-    let idle = connections?.pop();
-    // A connection leaves the list only when its socket has closed.
-    while (idle?.socket.destroyed) idle = connections?.pop();
-    return idle ?? null;
+    return popUsable(this.#idle.get(key)?.connections);
   }
 
   /**
@@ -75,25 +69,22 @@ export class UpstreamPool implements ConnectionOwner {
    * @param isGivenAway Whether its socket may be handed to another owner
    */
   connect(target: UpstreamTarget, waiter: ConnectionWaiter, isGivenAway: boolean): () => void {
-    const connect = this.#connect;
-    const inlet = isGivenAway ? null : new ReadBuffer({ isTls: target.scheme === "https" });
-    const dialListener = {
-      connected: (socket: Socket) => {
+    const listener = {
+      connected: (connection: UpstreamConnection) => {
         if (this.#closed) {
-          socket.destroy();
+          connection.destroy();
           return;
         }
-        const connection = new UpstreamConnection(target, socket, { owner: this, inlet });
         this.#open.add(connection);
         waiter.connected(connection);
       },
-      failed: (error: Error) => waiter.connectFailed(error),
+      connectFailed: (error: Error) => waiter.connectFailed(error),
     };
-    return dialTarget(target, dialListener, {
-      connect,
+    return dialConnection(target, listener, {
+      connect: this.#connect,
       sessions: this.#sessions,
-      protocol: "http/1.1",
-      ...(inlet !== null && { onread: inlet.onread }),
+      owner: this,
+      isGivenAway,
     });
   }
 
