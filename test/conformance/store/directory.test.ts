@@ -9,7 +9,7 @@ import { type Store, StoreUnavailable } from "../../../gateway/src/stores/store.
 import { temporaryFolder, waitFor } from "../../../tools/process/index.ts";
 import { deviceTokenFacts } from "../../plugins/device-token.ts";
 import { describeCrashes, type InjectedFaults, withFaults } from "./crashes.ts";
-import { credential, entity, route, service } from "./entities.ts";
+import { credential, entity, plugin, route, service } from "./entities.ts";
 import { create, createOpener, isRemoved, type Opener, quiet, remove, replace } from "./resource-store.ts";
 import { describeStore } from "./suite.ts";
 
@@ -126,7 +126,7 @@ describe("a store in a directory with files of users", () => {
       { "bad.yaml": `${head("Service", "bad")}spec: { url: "http://a", retries: -1 }\n` },
     ));
 
-  test("writes a resource into the namespace of the resource to which it refers, and refuses keys outside the home namespace", () =>
+  test("writes a resource into the namespace of the resource to which it refers, and refuses keys and secret config values outside the home namespace", () =>
     using(
       async (store, { directory, waited }) => {
         const cart = await store.find("services", { member: "name", value: "shop.cart" });
@@ -137,6 +137,13 @@ describe("a store in a directory with files of users", () => {
         const { fault } = await create(store, "keyauth_credentials", credential({ id: ann?.id ?? "" }, "k"));
         assert.equal(fault?.kind, "invalid");
         assert.match(JSON.stringify(fault), /is in the namespace shop/);
+        const limit = plugin("rate-limiting", {
+          service: { id: cart?.id ?? "" },
+          config: { minute: 5, policy: "redis", redis: { host: "redis", password: "hidden" } },
+        });
+        const secret = await create(store, "plugins", limit);
+        assert.equal(secret.fault?.kind, "invalid");
+        assert.match(JSON.stringify(secret.fault), /"config","redis","password".*is in the namespace shop/);
         assert.deepEqual(
           (await readdir(directory)).filter((name) => name === "secret"),
           [],

@@ -308,6 +308,12 @@ const refused: readonly Row[] = [
       /FROM\/my\/index\.ts: version differs from that of the plugin's facts: write definePlugin\(\{ \.\.\.facts, phases/,
     ],
   ],
+  [
+    "code with other endpoints",
+    { ...plugin, "my/index.ts": code.replace("...facts,", '...facts, endpoints: ["state"],') },
+    "./my",
+    [/FROM\/my\/index\.ts: endpoints differs from that of the plugin's facts: write definePlugin/],
+  ],
   faultyManifest(
     "^9.0.0",
     new RegExp(`@sluice/plugin-sdk is \\^9\\.0\\.0, but this is version ${sdkVersion}: install`),

@@ -77,6 +77,18 @@ async function loadOne(
   return codeFault === undefined ? { facts, files } : [codeFault];
 }
 
+const comparedMembers = [
+  "name",
+  "version",
+  "priority",
+  "protects",
+  "refuses",
+  "schema",
+  "credentials",
+  "endpoints",
+  "kongChecks",
+] as const;
+
 /** The fault if the definition differs from the facts, which some processes load alone; undefined if there is none. */
 async function codeFaultOf(
   { code }: PluginFiles,
@@ -88,8 +100,7 @@ async function codeFaultOf(
   const at = pathOf(code);
   if (typeof definition.phases !== "function")
     return `${at}: phases: expected a function (config, context) => phases, not ${typeof definition.phases}`;
-  const members = ["name", "version", "priority", "protects", "refuses", "schema", "credentials"] as const;
-  const differing = members.find(
+  const differing = comparedMembers.find(
     (member) => canonicalJson(definition[member] ?? null) !== canonicalJson(facts[member] ?? null),
   );
   return differing === undefined

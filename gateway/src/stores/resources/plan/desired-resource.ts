@@ -137,7 +137,12 @@ function makeResource(options: DesiredResourceOptions, entity: Entity, secretPla
     ...(kind === "Certificate" && pairOf(held, entity as Certificate, secretPlace)),
   });
   if (made.violations || !config) return made;
-  const configFrom = configFromOf({ made: { ...made.value.spec }, held: held?.entity }, config, secretPlace);
+  // A new plugin is in the namespace of the resource to which it refers.
+  const { namespace } = made.value.metadata;
+  const configFrom = configFromOf({ made: { ...made.value.spec }, held: held?.entity }, config, {
+    ...secretPlace,
+    namespace,
+  });
   const { configFrom: _, ...spec } = { ...made.value.spec };
   return { value: { ...made.value, spec: { ...spec, ...(configFrom.length > 0 && { configFrom }) } } };
 }
