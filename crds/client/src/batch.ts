@@ -1,7 +1,7 @@
 /**
  * Batches: resources that are published together or not at all. Kubernetes has no transaction over several objects. The
- * writer therefore marks every resource of a batch, and the operator publishes them once it has seen all of them. The
- * writer then removes the marks.
+ * writer, an admin listener, therefore marks every resource of a batch, and the operator publishes them once it has
+ * seen all of them. The writer then removes the marks.
  *
  * 1. One resource of the batch, its record, is written first. Its `BATCH_COMPLETE` does not name the batch yet.
  * 2. All other resources are written with `BATCH`. Those to be removed keep their content and also carry

@@ -87,7 +87,7 @@ export interface ResourceCache<Kinds extends Kind> {
 const sameBatch = (before: Resource["metadata"], after: Resource["metadata"]): boolean =>
   [BATCH, BATCH_REMOVE, BATCH_COMPLETE].every((name) => before.annotations?.[name] === after.annotations?.[name]);
 
-/** A slice's generation does not change when it moves to another core Service. */
+/** Whether the core Service is the same: an EndpointSlice that moves to another Service keeps its generation. */
 const sameService = (before: Resource["metadata"], after: Resource["metadata"]): boolean =>
   before.labels?.[SERVICE_LABEL] === after.labels?.[SERVICE_LABEL];
 

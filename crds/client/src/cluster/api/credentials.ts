@@ -87,7 +87,7 @@ export function createCredentials(config: KubeConfig, now: () => number = () => 
       .digest("base64");
     let dispatcher = current?.access.dispatcher;
     if (!dispatcher || current?.material !== material) {
-      // The old dispatcher closes once its last watch has ended. Its requests report their own errors.
+      // The old dispatcher closes once its last request, such as a watch, has ended. Requests report their own errors.
       void current?.access.dispatcher.close().catch(() => undefined);
       const wanted = config.createDispatcherOptions(cluster, tls);
       if (wanted.type === "socks") throw new Error("a SOCKS proxy-url in the kubeconfig is not supported");
