@@ -52,7 +52,7 @@ export function createLeaseMutex({ store, name, clock }: LeaseMutexOptions) {
   let last: Promise<unknown> = Promise.resolve();
   let waiting = 0;
   let held: Held | undefined;
-  /** The Lease's version after this process released it; undefined: no release, or it failed. */
+  /** The version of the Lease after this process last released it; undefined if it never did or that failed. */
   let released: string | undefined;
   let resting: NodeJS.Timeout | undefined;
 

@@ -7,7 +7,7 @@ export interface Fake {
   /** `list`, `list <token>`, `watch <version>` in order. */
   readonly calls: readonly string[];
   readonly reported: readonly string[];
-  /** The messages of the errors passed to `failure`, which may be null. */
+  /** The messages of the errors passed to `failure`; null where it was passed null. */
   readonly reportedFailures: readonly (string | null)[];
   /** Delays between attempts in milliseconds, without those that run while a list or watch is open. */
   readonly waits: readonly number[];
