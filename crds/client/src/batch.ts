@@ -1,7 +1,7 @@
 /**
  * Batches: resources that are published together or not at all. Kubernetes has no transaction over several objects. The
- * writer therefore marks every resource of a batch, and the operator publishes them once it has seen all of them. The
- * writer then removes the marks.
+ * writer, an admin listener, therefore marks every resource of a batch, and the operator publishes them once it has
+ * seen all of them. The writer then removes the marks.
  *
  * 1. One resource of the batch, its record, is written first. Its `BATCH_COMPLETE` does not name the batch yet.
  * 2. All other resources are written with `BATCH`. Those to be removed keep their content and also carry
@@ -17,16 +17,16 @@
  */
 import type { Resource } from "./resource.ts";
 
-/** `<uuid>/<n>`: the batch and the number of resources in it. */
+/** Annotation with the value `<uuid>/<n>`: the batch's uuid and the number of its resources. */
 export const BATCH = "sluice.dev/batch";
-/** The batch's uuid, on a resource that the batch removes. */
+/** Annotation with the batch's uuid, on a resource that the batch removes. */
 export const BATCH_REMOVE = "sluice.dev/batch-remove";
 /**
- * Set on the batch's record. If the value is the batch's uuid, all resources of the batch are written. With any other
- * value, some of them are not written yet, or the batch was rolled back.
+ * Annotation of the batch's record. If the value is the batch's uuid, all resources of the batch are written. With any
+ * other value, some of them may not be written yet, or the batch was rolled back.
  */
 export const BATCH_COMPLETE = "sluice.dev/batch-complete";
-/** The previous content of the resource as JSON; `null` if the batch creates the resource. */
+/** Annotation with the previous content of the resource as JSON; `null` if the batch creates the resource. */
 export const BATCH_UNDO = "sluice.dev/batch-undo";
 
 export interface BatchMark {
@@ -37,7 +37,7 @@ export interface BatchMark {
   readonly completes: boolean;
 }
 
-/** The batch mark of a resource; undefined if the resource is in no batch, or its mark was not written by Sluice. */
+/** The batch mark of a resource; undefined if the resource has none, or one that Sluice does not write. */
 export function batchMark({ metadata }: Pick<Resource, "metadata">): BatchMark | undefined {
   const { annotations = {} } = metadata;
   const [, id = "", size = ""] = /^([0-9a-f-]{36})\/([1-9]\d{0,5})$/.exec(annotations[BATCH] ?? "") ?? [];

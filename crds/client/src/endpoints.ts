@@ -1,4 +1,4 @@
-/** Reads EndpointSlices (discovery.k8s.io/v1): the addresses of the endpoints of a core Service. Pure. */
+/** Reads the endpoints of a core Service from its EndpointSlices (discovery.k8s.io/v1). Pure. */
 import { isIP } from "node:net";
 import type { ServiceEndpoint } from "@sluice/model";
 import type { Resource } from "./resource.ts";
@@ -29,7 +29,7 @@ const isAddress = (address: unknown): address is string => typeof address === "s
 
 /**
  * A core Service's cluster IP, from which kube-proxy forwards to the current endpoints; null if the Service has none
- * (headless or ExternalName).
+ * (headless, ExternalName or not assigned yet).
  */
 export function clusterAddressOf({ spec }: Resource, port: number): ServiceEndpoint | null {
   const address = spec?.clusterIP;

@@ -11,7 +11,7 @@ const resource = (metadata: Partial<Resource["metadata"]>): Resource => ({
   metadata: { name: "users", namespace: "default", uid: "u", generation: 2, resourceVersion: "100", ...metadata },
 });
 
-/** The resource as read, with its description; the write; and whether the resource reflects the write. */
+/** A description, the resource as read, the write, and whether the resource reflects the write. */
 const sights: readonly (readonly [string, Resource | undefined, Partial<WrittenResource>, boolean])[] = [
   ["the written generation", resource({}), { generation: 2 }, true],
   ["a later generation", resource({ generation: 3 }), { generation: 2 }, true],

@@ -151,14 +151,17 @@ export class Conflict extends Error {
 }
 
 /**
- * The API server or the directory refuses the object: schema, CEL or admission. The message is that of the API server
- * or the directory.
+ * The API server or the directory refuses the write: schema, CEL, admission or permissions. The message is that of the
+ * API server or the directory.
  */
 export class Rejected extends Error {
   override readonly name = "Rejected";
 }
 
-/** The kind is not served (its CRD is gone): earlier results say nothing about existing resources. Passed to `lost`. */
+/**
+ * The cluster does not serve the kind (its CRD is missing): earlier results say nothing about existing resources. Reads
+ * reject with it; watches pass it to `lost` and `failure`.
+ */
 export class UnknownKind extends Error {
   override readonly name = "UnknownKind";
 }
@@ -227,13 +230,13 @@ export interface ResourceClient {
   close(): Promise<void>;
 }
 
-/** The holder of a Lease. */
+/** The members of a Lease that describe its holder. */
 export interface LeaseRecord {
   /** Empty: no holder. */
   readonly holder: string;
   /** Milliseconds without renewal after which another process may take the Lease. */
   readonly duration: number;
-  /** Incremented whenever the holder changes. */
+  /** Increases whenever a process takes the Lease. */
   readonly transitions: number;
 }
 

@@ -48,13 +48,13 @@ const rows: readonly {
   { what: "the class of the Lease in its namespace", leases: [lease("shop/a", "dev")], of: ["shop"], is: "dev" },
   { what: "sluice in a namespace without a Lease", leases: [lease("shop/a", "dev")], of: ["mart"], is: "sluice" },
   {
-    what: "the alphabetically first of several classes",
+    what: "the alphabetically first of the classes that several Leases in its namespace name",
     leases: [lease("shop/a", "two"), lease("shop/b", "one")],
     of: ["shop"],
     is: "one",
   },
   {
-    what: "sluice, if several classes include sluice",
+    what: "sluice, if the Leases in its namespace name sluice and another class",
     leases: [lease("shop/a", "dev"), lease("shop/b", "sluice")],
     of: ["shop"],
     is: "sluice",
@@ -74,7 +74,7 @@ for (const { what, leases, of, is } of rows)
     assert.equal(classes.classOf(resource(...of)), is);
   });
 
-test("the home namespace has this installation's class before its Lease exists", () => {
+test("the home namespace has this installation's class before the installation's Lease exists", () => {
   const { classes, watches } = scene({ own: { class: "dev", namespace: "home" } });
   assert.deepEqual([classes.classOf(resource("home")), classes.isSynced()], ["dev", false]);
   assert.deepEqual(watches[0]?.options, { labels: "sluice.dev/class" });
@@ -90,7 +90,7 @@ test("a namespace whose class changes is reported when a Lease is created or del
   assert.equal(classes.classOf(resource("shop")), "sluice");
 });
 
-test("a class is served while its Lease has a holder, and firstClusterWideClass is a served class whose operator reads all namespaces", () => {
+test("another installation's class is served while its Lease has a holder, and firstClusterWideClass returns a served class whose operator reads all namespaces", () => {
   const { classes, changes, watch } = scene();
   watch().replaced([lease("a/a", "dev", { reads: "some" }), lease("b/b", "away", { holder: "" })]);
   assert.deepEqual([classes.servedClasses(), classes.firstClusterWideClass()], [["dev", "sluice"], undefined]);

@@ -15,7 +15,7 @@ export const READS_ANNOTATION = "sluice.dev/reads";
 
 export interface ClassTrackerOptions
   extends Pick<ResourceCacheOptions<"Lease">, "client" | "namespaces" | "signal" | "log"> {
-  /** The class and home namespace of this process. They apply even before its Lease exists. */
+  /** The class and home namespace of this process. They apply even before the operator's Lease exists. */
   readonly own: { readonly class: string; readonly namespace: string };
   /**
    * Called for every event until all Leases have been listed. After that, called when resources without `spec.class` in
@@ -81,7 +81,7 @@ function classLeaseOf({ metadata, spec }: Resource): ClassLease | undefined {
   };
 }
 
-/** If a namespace has several classes, the default class applies, or else the first in alphabetical order. */
+/** The class of each namespace: of several classes, the default class or, without it, the alphabetically first. */
 function classesByNamespace(
   markers: readonly Pick<ClassLease, "namespace" | "class">[],
   own: ClassTrackerOptions["own"],

@@ -96,7 +96,7 @@ test("changes in an unselected namespace are not reported until it is selected",
   assert.deepEqual(all.versions.sort(), ["Route one/new after ?", "Route one/r after ?"]);
 });
 
-test("a change of labels that does not change the selection has no effect", () => {
+test("a Namespace event that does not change the selection has no effect", () => {
   const all = scene();
   read(all);
   all.watch("Namespace").replaced([space("one")]);

@@ -15,7 +15,7 @@ interface PendingWrite {
 interface ObservedState {
   /** Null: the resource is absent. */
   readonly resource: Resource | null;
-  /** The last event of a removed resource; absent when the removal is known only from a list without the resource. */
+  /** The resource as the removal event has it; absent when a removal is known only from a list without the resource. */
   readonly event?: Resource;
 }
 

@@ -88,7 +88,7 @@ test("a Secret that two watches deliver is removed when neither delivers it any 
   assert.deepEqual(names(cache.resources.Secret), []);
 });
 
-test("a kind is synced when all of its watches are", () => {
+test("a kind is synced once all of its watches are, and until the cluster no longer serves it", () => {
   const { cache, watch } = scene();
   watch("Service").replaced([]);
   watch("Secret", { labels: "sluice.dev/credential" }).replaced([]);
@@ -137,7 +137,7 @@ test("a change is reported with the previous version, which is undefined in the 
   ]);
 });
 
-test("only a change of the spec or of the batch is reported as meaningful", () => {
+test("a change of a resource is reported as meaningful only if its spec or its batch marks change", () => {
   const { changes, objects, watch } = scene();
   const services = watch("Service");
   const annotations = { [BATCH]: "0a1b2c3d-0000-4000-8000-000000000000/2" };

@@ -16,7 +16,7 @@ import {
 import { createPendingWrites, type PendingWrites, versionOf } from "./pending-writes.ts";
 
 export interface NamespaceSelector {
-  /** Label selector in kubectl's syntax: `sluice.dev/gateway=public`. */
+  /** Label selector in kubectl's syntax, such as `sluice.dev/gateway=public`. */
   readonly labels: string;
   /** Namespaces that are included whatever their labels. */
   readonly always: readonly string[];
@@ -36,8 +36,8 @@ export interface ResourceCacheOptions<Kinds extends Kind> {
   /** Foreign kinds that the cluster need not serve: a kind that is not served counts as empty. */
   readonly optional?: readonly Kinds[];
   /**
-   * Label selector. Default: all resources, but only those Secrets that have the label of credentials or hold a TLS
-   * certificate.
+   * Label selector for kinds other than Secret. Default: all resources. Of Secrets, the cache always holds those with
+   * the label of credentials and those of type kubernetes.io/tls.
    */
   readonly labels?: string;
   /** See WatchOptions. */
@@ -51,8 +51,9 @@ export interface ResourceCacheOptions<Kinds extends Kind> {
    */
   readonly onChange: (meaningful: boolean) => void;
   /**
-   * Called for every version of a resource before `onChange`, with the previous version. null: the resource did not
-   * exist; undefined: unknown, because the kind was read for the first time or the namespace has just been selected.
+   * Called for every version of a resource before `onChange`, with the previous version: null if the resource did
+   * not exist; undefined if that is unknown, because the kind was read for the first time or the namespace has just
+   * been selected.
    */
   readonly onVersion?: (kind: Kinds, before: Resource | null | undefined, resource: Resource) => void;
   /**
@@ -86,7 +87,7 @@ export interface ResourceCache<Kinds extends Kind> {
 const sameBatch = (before: Resource["metadata"], after: Resource["metadata"]): boolean =>
   [BATCH, BATCH_REMOVE, BATCH_COMPLETE].every((name) => before.annotations?.[name] === after.annotations?.[name]);
 
-/** A slice's generation does not change when it moves to another core Service. */
+/** Whether the core Service is the same: an EndpointSlice that moves to another Service keeps its generation. */
 const sameService = (before: Resource["metadata"], after: Resource["metadata"]): boolean =>
   before.labels?.[SERVICE_LABEL] === after.labels?.[SERVICE_LABEL];
 
@@ -156,7 +157,7 @@ export function createResourceCache<Kinds extends Kind>(options: ResourceCacheOp
     /** Changes that `put` applies at the end of an event. */
     const changes = new Map<string, Resource | undefined>();
 
-    /** @param event The last event of the resource. */
+    /** @param event The resource as the removal event has it. */
     function forget(key: string, event?: Resource): void {
       found.delete(key);
       const still = watchedVersionOf(kind, key);

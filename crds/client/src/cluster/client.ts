@@ -32,7 +32,8 @@ const systemClock: Clock = {
 };
 
 /**
- * Milliseconds. An object with finalizers is deleted when their controllers are done; after this long the call rejects.
+ * Milliseconds. An object with finalizers is deleted when their controllers are done; `remove` rejects if that takes
+ * longer.
  */
 const removalTimeout = 30_000;
 
@@ -194,7 +195,7 @@ export function clusterClientOver(
   }
 }
 
-/** The members that a manager may apply: all but the status and those that the API server sets itself. */
+/** The members that a manager may apply: all except the status and the metadata that the API server sets itself. */
 function applyBody(kind: Kind, resource: Resource, expected: { uid?: string; resourceVersion?: string } = {}): object {
   const { status: _, metadata, ...members } = resource;
   const { name, namespace, labels, annotations } = metadata;

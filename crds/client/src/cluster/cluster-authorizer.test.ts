@@ -57,7 +57,7 @@ describe("the cluster authorizer", () => {
   const ann = { username: "ann", groups: ["staff"] };
   const right = { verb: "create", group: "sluice.dev", resource: "services", namespace: "default" } as const;
 
-  test("identifies the owner of a token, and asks again only after ten seconds", async () => {
+  test("identifies the owner of a token, and asks the API server again only after ten seconds", async () => {
     status = { authenticated: true, user: ann };
     assert.deepEqual(await Promise.all([access.authenticate("a"), access.authenticate("a")]), [ann, ann]);
     time += 9_999;
@@ -92,7 +92,7 @@ describe("the cluster authorizer", () => {
     assert.equal(asked.length, 2);
   });
 
-  test("rejects when the API server fails, and asks again the next time", async () => {
+  test("rejects when the API server fails, and asks it again at the next call", async () => {
     status = null;
     await assert.rejects(access.isAllowed(ann, { ...right, verb: "list" }));
     status = { allowed: true };
@@ -107,7 +107,7 @@ describe("the cluster authorizer", () => {
     assert.deepEqual(await access.authenticate("flood-69"), ann);
   });
 
-  test("caches a limited number of answers", async () => {
+  test("caches a limited number of results", async () => {
     status = { authenticated: true, user: ann };
     for (let n = 0; n < 1030; n++) await access.authenticate(`many-${n}`);
     asked.length = 0;

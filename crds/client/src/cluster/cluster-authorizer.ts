@@ -25,7 +25,10 @@ export interface ResourceAttributes {
   readonly namespace?: string;
 }
 
-/** Results are up to ten seconds old. Both checks reject when the API server fails or too many requests are pending. */
+/**
+ * Results are up to ten seconds old. `authenticate` and `isAllowed` reject when the API server fails or too many
+ * requests are pending.
+ */
 export interface ClusterAuthorizer {
   /** Null: the token is invalid or expired. */
   authenticate(token: string): Promise<UserInfo | null>;

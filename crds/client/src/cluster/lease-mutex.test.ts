@@ -47,7 +47,7 @@ function machine() {
   };
 }
 
-test("the mutex makes two calls for the first run and no call for the next run", async () => {
+test("the first run under a mutex takes two API calls, and a run right after it takes none", async () => {
   const { turns, calls, lease } = machine();
   const mine = turns();
   assert.deepEqual(await mine.run(async ({ othersMayHaveWritten }) => ({ othersMayHaveWritten })), {

@@ -26,8 +26,8 @@ export interface LeaseMutexOptions {
 export type LeaseMutex = ReturnType<typeof createLeaseMutex>;
 
 /**
- * Clients such as decK usually time out after 10 s: a write that waits for a dead writer's Lease must complete within
- * that time.
+ * Clients of the admin API, such as decK, usually time out after 10 s: a write that waits for a dead writer's Lease
+ * must complete within that time.
  */
 const timing: LeaseTiming = { duration: 5000, renewDeadline: 2500, retry: 1250 };
 /** Milliseconds for which an idle process keeps the Lease. */
@@ -52,7 +52,7 @@ export function createLeaseMutex({ store, name, clock }: LeaseMutexOptions) {
   let last: Promise<unknown> = Promise.resolve();
   let waiting = 0;
   let held: Held | undefined;
-  /** The version that this process left behind when it released the Lease. */
+  /** The version of the Lease after this process last released it; undefined if it never did or that failed. */
   let released: string | undefined;
   let resting: NodeJS.Timeout | undefined;
 

@@ -14,9 +14,9 @@ const waits: readonly (readonly [what: string, lease: VersionedLease | null, now
   ["a missing Lease", null, 100, 0],
   ["a released Lease", lease(""), 100, 0],
   ["the operator's own Lease", lease("me"), 100, 0],
-  ["a Lease of another holder that was just observed", lease("other"), 100, 15],
-  ["a Lease of another holder that was observed a while ago", lease("other"), 114, 1],
-  ["an expired Lease of another holder", lease("other"), 115, 0],
+  ["another holder's Lease that was just observed", lease("other"), 100, 15],
+  ["another holder's Lease that was observed a while ago", lease("other"), 114, 1],
+  ["another holder's expired Lease", lease("other"), 115, 0],
 ];
 for (const [what, found, now, wait] of waits)
   test(`${what} may be taken ${wait === 0 ? "now" : `in ${wait} ms`}`, () => {

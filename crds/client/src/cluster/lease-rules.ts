@@ -22,7 +22,7 @@ export interface LeaseObservation {
   readonly firstSeenAt: number;
 }
 
-/** The observation of a Lease that was just read. A version that `before` has too keeps the time of `before`. */
+/** The observation of a Lease that was just read. If the version is the same as in `before`, so is the time. */
 export function observeLease(
   before: LeaseObservation | null,
   lease: VersionedLease | null,
@@ -45,7 +45,7 @@ export function delayUntilClaimable(
 }
 
 /**
- * The record to write when the Lease is taken or renewed. Its `transitions` is the term of a leader. The term grows
+ * The record to write when the Lease is taken or renewed. Its `transitions` is the holder's term. The term grows
  * with every process that takes the Lease. The new term is also higher than any term known from elsewhere, because the
  * Lease may have been deleted.
  *

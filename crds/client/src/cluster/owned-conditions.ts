@@ -1,4 +1,7 @@
-/** Which conditions a field manager has applied: server-side apply removes those that a later apply omits. */
+/**
+ * Which conditions a field manager has applied. If its next server-side apply omits such a condition, the API server
+ * removes the condition.
+ */
 import type { Resource } from "../resource.ts";
 
 /** The types of the conditions that the manager owns through its applies to the status. */

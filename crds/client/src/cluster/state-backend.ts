@@ -8,7 +8,10 @@ import { apiPath, createObject, findObject, patchObject } from "./api/objects.ts
 
 export interface ClusterStateBackendOptions extends KubeconfigOptions {
   readonly namespace: string;
-  /** The Secret's namespace, if different. A key found in `namespace` is copied to it. Default: `namespace`. */
+  /**
+   * The Secret's namespace. Default: `namespace`. If another namespace is set and has no Secret yet, the data of a
+   * Secret in `namespace` is copied to it.
+   */
   readonly keyNamespace?: string;
   /** The name of the Secret and of the manifest, and the prefix of the names of parts. */
   readonly name: string;

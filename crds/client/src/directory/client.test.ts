@@ -67,7 +67,7 @@ const manager = "sluice-admin";
 const names = async (client: ResourceClient) =>
   (await client.list("Service")).map(({ metadata }) => metadata.name).join(",");
 
-/** Watches the Services, and returns their current state by name. */
+/** Watches the Services. Returns their current state by name, and the calls of the observer so far. */
 async function following(client: ResourceClient) {
   const held = new Map<string, Resource>();
   const reported: string[] = [];
@@ -97,7 +97,7 @@ async function following(client: ResourceClient) {
   return { held, reported, until, stop };
 }
 
-test("the client reads every YAML and JSON file below the directory except hidden files", () =>
+test("the client reads every YAML and JSON file below the directory except hidden files and files in hidden folders", () =>
   bench(async ({ client, write }) => {
     write("a.yaml", `${service("a")}---\n${service("b")}`);
     write("deep/er/c.yml", service("c"));
@@ -126,7 +126,7 @@ test("the client reports edits by hand: changed, added, moved and removed files"
     assert.ok(!reported.includes("removed b"));
   }));
 
-test("the client keeps a file's last content while the file does not parse, reports the position, and continues once the file is repaired", () =>
+test("the client keeps a file's last content while the file does not parse, logs the position of the error, and continues once the file is repaired", () =>
   bench(async ({ client, write, log }) => {
     write("a.yaml", `${service("a")}---\n${service("b")}`);
     write("c.yaml", service("c"));
@@ -180,7 +180,7 @@ test("the client keeps the previous resources of a file while one of its documen
     await waitFor(() => client.get(ref("new")), { what: "the valid resource of the new file" });
   }));
 
-test("of two resources with the same name, the client uses the one whose path sorts first, and logs the other resource once", () =>
+test("of two definitions of a resource, the client uses the definition in the file whose path sorts first, and logs the other definition once", () =>
   bench(async ({ client, write, log }) => {
     write("b.yaml", service("a", "  retries: 2\n"));
     write("a.yaml", `${service("z")}---\n${service("a", "  retries: 1\n")}`);
@@ -214,7 +214,7 @@ test("the client writes new resources to <kind>/<name>.yaml and changes existing
     assert.deepEqual(readdirSync(directory).sort(), [".status", "service"]);
   }));
 
-test("the client writes a new resource to a different file name when the usual file contains other resources", () =>
+test("the client writes a new resource to a file with a different name when the usual file contains other resources", () =>
   bench(async ({ client, write, read }) => {
     write("service/a.yaml", service("b"));
     await client.apply("Service", asked("a", { url: "http://a.example" }), { manager });
@@ -234,7 +234,7 @@ test("the client hides Secrets from other users of the machine", () =>
     assert.equal(statSync(join(directory, "secret/k.yaml")).mode & 0o077, 0);
   }));
 
-test("the client keeps the user's labels and annotations, and replaces Sluice's labels and annotations", () =>
+test("an apply keeps the user's labels, and removes Sluice's labels that it omits", () =>
   bench(async ({ client, write }) => {
     write("a.yaml", service("a").replace("name: a\n", "name: a\n  labels: {team: x, sluice.dev/mark: old}\n"));
     await client.apply("Service", asked("a", {}), { manager });
@@ -308,7 +308,7 @@ test("the client reports the loss of the directory, and all resources when the d
     );
   }));
 
-test("the client writes a status record again when the record cannot be parsed", () =>
+test("setConditions replaces a status record that cannot be parsed", () =>
   bench(async ({ client, write }) => {
     write("a.yaml", service("a"));
     write(".status/service/default_a.json", "{ not json");

@@ -1,4 +1,4 @@
-/** Reads the current state of the directory: scans list all files, but reread only those that changed. */
+/** Reads the current state of the directory: a scan lists all files, but rereads only the files that have changed. */
 import { statSync } from "node:fs";
 import { basename, join, relative } from "node:path";
 import { setImmediate, setTimeout as sleep } from "node:timers/promises";
@@ -16,7 +16,7 @@ import { parseRecord, recordPath, type StatusRecord, statusFolder } from "./view
 
 export type DirectoryReader = ReturnType<typeof createDirectoryReader>;
 
-/** Files that a scan reads before it yields to the event loop. */
+/** Number of files that a scan reads before it yields to the event loop. */
 const BATCH_SIZE = 64;
 
 /** Maximum number of times that the first scan is repeated while files have not settled. */
@@ -119,8 +119,8 @@ export function createDirectoryReader({ directory, log, unprotectWait, onWait, o
   }
 
   /**
-   * At the start, the scan waits for files that are still being written: without these files, Routes in other files
-   * might be unprotected.
+   * The first scan is repeated while files are still being written, at most `FIRST_TRIES` times: without these files,
+   * Routes in other files might be unprotected.
    */
   async function scan(): Promise<DirectoryView> {
     for (let tries = view ? 0 : FIRST_TRIES; ; tries--) {
@@ -196,7 +196,10 @@ export function createDirectoryReader({ directory, log, unprotectWait, onWait, o
     rescan,
     refresh,
     markChanged,
-    /** The resource in its current state; fast when the last view contains it and its file has not changed since. */
+    /**
+     * The resource in its current state; undefined if it does not exist. Fast when the last view contains the resource
+     * and its file has not changed since.
+     */
     async find(ref: Ref) {
       const key = refKey(ref);
       return (await findKnown(key)) ?? (await rescan()).entries.get(key);

@@ -1,5 +1,6 @@
 /**
- * Changes one document of a file. Other documents keep their bytes; the changed one keeps its comments and order. Pure.
+ * Changes one document of a file. Other documents keep their bytes; the changed document keeps its comments and order,
+ * unless it has aliases. Pure.
  */
 import { editNode } from "@sluice/model";
 import { type Document, parseAllDocuments, stringify, visit } from "yaml";

@@ -17,7 +17,7 @@ export class ApiServerError extends Error {
   override readonly name = "ApiServerError";
   readonly code: number;
   readonly status: ApiStatus;
-  /** The delay that the server asks for in Retry-After, in milliseconds. */
+  /** The delay that the server asks for in Retry-After, in milliseconds; undefined: none. */
   readonly retryAfter: number | undefined;
   constructor(code: number, status: ApiStatus, retryAfter?: number) {
     super(status.message ?? `the API server answered ${code}`);
@@ -26,14 +26,14 @@ export class ApiServerError extends Error {
     this.retryAfter = retryAfter;
   }
 
-  /** True when the object does not exist; false when the server does not know the kind or path. */
+  /** Whether the error says that the object does not exist. False when the server does not know the kind or path. */
   get isObjectAbsent(): boolean {
     return this.code === 404 && this.status.reason === "NotFound" && this.status.details?.name !== undefined;
   }
 }
 
 /**
- * Builds the error from a response. A body that is not a Status (a plain `404 page not found`) is quoted in the
+ * Builds the error from a response. A body that is not a Status (such as `404 page not found`) is quoted in the
  * message.
  */
 export function apiServerErrorOf(answer: {
@@ -52,7 +52,7 @@ function statusOf({ code, body, request }: { code: number; body: string; request
     const value: unknown = JSON.parse(body);
     if (typeof value === "object" && value !== null && "message" in value) return value as ApiStatus;
   } catch {
-    // Not every response is JSON; the error below quotes the body.
+    // Not every response is JSON; the message below quotes the body.
   }
   return { code, message: `${request}: the API server answered ${code} ${body.trim().slice(0, 200)}`.trimEnd() };
 }
@@ -79,7 +79,10 @@ function conflictOf(fault: ApiServerError, expect: "absent" | object | undefined
   return owners.length > 0 ? new Conflict("owned", fault.message, owners) : new Conflict("changed", fault.message);
 }
 
-/** `conflict with "kubectl-client-side-apply" using apps/v1 at 2026-...` */
+/**
+ * The manager that a message names, such as `conflict with "kubectl-client-side-apply" using apps/v1 at 2026-...`; the
+ * whole message if it names none.
+ */
 function managerOf(message: string): string {
   return /^conflicts? with "((?:[^"\\]|\\.)*)"/.exec(message)?.[1] ?? message;
 }

@@ -62,7 +62,7 @@ test("calls reuse TCP connections and carry the credentials of the kubeconfig", 
     },
   ));
 
-test("a call that is still connecting ends when its signal aborts", async (t) => {
+test("a call that is still connecting rejects when its signal aborts", async (t) => {
   const accepted = Promise.withResolvers<Socket>();
   // The server never answers the TLS handshake.
   const server = listenPlain(accepted.resolve);
@@ -106,7 +106,7 @@ test("every request is reported, even without a response", () =>
     },
   ));
 
-test("characters that YAML does not allow are escaped, because the API server reads applied objects as YAML", () => {
+test("characters that YAML forbids or reads as line breaks are escaped, because the API server reads applied objects as YAML", () => {
   const sent = { text: "\u007f\u0080\u0085\u009f\u2028\u2029\ufeff\ufffe\uffff" };
   let body = "";
   return serving(
@@ -186,7 +186,7 @@ test("reading an aborted stream rejects, and yields no partial line", () =>
     },
   ));
 
-test("a stream is split into lines wherever its chunks end, even inside a character", async () => {
+test("a stream is split into its complete non-empty lines, even if a chunk ends inside a line or a character", async () => {
   const bytes = new TextEncoder().encode('{"ä":1}\n\n{"b":"€"}\n{"rest"');
   for (const size of [1, 2, 3, 7, 100]) {
     const chunks = async function* () {

@@ -1,5 +1,6 @@
 /**
- * Calls to the API server: JSON in and out, errors as `ApiServerError`, and a few retries where a repeat is harmless.
+ * Calls to the API server: JSON in and out, error responses as `ApiServerError`, and a few retries where these are
+ * harmless.
  */
 import { setTimeout as sleep } from "node:timers/promises";
 import { rejectOnAbort } from "../../reject-on-abort.ts";
@@ -14,7 +15,7 @@ import {
 
 export interface ApiCall {
   readonly method: "GET" | "POST" | "PATCH" | "DELETE";
-  /** From the root, such as `/api/v1/secrets`, with its segments already escaped. */
+  /** From the root of the API, such as `/api/v1/secrets`, with its segments already escaped. */
   readonly path: string;
   readonly query?: Readonly<Record<string, string | number | boolean | undefined>>;
   readonly body?: unknown;
@@ -24,7 +25,7 @@ export interface ApiCall {
 }
 
 export interface ClusterConnection {
-  /** Resolves to the parsed response; rejects with an ApiServerError or a network error. */
+  /** Resolves to the parsed response (null: empty). Rejects with an ApiServerError, a network error or on abort. */
   call(call: ApiCall): Promise<unknown>;
   /** Resolves when the response headers have arrived; the body has no time limit. */
   open(call: ApiCall): Promise<AsyncIterable<Uint8Array>>;
@@ -61,7 +62,7 @@ export function createConnection(
   { onRequestEnd }: ConnectionOptions = {},
 ): ClusterConnection {
   /**
-   * Retries once after a 401 with reloaded credentials: a token may be replaced before the cached one is refreshed.
+   * After a 401, retries once with reloaded credentials: a token may be replaced before the cached one is refreshed.
    * This is safe for writes, because the server did nothing for an unauthenticated request.
    */
   async function send(call: ApiCall, bodyTimeout: number) {
@@ -134,8 +135,8 @@ export function createConnection(
 }
 
 /**
- * The API server parses an applied body as YAML, which rejects these characters when unescaped or reads them as line
- * breaks. In JSON they can occur only inside strings.
+ * Escapes the characters that YAML rejects or reads as line breaks, because the API server parses an applied body as
+ * YAML. In JSON they can occur only inside strings.
  */
 const yamlSafe = (json: string): string =>
   json.replace(

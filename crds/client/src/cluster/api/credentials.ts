@@ -9,13 +9,13 @@ import { Agent, type Dispatcher, ProxyAgent } from "undici";
 import { KubeConfig } from "./kube-config.ts";
 
 export interface KubeconfigOptions {
-  /** Path of a kubeconfig. Unset: KUBECONFIG, ~/.kube/config, the pod's service account. */
+  /** Path of a kubeconfig. Unset: KUBECONFIG, or else ~/.kube/config, or else the pod's service account. */
   readonly kubeconfig?: string;
   /** A context of the kubeconfig. Default: its current context. */
   readonly context?: string;
 }
 
-/** An error that the person who starts the process can fix; one line. */
+/** An error that the person who starts the process can fix; its message is one line. */
 export class KubeconfigError extends Error {
   override readonly name = "KubeconfigError";
 }
@@ -87,7 +87,7 @@ export function createCredentials(config: KubeConfig, now: () => number = () => 
       .digest("base64");
     let dispatcher = current?.access.dispatcher;
     if (!dispatcher || current?.material !== material) {
-      // The old dispatcher closes once its last watch has ended. Its requests report their own errors.
+      // The old dispatcher closes once its last request, such as a watch, has ended. Requests report their own errors.
       void current?.access.dispatcher.close().catch(() => undefined);
       const wanted = config.createDispatcherOptions(cluster, tls);
       if (wanted.type === "socks") throw new Error("a SOCKS proxy-url in the kubeconfig is not supported");
@@ -127,8 +127,8 @@ export function createCredentials(config: KubeConfig, now: () => number = () => 
 }
 
 /**
- * The path of the token file; undefined if the user has none. The file is read here because client-node reads it again
- * only once a minute by wall-clock time: a token may expire earlier, and clocks jump.
+ * The path of the token file; undefined if the user has none. This module reads the file itself, because client-node
+ * reads it again only once a minute by wall-clock time: a token may expire earlier, and clocks jump.
  */
 function tokenFileOf(config: KubeConfig): string | undefined {
   const { tokenFile } = (config.getCurrentUser()?.authProvider?.config ?? {}) as { readonly tokenFile?: unknown };

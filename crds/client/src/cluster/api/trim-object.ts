@@ -1,6 +1,6 @@
 /**
- * Turns an API object into a resource: sets apiVersion and kind, which list items of core kinds lack, and drops members
- * that are not read.
+ * Turns an API object into a resource: sets apiVersion and kind, which list items of core kinds lack, and drops
+ * metadata that is not read.
  */
 import { isSluiceKind, kindNames } from "../../kinds.ts";
 import type { Kind, Metadata, Resource } from "../../resource.ts";

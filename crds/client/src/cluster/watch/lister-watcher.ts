@@ -63,7 +63,7 @@ async function* watchEvents(
 /** Characters. etcd accepts objects of 1.5 MB by default, so a longer line is not an event. */
 const longestLine = 16 * 1024 * 1024;
 
-/** Splits a byte stream into lines. A watch sends one JSON object per line. */
+/** Yields the complete lines of a byte stream, without empty lines. A watch sends one JSON object per line. */
 export async function* splitLines(chunks: AsyncIterable<Uint8Array>): AsyncGenerator<string> {
   const decoder = new TextDecoder();
   let parts: string[] = [];

@@ -13,7 +13,7 @@ const resource = (name: string, resourceVersion: string): Resource => ({
 });
 const minutes = (count: number) => count * 60_000;
 
-/** Runs a reflector on a fake until the test case ends. */
+/** Runs a reflector on a fake while the function runs; then ends it, and asserts that it leaves nothing open. */
 async function reflecting(run: (fake: Fake) => Promise<void>): Promise<void> {
   const fake = createFake();
   try {
@@ -53,7 +53,7 @@ test("the reflector resumes from the last event and delivers each event once", (
     assert.deepEqual(fake.reported, ["replaced a", "changed b", "changed b", "removed b"]);
   }));
 
-test("the reflector lists again at once when the response or the stream reports that its version is too old", () =>
+test("the reflector lists again at once when the response to a watch or the watch's stream reports that the version is too old", () =>
   reflecting(async (fake) => {
     await fake.settle();
     await fake.send({ type: "BOOKMARK", object: resource("", "20") });

@@ -27,8 +27,8 @@ export interface ListQuery {
 }
 
 /**
- * Both methods reject with an ApiServerError when the server refuses, with a different error when the network fails,
- * and end on abort.
+ * Both methods reject with an ApiServerError when the server refuses, with UnknownKind when it does not serve the kind,
+ * with another error when the network fails, and on abort.
  */
 export interface ListerWatcher {
   list(query: ListQuery, signal: AbortSignal): Promise<ListPage>;
@@ -58,7 +58,7 @@ export interface ReflectorOptions {
   /**
    * Returns a signal that aborts once the connection is known to work again. The reflector then restarts the open watch
    * and a hanging list, and ends the delay before the next attempt, unless the server asked for it. Called before each
-   * attempt and each page of a list. Default: never aborts.
+   * attempt and each page of a list. Default: returns `signal`.
    */
   readonly reconnect?: () => AbortSignal;
 }
@@ -81,8 +81,9 @@ export const silenceLimit = 75_000;
 const healthyAfter = 5_000;
 /**
  * Milliseconds. A page that has been pending this long may have been requested on a dead connection: it is aborted when
- * the connection works again. A younger request is kept, so that a long list completes while its pages arrive, however
- * often `reconnect` fires. Longer than the connection's own wait for a Retry-After.
+ * the connection works again. A younger request is kept until it has been pending this long, so that a long list
+ * completes while its pages arrive, however often `reconnect` fires. Longer than the connection's own wait for a
+ * Retry-After.
  */
 export const LIST_PATIENCE = 6_000;
 /** Milliseconds. Longer Retry-After delays are cut: a proxy may ask for hours and recover in a minute. */
@@ -96,7 +97,7 @@ const relistAfter = 30 * 60_000;
 export async function runReflector(options: ReflectorOptions): Promise<void> {
   const { kind, listerWatcher, clock, observer, log, signal, reconnect = () => signal } = options;
   const tell = createNotifier({ kind, log, signal });
-  /** Milliseconds; reset to the first delay after a success. */
+  /** Milliseconds; reset to the first delay by a healthy watch and by the reconnect signal. */
   let backoff = firstBackoff;
   /** Where the watch resumes; undefined: list first. */
   let version: string | undefined;
@@ -269,8 +270,8 @@ const isExpired = (error: unknown): boolean => error instanceof ApiServerError &
 const watchOpenTimeout = () => new Error(`the API server did not open the watch in ${silenceLimit / 1000} s`);
 
 /**
- * The whole list in pages. If the snapshot expires between two pages, the list is requested again without pages, as in
- * client-go.
+ * The whole list, requested in pages. If its version expires between two pages, the list is requested again without
+ * pages, as in client-go.
  */
 export async function listAll(listerWatcher: Pick<ListerWatcher, "list">, signal: AbortSignal): Promise<ListPage> {
   const items: Resource[] = [];

@@ -7,7 +7,7 @@ export interface Fake {
   /** `list`, `list <token>`, `watch <version>` in order. */
   readonly calls: readonly string[];
   readonly reported: readonly string[];
-  /** The arguments of `failure`. */
+  /** The messages of the errors passed to `failure`; null where it was passed null. */
   readonly reportedFailures: readonly (string | null)[];
   /** Delays between attempts in milliseconds, without those that run while a list or watch is open. */
   readonly waits: readonly number[];
@@ -28,13 +28,13 @@ export interface Fake {
   settle(): Promise<void>;
   advance(milliseconds: number): Promise<void>;
   send(event: WatchEvent): Promise<void>;
-  /** Ends the open watch with this error; without an error, like a server that closes the stream. */
+  /** Ends the open watch with this error or, without an error, as when a server closes the stream. */
   endWatch(error?: Error): Promise<void>;
   /** Aborts the signal of `reconnect`, as `rewatch` does. */
   cut(): Promise<void>;
   openWatches(): number;
   sleepers(): number;
-  /** Aborts and waits for the reflector. */
+  /** Aborts the reflector, and waits until it has ended. */
   end(): Promise<void>;
 }
 

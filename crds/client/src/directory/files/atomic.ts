@@ -3,8 +3,8 @@
  * first written beside its target under a hidden name, and a file to be removed is first renamed to a hidden name.
  *
  * Calls that only touch the system's caches are synchronous: a round trip through the thread pool costs ten times the
- * call. Calls that change a folder are asynchronous, because the system may first have to flush earlier writes to
- * disk.
+ * call. Calls that flush to disk are asynchronous, and so are frequent calls that change a folder, because the system
+ * may first have to flush earlier writes.
  */
 import { randomBytes } from "node:crypto";
 import {
@@ -38,13 +38,13 @@ const [opened, synced, renamed, unlinked] = [promisify(open), promisify(fsync), 
 const MTIME_LEAD = 20;
 
 export interface WriteOptions {
-  /** The mode of a new file; an existing one keeps its mode. */
+  /** The mode of a new file; an existing file keeps its mode. */
   readonly mode?: number;
   /** Unix time in milliseconds: the new mtime is later than this, even when the clock is coarse or was set back. */
   readonly after?: number;
   /** Whether the write must survive a power cut. Default true. */
   readonly durable?: boolean;
-  /** The text to replace. Rejects with `EditedConflict` when the file no longer holds it. */
+  /** The text to replace. The write rejects with `EditedConflict` when the file no longer holds this text. */
   readonly replaces?: string;
 }
 
@@ -100,7 +100,7 @@ export async function removeAtomically(path: string): Promise<void> {
   await syncFolder(dirname(path));
 }
 
-/** A rename onto a symbolic link would replace the link itself. */
+/** The target of a symbolic link if it exists, otherwise the path: a rename onto a link would replace the link. */
 function resolveLink(path: string): string {
   const isLink = lstatSync(path, { throwIfNoEntry: false })?.isSymbolicLink();
   if (!isLink) return path;
@@ -133,8 +133,9 @@ export async function removeUnfinished(path: string): Promise<void> {
 const minAge = 60_000;
 
 /**
- * Removes the temporary files that killed writers of resources left below a folder, but not in hidden folders.
- * Temporary files of Secrets contain key material. The caller must hold the lock of the writers in the folder.
+ * Removes the temporary files that killed writers of resources left below a folder more than a minute ago, but does not
+ * search hidden folders below it. Temporary files of Secrets contain key material. The caller must hold the lock of the
+ * writers in the folder.
  */
 export async function removeStaleTemporaryFiles(folder: string): Promise<void> {
   const entries = (await readdir(folder, { withFileTypes: true }).catch(undefinedIfMissing)) ?? [];

@@ -16,9 +16,15 @@ export interface WatcherOptions {
   readonly onChange: (paths: ReadonlySet<string> | undefined) => Promise<void>;
 }
 
-/** Milliseconds. Editors move a file away before they write the new one, and a move shows the old path first. */
+/**
+ * Milliseconds to wait after a file went missing: editors move a file away before they write the new file, and a move
+ * shows the old path first.
+ */
 const replacementPause = 20;
-/** Milliseconds. Files that are removed one after the other must not delay reports of other files. */
+/**
+ * Milliseconds after which further missing files do not prolong the wait: files that are removed one after the other
+ * must not delay reports of other files.
+ */
 const maxReplacementPause = 200;
 /** The share of time that rescans may use: the longer they take, the rarer they are. */
 export const rescanShare = 1 / 20;
@@ -32,7 +38,7 @@ export function watchDirectory({ directory, interval = 1000, onChange }: Watcher
   /** When the first of the missing files that `replacement` waits for went missing, by performance.now(). */
   let missingSince = 0;
   let stopped = false;
-  /** Null: anything may have changed. */
+  /** The changed paths since the last report; with a null among them, any file may have changed. */
   const changed = new Set<string | null>();
 
   function report(): void {

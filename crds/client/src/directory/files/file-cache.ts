@@ -1,4 +1,4 @@
-/** A cache that rereads a file only when it has changed. */
+/** A cache that rereads a file only when it may have changed. */
 import { hash } from "node:crypto";
 import { readFileSync, statSync } from "node:fs";
 import { readdir } from "node:fs/promises";
@@ -81,7 +81,10 @@ export function createFileCache<Value>(
 
 export const isResourceFile = (path: string): boolean => /\.(ya?ml|json)$/.test(path);
 
-/** Sorted paths of files below a folder, relative to it, without hidden files and without folders behind links. */
+/**
+ * Sorted paths of the wanted files below a folder, relative to it. Hidden files, hidden folders and folders behind
+ * links are skipped.
+ */
 export async function listFiles(folder: string, isWanted: (name: string) => boolean): Promise<readonly string[]> {
   const found: string[] = [];
   const walk = async (below: string): Promise<void> => {

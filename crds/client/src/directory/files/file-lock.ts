@@ -1,5 +1,6 @@
 /**
- * A lock that all processes of the machine share, named by the path of a file. Within a process, runs keep their order.
+ * A lock that all processes of the machine share, named by the path of a file. The runs of one `FileLock` keep their
+ * order.
  */
 import { statSync } from "node:fs";
 import { DatabaseSync } from "node:sqlite";
@@ -13,9 +14,9 @@ const longestWait = 4;
 
 /**
  * The kernel holds the lock (through SQLite, as Node has no flock), so it ends with its process in every case. A pid
- * file would be unreliable: its pid may have been reused, and replacing the file of a dead process is a race. The file
- * stays empty and is created on first use. A second file (`-next`) reserves the place of the next process: otherwise a
- * process with many writes, which leaves only short gaps, would starve the others.
+ * file would be unreliable: its pid may have been reused, and replacing the file of a dead process is a race. The
+ * lock's own file stays empty and is created on first use. A second file (`-next`) reserves the place of the next
+ * process: otherwise a process with many writes, which leaves only short gaps, would starve the others.
  */
 export function createFileLock(path: string) {
   const main = createLockFile(path);
@@ -90,7 +91,7 @@ function createLockFile(path: string) {
 
   return {
     path,
-    /** False: another process holds the lock. */
+    /** False: another holder has the lock. */
     tryAcquire(): boolean {
       try {
         const file = open();
@@ -112,7 +113,7 @@ function createLockFile(path: string) {
   };
 }
 
-/** SQLITE_BUSY */
+/** Whether the error is SQLITE_BUSY: another holder has the lock. */
 function isBusy(error: unknown): boolean {
   return error instanceof Error && "errcode" in error && error.errcode === 5;
 }

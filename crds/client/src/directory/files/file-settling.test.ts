@@ -105,7 +105,7 @@ const edits: readonly (readonly [what: string, text: string, waits: boolean])[] 
   ["one more resource", `${both}---\n${service("shop")}`, false],
 ];
 for (const [what, text, waits] of edits)
-  test(`${what}, written to a file with a key-auth plugin, ${waits ? "does not take effect at once" : "takes effect once the file has settled"}`, () =>
+  test(`${what}, written to a file with a key-auth plugin, ${waits ? "does not take effect at once, but a file renamed into its place does" : "takes effect once the file has settled"}`, () =>
     bench(async ({ client, write, log, directory }) => {
       write("web.yaml", both);
       await following(client);
@@ -123,7 +123,7 @@ for (const [what, text, waits] of edits)
       }
       await waitFor(isLogged, { what: "the wait to be logged" });
       assert.equal(await isChanged(), false);
-      // The same content takes effect at once if a rename puts it in place.
+      // The same content (instead of an empty text, another Service) takes effect at once if a rename puts it in place.
       writeFileSync(join(directory, "web.yaml.new"), text === "" ? service("other") : text);
       // The timestamps look as if the file had been written some time before the move.
       utimesSync(join(directory, "web.yaml.new"), 1, 1);
@@ -131,7 +131,7 @@ for (const [what, text, waits] of edits)
       await waitFor(isChanged, { what: "the replaced file to take effect" });
     }, LONG_WAIT));
 
-test("a file with a key-auth plugin that is moved away and rewritten without the plugin does not take effect at once", () =>
+test("when a file with a key-auth plugin is moved away and rewritten without the plugin, the new file does not take effect at once", () =>
   bench(async ({ client, write, log, directory }) => {
     write("web.yaml", both);
     await following(client);
@@ -148,11 +148,10 @@ const all = route("all", "    - /\n");
 const routes = `${service("web")}${all}${route("admin", "    - /admin\n    - /secret\n")}`;
 
 /**
- * Contents written to a file of Routes, some of which a Plugin in another file may protect, and whether the log reports
- * a wait.
+ * Contents written to a file with Routes that a Plugin in another file may protect, and whether the log reports a wait.
  */
 const routeEdits: readonly (readonly [what: string, text: string, waits: boolean])[] = [
-  ["the beginning of the file, without a Route", service("web") + all, true],
+  ["the beginning of the file, without the last Route", service("web") + all, true],
   ["the beginning of the file, without the last path of a Route", routes.replace("    - /secret\n", ""), true],
   ["the beginning of the file, with a part of the last path of a Route", routes.replace("/secret", "/sec"), true],
   ["another path", routes.replace("/secret", "/hidden"), false],

@@ -32,7 +32,7 @@ async function scene(run: (scene: Scene) => Promise<void>): Promise<void> {
   }
 }
 
-test("the path of a changed file is reported in every folder, in hidden folders only below .status", () =>
+test("the path of a changed file is reported, unless the file is hidden or in a hidden folder other than .status", () =>
   scene(async ({ directory, folders, reports, all }) => {
     mkdirSync(join(directory, "deep/er"), { recursive: true });
     mkdirSync(join(directory, ".git"));

@@ -27,7 +27,7 @@ export interface SourceFile {
   readonly records: readonly (CachedFile<StatusRecord | null> | undefined)[];
 }
 
-/** A resource in a file; several files may define the same one. */
+/** A resource in a file; several files may define the same resource. */
 interface Definition {
   readonly placed: ParsedResource;
   readonly source: SourceFile;
@@ -177,7 +177,7 @@ function toResource({ placed, source: { file }, record }: Definition): Resource 
 }
 
 /**
- * The file's change time in milliseconds, unless the record has a generation for this spec. The result is always later
+ * The file's change time in milliseconds, unless the record has a generation for this spec. The result is always higher
  * than the recorded generation of a different spec. All processes thus agree without communication, and once a status
  * has been written, a change elsewhere in the file does not affect the generation.
  */

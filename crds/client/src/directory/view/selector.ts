@@ -5,7 +5,10 @@ type Labels = Readonly<Record<string, string>>;
 
 const part = /^\s*(!?)\s*([\w./-]+)\s*(?:(==|=|!=)\s*([\w.-]*)\s*)?$/;
 
-/** Throws on other selectors (`a in (b, c)`, `metadata.name=a`). */
+/**
+ * Returns a function that tells whether a resource matches. Throws on other selectors, such as `a in (b, c)` or
+ * `metadata.name=a`.
+ */
 export function parseSelectors({
   labels,
   fields,
