@@ -23,7 +23,10 @@ export interface LoadOptions {
 /** A valid document: flat, with references resolved to ids, and its snapshot. */
 export interface LoadedDocument {
   readonly document: Document;
-  /** Original path of each item of the flat document, by collection and index: `["services", 0, "routes", 1]`. */
+  /**
+   * The original path of each item of the flat document, by collection and index. The path of a route may be
+   * `["services", 0, "routes", 1]`.
+   */
   readonly origins: FlatDocument["origins"];
   readonly snapshot: Snapshot;
   /** Input that may not have the intended effect: duplicate keys, ignored members. */

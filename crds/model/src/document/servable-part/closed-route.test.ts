@@ -31,7 +31,7 @@ for (const [source, prefix] of table) {
   });
 }
 
-test("the closed form of a route has the literal prefix of a refused regular expression, or every path if it has none", () => {
+test("the closed form of a route matches the literal prefix of a refused regular expression, or every path if it has none", () => {
   const closed = closedRoute({ paths: [String.raw`~/v1\.2/(?=a)`, "~(?=a)"] }, [
     { path: ["paths", 0], message: "" },
     { path: ["paths", 1], message: "" },

@@ -99,7 +99,7 @@ export const omitMembers = (
   omitted: { has(member: unknown): boolean },
 ): DocumentItem["members"] => Object.fromEntries(Object.entries(members).filter(([member]) => !omitted.has(member)));
 
-/** The members of a plugin that the schema of plugin entities has and that have no violation, always with the name. */
+/** The members of a plugin that `pluginEntitySchema` has and that have no violation; the name is always included. */
 export function readableMembers(
   { members, origin }: DocumentItem,
   faults: readonly Violation[],

@@ -36,7 +36,7 @@ const banned = { ...mallory, acls: [{ group: "banned" }] };
 
 const table: ProtectionTable = [
   [
-    "mtls-auth with default_consumer answers 503 if a consumer is left out: it would admit the consumer as the default one",
+    "mtls-auth with default_consumer answers 503 if a consumer is left out, because it would admit the consumer as the default one",
     { ca_certificates: caCertificates, plugins: [guestByDefault], consumers: [{ username: "guest" }, mallory] },
     {
       closed: ["mtls-auth"],

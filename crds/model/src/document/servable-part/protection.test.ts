@@ -1,4 +1,4 @@
-/** Leaving out an entity or a member must not let through a request that Kong refuses. Some rows are harmless cases. */
+/** Leaving out an entity or a member must not let through a request that Kong refuses. Some rows show harmless ones. */
 import { open, type ProtectionTable, testProtection } from "./testing-protection.ts";
 
 const keyAuth = { name: "key-auth" };
@@ -104,7 +104,7 @@ const table: ProtectionTable = [
     { closed: ["unavailable-route"], route: null, outcomes: ["all closed routes.1.expression", "all closed routes.1"] },
   ],
   [
-    "all requests are answered 503 if a protected route has an invalid host: without the host, it would lose to other routes",
+    "all requests are answered 503 if a protected route has an invalid host: without the host, the route would lose to others",
     { routes: [open, { name: "r", hosts: ["a.*.example"], plugins: [keyAuth] }] },
     { closed: ["unavailable-route"], route: null, outcomes: ["all closed routes.1.hosts.0"] },
   ],

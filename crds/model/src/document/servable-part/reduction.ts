@@ -98,7 +98,10 @@ export class Reduction {
     }
   }
 
-  /** Violations of entities with vault references that no node resolves: a node would use the text even as a secret. */
+  /**
+   * A violation for each entity with a vault reference that nodes do not resolve: a node would use the text
+   * `{vault://…}` itself, even as a secret.
+   */
   #vaultReferences(): ReadonlyMap<DocumentItem, Violation> {
     const message =
       "only some fields of plugins' configs may refer to a vault, and only to one of the kind env: write the value, or " +
@@ -240,8 +243,8 @@ export class Reduction {
     this.items.filter((one) => one.collection === collection && one.members.id === members.id).length > 1;
 
   /**
-   * Removes the entity and the entities that refer to it. Routes and plugins that Kong may need to refuse requests
-   * answer 503 instead, and entities for which the reference is optional only lose it.
+   * Removes the entity and the entities that refer to it. Protected routes and protecting plugins answer 503 instead
+   * of being removed, and entities for which the reference is optional only lose it.
    */
   #remove(item: DocumentItem, faults: readonly Violation[], removal: Removal): void {
     const dependents = this.#hasTwin(item) ? [] : dependentsOf(item, this.items);

@@ -123,7 +123,7 @@ const table: readonly (readonly [what: string, more: object, expected: Expected]
     { outcomes: [], left: { plugins: 2 } },
   ],
   [
-    "a vault of the kind env is served with plugins that have values in it; a plugin with an unknown vault is left out",
+    "a vault of the kind env is served with plugins that have values in it; http-log with an unknown vault is left out",
     {
       vaults: [{ name: "env", prefix: "my-env" }],
       plugins: [
