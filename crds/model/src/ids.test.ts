@@ -25,7 +25,7 @@ test("deriveId follows Kong's chain of root, collection and key", () => {
   assert.notEqual(deriveId("services", "a"), deriveId("routes", "a"));
 });
 
-test("derivedIdOf derives the id of a target from its upstream, and that of a nameless entity from its content", () => {
+test("derivedIdOf derives ids from names, the id of a target also from its upstream, and the id of a nameless entity from its content", () => {
   const [one, other] = [uuidV5(ROOT, "one"), uuidV5(ROOT, "other")];
   const target = (upstream: string) =>
     derivedIdOf("targets", { target: "a:80", upstream: { id: upstream }, weight: 5 });
@@ -44,7 +44,7 @@ test("derivedIdOf derives the id of a target from its upstream, and that of a na
 /** Computed with Python's uuid.uuid5, an independent implementation. */
 const SERVICES = "90050c4f-539a-5bd9-bfb5-2ff1c430ca18";
 
-test("deriveNamelessId derives an id from the entity's parent and content; order, nulls and timestamps do not matter", () => {
+test("deriveNamelessId derives an id from the collection, parent and content; order, nulls, ids, timestamps and _sluice do not matter", () => {
   const parent = uuidV5(ROOT, "services");
   const id = deriveNamelessId("plugins", parent, { name: "cors", config: { a: 1, b: null }, tags: null });
   const same = [
@@ -57,6 +57,6 @@ test("deriveNamelessId derives an id from the entity's parent and content; order
   assert.notEqual(deriveNamelessId("plugins", parent, { name: "cors", config: { a: 2 } }), id);
 });
 
-test("canonicalJson sorts members, and keeps the order and nulls of lists", () => {
+test("canonicalJson sorts members and omits null members, and keeps the order and nulls of lists", () => {
   assert.equal(canonicalJson({ b: [2, null, { d: 1, c: null }], a: "x" }), '{"a":"x","b":[2,null,{"d":1}]}');
 });

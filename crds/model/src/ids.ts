@@ -1,8 +1,11 @@
-/** Ids derived from names, equal in every form of the configuration and equal to those of Kong's declarative files. */
+/**
+ * Ids derived from names or content, equal in every form of the configuration. The ids derived from names are also
+ * equal to the ids of Kong's declarative files.
+ */
 import { createHash } from "node:crypto";
 import { type Collection, collections, entities, entityNameOf } from "./entities/index.ts";
 
-/** The root that Kong's declarative files, go-kong and the ingress controller share. */
+/** The root namespace that Kong's declarative files, go-kong and the ingress controller share. */
 const ROOT = "fd02801f-0957-4a15-a55a-c8d9606f30b5";
 
 /** UUID of version 5 (RFC 9562 section 5.5): the same name in the same namespace always gives the same id. */

@@ -36,7 +36,7 @@ export async function readPemFiles({ cert, key, ca }: PemFiles): Promise<PemText
 }
 
 /**
- * The certificates of authorities in a PEM file.
+ * The certificates of authorities in a PEM file, each as a PEM text.
  *
  * @throws PemError, and errors of reading a file.
  */
@@ -127,7 +127,7 @@ export function followPemFiles(options: FollowPemOptions): { close(): void } {
 const isSame = (one: PemTexts, other: PemTexts): boolean =>
   one.cert === other.cert && one.key === other.key && one.ca === other.ca;
 
-/** Requires at least one certificate, and all of them complete. */
+/** The certificates in a file's text. Throws unless there is at least one and all of them are complete. */
 function certificatesIn(file: string, text: string): readonly X509Certificate[] {
   const begun = text.match(/-----BEGIN CERTIFICATE-----/g)?.length ?? 0;
   const whole = text.match(/^-----BEGIN CERTIFICATE-----[^-]+-----END CERTIFICATE-----\r?$/gm) ?? [];

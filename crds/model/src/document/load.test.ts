@@ -57,7 +57,7 @@ services:
 - {name: users, url: "http://127.0.0.1:4000"}
 `;
 
-test("nested and named references are resolved to derived ids", () => {
+test("nested and named references are resolved to derived ids, and a stored credential has no plain key", () => {
   const snapshot = snapshotOf(nested);
   assert.deepEqual([...snapshot.services.keys()], [users]);
   assert.deepEqual(snapshot.routes.get(list)?.service, { id: users });
@@ -90,7 +90,7 @@ test("a reference finds a service by its name, and by its id in lower or upper c
   }
 });
 
-test("children find a parent that has no name", () => {
+test("nested entities get references to a parent that has no name", () => {
   const snapshot = snapshotOf(
     `{_format_version: "3.0", services: [{host: h, routes: [{hosts: [a.b], plugins: [{name: cors}]}]}]}`,
   );
@@ -150,7 +150,7 @@ const faulty: readonly [string, string, readonly string[]][] = [
   ],
   ["an unknown format", '_format_version: "4"', ["k.yaml:1:1: _format_version: expected one of: 1.1, 2.1, 3.0"]],
   [
-    "unknown and unsupported members at the top level, and of a _transform, _comment and _ignore of the wrong type",
+    "unknown and unsupported members at the top level and in _sluice, and of _transform, _comment and _ignore of wrong types",
     `${head}service: []\nkeys: [x]\n_workspaces: {}\n_transform: 1\n_comment: [a]\n_ignore: b\n_sluice: {x: 1}\n`,
     [
       "k.yaml:2:1: service: unknown field",
@@ -220,7 +220,7 @@ const faulty: readonly [string, string, readonly string[]][] = [
     ],
   ],
   [
-    "a key used twice, without revealing the key",
+    "a key used twice, without revealing the key, and of a missing key",
     `${head}consumers:\n- {username: a, keyauth_credentials: [{key: secret}]}\n- {username: b, keyauth_credentials: [{key: secret}, {}]}\n`,
     [
       "k.yaml:4:39: consumers[1].keyauth_credentials[0]: uniqueness violation: 'keyauth_credentials' entity with key set to '[redacted]' already declared",
@@ -249,7 +249,7 @@ for (const [what, text, expected] of faulty) {
   });
 }
 
-test("loadText accepts the policy cluster only in a document for a database", () => {
+test("loadText accepts the policy cluster only in a document for a database, and minimalEntity keeps it", () => {
   const text = `_format_version: "3.0"
 services:
 - name: a

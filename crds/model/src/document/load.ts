@@ -23,7 +23,10 @@ export interface LoadOptions {
 /** A valid document: flat, with references resolved to ids, and its snapshot. */
 export interface LoadedDocument {
   readonly document: Document;
-  /** The original paths of the flat document's items, by collection and index: `["services", 0, "routes", 1]`. */
+  /**
+   * The original path of each item of the flat document, by collection and index. The path of a route may be
+   * `["services", 0, "routes", 1]`.
+   */
   readonly origins: FlatDocument["origins"];
   readonly snapshot: Snapshot;
   /** Input that may not have the intended effect: duplicate keys, ignored members. */
@@ -37,7 +40,7 @@ export interface LoadedText extends LoadedDocument {
   readonly positionOf: LocatedData["positionOf"];
 }
 
-/** Loads YAML or JSON text in any form and format (1.1, 2.1, 3.0). */
+/** Loads YAML or JSON text in nested or flat form, and in any format (1.1, 2.1, 3.0). */
 export function loadText(text: string, options: LoadOptions = {}): Checked<LoadedText> {
   const read = readYaml(text, options);
   if (read.violations !== undefined) return read;
@@ -70,8 +73,8 @@ export function checkDocument(
 }
 
 /**
- * The violation's message. It has a hint if the missing member is one that Kong generates: a file must have such a
- * member, because each node would generate a different value.
+ * The violation's message, with a hint if the violation is a missing member that Kong generates: a file must have such
+ * a member, because each node would generate a different value.
  */
 function messageOf({ path: [collection, , member], message }: Violation): string {
   const generated = entities[collection as Collection]?.credential?.generated ?? [];
@@ -103,8 +106,8 @@ export interface ChangedItems {
 export type LoadedItems = PerCollection<readonly StoredEntity[]>;
 
 /**
- * Parses and validates the added or changed items of a text without reading the others. Null when the items have
- * violations, warnings or equal ids: reading the whole text reports them.
+ * Parses and validates the added or changed items of a text without reading its other items. Null when the items or
+ * the head have violations or warnings, or when items have equal ids: reading the whole text reports these.
  */
 export function loadItems({ head, items }: ChangedItems, known: KnownId): LoadedItems | null {
   const headData = readWithoutWarnings(head);

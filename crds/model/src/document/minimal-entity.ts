@@ -29,7 +29,7 @@ export function minimalEntity(collection: Collection, entity: Entity): Members {
   return inOrder(withoutUnset({ id, ...others }));
 }
 
-/** Sorts members: first those that identify the entity, then others in schema order, then timestamps. */
+/** Sorts members: first the identifying members, then the others in schema order, then timestamps. */
 function inOrder(members: Members): Members {
   const rank = (name: string) => (first.indexOf(name) + 1 || first.length + 1) + (last.includes(name) ? 1 : 0);
   return Object.fromEntries(Object.entries(members).sort(([a], [b]) => rank(a) - rank(b)));

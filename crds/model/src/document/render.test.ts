@@ -31,7 +31,7 @@ test("a rendered document loads to the same snapshot, including ids", () => {
   assert.deepEqual(load(renderDocument(documentOf(text))), load(text));
 });
 
-test("a rendered snapshot loads to the same snapshot, although its keys are hashes", () => {
+test("a rendered snapshot has hashes instead of keys and no aliases, and loads to the same snapshot", () => {
   const rendered = renderDocument(snapshotToDocument(load(text)));
   assert.deepEqual(load(rendered), load(text));
   assert.doesNotMatch(rendered, /demo-key|&|\*/);

@@ -8,7 +8,7 @@ import { collections } from "../entities/index.ts";
 /**
  * The file has format 3.0, the lists in the order of the collections, and no endpoints. Entities keep their `_sluice`,
  * except for the hash of a key if the key itself is present. Without key and hash, a credential would not load; without
- * its namespaces, it would be valid for more routes.
+ * the namespaces in `_sluice`, it would be valid for more routes.
  */
 export function renderDocument(document: Document): string {
   const lists = collections.flatMap((collection) => {
@@ -16,7 +16,7 @@ export function renderDocument(document: Document): string {
     return items.length === 0 ? [] : [[collection, items.map(forPeople)]];
   });
   const data = { _format_version: "3.0", ...Object.fromEntries(lists) };
-  // Strings are quoted so that YAML 1.1 parsers such as Kong's read the same values. Entities share no aliases.
+  // Strings are quoted so that YAML 1.1 parsers such as Kong's read the same values. Shared values are repeated.
   return stringify(data, { compat: "yaml-1.1", aliasDuplicateObjects: false, lineWidth: 0 });
 }
 

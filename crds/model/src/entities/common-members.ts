@@ -1,7 +1,7 @@
 /** Members that several entities have. */
 import { integer, nullable, set, text } from "@sluice/plugin-sdk";
 
-/** The id of an entity, with the source from which an unset id is derived. */
+/** The schema of an entity's id. Its description names the source from which an unset id is derived. */
 export const idFrom = (source: string) =>
   text({ description: `The entity's UUID. If unset, it is derived (UUIDv5) from ${source}.`, rule: "uuid" });
 

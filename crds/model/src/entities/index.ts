@@ -45,7 +45,7 @@ export interface EntityFacts {
   readonly key: string | null;
   /** Members whose values are unique in the collection. */
   readonly unique: readonly string[];
-  /** Members that are unique in combination, unset ones included. */
+  /** Members whose values are unique in combination; unset members count too. */
   readonly uniqueTogether?: readonly string[];
   /** The reference to the parent within which the key is unique. */
   readonly within?: string;
@@ -196,16 +196,19 @@ export const credentialCollections = collections.filter(
 
 /** A value for each collection. */
 export type PerCollection<Value> = Readonly<Record<Collection, Value>>;
-/** Evaluated in the order of the collections: parents before children. */
+/** Makes a value for each collection, in the order of the collections: parents before children. */
 export const perCollection = <Value>(make: (collection: Collection) => Value): PerCollection<Value> =>
   Object.fromEntries(collections.map((collection) => [collection, make(collection)])) as Record<Collection, Value>;
 
-/** The names of the members that are secret. In Kubernetes their values are in Secrets. */
+/** The names of the secret members, by collection. In Kubernetes, the values of these members are in Secrets. */
 export const entitySecrets = perCollection((collection): readonly string[] =>
   Object.entries(entities[collection].schema.properties).flatMap(([name, { secret }]) => (secret ? [name] : [])),
 );
 
-/** Whether requests name the credential by its secret, as in key-auth. Nodes store only the SHA-256 of this secret. */
+/**
+ * Whether requests name the credentials of the collection by their secrets, as in key-auth. Nodes store only the
+ * SHA-256 of such a secret.
+ */
 export const isSecretLookup = (collection: Collection): boolean =>
   entitySecrets[collection].includes(entities[collection].credential?.lookup ?? "");
 

@@ -21,8 +21,9 @@ export const upstreamHeader = record(
 );
 
 /**
- * Headers that the gateway sets on requests to the upstream, overriding those of the client. Kong has no such member.
- * The rule of the record `service` refuses names that differ only in case, or in `-` and `_`.
+ * Headers that the gateway sets on requests to the upstream. They replace headers of the client and of plugins with the
+ * same names. Kong has no such member. The rule of the record `service` refuses names that differ only in case, or in
+ * `-` and `_`.
  */
 const upstreamHeaders = nullable(
   array(upstreamHeader, {

@@ -10,7 +10,7 @@ import { type Argument, argumentsOf, nestArguments } from "./tree.ts";
 export type FormParts = readonly { readonly name: string; readonly text: string }[];
 
 /**
- * Decodes an application/x-www-form-urlencoded body, or the parts of another form, into an unchecked entity. Strings
+ * Decodes an application/x-www-form-urlencoded body, or the parts of multipart data, into an unchecked entity. Strings
  * are coerced by the collection's schema, and the config of a plugin or a credential by the schema that the named
  * plugin declares.
  *
@@ -45,7 +45,10 @@ function withShorthands(collection: Collection): SchemaNode {
   return { ...schema, properties: { ...schema.properties, ...shorthands[collection] } };
 }
 
-/** The schema of the config, including the deprecated members that `checkConfig` accepts. */
+/**
+ * The schema of the config, including the deprecated members that `checkConfig` accepts. Undefined if the collection
+ * has no configs, or if this process lacks the plugin.
+ */
 function configSchema(collection: Collection, entity: object): SchemaNode | undefined {
   const schema = configFactsOf(collection, entity)?.schema;
   if (schema === undefined) return undefined;

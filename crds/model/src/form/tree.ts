@@ -4,7 +4,7 @@
  *
  * | name | meaning |
  * |---|---|
- * | `a.b.c` | member c of b of a |
+ * | `a.b.c` | member c in member b in member a |
  * | `paths[]` | one more item; a repeated name also adds an item |
  * | `paths[2]` | the second item; gaps are closed |
  * | `list[1].name` | a member of an item; `[]` before another step is the first item |
@@ -30,13 +30,16 @@ interface Branch {
   readonly texts: string[];
   readonly members: Map<string, Branch>;
   readonly items: Map<number, Branch>;
-  /** Even a single value is a list if its name ended in `[]`. */
+  /** Whether a name ended in `[]`, so that even a single value is a list. */
   list: boolean;
 }
 
 const branch = (): Branch => ({ texts: [], members: new Map(), items: new Map(), list: false });
 
-/** A name and its value in a form; undefined for a text that is not percent-encoded UTF-8. */
+/**
+ * The decoded name and value of an argument of a form, and the name as written. A name or value that is not
+ * percent-encoded UTF-8 is undefined.
+ */
 export interface Argument {
   readonly name: string | undefined;
   readonly text: string | undefined;

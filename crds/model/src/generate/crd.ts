@@ -59,9 +59,9 @@ export function crd(kind: string, facts: KindFacts): Plain {
 }
 
 /**
- * A schema node in keywords that the API server supports. Omitted: defaults (the model fills them in, so that changing
- * one changes no stored object; the description names them), `nullable` (unset members are absent), unique items (the
- * API server has no such check) and Sluice's own rules.
+ * A schema node in keywords that the API server supports. Omitted: defaults (the model fills them in, so that a new
+ * default changes no stored object; the description names them), `nullable` (unset members are absent), unique items
+ * (the API server has no such check) and Sluice's own rules.
  */
 export function structural(node: SpecNode): Plain {
   return {
@@ -111,7 +111,7 @@ function pick(node: SpecNode, keywords: readonly (keyof SpecNode)[]): Plain {
   );
 }
 
-/** metav1.Condition, with the limits of Kubernetes' own API. */
+/** The schema of `status`: conditions (metav1.Condition), with the limits of Kubernetes' own API. */
 const status: Plain = {
   type: "object",
   description: "State of the resource, written by the operator.",

@@ -1,4 +1,4 @@
-/** Generates the files that derive from the model, and reports those that differ. */
+/** Generates the files that derive from the model, and reports files that differ from the generated ones. */
 import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { crdChartFiles, crdFiles, crdNamesFile, type GeneratedFile } from "./files.ts";
@@ -11,8 +11,8 @@ const generators: readonly (() => readonly GeneratedFile[])[] = [
 ];
 
 /**
- * Folders whose own files (not those in folders below) are all generated: kubectl or Helm would also apply a stale
- * file.
+ * Folders whose YAML and JSON files are all generated, except those in subfolders. A file that is no longer generated
+ * must be removed, because kubectl or Helm would apply it.
  */
 const generatedFolders = ["crds", "charts/sluice-crds/templates"];
 

@@ -34,7 +34,7 @@ function decode(encoded: string): string {
   }
 }
 
-/** RFC 3986 section 5.2.4, and `//` as `/`. */
+/** Removes dot segments (RFC 3986 section 5.2.4), and merges slashes. */
 function removeDotSegments(path: string): string {
   const absolute = path.startsWith("/");
   const segments = path.split("/");

@@ -10,7 +10,7 @@ type Members = Readonly<Record<string, unknown>>;
 /**
  * Applies a change to a stored entity; the result is not validated. Records, including a plugin's config, are merged
  * member by member; lists, mappings and references are replaced; null unsets a member. A config is not merged into that
- * of another plugin.
+ * of another plugin. Setting the hash source of an upstream also selects consistent-hashing, as in `withAlgorithm`.
  */
 export function mergeEntity(collection: Collection, current: object, change: Members): Members {
   const members = current as Members;

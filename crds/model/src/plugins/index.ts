@@ -32,7 +32,7 @@ export const refusedTargets = ({ refuses = [] }: Pick<PluginFacts, "refuses">): 
 export const CONSUMER_OR_GROUP = "a plugin cannot be attached to both a consumer and a consumer group";
 
 /**
- * Replaces the registered plugins, and returns those that were registered. Values that were checked with the facts of a
+ * Replaces the registered plugins, and returns the previous ones. Values that were checked with the facts of a
  * replaced plugin must be checked again.
  */
 export function replaceRegistered(plugins: readonly PluginFacts[]): readonly PluginFacts[] {
@@ -68,7 +68,10 @@ export function pluginSetHash(): string {
 /** What a plugin declares about the member `config` of an entity. */
 export type ConfigFacts = Pick<PluginFacts, "schema" | "expand" | "check">;
 
-/** The facts about the config of a plugin or of a plugin's credential. Undefined: this process lacks the plugin. */
+/**
+ * The facts about the config of a plugin or of a plugin's credential. Undefined: the plugin declares none, this process
+ * lacks the plugin, or entities of the collection have no such config.
+ */
 export function configFactsOf(collection: Collection, entity: object): ConfigFacts | undefined {
   const { name, plugin } = entity as { readonly name?: unknown; readonly plugin?: unknown };
   if (collection === "plugins") return pluginNamed(name);

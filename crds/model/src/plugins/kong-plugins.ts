@@ -128,7 +128,7 @@ const paid: Readonly<Record<string, string | null | Pick<KongPlugin, "differs">>
   "xml-threat-protection": null,
 };
 
-/** By name, those of the free edition first. */
+/** The plugins by name, first the plugins of the free edition. */
 export const kongPlugins: ReadonlyMap<string, KongPlugin> = new Map<string, KongPlugin>([
   ...Object.entries(free).map(([name, facts]) => [name, { paid: false, ...facts }] as const),
   ...Object.entries(paid).map(([name, facts]) => {

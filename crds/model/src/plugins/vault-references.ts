@@ -1,7 +1,7 @@
 /**
  * References to vaults in configs of plugins. `{vault://env/NAME}` stands for the value of the node's environment
- * variable NAME, which only the node reads; `{vault://my-env/NAME}` for a variable whose name begins with the
- * `config.prefix` of the vault my-env. The forms are Kong's
+ * variable NAME, which only the node reads. `{vault://my-env/NAME}` stands for the variable whose name is the
+ * `config.prefix` of the vault my-env followed by NAME. The forms are Kong's
  * (docs/reference/kong-compatibility.md#references-to-vaults).
  */
 import { type Checked, isRecord, memberSchemaOf, type SchemaNode, type Violation, valuesOf } from "@sluice/plugin-sdk";
@@ -65,7 +65,7 @@ export function vaultReferencesIn(schema: SchemaNode, value: unknown): readonly 
   return found;
 }
 
-/** The prefixes of vaults that the references name, each of them once. */
+/** The prefixes of vaults that the references name, each once. Kinds of vaults are left out. */
 export function vaultPrefixesOf(references: readonly Pick<VaultReference, "text">[]): readonly string[] {
   const vaults = references.flatMap(({ text }) => parseVaultReference(text).value?.vault ?? []);
   return [...new Set(vaults)].filter((vault) => !vaultKinds.includes(vault));
@@ -102,7 +102,7 @@ export function variableOf({ name, prefix }: VaultAddress, vault?: Pick<Vault, "
   return `${before}${name}`.replaceAll("-", "_").toUpperCase();
 }
 
-/** A text that is not valid percent-encoding stays as it is, and is not a valid name. */
+/** Decodes percent-encoding. A text that is not validly encoded stays as it is; it is no valid name of a variable. */
 function decoded(text: string): string {
   try {
     return decodeURIComponent(text);

@@ -16,7 +16,7 @@ export interface PluginEndpointCall {
   readonly request: EndpointRequest;
 }
 
-/** The result of one node. Null: the node has no such plugin instance, or the instance has no such endpoint. */
+/** The result of one node. Null response: there is no such plugin instance, or it has no such endpoint. */
 export interface PluginEndpointResult {
   readonly response: EndpointResponse | null;
 }

@@ -41,7 +41,7 @@ for (const [what, text] of plain) {
   });
 }
 
-/** Strings of few different characters, so that members of many objects have equal names. */
+/** Strings made of a few different characters, so that different objects often have members of the same name. */
 const text = fc.string({ minLength: 1, maxLength: 4, unit: fc.constantFrom(..."ab:\"\\{},[]'# \n\u00e9") });
 const { tree: objects } = fc.letrec((tie) => ({
   tree: fc.dictionary(text, tie("value"), { maxKeys: 4, noNullPrototype: true }),
@@ -66,7 +66,7 @@ test("any object is read as it was written and as the YAML parser reads it, or l
   );
 });
 
-test("names that V8 treats as equal stay distinct", () => {
+test("escaped names that V8's JSON.parse confuses stay distinct", () => {
   const [one, other] = [String.raw`{"a": 1, "\\": 2}`, String.raw`{"a": 1, "\n": 2}`];
   for (const written of [one, other, one]) {
     const { value } = readYaml(written);

@@ -1,6 +1,6 @@
 /**
- * Parses JSON many times faster than the YAML parser, but without positions. Any text that may have an error is left to
- * the YAML parser, which reports the error with its position.
+ * Parses JSON many times faster than the YAML parser, but without positions. Any text that may have an error, or
+ * that `JSON.parse` may misread, is left to the YAML parser, which reports errors with their positions.
  */
 
 /** The data; undefined if the YAML parser must read the text. */
@@ -20,7 +20,7 @@ export function readPlainJson(text: string, maxDepth: number): object | undefine
 /** Member names that are violations. */
 const strange = ["__proto__", ""];
 
-/** The number of members at all depths; NaN if a value is not allowed in a document. */
+/** The number of members at all depths; NaN if a name, a value or the depth is not allowed in a document. */
 function countMembers(root: object, maxDepth: number): number {
   let members = 0;
   const visit = (value: unknown, depth: number): void => {
@@ -43,8 +43,8 @@ const COLON = 58;
 const BACKSLASH = 92;
 
 /**
- * Counts colons of valid JSON outside of strings; NaN when a name contains an escape. After V8 (14.6) has seen a name
- * with a backslash, JSON.parse confuses some other escaped names with that name.
+ * Counts the colons outside of strings in valid JSON; NaN when a name contains an escape. After V8 (14.6) has seen a
+ * name with a backslash, JSON.parse confuses some other escaped names with that name.
  */
 function countColons(text: string): number {
   let colons = 0;
@@ -62,7 +62,7 @@ function countColons(text: string): number {
   return colons;
 }
 
-/** The index of the end of the string that begins at `start`. */
+/** The index of the closing quote of the string whose opening quote is at `start`. */
 function endOfString(text: string, start: number): number {
   let end = text.indexOf('"', start + 1);
   for (;;) {

@@ -49,7 +49,7 @@ export function* visitTokens(tokens: readonly CST.Token[]): Generator<VisitedTok
   }
 }
 
-/** Of nested brackets only the innermost unclosed one is reported: it may have consumed the outer one's end. */
+/** Of nested unclosed brackets and quotes only the innermost is reported: it may have consumed an outer one's end. */
 function unclosed(tokens: readonly CST.Token[]): readonly SyntaxFault[] {
   const found: { readonly visited: VisitedToken; readonly message: string }[] = [];
   const outside = new Set<VisitedToken>();

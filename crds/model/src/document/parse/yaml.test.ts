@@ -17,18 +17,18 @@ const readable: readonly [string, string, unknown][] = [
   ["block style", "a: 1\nb: [x, true, null, 1.5]\n", { a: 1, b: ["x", true, null, 1.5] }],
   ["JSON", '{"a": {"b": ["c"]}}', { a: { b: ["c"] } }],
   ["numeric names as strings", "80: x", { "80": "x" }],
-  ["yes and no as strings, as in YAML 1.2", "a: yes", { a: "yes" }],
+  ["yes as a string, as in YAML 1.2", "a: yes", { a: "yes" }],
   ["aliases", "a: &x {b: 1}\nc: *x", { a: { b: 1 }, c: { b: 1 } }],
   ["an anchor that is defined again", "a: &x 1\nb: *x\nc: &x 2\nd: *x", { a: 1, b: 1, c: 2, d: 2 }],
   [
-    "merge keys: members of the map take precedence, then those of earlier merged maps",
+    "merge keys: a map's own members replace merged members, and earlier merged maps take precedence over later ones",
     "a: &a {x: 1, y: 1}\nb: &b {y: 2, z: 2}\nc: {<<: [*a, *b], x: 0}",
     { a: { x: 1, y: 1 }, b: { y: 2, z: 2 }, c: { x: 0, y: 1, z: 2 } },
   ],
   ["a quoted << as a name", '"<<": 1', { "<<": 1 }],
-  ["a byte order mark", "\uFEFFa: 1", { a: 1 }],
+  ["a text that starts with a byte order mark", "\uFEFFa: 1", { a: 1 }],
   ["an empty text", "", null],
-  ["names of inherited properties", "constructor: 1\ntoString: 2", { constructor: 1, toString: 2 }],
+  ["members whose names JavaScript objects inherit", "constructor: 1\ntoString: 2", { constructor: 1, toString: 2 }],
 ];
 
 for (const [what, text, data] of readable) {
@@ -157,7 +157,7 @@ test("readYaml reads a map of 20,000 members", () => {
   assert.equal(Object.keys(read(text).data as object).length, 20_000);
 });
 
-test("positionOf returns the position of a path: names, items, and the parent of a missing member", () => {
+test("positionOf returns the position of a member's name, of an item, or of the parent of a missing member", () => {
   const { positionOf } = read("a: &a\n  b:\n  - x\n  - c: 1\nd: *a\ne: {<<: *a}\n");
   const at = (...path: (string | number)[]) => {
     const { file, line, column } = positionOf(path);

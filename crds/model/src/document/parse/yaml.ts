@@ -33,9 +33,9 @@ type Position = NonNullable<Violation["position"]>;
 
 export interface LocatedData {
   readonly data: unknown;
-  /** A warning for each duplicate key, at the key whose value is used. */
+  /** A warning for each repetition of a key, at the position of the repetition. */
   readonly warnings: readonly Violation[];
-  /** The position of a member's name or an item's start; for a missing node, that of its parent. */
+  /** Returns the position of a member's name or an item's start; for a missing path, that of its nearest parent. */
   readonly positionOf: (path: Path) => Position;
 }
 
@@ -170,7 +170,7 @@ function convert(root: Document.Parsed["contents"], place: (offset: number) => P
     return report(path, node, "expected a string, a number, a boolean or null");
   }
 
-  /** Kong's YAML and JSON parsers keep the last value of a key; the author of the file may not know that. */
+  /** Kong's YAML and JSON parsers keep the last value of a duplicate key; the author of the file may not know that. */
   function warnOfDuplicate(path: Path, first: number, key: Node): void {
     const { line, column } = place(first);
     const message = `duplicate key: this value replaces the one at ${line}:${column}, which is ignored`;
@@ -226,7 +226,7 @@ const offsetOf = (node: Node | null): number => node?.range?.[0] ?? 0;
 /** YAML 1.1's `<<: *anchor`, which Kong's parser and decK support. */
 const isMergeKey = (key: Node): boolean => isScalar(key) && key.type === "PLAIN" && key.value === "<<";
 
-/** `80: x` has the name "80", as in JSON. */
+/** The name of a member; undefined if the key cannot be a name. `80: x` has the name "80", as in JSON. */
 function nameOf(key: Node): string | undefined {
   if (!isScalar(key) || key.value === null || key.value === "") return undefined;
   return typeof key.value === "string" ? key.value : key.source;

@@ -26,12 +26,12 @@ const table: readonly (readonly [source: string, prefix: string])[] = [
 ];
 
 for (const [source, prefix] of table) {
-  test(`every match of ${JSON.stringify(source)} starts with ${JSON.stringify(prefix)}`, () => {
+  test(`literalPrefix of ${JSON.stringify(source)} is ${JSON.stringify(prefix)}`, () => {
     assert.equal(literalPrefix(source), prefix);
   });
 }
 
-test("the closed form of a regular expression matches its literal prefix, or every path if it has none", () => {
+test("the closed form of a route matches the literal prefix of a refused regular expression, or every path if it has none", () => {
   const closed = closedRoute({ paths: [String.raw`~/v1\.2/(?=a)`, "~(?=a)"] }, [
     { path: ["paths", 0], message: "" },
     { path: ["paths", 1], message: "" },

@@ -11,7 +11,7 @@ type Members = Readonly<Record<string, unknown>>;
 const ANY_PATH = "~/";
 const ANY_VALUE = "~*.*";
 const HIGHEST_PRIORITY = 2 ** 31 - 1;
-/** Maximum characters of a literal prefix: with escapes, it must still fit the length limit of paths. */
+/** Maximum number of characters of a literal prefix: with escapes, it must still fit the length limit of paths. */
 const MAX_PREFIX = 500;
 
 /** Members that affect neither which requests a route matches nor its priority. */

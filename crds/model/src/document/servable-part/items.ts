@@ -25,7 +25,7 @@ export interface DocumentItem {
 export const isBelow = (path: ViolationPath, origin: ViolationPath): boolean =>
   origin.length > 0 && origin.every((step, at) => step === path[at]);
 
-/** The id of the entity that a member refers to. */
+/** The id of the entity that a member refers to; undefined if it refers to none. */
 export function referencedBy({ members }: DocumentItem, member: string): unknown {
   const reference = members[member];
   return isRecord(reference) ? reference.id : undefined;
@@ -66,8 +66,8 @@ export function mayAdmitUnknown(item: DocumentItem): boolean {
 
 /**
  * Whether Kong may refuse requests that match the route: because of a plugin, with 503 because the route has no
- * service, or with 426 because it requires TLS. Plugins of consumers do not count: they need a plugin that
- * authenticates, and that plugin counts.
+ * service, or with 426 because it requires TLS. Plugins of consumers and of consumer groups do not count: they
+ * need a plugin that authenticates, and that plugin counts.
  */
 export function mayBeProtected(route: DocumentItem, items: readonly DocumentItem[]): boolean {
   if (!isForHttp(route)) return false;
@@ -99,7 +99,7 @@ export const omitMembers = (
   omitted: { has(member: unknown): boolean },
 ): DocumentItem["members"] => Object.fromEntries(Object.entries(members).filter(([member]) => !omitted.has(member)));
 
-/** Those members of a plugin that the schema of plugin entities has and that have no violation, and always the name. */
+/** The members of a plugin that `pluginEntitySchema` has and that have no violation; the name is always included. */
 export function readableMembers(
   { members, origin }: DocumentItem,
   faults: readonly Violation[],
@@ -111,7 +111,7 @@ export function readableMembers(
 }
 
 /**
- * The path of the first reference to a vault that nodes do not resolve; undefined if there is none.
+ * The path of the first vault reference that nodes do not resolve; undefined if there is none.
  *
  * @param prefixes The prefixes of the vaults in the document.
  */

@@ -1,4 +1,4 @@
-/** A consumer that is left out must not be admitted as another consumer: one row for each way to be admitted. */
+/** The requests of a consumer that is left out must not be served as requests of another consumer or of none. */
 import { type ProtectionTable, testProtection } from "./testing-protection.ts";
 
 type Members = Readonly<Record<string, unknown>>;
@@ -36,7 +36,7 @@ const banned = { ...mallory, acls: [{ group: "banned" }] };
 
 const table: ProtectionTable = [
   [
-    "mtls-auth with default_consumer answers 503 if a consumer is left out that it would admit as the default",
+    "mtls-auth with default_consumer answers 503 if a consumer is left out, because it would admit the consumer as the default one",
     { ca_certificates: caCertificates, plugins: [guestByDefault], consumers: [{ username: "guest" }, mallory] },
     {
       closed: ["mtls-auth"],
@@ -62,7 +62,7 @@ const table: ProtectionTable = [
     { closed: [], left: { consumers: 0, plugins: 1 } },
   ],
   [
-    "plugins of a consumer that is left out answer 503 if mtls-auth could admit the consumer's certificate",
+    "mtls-auth and the plugins of a consumer that is left out answer 503 if mtls-auth could admit the consumer's certificate",
     {
       ca_certificates: caCertificates,
       plugins: [

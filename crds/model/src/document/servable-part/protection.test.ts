@@ -1,18 +1,18 @@
-/** Leaving out an entity or a member must not let through a request that Kong refuses: one row for each such case. */
+/** Leaving out an entity or a member must not let through a request that Kong refuses. Some rows show harmless ones. */
 import { open, type ProtectionTable, testProtection } from "./testing-protection.ts";
 
 const keyAuth = { name: "key-auth" };
 /** A route whose regular expression Sluice refuses, because RE2 has no look-around. */
 const lookAround = { name: "r", paths: ["~/admin/(?!health)"], service: "s" };
 const denyBanned = { name: "acl", config: { deny: ["banned"] } };
-/** Longer than the limit of groups. */
+/** A group's name, longer than Sluice allows. */
 const tooLong = "g".repeat(1025);
 
 const closedRoute = ["unavailable-route of route"];
 
 const table: ProtectionTable = [
   [
-    "a route with a plugin and an unsupported regular expression answers 503 below the literal prefix",
+    "a route with a plugin and an unsupported regular expression answers 503 below the expression's literal prefix",
     { routes: [open, { ...lookAround, methods: ["GET"], hosts: ["a.example"], plugins: [keyAuth] }] },
     {
       closed: closedRoute,
@@ -79,7 +79,7 @@ const table: ProtectionTable = [
     { closed: [], route: null },
   ],
   [
-    "a route that answers 503 keeps its valid paths, and a path without a literal prefix becomes any path",
+    "a route that answers 503 keeps its valid paths, and a refused expression without a literal prefix becomes one for every path",
     { routes: [{ ...lookAround, paths: ["/plain", "~/(?=a)"] }], plugins: [keyAuth] },
     { closed: closedRoute, route: { paths: ["/plain", "~/"] } },
   ],
@@ -89,7 +89,7 @@ const table: ProtectionTable = [
     { closed: closedRoute, route: { headers: { "x-role": ["~*.*"] } } },
   ],
   [
-    "a route answers 503 without members that Sluice lacks; an invalid regex_priority becomes the highest",
+    "a route that answers 503 loses members that Sluice lacks, and its invalid regex_priority becomes the highest",
     { routes: [open, { ...lookAround, paths: ["/admin"], regex_priority: 0.5, of_the_future: 1 }], plugins: [keyAuth] },
     { closed: closedRoute, route: { paths: ["/admin"], regex_priority: 2 ** 31 - 1 } },
   ],
@@ -104,12 +104,12 @@ const table: ProtectionTable = [
     { closed: ["unavailable-route"], route: null, outcomes: ["all closed routes.1.expression", "all closed routes.1"] },
   ],
   [
-    "all requests are answered 503 if a protected route has an invalid host: without it, other routes would win",
+    "all requests are answered 503 if a protected route has an invalid host: without the host, the route would lose to others",
     { routes: [open, { name: "r", hosts: ["a.*.example"], plugins: [keyAuth] }] },
     { closed: ["unavailable-route"], route: null, outcomes: ["all closed routes.1.hosts.0"] },
   ],
   [
-    "protected routes of a service that cannot be served lose it and answer 503; its other routes are left out",
+    "if a service cannot be served, its protected routes lose it and answer 503, and its other routes are left out",
     {
       services: [
         { name: "s", url: "https://s.example" },
@@ -150,7 +150,7 @@ const table: ProtectionTable = [
     { closed: closedRoute, route: { service: null }, left: { upstreams: 0, targets: 0, services: 0 } },
   ],
   [
-    "an upstream is served without the members that Sluice lacks",
+    "an upstream is served without the members whose values Sluice refuses",
     {
       services: [{ name: "s", url: "https://pool" }],
       upstreams: [{ name: "pool", algorithm: "sticky-sessions", targets: [{ target: "a.example:1" }] }],
@@ -215,7 +215,7 @@ const table: ProtectionTable = [
     { closed: ["unavailable-rate-limiting of route", "unavailable-request-termination"], left: { plugins: 3 } },
   ],
   [
-    "overrides of a consumer group become its plugins; one for a paid plugin answers 503 to this group only",
+    "overrides of a consumer group become its plugins; an override of a paid plugin answers 503 to its group only",
     {
       consumer_groups: [
         { name: "gold", consumer_group_plugins: [{ name: "rate-limiting", config: { minute: 9 } }] },
@@ -258,7 +258,7 @@ const table: ProtectionTable = [
     { closed: [], left: { consumers: 0, plugins: 1 } },
   ],
   [
-    "plugins that lose their scope answer 503 for all protocols, because only one of them is kept",
+    "plugins that lose their scope answer 503 for all protocols, because only one plugin of the same name and scope is kept",
     {
       consumer_groups: [
         { name: "g1", of_the_future: 1, plugins: [{ name: "request-termination", protocols: ["https"] }] },
@@ -288,7 +288,7 @@ const table: ProtectionTable = [
     { closed: ["key-auth"] },
   ],
   [
-    "a protecting plugin of a consumer that does not exist answers 503 to all consumers",
+    "a protecting plugin of a consumer that does not exist answers 503 to all requests",
     { plugins: [{ name: "rate-limiting", config: { minute: 1 }, consumer: "ghost" }] },
     { closed: ["unavailable-rate-limiting"] },
   ],

@@ -1,4 +1,4 @@
-/** Removes entities of a document, or answers 503 in their scope, until the document is valid. */
+/** Removes entities from a document, or has requests in their scope answered 503, until the document is valid. */
 import { isRecord, type Violation } from "@sluice/plugin-sdk";
 import { unavailablePlugin } from "../../check/close-plugin.ts";
 import { checkEntity } from "../../check/index.ts";
@@ -61,7 +61,7 @@ export class Reduction {
     this.items = items;
   }
 
-  /** Handles the violations from flattening: of the document's own members, of references, and of removed members. */
+  /** Handles the violations from flattening: of the document's own members, references, and members it removed. */
   takeDocumentFaults(violations: readonly Violation[]): void {
     for (const violation of violations) {
       const item = this.#ownerOf(violation.path);
@@ -98,7 +98,10 @@ export class Reduction {
     }
   }
 
-  /** Entities with references that nodes do not resolve: a node would use the text `{vault://…}`, even as a secret. */
+  /**
+   * A violation for each entity with a vault reference that nodes do not resolve: a node would use the text
+   * `{vault://…}` itself, even as a secret.
+   */
   #vaultReferences(): ReadonlyMap<DocumentItem, Violation> {
     const message =
       "only some fields of plugins' configs may refer to a vault, and only to one of the kind env: write the value, or " +
@@ -123,7 +126,7 @@ export class Reduction {
     validated: ReadonlyMap<DocumentItem, DocumentItem["members"]>,
   ): void {
     if (!this.items.includes(item)) this.#report("left out", faults);
-    // After the validation another entity made this plugin answer 503, which may have removed the invalid members.
+    // Since the validation, another entity has made this plugin answer 503, which may have removed the invalid members.
     else if (item.closed && item.members !== validated.get(item)) this.#report("closed", faults);
     else this.#take(item, faults);
   }
@@ -196,8 +199,8 @@ export class Reduction {
 
   /**
    * Makes a plugin answer 503. A plugin that lost a part of its scope is renamed, because the wider scope may have a
-   * plugin of the same name; so is a plugin with an invalid name. Of several plugins that get the same name and scope,
-   * only one is kept, so it must act on all protocols.
+   * plugin of the same name. A plugin with an invalid name is renamed too. Of several plugins that get the same name
+   * and scope, only one is kept, so it must act on all protocols.
    */
   #closePlugin(item: DocumentItem, faults: readonly Violation[]): void {
     const isOfScope = ({ path }: Violation) => !withoutScope.has(path[item.origin.length]);
@@ -214,8 +217,8 @@ export class Reduction {
   }
 
   /**
-   * Makes a route answer 503, or all requests if the route has no closed form. Without the route, its requests would
-   * match other routes, which its plugins do not protect.
+   * Makes a route answer 503; if the route has no closed form, all requests are answered 503. Without the route, its
+   * requests would match other routes, which its plugins do not protect.
    */
   #closeRoute(item: DocumentItem, faults: readonly Violation[]): void {
     const inRoute = faults.map((fault) => ({ ...fault, path: fault.path.slice(item.origin.length) }));
@@ -239,7 +242,10 @@ export class Reduction {
   #hasTwin = ({ collection, members }: DocumentItem): boolean =>
     this.items.filter((one) => one.collection === collection && one.members.id === members.id).length > 1;
 
-  /** Removes the entity and the entities that refer to it, except those that must answer 503 instead. */
+  /**
+   * Removes the entity and the entities that refer to it. Protected routes and protecting plugins answer 503 instead
+   * of being removed, and entities for which the reference is optional only lose it.
+   */
   #remove(item: DocumentItem, faults: readonly Violation[], removal: Removal): void {
     const dependents = this.#hasTwin(item) ? [] : dependentsOf(item, this.items);
     const closedRoutes = dependents.filter(
@@ -276,8 +282,8 @@ export class Reduction {
   }
 
   /**
-   * After the removal of a consumer, or of a credential of mtls-auth: makes each plugin mtls-auth answer 503 that would
-   * now admit the consumer's certificates as those of another consumer.
+   * After the removal of a consumer, or of a credential of mtls-auth: makes a plugin mtls-auth answer 503 if it
+   * could now admit the consumer's certificates as those of another consumer.
    */
   #closeMtlsAuth(item: DocumentItem, faults: readonly Violation[]): void {
     if (item.collection !== "consumers" && item.collection !== "mtls_auth_credentials") return;
@@ -343,7 +349,7 @@ const wordsIn = (text: unknown): string =>
     .match(/[a-z0-9]+/g)
     ?.join("-") ?? "";
 
-/** Whether the plugin is acl and `deny` has the group; true if `deny` is set, and it or the group cannot be read. */
+/** Whether the plugin is acl and `deny` has the group; also true if `deny` is set but it or the group is unreadable. */
 function denies({ members: { name, config } }: DocumentItem, group: unknown): boolean {
   const { deny } = isRecord(config) ? config : {};
   if (name !== "acl" || (deny ?? null) === null) return false;
@@ -357,8 +363,8 @@ interface Dependent {
 }
 
 /**
- * The entities that refer to an entity. A service refers to an upstream by its host: without the upstream, the host
- * would be looked up in DNS.
+ * The entities that refer to an entity, each with the referring member. A service refers to an upstream by its host:
+ * without the upstream, the host would be looked up in DNS.
  */
 function dependentsOf(
   { collection, members: { id, name } }: DocumentItem,

@@ -32,7 +32,7 @@ const table: readonly (readonly [what: string, more: object, expected: Expected]
     { closed: ["of-our-own"], outcomes: ["closed plugins.0.name"] },
   ],
   [
-    "an unknown plugin that is disabled is left out",
+    "a disabled plugin that Sluice lacks is left out",
     { plugins: [{ name: "oauth2", enabled: false }] },
     { outcomes: ["left out plugins.0.name"], left: { plugins: 0 } },
   ],
@@ -123,7 +123,7 @@ const table: readonly (readonly [what: string, more: object, expected: Expected]
     { outcomes: [], left: { plugins: 2 } },
   ],
   [
-    "a vault of the kind env is served, and so are plugins with values in it",
+    "a vault of the kind env is served with plugins that have values in it; http-log with an unknown vault is left out",
     {
       vaults: [{ name: "env", prefix: "my-env" }],
       plugins: [
@@ -172,7 +172,7 @@ for (const [what, more, { closed = [], left = {}, outcomes }] of table) {
   });
 }
 
-test("a text that is not a document has violations with positions, and every finding has a position", () => {
+test("servablePartOfText refuses a text that is not a document, and reports the lines of unserved parts and of warnings", () => {
   assert.equal(servablePartOfText("a: [", "k.yml").violations?.[0]?.position?.line, 1);
   assert.match(servablePartOfText("a: 1", "k.yml").violations?.[0]?.message ?? "", /_format_version/);
   const text = '_format_version: "3.0"\n_workspace: w\nplugins:\n- name: oauth2\nkeys: [{name: k}]\n';

@@ -32,7 +32,7 @@ export interface ServableText extends ServablePart {
   readonly data: Readonly<Record<string, unknown>>;
 }
 
-/** The servable part of a text, with positions. Returns violations if the text is not YAML, JSON or a document. */
+/** The servable part of a text, with positions. Returns violations if the text is not a document in YAML or JSON. */
 export function servablePartOfText(text: string, file: string): Checked<ServableText> {
   const read = readYaml(text, { file });
   if (read.violations !== undefined) return read;
@@ -51,7 +51,7 @@ export function servablePartOfText(text: string, file: string): Checked<Servable
 /**
  * The servable part of a document, without positions.
  *
- * @param data Plain data in any form of the document.
+ * @param data The document as plain data, in nested or flat form.
  */
 export function servablePart(data: unknown): ServablePart {
   const flat = flattenDocument(data);
@@ -68,7 +68,7 @@ export function servablePart(data: unknown): ServablePart {
   );
   const given = items.length;
   const part = new Reduction(items);
-  // Flattening converted the entries of this list to plugins, which are among the items.
+  // Flattening converted the entries of `consumer_group_plugins` to plugins, which are among the items.
   const isConverted = ({ path }: Violation) => path.at(-1) === GROUP_PLUGINS && Array.isArray(valueAt(data, path));
   part.takeDocumentFaults(flat.violations.filter((violation) => !isConverted(violation)));
   const document = part.reduce();

@@ -1,6 +1,6 @@
 /**
- * Runs a table of tests: which plugins of a servable part answer 503. A document has the route `open`, unless its row
- * has routes.
+ * Runs a table of tests that check which plugins of a servable part answer 503. Each document has the service `s` and
+ * the route `open`, unless its row has other services or routes.
  */
 import assert from "node:assert/strict";
 import { test } from "node:test";

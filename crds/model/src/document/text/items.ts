@@ -1,6 +1,6 @@
 /**
- * Finds the items of a YAML text's top-level lists by lines alone. The scan is many times faster than parsing, for
- * files of a hundred thousand entities. Ambiguous texts are not divided.
+ * Finds the items of a YAML text's top-level lists by lines alone. The scan is many times faster than parsing,
+ * which matters for files of a hundred thousand entities. Ambiguous texts are not divided.
  */
 import { type Collection, collections } from "../../entities/index.ts";
 

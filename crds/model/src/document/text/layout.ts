@@ -46,7 +46,7 @@ export function layoutOf(whole: string): Layout | null {
   for (const [at, item] of map.items.entries()) {
     const { key, sep, value } = item;
     const collection = collectionOf(item);
-    // Of several lists with one name the last is used; the earlier lists stay in the text without effect.
+    // Of several lists with the same name, the last is used; the earlier lists stay in the text without effect.
     if (!collection || !key || last.get(collection) !== at) continue;
     const next = map.items[at + 1]?.key?.offset ?? end;
     if (value?.type === "block-seq") {

@@ -50,7 +50,7 @@ function documentOf(text: string): Document {
 
 /**
  * Changes a node to have the value, and returns the node. For a changed scalar, or a value of a different type, returns
- * a new node. Comments, order and quoting are kept.
+ * a new node. Comments, order and quoting of unchanged parts are kept.
  */
 export function editNode(document: Document, node: unknown, value: unknown): Node {
   if (isNode(node) && !isAlias(node) && isDeepStrictEqual(node.toJS(document), value)) return node;

@@ -143,7 +143,7 @@ for (const [what, before, data, after] of edits) {
   });
 }
 
-test("renderItem renders an item that is new or cannot be edited", () => {
+test("renderItem renders an item that is new or cannot be edited, on request with Windows line endings", () => {
   assert.equal(renderItem({ name: "on", tags: ["a"] }, { indent: 2 }), '  - name: "on"\n    tags:\n      - a\n');
   assert.equal(renderItem({ name: "a" }, { indent: 0, before: "- name: x\n- name: y\n" }), "- name: a\n");
   assert.equal(renderItem({ name: "a" }, { indent: 0, crlf: true }), "- name: a\r\n");

@@ -54,6 +54,6 @@ export const isConsumerBound = (password: string): boolean =>
 export const documentPassword = (consumerId: string, password: string): string =>
   isPasswordHash(password) ? password : `$sha256$${hash("sha256", `${consumerId}${password}`)}`;
 
-/** The form in which Kong stores a password. */
+/** The form in which Kong stores a password; a hash in any form is returned unchanged. */
 export const kongPassword = (consumerId: string, password: string): string =>
   isPasswordHash(password) ? password : hash("sha1", `${password}${consumerId}`);

@@ -6,7 +6,7 @@ import { PLUGIN_NAME, PLUGIN_NAME_LENGTH } from "../index.ts";
 
 type Members = Readonly<Record<string, unknown>>;
 
-/** Returns the faults of a plugin's facts. If there are none, the value is a `PluginFacts`. */
+/** Returns the faults of a plugin's facts. If there are none, the facts are valid as `PluginFacts`. */
 export function factsFaults(facts: Members): string[] {
   const { name, version, priority, protects, refuses = [], endpoints = [], schema, credentials, kongChecks } = facts;
   return [

@@ -2,7 +2,7 @@
 import { pathOf, useOwnSdk, withGeneration, withoutGeneration } from "./locate.ts";
 
 export interface ImportOptions {
-  /** A module is imported again for each new generation; Node keeps the modules of earlier ones. Default 0. */
+  /** A module is imported again for each new generation; Node keeps the modules of earlier generations. Default 0. */
   readonly generation?: number;
   /** Milliseconds; default 10 s. */
   readonly timeout?: number;
@@ -10,7 +10,7 @@ export interface ImportOptions {
 
 /**
  * The default export of a module; undefined if it has none. Rejects if a top-level `await` of the module, or of a
- * module that it imports, does not end in time: the process would wait forever, or exit without a message.
+ * module that it imports, does not end in time: otherwise the process would wait forever, or exit without a message.
  */
 export async function importModule(url: string, { generation = 0, timeout = 10_000 }: ImportOptions = {}) {
   useOwnSdk();
@@ -32,7 +32,7 @@ export async function importModule(url: string, { generation = 0, timeout = 10_0
 export const describeImportError = (url: string, error: unknown): string =>
   `${pathOf(url)} cannot be imported: ${reasonOf(error)}`;
 
-/** The error with its place; that of a syntax error is the first line of the stack. */
+/** The error with its place, which for a syntax error is the first line of the stack. */
 function reasonOf(error: unknown): string {
   if (!(error instanceof Error)) return `it throws ${String(error)}`;
   const { code } = error as { readonly code?: unknown };

@@ -1,7 +1,7 @@
 /**
  * Plugins that do not come with Sluice. A plugin consists of two modules: `index.ts` and `schema.ts` (or `.js`) of a
  * folder, or the exports `.` and `./schema` of a package, which may be an unpacked folder. The default export of the
- * first module is the definition, that of the second the facts, which exclude the code of the phases.
+ * first module is the definition. The default export of the second is the facts, without the code of the phases.
  */
 import type { Checked, PluginDefinition, PluginFacts } from "@sluice/plugin-sdk";
 import { registerPlugins, replaceRegistered } from "../index.ts";

@@ -13,7 +13,7 @@ let made = 0;
 
 type Files = Readonly<Record<string, string>>;
 
-/** Writes files into a new folder. */
+/** Writes files into a new folder, and returns its path. */
 function written(files: Files): string {
   const path = join(folder.path, `case-${++made}`);
   for (const [name, text] of Object.entries({ "package.json": '{"type":"module"}', ...files })) {

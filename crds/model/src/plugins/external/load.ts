@@ -21,7 +21,7 @@ export interface LoadPluginsOptions {
   readonly importTimeout?: number;
 }
 
-/** Kong's word for its own plugins in the setting `plugins`. */
+/** The word in Kong's setting `plugins` for the plugins that come with Kong. */
 const KONG_BUNDLE = "bundled";
 const ENABLED = "the plugins that come with Sluice are always enabled: remove this entry";
 
@@ -89,7 +89,10 @@ const comparedMembers = [
   "kongChecks",
 ] as const;
 
-/** The fault if the definition differs from the facts, which some processes load alone; undefined if there is none. */
+/**
+ * The fault if the definition cannot be imported, lacks phases, or differs from the facts, which some processes load
+ * alone; undefined if there is none.
+ */
 async function codeFaultOf(
   { code }: PluginFiles,
   facts: PluginFacts,
@@ -125,7 +128,10 @@ async function importDefault(
   }
 }
 
-/** A fault if `peerDependencies` of the plugin's package names a range of SDK versions that excludes this SDK's. */
+/**
+ * A fault if the version range of the SDK in `peerDependencies` of the plugin's package excludes this SDK, or cannot be
+ * read. Empty if there is no fault.
+ */
 function sdkFaults({ manifest }: PluginFiles): readonly string[] {
   if (manifest === null || !isRecord(manifest.content)) return [];
   const { peerDependencies } = manifest.content;

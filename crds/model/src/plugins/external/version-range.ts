@@ -9,7 +9,7 @@ const parse = (text: string): Version | undefined => {
 
 const compare = (one: Version, other: Version): number => one[0] - other[0] || one[1] - other[1] || one[2] - other[2];
 
-/** The first version that `^` excludes: the next change of the leftmost number that is not 0. */
+/** The first version above those that `^` includes: the leftmost number that is not 0 is raised by one. */
 const caretEnd = ([major, minor, patch]: Version): Version => {
   if (major > 0) return [major + 1, 0, 0];
   return minor > 0 ? [0, minor + 1, 0] : [0, 0, patch + 1];
@@ -28,8 +28,8 @@ function comparatorContains(comparator: string, version: Version): boolean | und
 }
 
 /**
- * Whether a range such as `^0.1.0`, `>=0.1.0 <0.3.0` or `~1.2.0 || ^2.0.0` contains a version. Undefined for a range in
- * another notation.
+ * Whether a range such as `^0.1.0`, `>=0.1.0 <0.3.0` or `~1.2.0 || ^2.0.0` contains a version. Undefined for a range or
+ * a version in another notation.
  */
 export function rangeContains(range: string, version: string): boolean | undefined {
   const wanted = parse(version);
