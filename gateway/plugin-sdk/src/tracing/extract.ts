@@ -42,7 +42,7 @@ function w3c(headers: HeaderSource): TraceContext | null {
   return parent && { ...emptyContext, ...parent, traceIdBytes: TRACE_DIGITS / 2 };
 }
 
-/** Ids of several headers; null if one of them is invalid. A header that is missing is null. */
+/** The ids in several headers; null if one of them is invalid. The id of a missing header is null. */
 function ids(trace: string | null, ...spans: readonly (string | null)[]): readonly (string | null)[] | null {
   if (trace !== null && !TRACE_ID.test(trace)) return null;
   return spans.every((span) => span === null || SPAN_ID.test(span)) ? [trace, ...spans] : null;
@@ -227,7 +227,7 @@ function gcp(headers: HeaderSource): TraceContext | null {
 
 const readers = { w3c, b3, jaeger, ot, datadog, aws, gcp } as const;
 
-/** The context in the first of the formats that the headers have; null if none. An invalid header counts as missing. */
+/** The context in the first format that the headers have; null: they have none. Invalid headers count as missing. */
 export function extractContext(headers: HeaderSource, formats: readonly ReceivedFormat[]): ReceivedContext | null {
   for (const format of formats) {
     const context = readers[format](headers);
