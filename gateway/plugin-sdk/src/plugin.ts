@@ -38,8 +38,8 @@ export interface PluginFacts<
   /** The kind of consumers' credentials that only this plugin verifies. Default: it has no kind of its own. */
   readonly credentials?: PluginCredentialFacts<Credential>;
   /**
-   * Returns the config with full forms in place of short forms that the schema refuses, such as one string for a list of
-   * strings.
+   * Returns the config with full forms in place of short forms that the schema refuses, such as one string for a list
+   * of strings.
    */
   expand?(config: RecordMembers): RecordMembers;
   /**

@@ -59,7 +59,12 @@ const cases: readonly (readonly [
     {},
     { set: ["x-datadog-parent-id", "x-datadog-sampling-priority", "x-datadog-trace-id"], logged: ["trace_id.datadog"] },
   ],
-  ["ignore begins a trace, although a context was received", { header_type: "ignore" }, b3Single, { set: ["traceparent"], received: null }],
+  [
+    "ignore begins a trace, although the request has a context",
+    { header_type: "ignore" },
+    b3Single,
+    { set: ["traceparent"], received: null },
+  ],
   [
     "a format in header_type is added to the received one",
     { header_type: "gcp" },
