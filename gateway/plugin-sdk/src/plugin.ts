@@ -27,7 +27,7 @@ export interface PluginFacts<
   readonly version: string;
   /** Order of execution, the highest first. Plugins that Kong has too have the same priority as in Kong. */
   readonly priority: number;
-  /** Whether the plugin protects upstreams: requests in the scope of an invalid instance are answered with 503. */
+  /** Whether requests must not be served without the plugin: if an instance is invalid, those in its scope get a 503. */
   readonly protects: boolean;
   /**
    * The kinds of entities to which this plugin cannot be attached (Kong: `value must be null`). A plugin that refuses
@@ -35,7 +35,7 @@ export interface PluginFacts<
    */
   readonly refuses?: readonly PluginTarget[];
   readonly schema: Schema;
-  /** The kind of consumers' credentials that only this plugin verifies. Default: it has no kind of its own. */
+  /** The kind of consumers' credentials that the plugin itself declares and verifies. Default: none. */
   readonly credentials?: PluginCredentialFacts<Credential>;
   /**
    * Returns the config with full forms in place of short forms that the schema refuses, such as one string for a list
@@ -90,7 +90,7 @@ export interface PluginContext extends PluginServices {
   cache<Value>(options: CacheOptions<Value>): PluginCache<Value>;
 }
 
-/** The phases of an exchange in which an instance acts, its endpoints, start and stop. It implements what it needs. */
+/** The phases of an exchange in which an instance acts, its endpoints, start and stop. All are optional. */
 export interface PluginPhases {
   /** Runs before the request is forwarded, in order of priority. If it returns a response, nothing is forwarded. */
   access?(exchange: Exchange): DirectResponse | undefined | Promise<DirectResponse | undefined>;

@@ -27,7 +27,7 @@ export function atLeastOneOf(members: RecordMembers, names: readonly string[], p
   return [ofWhole(`at least one of these fields must be non-empty: ${list}`)];
 }
 
-/** Kong's two violations for a member that another member's value forbids or requires. */
+/** Kong's two violations for the member at `path`, which the value of the member `given` forbids or requires. */
 export const conditional = (given: string, path: Violation["path"], message: string): readonly Violation[] => [
   { path, message },
   ofWhole(`failed conditional validation given value of field '${given}'`),

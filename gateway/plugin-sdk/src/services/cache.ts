@@ -18,7 +18,8 @@ export interface CacheOptions<Value> {
   /**
    * Where values are kept. `memory`: in each worker of each node; together with the caches of other instances they take
    * at most the worker's share of SLUICE_PLUGIN_CACHE_MEMORY. Above this, the instance with the most bytes loses the
-   * values that it has not used for the longest time. `redis`: in the server `redis`, for all nodes that use it.
+   * values that it has not used for the longest time. `redis`: in the server of the option `redis`, for all nodes that
+   * use it.
    */
   readonly strategy: "memory" | "redis";
   readonly redis: RedisServer;

@@ -1,6 +1,7 @@
 /**
  * Reads the context of a trace from headers, by Kong's rules. Specifications of the formats: W3C Trace Context,
- * openzipkin/b3-propagation, Jaeger's client libraries, AWS X-Ray, Google Cloud Trace, Datadog.
+ * openzipkin/b3-propagation, Jaeger's client libraries, OpenTracing's basictracer, AWS X-Ray, Google Cloud Trace,
+ * Datadog.
  */
 import type { ExchangeRequest } from "../exchange/exchange.ts";
 import {
@@ -185,7 +186,7 @@ function datadog(headers: HeaderSource): TraceContext | null {
 
 const AWS_ROOT = /^1-([\da-f]{8})-([\da-f]{24})$/i;
 
-/** `Root=1-5759e988-bd862e3fe1be46a994272793;Parent=53995c3f42cd8ad8;Sampled=1` in any order. */
+/** Reads `Root=1-5759e988-bd862e3fe1be46a994272793;Parent=53995c3f42cd8ad8;Sampled=1`, with the parts in any order. */
 function aws(headers: HeaderSource): TraceContext | null {
   const header = single(headers, "x-amzn-trace-id");
   if (header === null) return null;
