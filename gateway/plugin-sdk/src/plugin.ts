@@ -27,7 +27,7 @@ export interface PluginFacts<
   readonly version: string;
   /** Order of execution, the highest first. Plugins that Kong has too have the same priority as in Kong. */
   readonly priority: number;
-  /** Whether requests must not be served without the plugin: if an instance is invalid, those in its scope get a 503. */
+  /** Whether requests must not be served without the plugin: if an instance is invalid, those in its scope get 503. */
   readonly protects: boolean;
   /**
    * The kinds of entities to which this plugin cannot be attached (Kong: `value must be null`). A plugin that refuses
