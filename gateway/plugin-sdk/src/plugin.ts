@@ -27,21 +27,24 @@ export interface PluginFacts<
   readonly version: string;
   /** Order of execution, the highest first. Plugins that Kong has too have the same priority as in Kong. */
   readonly priority: number;
-  /** Whether the plugin protects: requests in the scope of an invalid instance are answered 503, not let through. */
+  /** Whether requests must not be served without the plugin: if an instance is invalid, those in its scope get 503. */
   readonly protects: boolean;
   /**
-   * Targets that this plugin does not support (Kong: `value must be null`). A plugin that refuses consumers also
-   * refuses groups of consumers. Default: none.
+   * The kinds of entities to which this plugin cannot be attached (Kong: `value must be null`). A plugin that refuses
+   * consumers also refuses consumer groups. Default: none.
    */
   readonly refuses?: readonly PluginTarget[];
   readonly schema: Schema;
-  /** The credentials of consumers that the plugin verifies. Default: it has none of its own. */
+  /** The kind of consumers' credentials that the plugin itself declares and verifies. Default: none. */
   readonly credentials?: PluginCredentialFacts<Credential>;
-  /** Replaces short forms that the schema does not have, such as one string for a list of strings. */
+  /**
+   * Returns the config with full forms in place of short forms that the schema refuses, such as one string for a list
+   * of strings.
+   */
   expand?(config: RecordMembers): RecordMembers;
   /**
-   * Checks members against each other. It receives the config with defaults, even if members are invalid. Paths start
-   * at the config.
+   * Checks members against each other. It receives the config with defaults, even if members are invalid. The paths of
+   * violations start at the config.
    */
   check?(config: RecordMembers): readonly Violation[];
   /**
@@ -52,13 +55,16 @@ export interface PluginFacts<
   /**
    * Set if the plugin reads `ClientConnection.clientCertificates`: the TLS handshakes for its routes then request a
    * certificate of the client. A handshake requests one if the plugin applies to a route with the server name in
-   * `snis`, or to a route without `snis`. Returns the ids of the CA certificates whose names the request lists, so that
-   * a client can select a certificate by them; an empty list: the request contains no names.
+   * `snis`, or to a route without `snis`. Returns the ids of the CA certificates whose names the handshake lists, so
+   * that a client can select a certificate by them; an empty list: the handshake lists no names.
    */
   certificateAuthorities?(config: RecordMembers): readonly string[];
   /** First segments of the paths below `/plugins/{id}/` that the phase `endpoint` answers. Default: none. */
   readonly endpoints?: readonly string[];
-  /** The checks of `check` in Kong's schema language, for `GET /schemas/plugins/{name}`. Names begin with `config.`. */
+  /**
+   * The checks of `check` in Kong's schema language, for `GET /schemas/plugins/{name}`. Names of members begin with
+   * `config.`.
+   */
   readonly kongChecks?: readonly KongCheck[];
 }
 
@@ -84,9 +90,9 @@ export interface PluginContext extends PluginServices {
   cache<Value>(options: CacheOptions<Value>): PluginCache<Value>;
 }
 
-/** The phases of an exchange in which an instance acts. It implements only those that it needs. */
+/** The phases of an exchange in which an instance acts, its endpoints, start and stop. All are optional. */
 export interface PluginPhases {
-  /** Runs before forwarding, in order of priority. A response ends the exchange. */
+  /** Runs before the request is forwarded, in order of priority. If it returns a response, nothing is forwarded. */
   access?(exchange: Exchange): DirectResponse | undefined | Promise<DirectResponse | undefined>;
   /**
    * Runs when the head of a response has arrived, before the phase `responseHeaders` of all plugins. The response is
@@ -109,8 +115,9 @@ export interface PluginPhases {
   responseHeaders?(exchange: Exchange): void;
   /**
    * Runs after `responseHeaders` of all plugins, also for the gateway's own responses. Returns a filter for the body of
-   * this response; null: the body stays as it is. The filters of several plugins run in order of priority. Or returns a
-   * response that replaces this one: `responseHeaders` of all plugins runs again for it, this method does not.
+   * this response; null: the body stays as it is. The filters of several plugins run in order of priority. Instead of a
+   * filter, it may return a response that replaces this one: `responseHeaders` of all plugins runs again for the new
+   * response, `responseBody` does not.
    *
    * Does not run for a response that cannot have a body (204, 304), for gRPC or for an upgraded connection. The filter
    * of an upstream's response to HEAD is not called; Content-Length is removed. If this method or the filter throws,
@@ -121,9 +128,9 @@ export interface PluginPhases {
   log?(exchange: Exchange): void;
   /**
    * Answers a request to the admin API below `/plugins/{id}/`, if the segment after the id is in `endpoints` of the
-   * facts. Each worker of each node calls its own instance; the admin API sends the response with the highest status
-   * from 500 on, else the one with the lowest status. A GET request may end with the first node that answers with a
-   * status below 400. Undefined: there is no such endpoint.
+   * facts. Each worker of each node calls its own instance. If there are responses with a status of 500 or above, the
+   * admin API sends the one with the highest status, else the one with the lowest status. A GET request may end with
+   * the first node that answers with a status below 400. Undefined: there is no such endpoint.
    */
   endpoint?(request: EndpointRequest): EndpointResponse | undefined | Promise<EndpointResponse | undefined>;
   /**
@@ -132,7 +139,7 @@ export interface PluginPhases {
    */
   start?(): void | Promise<void>;
   /**
-   * Called once after the last exchange that uses the instance, and when the node ends. A promise is awaited for a few
+   * Called once: after the last exchange that uses the instance, or when the node ends. A promise is awaited for a few
    * seconds; then the instance's timers and connections end.
    */
   stop?(): void | Promise<void>;
@@ -143,8 +150,9 @@ export interface PluginDefinition<
   Credential extends RecordSchema = RecordSchema,
 > extends PluginFacts<Schema, string, Credential> {
   /**
-   * Creates an instance from its complete config. Called once for each configured instance, and again when it changes.
-   * It must not open connections or start timers: these belong to `start` and later phases.
+   * Creates an instance from its complete config. Each worker calls this method once for each configured instance, and
+   * again when the instance's configuration changes. It must not open connections or start timers: these belong to
+   * `start` and later phases.
    */
   phases(config: Static<Schema>, context: PluginContext): PluginPhases;
 }

@@ -112,7 +112,7 @@ describe("basic-auth", () => {
     assert.equal(answer?.headers?.["WWW-Authenticate"], 'Basic realm="a \\"b\\""');
   });
 
-  it("removes the Authorization header with hide_credentials, even if the password is wrong", async () => {
+  it("removes the Authorization header with hide_credentials, even if the password is wrong, and keeps it by default", async () => {
     for (const login of [`kong:${PASSWORD}`, "kong:x"]) {
       const { exchange } = await send({ authorization: basic(login) }, { hide_credentials: true, anonymous: "guest" });
       assert.deepEqual(exchange.upstreamHeaders.valuesOver("authorization", ["forwarded"]), []);

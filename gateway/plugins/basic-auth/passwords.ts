@@ -75,7 +75,7 @@ async function compare(password: Buffer, { stored, salt, expected }: ScryptHash)
   const count = perCredential.get(stored) ?? 0;
   if (count >= MAX_PER_CREDENTIAL || pending.size >= MAX_PENDING) throw new PasswordQueueFull();
   perCredential.set(stored, count + 1);
-  // A comparison that ends hands its place over, so that no comparison that starts meanwhile takes it too.
+  // A comparison that ends hands its place to the next waiting one. So a new comparison cannot take the same place.
   if (running < MAX_HASHES) running += 1;
   else await new Promise<void>((resolve) => waiting.push(resolve));
   try {

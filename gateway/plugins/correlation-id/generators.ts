@@ -11,7 +11,7 @@ let generated = 0;
 interface Usage {
   /** Number of the connection, from 1. */
   readonly serial: number;
-  /** Ids generated for requests on the connection. */
+  /** The number of ids generated for requests on the connection. */
   requests: number;
 }
 

@@ -33,7 +33,7 @@ const forms = {
 
 describe("correlation-id", () => {
   for (const [generator, form] of Object.entries(forms)) {
-    it(`generates a new id for every request: ${generator}`, () => {
+    it(`generates a new id for every request, and sends no id to the client by default: ${generator}`, () => {
       const phases = instance({ generator: generator as keyof typeof forms });
       const [first, second] = [send(phases), send(phases)];
       assert.match(first.forwarded ?? "", form);
@@ -115,7 +115,7 @@ describe("correlation-id", () => {
     assert.deepEqual(filledCorrelationId, defaults);
   });
 
-  it("refuses header names that affect framing or identity, and unknown generators", () => {
+  it("refuses header names that affect framing or identity, invalid header names, and unknown generators", () => {
     const framing = "header_name: cannot be 'Content-Length': the gateway itself sets headers for routing and framing";
     assert.deepEqual(configViolations("correlation-id", { header_name: "Content-Length" }), [framing]);
     assert.equal(configViolations("correlation-id", { header_name: "X-Consumer-ID" }).length, 1);

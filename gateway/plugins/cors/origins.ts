@@ -3,7 +3,7 @@ import { compileRegex } from "@sluice/plugin-sdk";
 
 /** The content of Access-Control-Allow-Origin. */
 export type AllowedOrigin =
-  /** Every origin. `vary`: the response to a request without an origin differs. */
+  /** Every origin. `vary`: whether the response to a request without an origin differs. */
   | { readonly kind: "all"; readonly vary: boolean }
   /** Only this origin. */
   | { readonly kind: "one"; readonly origin: string }

@@ -55,7 +55,7 @@ const cases: readonly (readonly [
     ["kong.request.count:1|c|#name:a_b,status:200"],
   ],
   [
-    "the host of a service without a name, and no upstream latency without an upstream",
+    "the host of a service without a name, and no upstream latency if the request was not forwarded",
     { metrics: [{ name: "upstream_latency", stat_type: "timer" }, ...metric({ stat_type: "distribution" }).metrics] },
     { ...exchange, service: fakeService({ name: null, host: "up.test" }), timings: { started: 0, ended: 5 } },
     ["kong.request.count:1|d|#name:up_test,status:200"],

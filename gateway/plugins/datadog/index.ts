@@ -36,7 +36,7 @@ function measured(name: Metric["name"], exchange: Exchange, latencies: Latencies
   }
 }
 
-/** The tags, joined by commas. As in Kong, `_` replaces dots of a service's name and dashes of a consumer's id. */
+/** The tags, joined by commas. As in Kong, `_` replaces dots of a service's name or host and dashes of consumer ids. */
 function tagsOf({ service, status, consumer }: Exchange, metric: Metric, config: DatadogConfig): string {
   const { consumer_identifier: by, tags } = metric;
   const name = service === null ? "" : (service.name ?? service.host).replaceAll(".", "_");
@@ -66,7 +66,7 @@ export const datadog = definePlugin({
   ...datadogFacts,
   phases(config, context) {
     const { host, port, queue: settings } = config;
-    /** One datagram for each metric, as in Kong. */
+    /** The datagrams of a batch: one for each metric, as in Kong. */
     const datagramsOf = (texts: readonly string[]) => texts.flatMap((lines) => lines.split("\n"));
     const queue = new DatagramQueue({ host, port }, context, { settings, datagramsOf });
     return {

@@ -52,7 +52,10 @@ function clientHeaders(exchange: Exchange, { auth_request_headers: chosen }: For
   return headers;
 }
 
-/** X-Forwarded-Uri has the path on which routes match, so that the server decides about the path that was routed. */
+/**
+ * The headers by which the plugin describes the request. X-Forwarded-Uri has the path on which routes match, so that
+ * the server decides about the path that was routed.
+ */
 function forwardedHeaders({ request }: Exchange): Headers {
   const { method, scheme, host, path, query, clientAddress } = request;
   const values = [method, scheme, host, escapePath(path) + query, clientAddress];

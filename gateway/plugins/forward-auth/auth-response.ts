@@ -38,11 +38,11 @@ export function applyAdmission(exchange: Exchange, response: HttpResponse, confi
 /** The username or custom_id in the response header that names the consumer; undefined: the server names none. */
 export function consumerNameOf(response: HttpResponse, header: string): string | undefined {
   const [value = ""] = valuesOf(response, header);
-  // Header values are Latin-1, one character per byte; names are UTF-8.
+  // Header values have one character per byte (Latin-1); the bytes of the name are UTF-8.
   return value === "" ? undefined : Buffer.from(value, "latin1").toString("utf8");
 }
 
-/** The authorization server's response, as it is sent to the client. */
+/** The authorization server's response, as it is sent to the client; a gRPC client receives only its status. */
 export function refusalOf(exchange: Exchange, response: HttpResponse, config: ForwardAuthConfig): DirectResponse {
   const { status, headers, body } = response;
   if (exchange.request.header("content-type")?.startsWith("application/grpc") === true) {

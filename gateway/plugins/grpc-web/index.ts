@@ -3,7 +3,7 @@ import { type DirectResponse, definePlugin, type Exchange } from "@sluice/plugin
 import { decodedText, encodedText, trailerFrame } from "./messages.ts";
 import { grpcWebFacts } from "./schema.ts";
 
-/** Whether bodies of a media type are in base64. */
+/** The media types of gRPC-Web, and whether bodies of each are in base64. */
 const isText: ReadonlyMap<string, boolean> = new Map([
   ["application/grpc-web", false],
   ["application/grpc-web+proto", false],
@@ -16,7 +16,7 @@ const MAX_BODY = 8 * 1024 * 1024;
 
 const ORIGIN = "Access-Control-Allow-Origin";
 
-/** Kong's message for media types that it could convert only with a .proto file. */
+/** Kong's response to all other media types, which Kong could convert only with a .proto file. */
 const unsupportedType: DirectResponse = {
   status: 400,
   body: "transcoding requests require a .proto file defining the service",
@@ -24,7 +24,7 @@ const unsupportedType: DirectResponse = {
 const tooLarge: DirectResponse = { status: 413, message: "Payload too large" };
 const invalidText: DirectResponse = { status: 400, message: "The body is not valid base64" };
 
-/** Replaces a body in base64 by its bytes, or refuses it. */
+/** Replaces a body in base64 by the decoded bytes. Resolves to the refusal of a body that is too long or invalid. */
 async function decodeBody(exchange: Exchange): Promise<DirectResponse | undefined> {
   const body = await exchange.request.body(MAX_BODY);
   if (body === null) return tooLarge;

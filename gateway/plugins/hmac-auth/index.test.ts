@@ -177,7 +177,7 @@ const accepted: readonly (readonly [what: string, request: FakeExchangeOptions, 
     { headers: { date, authorization: authorization({ names: "date x-none", text: `date: ${date}\nx-none:` }) } },
   ],
   [
-    "of the bytes of the first value of a header",
+    "of a header with two values, by the bytes of the first one",
     {
       headers: {
         date,

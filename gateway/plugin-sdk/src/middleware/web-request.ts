@@ -18,9 +18,10 @@ const urlOf = ({ scheme, host, path, query }: ExchangeRequest): string =>
   `${scheme}://${host || "localhost"}${path}${query}`;
 
 /**
- * A client's request as a `Request`. Its body is read from the client when the middleware reads it.
+ * A client's request as a `Request`. Its body is read from the client when the middleware reads it; for GET and HEAD,
+ * the `Request` has no body.
  *
- * @param readBody Returns null for a body that is longer than the middleware may read
+ * @param readBody Resolves to null for a body that is longer than the middleware may read
  */
 export function webRequest(request: ExchangeRequest, readBody: () => Promise<Buffer | null>): Request {
   const { method, rawHeaders } = request;
@@ -32,7 +33,7 @@ export function webRequest(request: ExchangeRequest, readBody: () => Promise<Buf
   return new Request(url, { method, headers, body, duplex: "half" });
 }
 
-/** Applies the differences between the client's request and the one that the middleware forwards. */
+/** Changes the request to the upstream where `changed`, which the middleware forwards, differs from the client's. */
 export async function applyRequest(exchange: Exchange, original: Request, changed: Request): Promise<void> {
   const { request, upstreamHeaders } = exchange;
   if (changed.method !== request.method) exchange.upstreamMethod = changed.method;
@@ -46,7 +47,7 @@ export async function applyRequest(exchange: Exchange, original: Request, change
   }
   for (const name of new Set(request.rawHeaders.filter((_, at) => at % 2 === 0).map(lowerCase)))
     if (!OF_CONNECTION.has(name) && !changed.headers.has(name)) upstreamHeaders.remove(name);
-  // A different request without a body replaces the client's body by an empty one.
+  // A new `Request` without a body replaces the client's body by an empty one.
   if (changed !== original && (changed.body ?? original.body) !== null)
     exchange.replaceBody(Buffer.from(await changed.arrayBuffer()));
 }

@@ -16,8 +16,8 @@ export class WebResponse {
   readonly #headers = new Headers();
   readonly #body: ReadableStream | null;
   /**
-   * The `Response` for the middleware. The constructor throws a RangeError if its status is above 599, which a
-   * `Response` cannot have.
+   * The `Response` for the middleware. The constructor of WebResponse throws a RangeError if the status of the held
+   * response is above 599, which a `Response` cannot have.
    */
   readonly response: Response;
 
@@ -39,7 +39,8 @@ export class WebResponse {
 
   /**
    * Returns the response that replaces the held one. Undefined if the middleware has returned the held body unread with
-   * the same status: then its changes of the headers become edits, and the body streams.
+   * the same status: then its changes of the headers become edits, and the body streams. Rejects if the body of the
+   * returned `Response` has already been read.
    */
   async replacement(returned: Response, exchange: Exchange): Promise<DirectResponse | undefined> {
     if (returned.body !== this.#body || returned.status !== this.#held.status) {

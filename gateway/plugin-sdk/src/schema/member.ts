@@ -13,7 +13,7 @@ export interface TypedSchema<Value = unknown> extends SchemaNode {
   readonly "~value"?: () => Value;
 }
 
-/** The values that a schema describes. */
+/** The type of the values that a schema describes. */
 export type Static<Of extends TypedSchema> = Of extends TypedSchema<infer Value> ? Value : never;
 
 /** A schema from keywords, for values whose type the caller knows. */
@@ -60,7 +60,7 @@ export const array = <Item extends TypedSchema>(
   options: MemberOptions & Limits<"minItems" | "maxItems">,
 ) => typedSchema<Static<Item>[]>({ type: "array", items, ...options });
 
-/** In a record that is the value of a mapping, members that are unset and have no default are absent. */
+/** In a record that is the value of a mapping, members that would be null are absent. */
 type MappedValue<Value> = Value extends readonly unknown[] ? Value : Partial<Value>;
 
 /** A mapping from arbitrary names to values, such as `headers`. */

@@ -11,7 +11,7 @@ export type Referable =
 /** A former spelling of a member. It is accepted in place of its replacement, and responses show both, as in Kong. */
 export interface DeprecatedMember {
   readonly name: string;
-  /** Relative to the record that had the member: `["redis", "host"]`. */
+  /** The path of the new member, relative to the record that had the former one: `["redis", "host"]`. */
   readonly replacedBy: readonly string[];
 }
 
@@ -37,10 +37,10 @@ export interface SchemaNode {
   readonly items?: SchemaNode;
   readonly properties?: Readonly<Record<string, SchemaNode>>;
   readonly required?: readonly string[];
-  /** A schema for the values of arbitrary names; false: no other members. */
+  /** The schema for the values of arbitrary names; false: there are no members besides `properties`. */
   readonly additionalProperties?: boolean | SchemaNode;
   readonly reference?: Referable;
-  /** With `reference`: the effect on the referring entity when the other entity is removed. */
+  /** With `reference`: whether the removal of the other entity also removes the referring entity, or is rejected. */
   readonly onDelete?: "cascade" | "restrict";
   /** The name of a check with its own message. */
   readonly rule?: string;
@@ -51,7 +51,7 @@ export interface SchemaNode {
   readonly secret?: true;
   /**
    * In a plugin's config: the value may be a reference to a vault, `{vault://env/NAME}`, which the node replaces. Other
-   * keywords and the plugin's check apply to the replaced value; `rule` is not supported.
+   * keywords and the plugin's check apply to the value from the vault; `rule` is not supported.
    */
   readonly referenceable?: true;
 }
@@ -60,11 +60,11 @@ export interface SchemaNode {
 export const memberSchemaOf = (schema: SchemaNode, name: string): SchemaNode | undefined =>
   schema.properties !== undefined && Object.hasOwn(schema.properties, name) ? schema.properties[name] : undefined;
 
-/** The schema of a mapping's values; undefined for everything else. */
+/** The schema of a mapping's values; undefined if the given schema is not that of a mapping. */
 export const valuesOf = ({ additionalProperties }: SchemaNode): SchemaNode | undefined =>
   typeof additionalProperties === "object" ? additionalProperties : undefined;
 
-/** A JSON object: neither null nor a list. */
+/** Whether the value is a JSON object: neither null nor a list. */
 export const isRecord = (value: unknown): value is Readonly<Record<string, unknown>> =>
   typeof value === "object" && value !== null && !Array.isArray(value);
 

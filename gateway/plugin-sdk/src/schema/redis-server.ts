@@ -1,7 +1,7 @@
 /** The config record of plugins that keep data in Redis. */
 import { boolean, integer, nullable, record, type Static, text } from "./member.ts";
 
-/** The schema of a record that is a valid `RedisServer`. */
+/** The schema of a record whose valid values have the type `RedisServer`. */
 export const redisServer = (description: string) =>
   record(
     {
@@ -33,7 +33,10 @@ export const redisServer = (description: string) =>
     { description, default: {} },
   );
 
-/** Members of `redis` that were members of the config itself before Kong 3.8. Files dumped from Kong 3.9 have both. */
+/**
+ * Members of `redis` that were members of the config itself before Kong 3.8, with the prefix `redis_`. Files dumped
+ * from Kong 3.9 have both forms.
+ */
 const formerRedis = [
   "host",
   "port",

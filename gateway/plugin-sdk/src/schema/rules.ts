@@ -1,7 +1,7 @@
 /** Helpers for checks of members against each other, with Kong's messages. */
 import type { Violation } from "../violation.ts";
 
-/** Members of a record that may be invalid themselves: a rule must check a member's type before use. */
+/** The members of a record, each of which may be invalid: a rule must check the type of a member before using it. */
 export type RecordMembers = Readonly<Record<string, unknown>>;
 
 /** Checks members against each other. Paths start at the record. */
@@ -20,14 +20,14 @@ export const isEmptyValue = (value: unknown): boolean =>
 /** `'a', 'b'` as in Kong's messages. */
 export const quoted = (words: readonly string[]): string => words.map((word) => `'${word}'`).join(", ");
 
-/** A violation unless one of the members is set; names are written with `prefix`. */
+/** A violation unless at least one of the members is non-empty. Its message has `prefix` before each name. */
 export function atLeastOneOf(members: RecordMembers, names: readonly string[], prefix = ""): readonly Violation[] {
   if (names.some((name) => !isEmptyValue(members[name]))) return [];
   const list = quoted(names.map((name) => prefix + name));
   return [ofWhole(`at least one of these fields must be non-empty: ${list}`)];
 }
 
-/** Kong's two violations for a member that another member's value forbids or requires. */
+/** Kong's two violations for the member at `path`, which the value of the member `given` forbids or requires. */
 export const conditional = (given: string, path: Violation["path"], message: string): readonly Violation[] => [
   { path, message },
   ofWhole(`failed conditional validation given value of field '${given}'`),

@@ -4,7 +4,7 @@
  */
 import type { RedisServer } from "./counters.ts";
 
-/** Converts the values of a cache. A value must not be modified while it is cached. */
+/** Measures and converts the values of a cache. A value must not be modified while it is cached. */
 export interface CacheCodec<Value> {
   /** Bytes of memory that the value takes. */
   size(value: Value): number;
@@ -18,7 +18,8 @@ export interface CacheOptions<Value> {
   /**
    * Where values are kept. `memory`: in each worker of each node; together with the caches of other instances they take
    * at most the worker's share of SLUICE_PLUGIN_CACHE_MEMORY. Above this, the instance with the most bytes loses the
-   * values that it has not used for the longest time.
+   * values that it has not used for the longest time. `redis`: in the server of the option `redis`, for all nodes that
+   * use it.
    */
   readonly strategy: "memory" | "redis";
   readonly redis: RedisServer;
@@ -35,7 +36,7 @@ export interface PluginCache<Value> {
   /** The value of the key; undefined if it is not cached or has expired. */
   get(key: string): Value | undefined | Promise<Value | undefined>;
   /**
-   * Replaces the value of the key. A value that alone exceeds the maximum size of the cache is not stored.
+   * Sets the value of the key. A value that alone exceeds the maximum size of the cache is not stored.
    *
    * @param lifetime Milliseconds until the value expires
    */

@@ -15,7 +15,7 @@ export interface CounterOptions {
   readonly redis: RedisServer;
 }
 
-/** A Redis server, as in the record `redisServer` of a config. */
+/** A Redis server, as the record `redis` of a config describes it. */
 export interface RedisServer {
   readonly host: string | null;
   readonly port: number;
@@ -29,13 +29,13 @@ export interface RedisServer {
   readonly server_name: string | null;
 }
 
-/** One counter: an identifier in a window of a period, with its limit. */
+/** The counter of one identifier, such as a consumer or an address, in one window of a period, with its limit. */
 export interface Counter {
-  /** Identifies the counter apart from the window: plugin scope and identifier. */
+  /** The scope of the plugin and the identifier, which identify the counter apart from its window. */
   readonly name: string;
   /**
-   * The scope of the plugin instance. If the number of counters is bounded, a new counter replaces one of the
-   * scope with the most counters, so that a flood of made-up identifiers affects its own scope first.
+   * The scope of the plugin instance. If the number of counters has reached a bound, a new counter replaces one
+   * of the scope with the most counters, so that a flood of made-up identifiers affects its own scope first.
    */
   readonly scope: string;
   readonly period: Period;

@@ -24,7 +24,7 @@ export interface PluginLog {
 
 /** A timer of an instance. */
 export interface PluginTimer {
-  /** Has no effect after the timer has run or the instance has ended. */
+  /** Stops the timer. Has no effect after a timer of `after` has run, or after the instance has ended. */
   cancel(): void;
 }
 

@@ -10,8 +10,8 @@ export interface HttpRequest {
   /** A URL with the scheme http or https, without user information. Redirects are not followed. */
   readonly url: string;
   /**
-   * Values have one character per byte. The client itself writes Content-Length and headers about the connection, such
-   * as Connection, TE and Expect; those that are given here are left out.
+   * Values have one character per byte. The HTTP client itself writes Content-Length and headers about the connection,
+   * such as Connection, TE and Expect; if they are given here, they are left out.
    */
   readonly headers?: Readonly<Record<string, string>>;
   readonly body?: string | Buffer;
@@ -35,8 +35,8 @@ export interface HttpResponse {
 /** A client with a pool of connections. */
 export interface HttpClient {
   /**
-   * Rejects if no complete response arrives, or its body is too long. The error names the server but no path, query,
-   * header or body, which may contain secrets.
+   * Rejects if no complete response arrives, or the body of the response is too long. The error names the server but no
+   * path, query, header or body, which may contain secrets.
    */
   send(request: HttpRequest): Promise<HttpResponse>;
 }
@@ -60,22 +60,28 @@ export interface StreamDestination extends Destination {
 /** The TLS server that an open connection leads to. */
 export type SecureDestination = Pick<StreamDestination, "host"> & Required<Pick<StreamDestination, "tls">>;
 
-/** Sends datagrams to one destination, whose name is resolved again for the first datagram after 30 seconds. */
+/** Sends datagrams to one destination. The address found for its name is used for 30 seconds. */
 export interface Datagrams {
-  /** Rejects if the name cannot be resolved, the address is refused, the datagram is too long, or too many wait. */
+  /**
+   * Rejects if the name cannot be resolved, the address is refused, the datagram is too long, or too many datagrams
+   * wait to be sent.
+   */
   send(data: Buffer): Promise<void>;
   close(): void;
 }
 
 export interface PluginNetwork {
   readonly http: HttpClient;
-  /** Opens a TCP connection. Returns a connecting socket; a refused address results in an "error" event. */
+  /**
+   * Opens a TCP connection, with TLS if the destination has `tls`. Returns a connecting socket; a refused address
+   * results in an "error" event.
+   */
   connect(destination: StreamDestination): Socket;
   /**
    * Starts TLS on an open connection, for protocols in which a message asks for it (STARTTLS). Returns a socket that
    * emits "secureConnect"; the given one must no longer be used.
    */
   startTls(socket: Socket, destination: SecureDestination): Socket;
-  /** Opens a UDP socket on first use. */
+  /** Returns a sender of datagrams, which opens a UDP socket when it is first used. */
   datagrams(destination: Destination): Datagrams;
 }

@@ -23,7 +23,7 @@ export interface RequestMetrics {
   recorder(labels: RequestLabels): RequestRecorder;
 }
 
-/** Counts the requests of one route, or of one consumer on it. */
+/** Records the requests of one route, or of one consumer on it, with their bytes and latencies. */
 export interface RequestRecorder {
   /** @param code Status of the response */
   request(code: number, source: "service" | "gateway"): void;

@@ -24,8 +24,8 @@ export type TemplateScope = (table: TemplateTable, name: string) => TemplateValu
 export type Evaluate = (scope: TemplateScope) => TemplateValue;
 
 /**
- * Thrown when an expression fails for one request: as in Lua, or because its result is too long. The message contains
- * no value of the request.
+ * Thrown when an expression fails for one request: because it would fail in Lua too, or because a result is too long.
+ * The message contains no value of the request.
  */
 export class TemplateError extends Error {
   override readonly name = "TemplateError";
@@ -151,7 +151,7 @@ class Parser {
     return inner;
   }
 
-  /** `headers.name` or `headers["name"]`, and `uri_captures[1]` for a group without a name. */
+  /** `headers.name` or `headers["name"]`, and `uri_captures[1]` for a group by its number. */
   #member(): Evaluate {
     const name = this.#name();
     const table = templateTables.find((each) => each === name);
@@ -216,7 +216,10 @@ const unexpected = ({ text: found }: Token) => new UnsupportedExpression(`\`${fo
 
 const isTrue = (value: TemplateValue): boolean => value !== undefined && value !== false;
 
-/** Evaluates the operands in order, and returns the first value for which `decides` is true, else the last value. */
+/**
+ * The returned function evaluates the operands in order up to the first value for which `decides` is true, and returns
+ * this value, else the last value.
+ */
 function chain(operands: readonly Evaluate[], decides: (value: TemplateValue) => boolean): Evaluate {
   const [only] = operands;
   if (operands.length === 1 && only !== undefined) return only;

@@ -16,7 +16,7 @@ type Tree =
   | { readonly kind: "binary"; readonly operator: Binary; readonly left: Tree; readonly right: Tree }
   | { readonly kind: "method"; readonly object: Tree; readonly first: number; readonly last: number };
 
-/** Lua 5.1 reference manual, section 2.5.6. */
+/** The precedence of the operators (Lua 5.1 reference manual, section 2.5.6). */
 const levels: Readonly<Record<Binary, number>> = { or: 1, and: 2, "==": 3, "~=": 3, "..": 4 };
 const NOT = 5;
 const METHOD = 6;
@@ -131,7 +131,7 @@ test("an expression of a template has Lua's precedence, truthiness and failures"
   );
 });
 
-test("any text is either parsed or refused with a message, and parsing never throws", () => {
+test("any text is either parsed or refused with violations, and parsing never throws", () => {
   const part = fc.constantFrom(
     "$(",
     ")",

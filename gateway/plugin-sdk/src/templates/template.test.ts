@@ -70,7 +70,7 @@ describe("a template", () => {
     [{ apikey: "legacy" }, "legacy"],
     [{}, ""],
   ] as readonly (readonly [Readonly<Record<string, string>>, string])[]) {
-    it(`selects the Authorization header of ${JSON.stringify(headers)} as Supabase's configuration does`, () => {
+    it(`computes the Authorization header from ${JSON.stringify(headers)} as Supabase's configuration does`, () => {
       assert.equal(
         parsed(KEYS).render((_table, name) => headers[name]),
         expected,
@@ -78,7 +78,7 @@ describe("a template", () => {
     });
   }
 
-  it("has a constant only without expressions", () => {
+  it("has a constant text only if it contains no expressions", () => {
     assert.deepEqual([parsed("a").constant, parsed("$('a')").constant], ["a", null]);
   });
 
@@ -124,12 +124,12 @@ describe("a template", () => {
   });
 
   for (const source of ["$('a' .. headers.none)", "$(headers.none:lower())", "$(true .. 'a')", "$((nil):sub(1))"]) {
-    it(`fails for one request as in Lua: ${source}`, () => {
+    it(`cannot be rendered if an expression would fail in Lua too: ${source}`, () => {
       assert.throws(() => parsed(source).render(scope), TemplateError);
     });
   }
 
-  it("fails when its result would be too long", () => {
+  it("cannot be rendered if a concatenation or the result would be too long", () => {
     const long: TemplateScope = () => "x".repeat(60_000);
     assert.throws(() => parsed("$(headers.a .. headers.a)").render(long), TemplateError);
     assert.throws(() => parsed("$(headers.a)$(headers.a)").render(long), TemplateError);

@@ -7,7 +7,7 @@ import { UnsupportedExpression } from "./tokens.ts";
 export const MAX_TEMPLATE = 4096;
 
 export interface Template {
-  /** The text of a template without expressions, which is the same for every request; else null. */
+  /** The text of the template, the same for every request; null if the template contains expressions. */
   readonly constant: string | null;
   /** A byte string: one character per byte. nil and false become "". Throws TemplateError. */
   render(scope: TemplateScope): string;
@@ -17,7 +17,7 @@ const understood =
   "expressions may contain headers.x, query_params.x, uri_captures.x and shared.x, also as headers['x'] and uri_captures[1]; strings, nil, true, " +
   "false; or, and, not, ==, ~=, ..; parentheses; :sub(i, j), :lower(), :upper()";
 
-/** An unsupported template has one violation with an empty path. */
+/** An unsupported or too long template has one violation with an empty path. */
 export function parseTemplate(source: string): Checked<Template> {
   if (source.length > MAX_TEMPLATE) return invalid(`template longer than ${MAX_TEMPLATE} characters`);
   try {
@@ -70,6 +70,6 @@ const NOT_ASCII = /[\u0080-\uffff]/;
 export const byteString = (text: string): string =>
   NOT_ASCII.test(text) ? Buffer.from(text, "utf8").toString("latin1") : text;
 
-/** The text of UTF-8 bytes. */
+/** The reverse of `byteString`: the text that the UTF-8 bytes encode. */
 export const textOfBytes = (bytes: string): string =>
   NOT_ASCII.test(bytes) ? Buffer.from(bytes, "latin1").toString("utf8") : bytes;

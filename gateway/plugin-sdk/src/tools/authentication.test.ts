@@ -29,7 +29,7 @@ async function run(
       anonymous,
       authenticate() {
         asked.push(`plugin-${index}`);
-        // Every second plugin answers asynchronously, like plugins that read the body.
+        // Every second plugin returns a promise, like plugins that read the body.
         return index % 2 === 0 ? result : Promise.resolve(result);
       },
     });
@@ -113,7 +113,7 @@ describe("a request to a route with two authentication plugins", () => {
     });
   }
 
-  it("keeps nothing of an anonymous consumer once a later plugin accepts it", async () => {
+  it("keeps nothing of the anonymous consumer of the first plugin once the second plugin accepts the request", async () => {
     const { exchange } = await run([
       { result: refused, anonymous },
       { result: accepted(bob), anonymous },

@@ -5,8 +5,9 @@ import type { PluginPhases } from "../plugin.ts";
 import { type AuthenticatedIdentity, applyIdentity } from "./identify.ts";
 
 /**
- * The identity of a request, or the response to a request without valid credentials. `response` is sent even if there
- * is an anonymous consumer: it redirects to a login, refuses valid credentials, or reports that they cannot be checked.
+ * The identity of a request with valid credentials; `refusal`: the response to a request without them; or `response`,
+ * which is sent even if there is an anonymous consumer: it redirects to a login, refuses valid credentials, or reports
+ * that they cannot be checked.
  */
 export type AuthenticationResult =
   | { readonly identity: AuthenticatedIdentity; readonly refusal?: undefined; readonly response?: undefined }

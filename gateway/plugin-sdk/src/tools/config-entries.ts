@@ -20,7 +20,11 @@ export function namedValueOf(entry: string): NamedValue {
 /** Whether Kong accepts the name of a header in an entry. */
 export const isEntryHeaderName = (name: string): boolean => /^[A-Za-z0-9\-_]+$/.test(name) && name !== "__proto__";
 
-/** Checks the entries of one list, such as `add.headers`; empty entries are left out. */
+/**
+ * Checks the entries of one list, such as `add.headers`; empty entries are left out.
+ *
+ * @param faultOf Returns the message about an invalid entry; undefined: the entry is valid
+ */
 export function checkEntries(
   config: RecordMembers,
   [action, list]: readonly [action: string, list: string],

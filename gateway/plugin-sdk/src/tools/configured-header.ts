@@ -6,8 +6,8 @@ import { lowerCase } from "../exchange/header-name.ts";
 export const withDashes = (name: string): string => name.replaceAll("_", "-");
 
 /**
- * All values of a header. If a name with underscores has none, those of the name with dashes are returned, as in Kong
- * (OpenResty, ngx.req.get_headers).
+ * All values of a header. If its name has underscores and the request does not have the header, the values of the
+ * header whose name has dashes instead are returned, as in Kong (OpenResty, ngx.req.get_headers).
  */
 export function headerValuesOf(request: ExchangeRequest, name: string): readonly string[] {
   const values = request.headerValues(lowerCase(name));

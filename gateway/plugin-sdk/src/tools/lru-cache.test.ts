@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { LruCache } from "./lru-cache.ts";
 
-test("above its size, a cache drops unused entries and keeps the used ones", () => {
+test("above its size, a cache drops unused entries and keeps the used and the latest ones", () => {
   const cache = new LruCache<number>(10);
   cache.set("used", 0);
   for (let at = 1; at <= 100; at++) {
@@ -15,7 +15,7 @@ test("above its size, a cache drops unused entries and keeps the used ones", () 
   assert.ok(kept.includes(100) && kept.length <= 20, `${kept}`);
 });
 
-test("an entry has its last value in either generation until it is deleted", () => {
+test("an entry has the value that was set last, although the old generation has another, and none once it is deleted", () => {
   const cache = new LruCache<string>(2);
   cache.set("a", "first");
   cache.set("b", "b");

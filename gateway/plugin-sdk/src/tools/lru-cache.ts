@@ -1,9 +1,9 @@
 /** A cache of limited size that keeps the recently used entries. */
 
 /**
- * Two generations of a map: a full young generation becomes the old generation. Entries of the old generation are moved
- * to the young one when they are used. A hit costs one lookup; an exact order of use would cost two changes of a map
- * for each hit.
+ * Two generations of a map: a full young generation becomes the old generation. Entries of the old generation are
+ * copied to the young one when they are used. A hit in the young generation costs one lookup; an exact order of use
+ * would cost two changes of a map for each hit.
  */
 export class LruCache<Value extends object | string | number> {
   readonly #size: number;

@@ -37,8 +37,8 @@ test("a pattern with too many expanded repetitions is refused before it is compi
   assert.equal(compile.mock.callCount(), 0);
 });
 
-test("the compiled size is at most four times the expanded size, plus four", () => {
-  // RE2 accepts at most 1000 nested repetitions: 5 at each of 4 levels stay below.
+test("the compiled size of a pattern is at most four times the expanded size, plus four", () => {
+  // RE2 refuses nested repetitions whose product is above 1000; 5 at each of 4 levels are 625.
   const { pattern } = fc.letrec<{ pattern: string }>((tie) => ({
     pattern: fc.oneof(
       { maxDepth: 4 },

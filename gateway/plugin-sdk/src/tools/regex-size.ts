@@ -14,8 +14,8 @@ interface Sequence {
 }
 
 /**
- * Atoms of the pattern with every counted repetition expanded, at least 1. An estimate: an atom compiles to a few
- * instructions. Linear in the pattern's length; an invalid pattern has a size too.
+ * The number of atoms and groups in the pattern with every counted repetition expanded, plus 1. It is an estimate: an
+ * atom compiles to a few instructions. An invalid pattern has a size too.
  */
 export function expandedSize(source: string): number {
   const outer: Sequence[] = [];

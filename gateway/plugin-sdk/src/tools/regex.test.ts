@@ -18,7 +18,7 @@ test("a pattern matches from the start and returns the length and the groups tha
   assert.equal(users.matchPrefix("/x/users/12"), undefined);
 });
 
-test("the groups have no prototype, even if one is called constructor", () => {
+test("the object with the groups has no prototype, even if a group is called constructor", () => {
   const captures = regex("/(?<constructor>a)").matchPrefix("/a")?.captures;
   assert.equal(Object.getPrototypeOf(captures), null);
 });

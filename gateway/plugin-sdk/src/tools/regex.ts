@@ -19,7 +19,7 @@ import { expandedSize } from "./regex-size.ts";
 const MAX_PROGRAM = 10_000;
 
 export interface PrefixMatch {
-  /** UTF-16 code units that matched, counted from the start of the text. */
+  /** The number of UTF-16 code units that matched, from the start of the text. */
   readonly length: number;
   /**
    * Values of the groups that participated, by name and by number, in an object without a prototype. If the pattern has
@@ -35,12 +35,12 @@ export interface Regex {
   /** Whether the pattern matches the text from its first to its last character. */
   testWhole(text: string): boolean;
   /**
-   * The match that begins at the start of the text, leftmost alternative first as in Perl; undefined when none does.
+   * The match that begins at the start of the text, leftmost alternative first as in Perl; undefined if there is none.
    */
   matchPrefix(text: string): PrefixMatch | undefined;
 }
 
-/** An invalid pattern has one violation with an empty path and RE2's message. */
+/** An invalid or too large pattern has one violation with an empty path. RE2's message says why it is invalid. */
 export function compileRegex(source: string): Checked<Regex> {
   const atoms = expandedSize(source);
   if (atoms > MAX_PROGRAM) return tooLarge(atoms);

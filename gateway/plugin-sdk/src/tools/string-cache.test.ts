@@ -17,7 +17,7 @@ test("the value of a recent text is not computed again", () => {
   assert.deepEqual(computed, ["a", "b"]);
 });
 
-test("above the size, unused texts are dropped and used ones are kept", () => {
+test("above the size of the cache, unused texts are dropped and used ones are kept", () => {
   const { cache, computed } = counted(10);
   for (let at = 0; at < 100; at++) {
     cache.of("used");

@@ -1,6 +1,7 @@
 /**
  * Reads the context of a trace from headers, by Kong's rules. Specifications of the formats: W3C Trace Context,
- * openzipkin/b3-propagation, Jaeger's client libraries, AWS X-Ray, Google Cloud Trace, Datadog.
+ * openzipkin/b3-propagation, Jaeger's client libraries, OpenTracing's basictracer, AWS X-Ray, Google Cloud Trace,
+ * Datadog.
  */
 import type { ExchangeRequest } from "../exchange/exchange.ts";
 import {
@@ -42,7 +43,7 @@ function w3c(headers: HeaderSource): TraceContext | null {
   return parent && { ...emptyContext, ...parent, traceIdBytes: TRACE_DIGITS / 2 };
 }
 
-/** Ids of several headers; null if one of them is invalid. A header that is missing is null. */
+/** The ids in several headers; null if one of them is invalid. The id of a missing header is null. */
 function ids(trace: string | null, ...spans: readonly (string | null)[]): readonly (string | null)[] | null {
   if (trace !== null && !TRACE_ID.test(trace)) return null;
   return spans.every((span) => span === null || SPAN_ID.test(span)) ? [trace, ...spans] : null;
@@ -185,7 +186,7 @@ function datadog(headers: HeaderSource): TraceContext | null {
 
 const AWS_ROOT = /^1-([\da-f]{8})-([\da-f]{24})$/i;
 
-/** `Root=1-5759e988-bd862e3fe1be46a994272793;Parent=53995c3f42cd8ad8;Sampled=1` in any order. */
+/** Reads `Root=1-5759e988-bd862e3fe1be46a994272793;Parent=53995c3f42cd8ad8;Sampled=1`, with the parts in any order. */
 function aws(headers: HeaderSource): TraceContext | null {
   const header = single(headers, "x-amzn-trace-id");
   if (header === null) return null;
@@ -227,7 +228,7 @@ function gcp(headers: HeaderSource): TraceContext | null {
 
 const readers = { w3c, b3, jaeger, ot, datadog, aws, gcp } as const;
 
-/** The context in the first of the formats that the headers have; null if none. An invalid header counts as missing. */
+/** The context in the first format that the headers have; null: they have none. Invalid headers count as missing. */
 export function extractContext(headers: HeaderSource, formats: readonly ReceivedFormat[]): ReceivedContext | null {
   for (const format of formats) {
     const context = readers[format](headers);

@@ -28,7 +28,7 @@ const ids = { traceId: trace, spanId: span, traceIdBytes: 16 };
 const shared = { ...ids, parentId: parent, sharesSpan: true };
 const baggage = new Map([["foo", "b r"]]);
 
-/** Headers, and the members of the context that differ from an empty one. */
+/** Headers, and the members of their context that differ from those of `emptyContext`. */
 const valid: readonly (readonly [ReceivedFormat, what: string, Headers, Partial<TraceContext>])[] = [
   ["w3c", "a sampled trace", { traceparent: `00-${trace}-${span}-01` }, { ...ids, sampled: true }],
   ["w3c", "other flags", { traceparent: `00-${trace}-${span}-08` }, { ...ids, sampled: false }],
@@ -193,7 +193,7 @@ const written: readonly (readonly [
   id: string,
 ])[] = [
   ["w3c", "a sampled trace", context, { traceparent: `00-${trace}-${span}-01` }, trace],
-  ["w3c", "a short id", received8, { traceparent: `00-${padded}-${span}-01` }, padded],
+  ["w3c", "a short id padded with zeros", received8, { traceparent: `00-${padded}-${span}-01` }, padded],
   [
     "b3",
     "all headers",
@@ -210,13 +210,13 @@ const written: readonly (readonly [
   ],
   [
     "b3",
-    "the received size of the id",
+    "an id of the received size",
     received8,
     { "x-b3-traceid": short, "x-b3-spanid": span, "x-b3-parentspanid": parent, "x-b3-sampled": "1" },
     short,
   ],
   ["b3-single", "all fields", context, { b3: `${trace}-${span}-1-${parent}` }, trace],
-  ["b3-single", "debugging", { ...context, b3Flags: "1" }, { b3: `${trace}-${span}-d-${parent}` }, trace],
+  ["b3-single", "the flag for debugging", { ...context, b3Flags: "1" }, { b3: `${trace}-${span}-d-${parent}` }, trace],
   ["b3-single", "no decision", undecided, { b3: `${trace}-${span}` }, trace],
   [
     "jaeger",
@@ -235,7 +235,7 @@ const written: readonly (readonly [
   ],
   [
     "ot",
-    "the received size of the id, and no decision",
+    "an id of the received size, and no decision",
     { ...undecided, traceIdBytes: 16 },
     { "ot-tracer-traceid": trace, "ot-tracer-spanid": span },
     trace,
@@ -254,7 +254,7 @@ const written: readonly (readonly [
     { "x-amzn-trace-id": `Root=1-${trace.slice(0, 8)}-${trace.slice(8)};Parent=${span};Sampled=1` },
     trace,
   ],
-  ["gcp", "a decimal span", context, { "x-cloud-trace-context": `${trace}/${spanDecimal};o=1` }, trace],
+  ["gcp", "a decimal span id", context, { "x-cloud-trace-context": `${trace}/${spanDecimal};o=1` }, trace],
 ];
 
 describe("a sent trace context", () => {

@@ -1,12 +1,15 @@
 /**
  * Names and attributes of spans by OpenTelemetry's semantic conventions for HTTP (1.23 and later). They contain no
- * query, and no headers except Host, User-Agent, and the client's address that a trusted proxy reports.
+ * query, and no headers except Host, User-Agent, and those in which a trusted proxy reports the client's address.
  */
 import type { Exchange } from "../exchange/exchange.ts";
 
 export type SpanAttributes = Readonly<Record<string, string | number | undefined>>;
 
-/** Methods that the conventions name. All others are replaced: clients must not create arbitrary values. */
+/**
+ * Methods that the conventions name. All others are replaced in the names of spans and in `http.request.method`:
+ * clients must not create arbitrary values of these.
+ */
 const METHODS: ReadonlySet<string> = new Set([
   ...["CONNECT", "DELETE", "GET", "HEAD", "OPTIONS", "PATCH", "POST", "PUT", "QUERY", "TRACE"],
 ]);

@@ -13,7 +13,7 @@ type Identified = TraceContext & { readonly traceId: string; readonly spanId: st
 
 const SHORT_DIGITS = TRACE_DIGITS / 2;
 
-/** The id in the received size if the format allows that size; else in the format's first size. */
+/** The trace id in the size in which it was received if `digits` contains this size; else in the first of `digits`. */
 function sized({ traceId, traceIdBytes }: Identified, digits: readonly [number, ...number[]]): string {
   const received = (traceIdBytes ?? 0) * 2;
   return idOfLength(traceId, digits.includes(received) ? received : digits[0]);

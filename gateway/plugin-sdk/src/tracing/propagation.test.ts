@@ -14,7 +14,10 @@ type Members = Partial<Omit<PropagationConfig, "propagation">> & {
   readonly propagation?: Partial<PropagationConfig["propagation"]>;
 };
 
-/** The headers that the upstream receives, and the logged ids. */
+/**
+ * The names of the headers that are set and removed for the upstream and of the logged ids, and the format of the
+ * received context; null: none was found.
+ */
 function sent({ propagation, ...members }: Members, headers: Readonly<Record<string, string>>) {
   const config: PropagationConfig = {
     header_type: "preserve",
@@ -56,9 +59,14 @@ const cases: readonly (readonly [
     {},
     { set: ["x-datadog-parent-id", "x-datadog-sampling-priority", "x-datadog-trace-id"], logged: ["trace_id.datadog"] },
   ],
-  ["ignore begins a trace", { header_type: "ignore" }, b3Single, { set: ["traceparent"], received: null }],
   [
-    "a format is added to the received one",
+    "ignore begins a trace, although the request has a context",
+    { header_type: "ignore" },
+    b3Single,
+    { set: ["traceparent"], received: null },
+  ],
+  [
+    "a format in header_type is added to the received one",
     { header_type: "gcp" },
     w3c,
     { set: ["traceparent", "x-cloud-trace-context"] },

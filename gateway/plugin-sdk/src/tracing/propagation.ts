@@ -1,6 +1,6 @@
 /**
- * How a tracing plugin reads trace headers and sets those of the upstream: Kong's member `propagation`, and older
- * members for the same purpose.
+ * How a tracing plugin reads the trace headers of a request and sets those that the upstream receives: Kong's member
+ * `propagation`, and older members for the same purpose.
  */
 import type { Exchange } from "../exchange/exchange.ts";
 import { array, choice, nullable, record, text } from "../schema/member.ts";
@@ -16,7 +16,7 @@ import {
 
 const MAX_HEADERS = 64;
 
-/** The member `propagation`. */
+/** The schema of the member `propagation`. */
 export const propagationSettings = (defaultFormat: TraceFormat) =>
   record(
     {

@@ -12,21 +12,22 @@ export type ReceivedFormat = (typeof receivedFormats)[number];
 export interface TraceContext {
   /** 32 hex digits; null: unknown. */
   readonly traceId: string | null;
-  /** 16 hex digits: the span of the sender, or with `sharesSpan` the span of sender and receiver. */
+  /** 16 hex digits: the span of the sender, or with `sharesSpan` the span of sender and receiver; null: unknown. */
   readonly spanId: string | null;
-  /** 16 hex digits: the parent of `spanId`. */
+  /** 16 hex digits: the parent of `spanId`; null: none, or unknown. */
   readonly parentId: string | null;
   /** Whether the sender records the trace; null: it has not decided. */
   readonly sampled: boolean | null;
   /**
-   * The trace id's size in bytes as it was received, which is kept where a format allows several. Null: not received.
+   * The size in bytes of the trace id as it was received, which is kept where a format allows several sizes. Null: no
+   * trace id was received.
    */
   readonly traceIdBytes: number | null;
   /** Whether sender and receiver share one span (B3, Jaeger). */
   readonly sharesSpan: boolean;
   /** The value of `X-B3-Flags`; null: none. */
   readonly b3Flags: string | null;
-  /** Baggage of Jaeger and OpenTracing by its name in lower case, decoded. */
+  /** The decoded values of the baggage of Jaeger and OpenTracing, by names in lower case. */
   readonly baggage: ReadonlyMap<string, string>;
 }
 
@@ -43,7 +44,7 @@ export const emptyContext: TraceContext = {
   baggage: none,
 };
 
-/** An id of this many digits: the last digits of the given ones, padded with zeros at the start. */
+/** An id of this many digits: the last ones of a longer id, or a shorter id padded with zeros at the start. */
 export const idOfLength = (hex: string, digits: number): string =>
   hex.length > digits ? hex.slice(-digits) : hex.padStart(digits, "0");
 

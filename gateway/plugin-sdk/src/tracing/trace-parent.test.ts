@@ -30,7 +30,7 @@ for (const [header, sampled] of cases) {
   });
 }
 
-test("a formatted traceparent is parsed into the same ids and the same flag", () => {
+test("a formatted traceparent is parsed into the same ids and the same flag, and traceIdOf returns its trace id", () => {
   for (const sampled of [true, false]) {
     assert.deepEqual(parseTraceParent(formatTraceParent({ traceId, spanId, sampled })), { traceId, spanId, sampled });
   }
