@@ -1,4 +1,7 @@
-/** Finds the key of a request, for each name in the header, the query and the body as in Kong, and removes keys. */
+/**
+ * Finds the key of a request as in Kong: for each name in the header, then in the query, then in the body. Also removes
+ * keys from the forwarded request.
+ */
 
 import { type BodyMembers, type Exchange, headerValuesOf, pairValues, withDashes } from "@sluice/plugin-sdk";
 import type { KeyAuthConfig } from "./schema.ts";

@@ -1,6 +1,6 @@
 /**
- * The requests that the gateway makes as a client of the provider, with openid-client. The library is loaded at the
- * first request, because it takes megabytes in every worker. Its requests use the HTTP client of the node, which checks
+ * The requests that the gateway makes as a client of the provider, with openid-client. The library is loaded at its
+ * first use, because it takes megabytes in every worker. Its requests use the HTTP client of the node, which checks
  * addresses.
  */
 import type { PluginContext } from "@sluice/plugin-sdk";
@@ -52,7 +52,10 @@ export class ProviderClient {
     this.#context = context;
   }
 
-  /** The URL of the provider's login page, and the values with which `finishLogin` checks the provider's redirect. */
+  /**
+   * The URL of the provider's login page, and the values with which `finishLogin` checks the provider's redirect.
+   * Rejects with `ProviderUnavailable`.
+   */
   async startLogin(): Promise<{ readonly url: string; readonly checks: LoginChecks }> {
     const { library, configuration } = await this.#open();
     const checks = {
@@ -114,7 +117,7 @@ export class ProviderClient {
     }
   }
 
-  /** The URL of the provider's logout page; null: the provider has none. */
+  /** The URL of the provider's logout page; null: the provider has none. Rejects with `ProviderUnavailable`. */
   async logoutUrl(idToken: string | null): Promise<string | null> {
     const { library, configuration } = await this.#open();
     if (configuration.serverMetadata().end_session_endpoint === undefined) return null;

@@ -69,7 +69,7 @@ export class Sessions {
     tools: {
       readonly client: ProviderClient;
       readonly verifier: ProviderTokenVerifier;
-      /** Null: the provider does not report logouts. */
+      /** Null: the config has no `backchannel_logout`. */
       readonly logouts: Logouts | null;
       readonly now: PluginContext["now"];
     },
