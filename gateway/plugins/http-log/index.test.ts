@@ -3,7 +3,7 @@ import { describe, it, type TestContext } from "node:test";
 import { configViolations, filled } from "../../../test/plugins/filled-configs.ts";
 import { type CollectorAnswer, closedPort, startCollector, startLogging } from "../../../test/plugins/log-servers.ts";
 
-/** An instance that has logged these records. */
+/** An instance of http-log to which these records have been passed. */
 function logRecords(test: TestContext, records: readonly string[], config: Readonly<Record<string, unknown>>) {
   const instance = startLogging(test, "http-log", config);
   for (const logRecord of records) instance.add({ logRecord });
@@ -57,7 +57,7 @@ describe("http-log", () => {
     assert.equal(received[0]?.headers.authorization, `Basic ${Buffer.from("u:p@ss").toString("base64")}`);
   });
 
-  it("resends a record that the log server did not accept", async (context) => {
+  it("resends a record until the log server accepts it, and logs the first failure and the recovery", async (context) => {
     const { received, origin } = await startCollector(context, (response, count) => {
       response.statusCode = count < 3 ? 500 : 204;
       response.end("an error");
@@ -105,7 +105,7 @@ describe("http-log", () => {
   ];
 
   for (const [what, answer, reason, more] of failing) {
-    it(`drops a record whose log server ${what}, and names no secret in the log`, async (context) => {
+    it(`drops a record whose log server ${what}, and reveals no secret in the log`, async (context) => {
       const { origin } = await startCollector(context, answer);
       const { log, stop, dropped } = logRecords(context, ["{}"], {
         http_endpoint: `http://user:secret@${origin}/secret?secret`,
@@ -170,7 +170,7 @@ describe("http-log", () => {
     });
   }
 
-  it("accepts queue_size and flush_timeout in place of the queue's members", () => {
+  it("accepts queue_size and flush_timeout in place of queue.max_batch_size and queue.max_coalescing_delay", () => {
     const { queue } = filled("http-log", { http_endpoint: "http://logs.test", queue_size: 7, flush_timeout: 3 });
     assert.deepEqual([queue.max_batch_size, queue.max_coalescing_delay], [7, 3]);
   });

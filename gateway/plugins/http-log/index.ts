@@ -8,7 +8,7 @@ interface Endpoint {
   readonly headers: Readonly<Record<string, string>>;
 }
 
-/** A user name or password that is not percent-encoded correctly is sent as it is. */
+/** Decodes a user name or password of a URL; text that is not percent-encoded correctly is returned unchanged. */
 function decoded(text: string): string {
   try {
     return decodeURIComponent(text);
@@ -17,7 +17,7 @@ function decoded(text: string): string {
   }
 }
 
-/** Configured headers do not replace those of the plugin. */
+/** The URL without user information, and the headers to send. Configured headers do not replace the plugin's own. */
 function endpointOf({ http_endpoint: text, headers, content_type: contentType }: HttpLogConfig): Endpoint {
   const url = new URL(text);
   const user = `${decoded(url.username)}:${decoded(url.password)}`;

@@ -68,7 +68,7 @@ const schema = record(
 
 export type HttpLogConfig = Static<typeof schema>;
 
-/** Headers that the plugin sets itself, as Kong's messages write them. */
+/** Headers that the plugin or its HTTP client sets, spelled as in Kong's messages. */
 const ownHeaders = ["Host", "Content-Length", "Content-Type"];
 
 function checkHeaders(headers: RecordMembers, url: URL | null): readonly Violation[] {

@@ -1,4 +1,7 @@
-/** ip-restriction: accepts requests by the client's address (docs/reference/kong-compatibility.md#ip-restriction). */
+/**
+ * ip-restriction: accepts or refuses requests by the client's address
+ * (docs/reference/kong-compatibility.md#ip-restriction).
+ */
 import { BlockList, isIP } from "node:net";
 import { type DirectResponse, definePlugin, StringCache } from "@sluice/plugin-sdk";
 import { ipRestrictionFacts } from "./schema.ts";

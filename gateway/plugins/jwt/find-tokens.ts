@@ -2,7 +2,7 @@
 import { type Exchange, type ExchangeRequest, headerValuesOf, pairValues } from "@sluice/plugin-sdk";
 import type { JwtConfig } from "./schema.ts";
 
-/** The distinct tokens in query parameters, cookies and headers. */
+/** The distinct tokens in the configured query parameters, cookies and headers. */
 export function findTokens({ request }: Exchange, config: JwtConfig): ReadonlySet<string> {
   const tokens = new Set<string>();
   const query = request.query.slice(1);

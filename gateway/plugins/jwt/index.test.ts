@@ -107,7 +107,7 @@ describe("a token of jwt", () => {
       },
     ],
     [
-      "if the claim that names the key is null, and its header has a member of that name",
+      "if the claim that names the key is null, and the header of the token has a member of that name",
       { headers: bearer(tokenOf({ header: { iss: "HS256" }, claims: { iss: null } })) },
     ],
     ["with padding", { headers: bearer(`${token}=`) }],
@@ -156,12 +156,12 @@ describe("a token of jwt", () => {
         { cookie_names: ["silly"] },
       ],
       [
-        "that is not a token, in a cookie",
+        "that is not a JSON Web Token, in a cookie",
         { headers: { cookie: "silly=abc" } },
         "Bad token; invalid JSON",
         { cookie_names: ["silly"] },
       ],
-      ["that is not a token", { headers: bearer("nonsense") }, "Bad token; invalid JSON"],
+      ["that is not a JSON Web Token", { headers: bearer("nonsense") }, "Bad token; invalid JSON"],
       [
         "whose header is not JSON",
         { headers: bearer(`bm8.${token.split(".")[1]}.${signature}`) },
@@ -176,7 +176,7 @@ describe("a token of jwt", () => {
         "Bad token; invalid alg",
       ],
       [
-        "with an inherited property as its algorithm",
+        "with the name of a property that every object inherits as its algorithm",
         { headers: bearer(tokenOf({ header: { alg: "constructor" } })) },
         "Bad token; invalid alg",
       ],
@@ -198,7 +198,7 @@ describe("a token of jwt", () => {
         "Bad token; invalid JSON",
       ],
       [
-        "that is deeply nested",
+        "whose claim iss is a deeply nested list",
         {
           headers: bearer(
             `${base64url({ alg: "HS256" })}.${Buffer.from(`{"iss":${"[".repeat(5000)}${"]".repeat(5000)}}`).toString("base64url")}.`,
@@ -219,7 +219,7 @@ describe("a token of jwt", () => {
       ],
       ["whose claim iss is a number", { headers: bearer(tokenOf({ claims: { iss: 7 } })) }, "Invalid 'iss' in claims"],
       [
-        "whose configured claim is only an inherited property",
+        "without the configured claim, whose name is that of a property that every object inherits",
         { headers: bearer(tokenOf({ claims: {} })) },
         "No mandatory 'constructor' in claims",
         { key_claim_name: "constructor" },
@@ -240,7 +240,7 @@ describe("a token of jwt", () => {
         "Invalid algorithm",
       ],
       [
-        "of a key with another curve",
+        "of a key with another curve than that of the algorithm",
         {
           headers: bearer(tokenOf({ algorithm: "ES256", claims: { iss: "wrong" } })),
           credentials: { jwt_secrets: { wrong: credentialOf("wrong", "ES256", { pem: publicPem("ES384") }) } },
@@ -302,7 +302,7 @@ describe("a token of jwt", () => {
     });
   }
 
-  it("that was verified is refused once it has expired, or its credential has changed", async () => {
+  it("that was verified is refused once it has expired, or its credential was changed or removed", async () => {
     let clock = NOW;
     const { access } = jwt.phases(
       filled("jwt", { claims_to_verify: ["exp"] }),

@@ -23,7 +23,7 @@ type Credential = ExchangeCredentials["jwt_secrets"];
 interface Verified {
   /** The claims that are times. */
   readonly times: { readonly exp: unknown; readonly nbf: unknown };
-  /** The lookup value of the credential. */
+  /** The value of the claim `claim`, by which the credential was found. */
   readonly key: string;
   readonly credential: Credential;
   /** `key_claim_name` in the config by which the token was verified. */
@@ -32,7 +32,10 @@ interface Verified {
   readonly isBase64: boolean;
 }
 
-/** Verified tokens by their text, for all instances. Clients repeat tokens, and verifying costs more than a lookup. */
+/**
+ * Verified tokens by their text, for all instances of jwt. Clients repeat tokens, and verifying costs more than a
+ * lookup.
+ */
 const verified = new LruCache<Verified>(2048);
 
 /** Maximum characters of a token that is cached. Longer ones are verified for each request, to limit the memory. */

@@ -1,4 +1,7 @@
-/** Finds the key of a request: for each name the header, then the query, then the body, as in Kong. */
+/**
+ * Finds the key of a request as in Kong: for each name in the header, then in the query, then in the body. Also removes
+ * keys from the forwarded request.
+ */
 
 import { type BodyMembers, type Exchange, headerValuesOf, pairValues, withDashes } from "@sluice/plugin-sdk";
 import type { KeyAuthConfig } from "./schema.ts";
@@ -21,7 +24,7 @@ const isNested = (value: unknown) => typeof value === "object" && value !== null
 /**
  * The key of a request, or why it has no usable key.
  *
- * @param members Members of the request's body, null without any; undefined: the body has not been read
+ * @param members Members of the request's body; null: it has no readable members; undefined: it has not been read
  * @returns undefined when the result depends on the unread body
  */
 export function findKey(

@@ -62,7 +62,7 @@ const bodies: readonly (readonly [string, string, string, string])[] = [
   ],
 ];
 
-describe("key-auth with hide_credentials", () => {
+describe("hide_credentials of key-auth", () => {
   it("removes the key from headers and query, under every name", async () => {
     const { upstreamHeaders, removedQuery, replacedBody } = await forwarded({
       headers: { apikey: "demo-key" },
@@ -90,7 +90,7 @@ describe("key-auth with hide_credentials", () => {
     assert.equal((await forwarded({ headers, body })).replacedBody, null);
   });
 
-  it("forwards everything unchanged when hide_credentials is false", async () => {
+  it("forwards the header and the body unchanged when it is false", async () => {
     const headers = { "content-type": "application/x-www-form-urlencoded" };
     const { upstreamHeaders, replacedBody } = await forwarded({ headers, body: "apikey=demo-key" }, false);
     assert.equal(upstreamHeaders.get("apikey"), "as it came");

@@ -57,7 +57,7 @@ const variants: readonly (readonly [string, FakeExchangeOptions, Outcome, Partia
     "unknown",
   ],
   [
-    "a header with dashes for underscores",
+    "a header with dashes where the name of the key has underscores",
     { headers: { "Api-Key": "demo-key" } },
     "admitted",
     { key_names: ["api_key"] },
@@ -68,7 +68,12 @@ const variants: readonly (readonly [string, FakeExchangeOptions, Outcome, Partia
     "admitted",
     { key_names: ["api_key"] },
   ],
-  ["a header with underscores for dashes", { headers: { api_key: "x" } }, "absent", { key_names: ["api-key"] }],
+  [
+    "a header with underscores where the name of the key has dashes",
+    { headers: { api_key: "x" } },
+    "absent",
+    { key_names: ["api-key"] },
+  ],
   ["a key under the second name", { headers: { b: "demo-key" } }, "admitted", { key_names: ["a", "b"] }],
   [
     "a valid key under the first name in the query and an invalid one under the second in the header",
@@ -262,13 +267,13 @@ describe("key-auth", () => {
     assert.deepEqual([await sentTags([]), await sentTags(null)], [undefined, undefined]);
   });
 
-  it("sends names as UTF-8, and no control character in a header", async () => {
+  it("sends names in headers as UTF-8, with control characters percent-encoded", async () => {
     const strange = fakeConsumer({ ...consumer, username: "Zoë\r\nX-Admin: 1" });
     const { exchange } = await send({}, { headers: { apikey: "demo-key" }, consumers: [strange] });
     assert.equal(exchange.upstreamHeaders.get("X-Consumer-Username"), utf8("Zoë%0D%0AX-Admin: 1"));
   });
 
-  it("removes identity headers that do not apply, so that a client cannot send them", async () => {
+  it("removes identity headers that do not apply, so that a client cannot forge them", async () => {
     const plain = fakeConsumer({ ...consumer, username: null, custom_id: null });
     const plugin = keyAuth.phases(filledKeyAuth, fakeContext());
     const exchange = fakeExchange({ keys, consumers: [plain], headers: { apikey: "demo-key" } });
@@ -286,7 +291,7 @@ describe("key-auth", () => {
       ["a request with two keys", { query: "?apikey=a&apikey=b" }],
     ] as const) {
       for (const anonymous of ["c-0", "nobody"]) {
-        it(`admits ${what} as ${anonymous}`, async () => {
+        it(`attributes ${what} to the consumer that anonymous names as ${anonymous}`, async () => {
           const { exchange, answer } = await send({ anonymous }, request);
           assert.equal(answer, undefined);
           assert.deepEqual([exchange.consumer, exchange.credential, exchange.anonymous], [nobody, null, true]);
@@ -304,7 +309,7 @@ describe("key-auth", () => {
       assert.deepEqual([exchange.consumer, exchange.anonymous], [consumer, false]);
     });
 
-    it("does not change a request that is already authenticated", async () => {
+    it("does not change the consumer of a request that is already authenticated", async () => {
       const { exchange } = await send({ anonymous: "nobody" }, { consumer, credential });
       assert.deepEqual([exchange.consumer, exchange.anonymous], [consumer, false]);
     });

@@ -22,7 +22,7 @@ const messages: Readonly<Record<Fault, string>> = {
   unknown: "Unauthorized",
 };
 
-/** Caches hashes, because keys are repeated and one hash costs as much as the rest of this plugin. */
+/** SHA-256 hashes of keys, cached because keys are repeated and one hash costs as much as the rest of this plugin. */
 const hashes = new StringCache((key) => hash("sha256", key));
 
 /** The consumer and the credential of a key; undefined: the key is unknown, or its consumer does not exist. */

@@ -18,7 +18,7 @@ interface Expected {
 
 const nothing = Buffer.alloc(0);
 
-/** Sends one request at a time, because a server may refuse others during a bind (RFC 4511 section 4.2.1). */
+/** Sends one request at a time, because a server may refuse further requests during a bind (RFC 4511 section 4.2.1). */
 export class LdapConnection {
   readonly #socket: Socket;
   #id = 0;
@@ -36,7 +36,7 @@ export class LdapConnection {
   /**
    * Opens a connection, with TLS if the config demands it.
    *
-   * @param signal When it aborts, a connection that is not open yet is closed
+   * @param signal When it aborts, a connection that is not open yet is closed, and the promise rejects
    */
   static async open(config: LdapAuthConfig, network: PluginNetwork, signal: AbortSignal): Promise<LdapConnection> {
     const { ldap_host: host, ldap_port: port, ldaps, start_tls, verify_ldap_host: verify } = config;
@@ -63,7 +63,10 @@ export class LdapConnection {
     return !this.#socket.destroyed && this.#socket.writable;
   }
 
-  /** Sends a request. Rejects and closes the connection if the response is invalid, or if the signal aborts first. */
+  /**
+   * Sends a request, and resolves with the result in the response. If the response is invalid, the connection ends, or
+   * the signal aborts first, closes the connection and rejects.
+   */
   async send(request: LdapRequest, signal: AbortSignal): Promise<LdapResult> {
     this.#id = (this.#id % 127) + 1;
     const { promise, resolve, reject } = Promise.withResolvers<LdapResult>();
@@ -116,7 +119,7 @@ export class LdapConnection {
   }
 }
 
-/** Waits until a socket is open. Destroys it if it fails, closes or is not open when the signal aborts. */
+/** Waits until a socket is open. If it fails or closes, or the signal aborts first, destroys it and rejects. */
 async function isOpen(socket: Socket, event: "connect" | "secureConnect", signal: AbortSignal): Promise<void> {
   const { promise, resolve, reject } = Promise.withResolvers<void>();
   const onClose = () => reject(new Error("the connection was closed before it was open"));

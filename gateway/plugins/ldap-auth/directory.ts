@@ -1,4 +1,4 @@
-/** An LDAP directory: verifies user names and passwords by a bind, and caches the answers. */
+/** An LDAP directory: verifies user names and passwords by a bind, and caches the results. */
 import { createHmac, hash, randomBytes } from "node:crypto";
 import { type ExchangeCredential, LruCache, type PluginContext } from "@sluice/plugin-sdk";
 import { ConnectionEnded, LdapConnection } from "./connection.ts";
@@ -20,7 +20,7 @@ export class DirectoryUnavailable extends Error {
   override readonly name = "DirectoryUnavailable";
 }
 
-/** Size of a generation of the cache, which keeps at most twice this number of answers. */
+/** Size of a generation of the cache, which keeps at most twice this number of results. */
 const CACHE_SIZE = 2048;
 /** Maximum concurrent binds. Each uses its own connection, and clients can send any number of passwords. */
 const MAX_PENDING = 256;
@@ -33,7 +33,7 @@ interface Known {
   readonly until: number;
 }
 
-/** The key of the HMAC under which answers are cached: random, so that hashes computed in advance do not match. */
+/** The secret of the HMACs by which results are cached: random, so that hashes computed in advance do not match. */
 const KEY = randomBytes(32);
 
 export class Directory {
@@ -48,7 +48,7 @@ export class Directory {
     this.#context = context;
   }
 
-  /** Verifies a login by the cache or by a bind. Throws, or rejects, with DirectoryUnavailable. */
+  /** Verifies a login by the cache or else by a bind. Throws DirectoryUnavailable or rejects with it. */
   verify(login: LdapLogin): Verification | Promise<Verification> {
     // No user name contains the separator, so different logins never have the same key.
     const key = createHmac("sha256", KEY).update(`${login.username}\0`).update(login.password).digest("base64");
@@ -115,7 +115,7 @@ export class Directory {
   }
 }
 
-/** A value in a distinguished name (RFC 4514 section 2.4): bytes other than these characters are written as `\XX`. */
+/** A value in a distinguished name (RFC 4514 section 2.4): bytes but ASCII letters, digits and `@._-` become `\XX`. */
 const escaped = (value: string): string =>
   Array.from(Buffer.from(value), (byte) =>
     /[\dA-Za-z@._-]/.test(String.fromCharCode(byte)) ? String.fromCharCode(byte) : `\\${hex(byte)}`,

@@ -78,7 +78,7 @@ describe("ldap-auth", () => {
     ],
     ["a password with colons and letters outside ASCII", "Müller, a+b", { authorization: login("Müller, a+b:p:ä:ss") }],
     [
-      "a user name of characters with a meaning in distinguished names",
+      "a user name of characters with a special meaning in distinguished names",
       ' #x<y>;="\\ ',
       { authorization: login(' #x<y>;="\\ :special') },
     ],
@@ -94,21 +94,21 @@ describe("ldap-auth", () => {
   }
 
   for (const [what, headers] of [
-    ["a request without the header", {}],
+    ["a request without Authorization and Proxy-Authorization", {}],
     ["a wrong password", { authorization: login("alice:other") }],
     ["an unknown user", { authorization: login("bob:wonderland") }],
     ["a pattern as the user name", { authorization: login("ali*:wonderland") }],
     ["an empty password, with which a bind would succeed", { authorization: login("alice:") }],
-    ["a password of a null character", { authorization: login("alice:\0") }],
+    ["a password that is a null character", { authorization: login("alice:\0") }],
     ["a password with a null character at the end", { authorization: login("alice:wonderland\0") }],
-    ["a password with a line feed in it", { authorization: login("alice:wonder\nland") }],
+    ["a password with a line feed in the middle", { authorization: login("alice:wonder\nland") }],
     ["a user name with a null character", { authorization: login("alice\0x:wonderland") }],
     ["a password without a user name", { authorization: login(":wonderland") }],
     ["a user name without a password", { authorization: login("alice") }],
     ["a user name that is not UTF-8", { authorization: login(Buffer.from("alic\xe9:x", "latin1")) }],
     ["text that is not Base64", { authorization: "ldap ???" }],
     ["a scheme without credentials", { authorization: "ldap " }],
-    ["a scheme without a space", { authorization: login("alice:wonderland", "ldap") }],
+    ["a scheme without a space after it", { authorization: login("alice:wonderland", "ldap") }],
     ["another scheme", { authorization: login("alice:wonderland", "Basic ") }],
     ["a scheme that begins with the configured one", { authorization: login("alice:wonderland", "ldap2 ") }],
     ["a password of 10 kB", { authorization: login(`alice:${"x".repeat(10_000)}`) }],
@@ -137,7 +137,7 @@ describe("ldap-auth", () => {
     assert.equal((await send(alice, { header_type: ".dap" })).answer?.status, 401);
   });
 
-  it("removes both headers after a login with hide_credentials, and a header with a wrong password", async () => {
+  it("with hide_credentials, removes both headers after a login, and after a wrong password only the header with it", async () => {
     const kept = async (headers: FakeExchangeOptions["headers"], config: object) => {
       const { upstreamHeaders } = (await send(headers, config)).exchange;
       return ["authorization", "proxy-authorization"].map((name) => upstreamHeaders.valuesOver(name, ["sent"]).length);

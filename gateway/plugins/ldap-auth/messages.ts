@@ -1,8 +1,8 @@
 /**
  * The messages of LDAP that a login needs: requests to bind and to start TLS, and their results (RFC 4511, in BER).
  *
- * No library is used: the client of ldapts 9.2.0 accepts a password if the answer to the bind lacks its result code or
- * is a response to another kind of request, and it buffers messages of any length.
+ * No library is used: the client of ldapts 9.2.0 accepts a password if the response to the bind lacks its result code
+ * or belongs to another kind of request, and it buffers messages of any length.
  */
 
 export interface LdapResult {
@@ -70,7 +70,7 @@ function element(tag: number, ...contents: readonly Buffer[]): Buffer {
 }
 
 /**
- * The length of the message with which the bytes begin; null: the length is not complete yet. Throws if the bytes do
+ * The length of the message with which the bytes begin; null: its length is not complete yet. Throws if the bytes do
  * not begin with a message, or if the message is too long.
  */
 export function messageLength(bytes: Buffer): number | null {
@@ -102,7 +102,7 @@ function readElement(bytes: Buffer, tag: number): [contents: Buffer, rest: Buffe
   return [bytes.subarray(head.start, head.end), bytes.subarray(head.end)];
 }
 
-/** Where the contents of the first element start and end; null: its length is not complete. */
+/** Where the contents of the first element start and end; null: the bytes do not contain its whole length. */
 function headOf(bytes: Buffer): { readonly start: number; readonly end: number } | null {
   const first = bytes[1];
   if (first === undefined) return null;

@@ -12,7 +12,7 @@ const bound = (id: number, code = "00") => `300c0201${id.toString(16).padStart(2
 /** The response to StartTLS. */
 const startTls = "300c02010178070a010004000400";
 
-/** A server whose response to the nth request is `answer(n)`, in hexadecimal digits. */
+/** A server whose response to the nth request is `answer(n)`, in hexadecimal digits; empty: it does not respond. */
 async function startStub(test: TestContext, answer: (count: number, socket: Socket) => string) {
   const requests: string[] = [];
   const sockets = new Set<Socket>();
@@ -61,7 +61,7 @@ test("a login is sent as a simple bind of version 3, with special characters of 
 });
 
 for (const [what, reply, reason, config = {}] of [
-  ["sends text", "485454502f312e31", /it is not an LDAP message/],
+  ["sends text instead of an LDAP message", "485454502f312e31", /it is not an LDAP message/],
   ["sends a response without a result code", "30050201016100", /the message is incomplete/],
   ["sends the response to another kind of request", startTls, /instead of 61/],
   ["sends the response to another request", bound(2), /it is not the response to the request/],

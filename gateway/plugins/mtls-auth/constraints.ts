@@ -17,7 +17,10 @@ const DIGITAL_SIGNATURE = 0x80;
 const KEY_AGREEMENT = 0x08;
 const KEY_CERT_SIGN = 0x04;
 
-/** A certificate with another critical extension must be rejected (RFC 5280 section 4.2). */
+/**
+ * Extensions that may be critical. A certificate with any other critical extension must be rejected (RFC 5280 section
+ * 4.2), except for name constraints, which `issuerFault` checks.
+ */
 const supported: ReadonlySet<string> = new Set([
   extensionIds.subjectKeyIdentifier,
   extensionIds.keyUsage,
@@ -29,8 +32,8 @@ const supported: ReadonlySet<string> = new Set([
 ]);
 
 /**
- * OIDs of accepted signature algorithms, encoded and in hex. Signatures with other digests, such as SHA-1, can be
- * forged. The trust anchor's own signature may have any algorithm.
+ * OIDs of accepted signature algorithms other than RSASSA-PSS, encoded and in hex. Signatures with weaker digests, such
+ * as SHA-1, can be forged. The trust anchor's own signature may have any algorithm.
  */
 const acceptedAlgorithms: ReadonlySet<string> = new Set([
   // RSASSA-PKCS1-v1_5 with SHA-256, SHA-384 and SHA-512 (RFC 8017).
@@ -49,7 +52,7 @@ const HASH_ALGORITHM = 0xa0;
 /** Maximum size of RSA keys: verifying with larger keys takes long. */
 const MAX_RSA_BITS = 8192;
 const MAX_RSA_EXPONENT = 2n ** 32n;
-/** Names in OpenSSL. Verifying with other curves can take milliseconds. */
+/** OpenSSL's names of the accepted curves. Verifying with other curves can take milliseconds. */
 const acceptedCurves: ReadonlySet<string> = new Set(["prime256v1", "secp384r1", "secp521r1"]);
 
 export interface CertificateFacts {
@@ -148,7 +151,7 @@ function hasAcceptedSignature(certificate: X509Certificate): boolean {
   return acceptedDigests.has(id?.content.toString("hex") ?? "");
 }
 
-/** The bits of keyUsage. Without the extension, every use is allowed. */
+/** The bits in the first byte of keyUsage. Without the extension, every use is allowed. */
 function keyUsageOf(extensions: Extensions): number {
   const extension = extensions.get(extensionIds.keyUsage);
   // The first byte of a BIT STRING is the number of unused bits.

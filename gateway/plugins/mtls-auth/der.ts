@@ -4,7 +4,7 @@
  */
 import type { X509Certificate } from "node:crypto";
 
-/** Tags of ASN.1 types; 0xa0 and above are context-specific. */
+/** Tags of ASN.1 types; 0xa3 is the context-specific tag of the extensions (RFC 5280 section 4.1). */
 export const BOOLEAN = 0x01;
 export const INTEGER = 0x02;
 const EXTENSIONS = 0xa3;

@@ -4,8 +4,8 @@ import type { MtlsAuthConfig } from "./schema.ts";
 import type { VerifiedChain } from "./verify-chain.ts";
 
 /**
- * The identity of a certificate with these subject names: by credentials for one of the chain's authorities, by
- * credentials for any authority, or by names of consumers. Null: there is none.
+ * The identity of a certificate with these subject names: first by credentials for one of the chain's authorities, then
+ * by credentials for any authority, then by the members of consumers in `consumerBy`. Null: there is none.
  */
 export function findConsumer(
   { identities }: Exchange,

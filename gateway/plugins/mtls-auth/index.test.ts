@@ -83,7 +83,7 @@ describe("mtls-auth", () => {
     ["a common name that is a username", { connection: secure(leaf) }, "ann"],
     ["a common name that is a custom_id", { connection: secure(leaf) }, "crm", { consumer_by: ["custom_id"] }],
     [
-      "a common name that is both, in the order of consumer_by",
+      "a common name that is a username and a custom_id, in the order of consumer_by",
       { connection: secure(leaf) },
       "crm",
       { consumer_by: ["custom_id", "username"] },
@@ -166,7 +166,7 @@ describe("mtls-auth", () => {
     ],
   ];
   for (const [what, options, outcome, config = {}] of table) {
-    it(`${String(outcome).match(/^\d/) ? `answers ${outcome} to` : `attributes to ${outcome ?? "no consumer"}`}: ${what}`, async () => {
+    it(`${String(outcome).match(/^\d/) ? `answers ${outcome} to` : `attributes the request to ${outcome ?? "no consumer"}`}: ${what}`, async () => {
       assert.equal(await outcomeOf(config, options), outcome);
     });
   }

@@ -14,7 +14,10 @@ export interface Subject {
   readonly distinguishedName: string;
   /** The most specific common name; null: the subject has none. */
   readonly commonName: string | null;
-  /** The subject alternative names, or the common name of a certificate without this extension, as in Kong. */
+  /**
+   * The subject alternative names that are e-mail addresses, DNS names, URIs or IP addresses, or the common name of a
+   * certificate without this extension, as in Kong.
+   */
   readonly names: readonly string[];
 }
 

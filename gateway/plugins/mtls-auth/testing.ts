@@ -84,7 +84,7 @@ export const unknownExtension = (isCritical: boolean) =>
 /** Subject alternative names that are shorter than their encoded length. */
 export const malformedNames = new x509.Extension("2.5.29.17", false, new Uint8Array([0x30, 9, 0x82, 1, 97]).buffer);
 
-/** Permits only DNS names below example.com. */
+/** An extension that permits only DNS names below example.com. */
 export const nameConstraints = (isCritical: boolean): x509.Extension => {
   const name = Buffer.from("example.com");
   const value = Buffer.concat([

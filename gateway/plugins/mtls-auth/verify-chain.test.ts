@@ -68,7 +68,7 @@ async function chainOf(length: number): Promise<readonly IssuedCertificate[]> {
 const namesakes = await Promise.all(Array.from({ length: 17 }, () => authority("CN=namesake")));
 const bySameName = await leafOf(await authority("CN=namesake"));
 
-/** Certificates with one name and one key, each of which may have issued all of them. */
+/** Certificates that all have the same name and key, so that each may have issued every other. */
 const mutual = await authority("CN=mutual");
 const oneAnother = await Promise.all(
   Array.from({ length: 19 }, () => authority("CN=mutual", { issuer: mutual, keyPair: mutual.keys })),
@@ -142,7 +142,7 @@ const refused: readonly (readonly [what: string, of: Case, fault: string])[] = [
   ],
   ["the root itself as the client", { sent: [root] }, `${badClient}its key usage allows no signatures`],
   ["a missing intermediate certificate", { sent: [deepLeaf] }, noIssuer],
-  ["a partial chain", { sent: [deepLeaf], trusted: [intermediate] }, noIssuer],
+  ["a partial chain without allow_partial_chain", { sent: [deepLeaf], trusted: [intermediate] }, noIssuer],
   [
     "an untrusted chain with allow_partial_chain",
     { sent: [deepLeaf, intermediate], trusted: [otherRoot], partial: true },

@@ -33,7 +33,7 @@ export interface RefusedChain {
 const MAX_LENGTH = 10;
 /** Maximum steps of the search for chains: a client can send certificates with equal names, which form many chains. */
 const MAX_STEPS = 256;
-/** Maximum signatures that are verified for one client. */
+/** Maximum signatures that are verified in one search. */
 const MAX_SIGNATURES = 16;
 
 interface Candidate {
@@ -142,7 +142,7 @@ class ChainSearch {
     return validTo < this.#options.now ? "has expired" : null;
   }
 
-  /** The chain if its signatures are valid, verified from the authority down; null: one is invalid. */
+  /** The chain if its signatures are valid, verified from the authority down; null: one is invalid, or too many. */
   #signed(chain: readonly Candidate[]): readonly Candidate[] | null {
     for (let at = chain.length - 1; at > 0; at--) {
       const [child, issuer] = [chain[at - 1], chain[at]];
@@ -167,7 +167,10 @@ const UNUSABLE = "the certificate of an issuer cannot be used: ";
 
 const isSame = (one: X509Certificate, other: X509Certificate): boolean => one === other || one.raw.equals(other.raw);
 
-/** Self-issued certificates do not count (RFC 5280 section 4.2.1.9). */
+/**
+ * Whether there are more intermediate certificates below the issuer than its path length allows. Self-issued ones do
+ * not count (RFC 5280 section 4.2.1.9).
+ */
 function exceedsPathLength(chain: readonly Candidate[], issuer: X509Certificate): boolean {
   const below = chain.slice(1).filter((each) => each.certificate.subject !== each.certificate.issuer).length;
   return below > factsOf(issuer).maxPathLength;

@@ -33,7 +33,7 @@ const required = [
   ["roles_required", "roles_claim"],
 ] as const;
 
-/** The claim in which the token lacks a required value; undefined: the token has all required values. */
+/** The path, with dots, of the first claim that does not meet its requirement; undefined: all requirements are met. */
 export function missingClaim(sets: readonly Claims[], config: OpenidConnectConfig): string | undefined {
   for (const [requirement, claim] of required) {
     const items = config[requirement];

@@ -68,7 +68,7 @@ async function inForm({ request }: Exchange): Promise<FoundToken | undefined> {
   return { text, hide: (exchange) => exchange.replaceBody(Buffer.from(withoutPairs(form, [PARAMETER]), "latin1")) };
 }
 
-/** The header in which the upstream gets the access token; null: the upstream does not get the token. */
+/** The header in which the upstream gets the access token; null: the plugin sets no header for the token. */
 export function tokenHeader(config: OpenidConnectConfig): { readonly name: string; readonly prefix: string } | null {
   const { upstream_access_token_header: text } = config;
   if (text === null) return null;

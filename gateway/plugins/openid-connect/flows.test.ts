@@ -49,7 +49,7 @@ const echoed = async (response: Response | null) => (await echoOf(response)).hea
 
 const countOf = ({ requests }: OpenidProvider, path: string) => requests.filter((each) => each === path).length;
 
-test("a token that the provider has signed is accepted without asking the provider again", async (test) => {
+test("a token that the provider has signed is accepted without asking the provider again, and refused after its expiry", async (test) => {
   const { provider, gateway } = await start(test, { auth_methods: ["bearer"] });
   const token = await provider.token({ resource: RESOURCE, scope: "read" });
   for (let count = 0; count < 3; count++) {

@@ -1,4 +1,4 @@
-/** Asks the provider about tokens (RFC 7662), and caches its answers. */
+/** Asks the provider about tokens (RFC 7662), and caches the results. */
 import { hash } from "node:crypto";
 import { LruCache, ownMember, type PluginContext } from "@sluice/plugin-sdk";
 import type { Claims } from "./claims.ts";
@@ -27,7 +27,7 @@ export class Introspector {
   readonly #config: OpenidConnectConfig;
   readonly #client: ProviderClient;
   readonly #now: PluginContext["now"];
-  /** Cached answers, by SHA-256 of the token. */
+  /** Cached results, by SHA-256 of the token. */
   readonly #known = new LruCache<Known>(CACHE_SIZE);
   readonly #pending = new Map<string, Promise<Claims | TokenFault>>();
 
@@ -37,7 +37,10 @@ export class Introspector {
     this.#now = now;
   }
 
-  /** The claims of an active token, or why the token is refused. Throws, or rejects, with `ProviderUnavailable`. */
+  /**
+   * The claims of an active token, or why the token is refused. If the provider cannot be asked or does not answer
+   * validly, throws `ProviderUnavailable` or rejects with it.
+   */
   ask(token: string): Promise<Claims | TokenFault> | Claims | TokenFault {
     if (token.length > MAX_LENGTH) return tooLong;
     const id = hash("sha256", token, "base64");
@@ -70,7 +73,7 @@ export class Introspector {
     return typeof nbf === "number" && nbf - leeway > now ? inactive : null;
   }
 
-  /** Seconds for which an answer may be used again. */
+  /** Seconds for which the result for these claims may be used again. Null: the token is not active. */
   #lifetime(claims: Claims | null): number {
     const { cache_introspection, cache_ttl, cache_ttl_max, cache_ttl_neg, leeway } = this.#config;
     if (!cache_introspection) return 0;

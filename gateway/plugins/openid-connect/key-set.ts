@@ -30,7 +30,10 @@ export class KeySet {
     this.#keys = keys;
   }
 
-  /** The keys that may have signed the token: those for its algorithm; if it has a `kid`, only those with this id. */
+  /**
+   * The keys that may have signed the token, at most `MAX_TRIED`: the keys for its algorithm; if it has a `kid`, only
+   * the keys with this id.
+   */
   candidates({ header: { alg, kid } }: JsonWebToken): readonly VerificationKey[] {
     const algorithm = String(alg);
     const named = kid === undefined ? this.#keys : this.#keys.filter(({ id }) => id === kid);
@@ -47,7 +50,7 @@ export class KeySet {
   }
 }
 
-/** Private and symmetric keys do not belong in a public set, and are not used. */
+/** Whether a key may verify signatures. Private and symmetric keys may not: they do not belong in a public set. */
 function isForSignatures({ kty, use, key_ops, d, k, n }: Readonly<Record<string, unknown>>): boolean {
   if (d !== undefined || k !== undefined || (kty !== "RSA" && kty !== "EC" && kty !== "OKP")) return false;
   if (use !== undefined && use !== "sig") return false;

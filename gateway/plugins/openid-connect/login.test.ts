@@ -31,7 +31,7 @@ describe("a login of openid-connect", () => {
     ["signed with a secret", { header: { alg: "HS256" } }],
     ["that is a logout token", { header: { typ: "logout+jwt" } }],
     ["that is missing", {}, { id_token: undefined }],
-    ["that is no token", {}, { id_token: "nonsense" }],
+    ["that is not a JSON Web Token", {}, { id_token: "nonsense" }],
     ["that is a number", {}, { id_token: 7 }],
   ];
   for (const [what, making, members] of refusedTokens) {
@@ -56,7 +56,7 @@ describe("a login of openid-connect", () => {
     ["another issuer", (state) => `?code=a&state=${state}&iss=https%3A%2F%2Fevil.test`],
     ["two issuers", (state, issuer) => `?code=a&state=${state}&iss=${issuer}&iss=https%3A%2F%2Fevil.test`],
     [
-      "no issuer, although the provider sends one",
+      "no issuer, although the discovery document announces one",
       (state) => `?code=a&state=${state}`,
       { authorization_response_iss_parameter_supported: true },
     ],
@@ -103,7 +103,7 @@ describe("a login of openid-connect", () => {
     assert.equal(new URL(`${answer?.headers?.Location}`).searchParams.get("redirect_uri"), config.redirect_uri);
   });
 
-  it("removes its cookie when it is completed", async (test) => {
+  it("removes its cookie when it is completed, after which a repeated callback uses the session", async (test) => {
     const login = await begin(test);
     answerTokens(login);
     const query = `?code=c&state=${login.sent.get("state")}`;

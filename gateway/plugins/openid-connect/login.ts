@@ -64,7 +64,10 @@ export class Login {
     this.#callback = URL.parse(config.redirect_uri?.[0] ?? "");
   }
 
-  /** Redirects to the login page of the provider. Rejects with `ProviderUnavailable`. */
+  /**
+   * The redirect to the login page of the provider, or an error if the logins under way are too long for a cookie.
+   * Rejects with `ProviderUnavailable`.
+   */
   async start(exchange: Exchange): Promise<DirectResponse> {
     const { url, checks } = await this.#client.startLogin();
     const { sentPath, query } = exchange.request;
@@ -77,7 +80,7 @@ export class Login {
     return redirectTo(url);
   }
 
-  /** Whether the request is a redirect from the provider. */
+  /** Whether the request is one to which the provider redirects at the end of a login. */
   isCallback({ path, sentPath, query }: ExchangeRequest): boolean {
     if (this.#callback === null || query === "") return false;
     const { pathname } = this.#callback;
@@ -88,8 +91,8 @@ export class Login {
   }
 
   /**
-   * Completes a login that this browser began. A response: the session is too long for cookies; null: the browser began
-   * no login with this state. Rejects with `GrantRefused`, `ProviderUnavailable` or `LogoutsUnavailable`.
+   * Completes a login that this browser began. A response: the session is too long for cookies; null: the browser has
+   * no login with this state under way. Rejects with `GrantRefused`, `ProviderUnavailable` or `LogoutsUnavailable`.
    */
   async complete(exchange: Exchange): Promise<FinishedLogin | DirectResponse | null> {
     const { query } = exchange.request;
@@ -114,7 +117,11 @@ export class Login {
     return argument !== null && parameter(query, argument) !== undefined;
   }
 
-  /** Ends the browser's session, and redirects to the provider's logout page. Rejects with `ProviderUnavailable`. */
+  /**
+   * Ends the browser's session. Redirects to the provider's logout page, or if the provider has none to
+   * `logout_redirect_uri`; without both, responds with 200. If this rejects with `ProviderUnavailable`, the session has
+   * ended too.
+   */
   async logout(exchange: Exchange): Promise<DirectResponse> {
     const session = this.#sessions.peek(exchange);
     this.#sessions.clear(exchange);
@@ -145,7 +152,10 @@ export class Login {
     return all.filter(({ began }) => this.#seconds - began < this.#config.authorization_rolling_timeout);
   }
 
-  /** Removes a login from the cookie: the provider accepts its code once, and no other code may be used with it. */
+  /**
+   * Removes a login from the cookie: the provider accepts the code of a login once, and no second code may be used for
+   * the same login.
+   */
   #forget(exchange: Exchange, pending: readonly PendingLogin[], login: PendingLogin): void {
     const others = pending.filter((each) => each !== login);
     if (others.length === 0) this.#cookie.clear(exchange);

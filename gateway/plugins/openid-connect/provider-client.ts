@@ -1,6 +1,6 @@
 /**
- * The requests that the gateway makes as a client of the provider, with openid-client. The library is loaded at the
- * first request, because it takes megabytes in every worker. Its requests use the HTTP client of the node, which checks
+ * The requests that the gateway makes as a client of the provider, with openid-client. The library is loaded at its
+ * first use, because it takes megabytes in every worker. Its requests use the HTTP client of the node, which checks
  * addresses.
  */
 import type { PluginContext } from "@sluice/plugin-sdk";
@@ -52,7 +52,10 @@ export class ProviderClient {
     this.#context = context;
   }
 
-  /** The URL of the provider's login page, and the values that the response must match. */
+  /**
+   * The URL of the provider's login page, and the values with which `finishLogin` checks the provider's redirect.
+   * Rejects with `ProviderUnavailable`.
+   */
   async startLogin(): Promise<{ readonly url: string; readonly checks: LoginChecks }> {
     const { library, configuration } = await this.#open();
     const checks = {
@@ -94,7 +97,7 @@ export class ProviderClient {
     );
   }
 
-  /** Requests new tokens. Rejects with `GrantRefused` or `ProviderUnavailable`. */
+  /** Requests new tokens with a refresh token. Rejects with `GrantRefused` or `ProviderUnavailable`. */
   async refresh(refreshToken: string): Promise<Tokens> {
     const { library, configuration } = await this.#open();
     requireEndpoint(configuration, "token_endpoint");
@@ -114,7 +117,7 @@ export class ProviderClient {
     }
   }
 
-  /** The URL of the provider's logout page; null: the provider has none. */
+  /** The URL of the provider's logout page; null: the provider has none. Rejects with `ProviderUnavailable`. */
   async logoutUrl(idToken: string | null): Promise<string | null> {
     const { library, configuration } = await this.#open();
     if (configuration.serverMetadata().end_session_endpoint === undefined) return null;
@@ -195,7 +198,7 @@ export class ProviderClient {
   };
 }
 
-/** Codes of OAuth and of openid-client that concern this login or refresh, and not the configuration. */
+/** Error codes of OAuth and of openid-client that concern this login or refresh, and not the configuration. */
 const refusals: ReadonlySet<string> = new Set([
   "invalid_grant",
   "OAUTH_AUTHORIZATION_RESPONSE_ERROR",
@@ -211,7 +214,10 @@ function codeOf(error: unknown): string {
   return typeof code === "string" ? code : "";
 }
 
-/** The error names what failed, and no part of a request or response, which may contain secrets. */
+/**
+ * An error that names what failed and the error code. It contains no other part of a request or response, because these
+ * may contain secrets.
+ */
 function unavailableBy(error: unknown, what: string): ProviderUnavailable {
   for (let cause = error; cause instanceof Error; cause = cause.cause) {
     if (cause instanceof ProviderUnavailable) return cause;

@@ -57,7 +57,7 @@ describe("a provider of openid-connect", () => {
     ["whose document has no jwks_uri", DISCOVERY, (issuer) => json({ issuer })],
     ["whose jwks_uri is the URL of a file", DISCOVERY, (issuer) => json({ issuer, jwks_uri: "file:///etc/passwd" })],
     ["whose jwks_uri is a number", DISCOVERY, (issuer) => json({ issuer, jwks_uri: 7 })],
-    ["that answers with an error", DISCOVERY, () => text("no", 500)],
+    ["that answers with the status 500", DISCOVERY, () => text("no", 500)],
     ["whose keys are missing", "/jwks", () => text("no", 404)],
     ["whose keys are not a key set", "/jwks", () => json([])],
   ];
@@ -148,7 +148,7 @@ describe("a provider of openid-connect", () => {
     assert.equal((await send(provider.token())).answer?.status, 401);
   });
 
-  it("may be configured by the URL of its discovery document, or with a slash at the end", async (test) => {
+  it("may be configured by the URL of its discovery document, or by its issuer with a slash at the end", async (test) => {
     const provider = await startStubProvider(test);
     for (const issuer of [`${provider.issuer}${DISCOVERY}`, `${provider.issuer}/`]) {
       assert.equal((await instanceFor({ issuer }).send(provider.token())).answer, undefined, issuer);

@@ -4,7 +4,7 @@ import type { ServerMetadata } from "openid-client";
 import { type KeySet, readKeySet } from "./key-set.ts";
 import type { OpenidConnectConfig } from "./schema.ts";
 
-/** Maximum bytes of the discovery document and of the key set. */
+/** Maximum bytes of the discovery document, and of the key set. */
 const MAX_DOCUMENT = 256 * 1024;
 /** Milliseconds after which keys are requested again, so that a key that the provider has withdrawn is not used. */
 const KEYS_AGE = 600_000;
@@ -17,7 +17,7 @@ export interface ProviderState {
   readonly keys: KeySet;
 }
 
-/** The provider did not answer, or its answer is invalid. The message is for the log. */
+/** The provider cannot be asked or did not answer, or its answer is invalid. The message is for the log. */
 export class ProviderUnavailable extends Error {
   override readonly name = "ProviderUnavailable";
 }
@@ -41,7 +41,10 @@ export class Provider {
     this.#context = context;
   }
 
-  /** The known state of the provider. If there is none, it is requested; rejects with `ProviderUnavailable`. */
+  /**
+   * The known state of the provider. If there is none, the state is requested; rejects with `ProviderUnavailable` if
+   * that fails.
+   */
   get(): ProviderState | Promise<ProviderState> {
     const age = this.#context.now() - this.#succeeded;
     if (this.#state === null) return this.#request(RETRY);
@@ -131,7 +134,7 @@ export class Provider {
     return Object.fromEntries(Object.entries(own).filter((entry): entry is [string, string] => entry[1] !== null));
   }
 
-  /** Redirects are not followed: like every status other than 200, they are errors. */
+  /** Requests a JSON document. Redirects are not followed: like every status other than 200, they are errors. */
   async #json(url: string, what: string): Promise<unknown> {
     const { timeout, ssl_verify: verify } = this.#config;
     const headers = { Accept: "application/json" };

@@ -69,7 +69,7 @@ export class Sessions {
     tools: {
       readonly client: ProviderClient;
       readonly verifier: ProviderTokenVerifier;
-      /** Null: the provider does not report logouts. */
+      /** Null: the config has no `backchannel_logout`. */
       readonly logouts: Logouts | null;
       readonly now: PluginContext["now"];
     },
@@ -82,7 +82,10 @@ export class Sessions {
     this.#cookie = cookieOf(config, "session");
   }
 
-  /** A session of new tokens. Rejects with `GrantRefused` if the ID token is invalid, or with `LogoutsUnavailable`. */
+  /**
+   * A session of new tokens. Rejects with `GrantRefused` if the ID token is missing or invalid, and with
+   * `ProviderUnavailable` or `LogoutsUnavailable` if the provider or the counters of logouts cannot be reached.
+   */
   async create(tokens: Tokens): Promise<Session> {
     const { idToken } = tokens;
     if (idToken === null) throw new GrantRefused("the provider sent no ID token");
@@ -98,7 +101,7 @@ export class Sessions {
     return this.#cookie.write(exchange, JSON.stringify(session));
   }
 
-  /** The session of the request, without a check of its age, for the logout; null: the request has none. */
+  /** The session in the cookie of the request, which may have ended; null: the request has none. */
   peek(exchange: Exchange): Session | null {
     const text = this.#cookie.read(exchange.request);
     if (text === null) return null;
@@ -107,9 +110,10 @@ export class Sessions {
   }
 
   /**
-   * The session of the request, refreshed if necessary; null: there is none, or it has ended. Sets the cookie if the
-   * session changes. Rejects with `ProviderUnavailable` if it cannot be refreshed at present, and with
-   * `LogoutsUnavailable` if it is not known whether the provider has ended it.
+   * The session of the request, refreshed if necessary; null: there is none, it has ended, or it has become too long
+   * for cookies. Sets the cookie if the session changes, and removes it if the session has ended. Rejects with
+   * `ProviderUnavailable` if it cannot be refreshed at present, and with `LogoutsUnavailable` if it is not known
+   * whether the provider has ended it.
    */
   async use(exchange: Exchange): Promise<Session | null> {
     const before = this.peek(exchange);
@@ -166,7 +170,10 @@ export class Sessions {
     return logout === undefined || this.#logouts.hasEnded(logout, times.created);
   }
 
-  /** Requests with the same refresh token share one refresh, even if they arrive shortly after it. */
+  /**
+   * The refreshed session; null: it cannot be refreshed. Requests with the same refresh token share one refresh, even
+   * if they arrive shortly after it.
+   */
   #refreshed(session: Session): Promise<Session | null> {
     const { refreshToken } = session;
     if (!this.#config.refresh_tokens || refreshToken === null) return Promise.resolve(null);

@@ -20,7 +20,7 @@ export interface VerifiedToken {
   readonly key: VerificationKey | null;
 }
 
-/** Why a token is refused. The text contains nothing of the token. */
+/** Why a token is refused. The text contains nothing of the token except its algorithm. */
 export class TokenFault {
   readonly reason: string;
 
@@ -30,17 +30,20 @@ export class TokenFault {
 }
 
 /**
- * The types of tokens that are accepted (RFC 8725 section 3.11, RFC 9068 section 2.1), so that a logout token or
- * another statement of the provider is not accepted as an access token. Undefined: the token has no type.
+ * The accepted types of access tokens and ID tokens (RFC 8725 section 3.11, RFC 9068 section 2.1), so that a logout
+ * token or another statement of the provider is not accepted as an access token. Undefined: the token has no type.
  */
 const tokenTypes: ReadonlySet<unknown> = new Set([undefined, "jwt", "at+jwt", "application/at+jwt"]);
 
-/** Many providers send logout tokens as JWT (OpenID Connect Back-Channel Logout 1.0 section 2.4). */
+/**
+ * The accepted types of logout tokens. Many providers send the type JWT (OpenID Connect Back-Channel Logout 1.0 section
+ * 2.4).
+ */
 const logoutTypes: ReadonlySet<unknown> = new Set([undefined, "jwt", "logout+jwt", "application/logout+jwt"]);
 
 const CACHE_SIZE = 512;
 
-/** Whether the text has the form of a signed token; all others are opaque to the gateway. */
+/** Whether the text has the form of a signed token; all other tokens are opaque to the gateway. */
 export const isJsonWebToken = (text: string): boolean => /^[\w-]+={0,2}\.[\w-]+={0,2}\.[\w-]*={0,2}$/.test(text);
 
 export class ProviderTokenVerifier {
@@ -65,8 +68,8 @@ export class ProviderTokenVerifier {
   }
 
   /**
-   * A token that may be a logout token: its type, signature and issuer are valid, and nothing else was checked. Rejects
-   * with `ProviderUnavailable` if there are no keys.
+   * A token that may be a logout token, or why it is none. Its type, signature and issuer are valid, and nothing else
+   * was checked. Rejects with `ProviderUnavailable` if there are no keys.
    */
   async verifyLogoutToken(text: string): Promise<VerifiedToken | TokenFault> {
     const state = await this.#provider.get();

@@ -107,7 +107,7 @@ describe("a token of openid-connect", () => {
     ["whose exp is a string", { claims: { exp: String(NOW + 60) } }, "the token has no expiry"],
     ["that is not valid yet", { claims: { nbf: NOW + 1 } }, "the token is not valid yet"],
     ["whose nbf is a string", { claims: { nbf: "0" } }, "the token is not valid yet"],
-    ["that is very long", { claims: { text: "x".repeat(20_000) } }, "the token cannot be read: invalid JSON"],
+    ["of more than 16 KiB", { claims: { text: "x".repeat(20_000) } }, "the token cannot be read: invalid JSON"],
   ];
   for (const [what, making, reason, config] of refused) {
     it(`${what} is refused with 401`, async (test) => {
@@ -127,8 +127,8 @@ describe("a token of openid-connect", () => {
     ["without its signature", (token) => token.slice(0, token.lastIndexOf(".") + 1)],
     ["whose claims were changed", (token) => token.replace(/\.[^.]+\./, `.${base64url('{"sub":"root"}')}.`)],
     ["with a fourth part", (token) => `${token}.x`],
-    ["that is no token", () => "nonsense"],
-    ["that is deeply nested", () => `${base64url('{"alg":"RS256"}')}.${base64url(`{"a":${"[".repeat(6000)}`)}.x`],
+    ["that is not a JSON Web Token", () => "nonsense"],
+    ["with deeply nested claims", () => `${base64url('{"alg":"RS256"}')}.${base64url(`{"a":${"[".repeat(6000)}`)}.x`],
     ["whose header is a list", (token) => token.replace(/^[^.]+/, base64url("[]"))],
   ];
   for (const [what, change] of broken) {
@@ -210,7 +210,7 @@ describe("a token of openid-connect", () => {
     assert.deepEqual([answer, exchange.consumer, exchange.credential?.id], [undefined, null, "nobody"]);
   });
 
-  it("sets headers for upstream and client, and removes a client's header whose claim is missing", async (test) => {
+  it("sets groups and headers from its claims, and removes a client's header whose claim is missing", async (test) => {
     const provider = await startStubProvider(test);
     const { send } = instanceFor(provider, {
       upstream_headers_claims: ["email", "roles", "missing"],
@@ -304,7 +304,7 @@ describe("the token of a request of openid-connect", () => {
     }
   });
 
-  it("is not needed for OPTIONS with run_on_preflight false", async (test) => {
+  it("is not needed for OPTIONS with run_on_preflight false, and is needed by default", async (test) => {
     const provider = await startStubProvider(test);
     assert.equal(
       (await instanceFor(provider, { run_on_preflight: false }).send({ method: "OPTIONS" })).answer,

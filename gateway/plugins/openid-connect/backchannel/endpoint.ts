@@ -18,7 +18,7 @@ import { type LogoutClaims, type Logouts, LogoutsUnavailable, MAX_AGE } from "./
 const PARAMETER = "logout_token";
 const EVENT = "http://schemas.openid.net/event/backchannel-logout";
 
-/** Required by section 2.8 of the specification. */
+/** Required by section 2.8 of OpenID Connect Back-Channel Logout 1.0. */
 const headers = { "Cache-Control": "no-store" };
 
 const loggedOut: DirectResponse = { status: 200, headers, body: "" };
@@ -64,7 +64,7 @@ export class BackchannelLogoutEndpoint {
       const token = await tokenOf(request);
       return typeof token === "string" ? await this.#logOut(token) : refuse(token.reason);
     } catch (error) {
-      // The specification has no other status for a logout that fails, and providers only log it.
+      // 400, because the specification has no other status for a failed logout, and providers only log the status.
       if (!(error instanceof ProviderUnavailable || error instanceof LogoutsUnavailable)) throw error;
       return failed("temporarily_unavailable", "the logout cannot be processed at present", error.message);
     }
@@ -77,7 +77,10 @@ export class BackchannelLogoutEndpoint {
     return (await this.#logouts.record(claims)) ? loggedOut : refuse("the token was used before");
   }
 
-  /** The checks of section 2.6 that follow those of the signature and the issuer. */
+  /**
+   * Makes the checks of section 2.6 that follow those of the signature and the issuer. Returns the claims, or why the
+   * token is refused.
+   */
   #logoutClaims(claims: Claims): LogoutClaims | TokenFault {
     const [client] = this.#config.client_id ?? [];
     const [iss, aud, iat, exp, jti] = ["iss", "aud", "iat", "exp", "jti"].map((name) => ownMember(claims, name));

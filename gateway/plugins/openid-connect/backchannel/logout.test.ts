@@ -199,7 +199,7 @@ describe("a logout token of the provider", () => {
     ["without sid and sub", { claims: { sid: undefined } }, "the token has neither sid nor sub"],
     ["whose sid is a number", { claims: { sid: 1 } }, "sid and sub of the token must be non-empty strings"],
     ["whose sub is empty", { claims: { sub: "" } }, "sid and sub of the token must be non-empty strings"],
-    ["that is very long", { claims: { text: "x".repeat(20_000) } }, "the token cannot be read: invalid JSON"],
+    ["of more than 16 KiB", { claims: { text: "x".repeat(20_000) } }, "the token cannot be read: invalid JSON"],
   ];
   for (const [what, making, reason] of refused) {
     it(`${what} is refused with 400, and ends no session`, async (test) => {
@@ -331,7 +331,7 @@ describe("a session that a logout at the provider can end", () => {
     assert.deepEqual([await isAccepted(instance, cookie), await isAccepted(other, cookie)], [false, false]);
   });
 
-  it("is not ended by a logout of another client of the provider", async (test) => {
+  it("is not ended by a logout token for another client of the provider", async (test) => {
     const { provider, instance, cookie, counters } = await withSession(test);
     const other = instanceFor(provider, { ...config, ...logout(), client_id: "other" }, { counters });
     assert.equal((await report(other, logoutToken(provider, { claims: { aud: "other" } })))?.status, 200);
@@ -378,7 +378,7 @@ describe("a session that a logout at the provider can end", () => {
     });
   }
 
-  it("leaves no counters behind after the longest lifetime of a session", async (test) => {
+  it("leaves no counters of reported logouts behind after the longest lifetime of a session", async (test) => {
     const counters = new ThreadCounters();
     const { provider, instance } = await withSession(test, {}, counters);
     for (let count = 0; count < 100; count++) {

@@ -12,7 +12,7 @@ import type { OpenidConnectConfig } from "../schema.ts";
 const SECOND = 1000;
 const HOUR = 3600 * SECOND;
 const WEEK = 168 * HOUR;
-/** By how much the clocks of nodes may differ. */
+/** Milliseconds by which the clocks of nodes may differ. */
 const SKEW = 60 * SECOND;
 
 /** Seconds by which the claim `iat` of a logout token may differ from the node's clock. */
@@ -24,14 +24,16 @@ export const MAX_AGE = 600;
  */
 const OFFSET = 1;
 
-/** The random value of `GENERATION` is below this number, so that it fits into 32 bits, as all counters do. */
+/**
+ * The random value of the counter `GENERATION` is below this number, so that it fits into 32 bits, as all counters do.
+ */
 const MAX_GENERATION = 2 ** 31;
 
 /** The part of a session by which a node finds out whether the provider has reported the session's logout. */
 export interface LogoutMarks {
-  /** The names of the session's counters. */
+  /** The names of the session's counters, without `GENERATION`. */
   readonly names: readonly string[];
-  /** Their values when the session began, in the order of `#countersSince`. */
+  /** The values of `GENERATION` and of these counters when the session began, in the order of `#countersSince`. */
   readonly counts: readonly number[];
 }
 
@@ -63,7 +65,7 @@ export class Logouts {
   readonly #counters: PluginContext["counters"];
   readonly #now: PluginContext["now"];
   readonly #options: CounterOptions;
-  /** Instances with the same client share their counters, whatever their scopes. */
+  /** The scope of the counters: the same in all instances with this client, whatever Routes or Services they serve. */
   readonly #scope: string;
 
   constructor(
@@ -78,7 +80,7 @@ export class Logouts {
   }
 
   /**
-   * The `LogoutMarks` of a new session. Rejects with `LogoutsUnavailable`.
+   * The `LogoutMarks` of a new session. Rejects with `LogoutsUnavailable` if the counters cannot be reached.
    *
    * @param claims Of the ID token
    * @param created Unix seconds
@@ -86,7 +88,7 @@ export class Logouts {
   async marksOf(claims: Claims, created: number): Promise<LogoutMarks> {
     const { iss, sub, sid } = claims;
     const subject = [String(iss), String(sub)];
-    // A session without a `sid` ends at every logout of its subject, even if the logout names a `sid`.
+    // A session without a `sid` ends at every logout that names its subject, even one that also names a `sid`.
     const own = typeof sid === "string" ? nameOf("sid", String(iss), sid) : nameOf("subject without sid", ...subject);
     const names = [own, nameOf("subject", ...subject)];
     const counters = this.#countersSince(created, names);
@@ -98,7 +100,8 @@ export class Logouts {
   }
 
   /**
-   * Whether the provider has reported a logout of the session since it began. Rejects with `LogoutsUnavailable`.
+   * Whether the provider has reported a logout of the session since the session began. Rejects with
+   * `LogoutsUnavailable` if the counters cannot be reached.
    *
    * @param created Unix seconds
    */
@@ -107,7 +110,10 @@ export class Logouts {
     return values.some((value, index) => value !== (counts[index] ?? 0));
   }
 
-  /** Ends the sessions of a logout. False: this logout was recorded before. Rejects with `LogoutsUnavailable`. */
+  /**
+   * Ends the sessions that a logout token names. False: the token was recorded before. Rejects with
+   * `LogoutsUnavailable` if the counters cannot be reached.
+   */
   async record({ iss, jti, iat, sid, sub }: LogoutClaims): Promise<boolean> {
     const names =
       sid === null
@@ -150,8 +156,8 @@ export class Logouts {
   }
 
   /**
-   * A counter that admits a logout token once. Its window depends on the token's `iat` and not on the current time, so a
-   * repeated token reaches the same counter and exceeds its limit.
+   * A counter that admits a logout token once. Its window depends on the token's `iat` and not on the current time, so
+   * a repeated token reaches the same counter and exceeds its limit.
    */
   #tokenCounter(name: string, iat: number): Counter {
     const windowStart = startOf(HOUR, (iat - MAX_AGE) * SECOND);

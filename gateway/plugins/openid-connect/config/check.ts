@@ -1,4 +1,4 @@
-/** Checks between the members of the config of openid-connect. */
+/** Checks of the config of openid-connect that its schema does not make. */
 import { cookieViolations, isEmptyValue, type RecordMembers, type Violation } from "@sluice/plugin-sdk";
 import { backchannelViolations } from "./backchannel-logout.ts";
 
@@ -6,7 +6,7 @@ const listOf = (value: unknown): readonly unknown[] => (Array.isArray(value) ? v
 
 const problem = (name: string, message: string): Violation => ({ path: [name], message });
 
-/** The URL in a value; null: it is no URL that the gateway can request or redirect to. */
+/** The value as a URL; null: the value is no URL that the gateway can request or redirect to. */
 function httpUrl(value: unknown): URL | null {
   const url = typeof value === "string" ? URL.parse(value) : null;
   const isUsable = url !== null && /^https?:$/.test(url.protocol) && url.username + url.password + url.hash === "";

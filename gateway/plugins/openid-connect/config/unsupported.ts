@@ -1,4 +1,4 @@
-/** Members of Kong's plugin that Sluice does not have, and what to do about each. */
+/** Members of the config of Kong's openid-connect that Sluice does not have, and what to do about each. */
 
 const withMessage = (message: string, names: string): readonly (readonly [string, string])[] =>
   names.split(/\s+/).map((name) => [name, message] as const);

@@ -12,7 +12,7 @@ const MAX_NAMES = 64;
 
 const name = (description: string) => text({ description, maxLength: 256 });
 
-/** A claim, as the path to it. */
+/** The path to a claim: the names of the nested objects that contain it, and its own name. */
 export const claimPath = (description: string, defaults: readonly string[]) =>
   array(name("The name of a claim."), {
     description: `${description} ${PATH_NOTE}`,
@@ -50,7 +50,7 @@ interface SingleOptions {
   readonly referenceable?: true;
 }
 
-/** A list in Kong; Sluice supports lists with one item. */
+/** A list in Kong; Sluice supports lists with at most one item. */
 export const singleValue = (description: string, options: SingleOptions) => {
   const { secret, ...rest } = options;
   return nullable(
