@@ -8,7 +8,8 @@ const MAX_REQUEST_BODY = 1_048_576;
 
 /**
  * Headers in which some upstreams read a method or target other than that of the request line, and headers that ask
- * for a part of the response or another protocol. The response to such a request must not be served for other requests.
+ * for a part of the response or another protocol. The response to a request with one of them must not be served for
+ * other requests.
  */
 const uncachedHeaders = [
   ...["x-http-method-override", "x-http-method", "x-method-override", "x-original-url", "x-rewrite-url"],
@@ -24,8 +25,9 @@ export const forbidsCache = (directives: Directives): boolean =>
   directives.has("no-store") || directives.has("no-cache");
 
 /**
- * The body that is part of the key; null: none. `refused`: the request must not use the cache, because its body is too
- * long, or because it is a GET or HEAD request with a body, which has no meaning (RFC 9110 section 9.3.1).
+ * The body that is part of the key; null or empty: the request has none. `refused`: the request must not use the cache,
+ * because its body is too long, or because it is a GET or HEAD request with a body, which has no meaning (RFC 9110
+ * section 9.3.1).
  */
 export function bodyOf(request: ExchangeRequest): Buffer | null | "refused" | Promise<Buffer | "refused"> {
   const { method } = request;
