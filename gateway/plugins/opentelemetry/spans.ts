@@ -27,7 +27,7 @@ export interface QueuedSpan {
   readonly hasFailed: boolean;
 }
 
-/** The trace to which an exchange belongs: its id, the ids of the exchange's spans, and whether these are sent. */
+/** The trace to which an exchange belongs, the ids of two spans of the exchange, and whether its spans are sent. */
 export interface ExchangeTrace {
   readonly traceId: string;
   /** The parent of `serverSpan`; null: there is none, or it is unknown. */

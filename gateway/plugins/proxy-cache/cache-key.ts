@@ -1,7 +1,7 @@
 /**
- * The key of a cached response: a hash of what the response may depend on. As in Kong, that is the client's method,
- * path and query parameters, the route, the consumer, and configured headers as earlier plugins have changed them. In
- * addition, it is further properties that the upstream may use: the body, the scheme and host, the service, the
+ * The key of a cached response: a hash of what the response may depend on. As in Kong, it is made of the client's
+ * method, path and query parameters, the route, the consumer, and configured headers as earlier plugins have changed
+ * them. It also covers further properties that the upstream may use: the body, the scheme and host, the service, the
  * identity of a user who is no consumer, and the method and target that other plugins have set. The parts are joined
  * without ambiguity.
  */
@@ -68,6 +68,6 @@ function decodedName(parameter: string): string {
 
 const compared = (one: string, other: string): number => (one < other ? -1 : Number(one > other));
 
-/** The key of a response that depends on the headers `vary` of the request: `key` and what the upstream receives. */
+/** The key of a response that depends on the headers `vary`: a hash of `key`, and of the values that are forwarded. */
 export const variantKey = (key: string, vary: readonly Lowercase<string>[], exchange: Exchange): string =>
   hash("sha256", JSON.stringify([key, vary.map((name) => [name, exchange.upstreamHeaderValues(name)])]));

@@ -5,7 +5,7 @@ export type Directives = ReadonlyMap<string, string>;
 
 const NONE: Directives = new Map();
 
-/** A directive: a name, and perhaps an argument, a token or a quoted string. Commas in the string separate nothing. */
+/** A directive: a name, and perhaps an argument (a token or a quoted string, in which a comma ends no directive). */
 const DIRECTIVE = /([^\s,=;]+)\s*(?:=\s*(?:"((?:[^"\\]|\\.)*)"?|([^\s,]*)))?/g;
 
 /**

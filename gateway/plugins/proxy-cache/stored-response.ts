@@ -17,7 +17,7 @@ export interface StoredResponse {
   readonly mustRevalidate: boolean;
 }
 
-/** Stored in place of a response that depends on headers of the request: `variantKey` then gives its own key. */
+/** Stored in place of a response that depends on headers of the request; `variantKey` makes that response's key. */
 export interface Variants {
   /** Lower-case names, sorted. */
   readonly vary: readonly Lowercase<string>[];

@@ -26,7 +26,10 @@ function responseOf({ status_code: status, body, content_type: type }: RequestTe
   return message === undefined ? { status, body: "" } : { status, headers: json, body: JSON.stringify({ message }) };
 }
 
-/** Returns a function that tells whether a request has the trigger. As in Kong, a header `a-b` also matches `a_b`. */
+/**
+ * Returns a function that tells whether a request has the trigger; null: every request has it. As in Kong, a trigger
+ * `a_b` is also found in a header `a-b`.
+ */
 function triggerTest(trigger: string | null): (request: ExchangeRequest) => boolean {
   if (trigger === null) return () => true;
   const headers = [...new Set([lowerCase(trigger), lowerCase(trigger.replaceAll("_", "-"))])];

@@ -21,7 +21,7 @@ const exceeded = (name: string): DirectResponse => ({
   message: `API rate limit exceeded for '${name}'`,
 });
 
-/** Replaces the service's response if a limit is used up. It has no body, as in Kong. */
+/** Replaces a response that reports an amount for a used-up limit. It has no body, as in Kong. */
 const replaced: DirectResponse = { status: 429, body: "" };
 
 /** The use of one limit by the consumer, credential or address for which the request is counted. */

@@ -2,7 +2,7 @@
 import { type Exchange, randomId, SPAN_DIGITS } from "@sluice/plugin-sdk";
 import type { ZipkinConfig } from "./schema.ts";
 
-/** The trace to which an exchange belongs: its id, the ids of the exchange's spans, and whether these are sent. */
+/** The trace to which an exchange belongs, the ids of two spans of the exchange, and whether its spans are sent. */
 export interface ZipkinTrace {
   /** 32 hex digits, or 16 for a new trace with short ids. */
   readonly traceId: string;

@@ -1,6 +1,6 @@
 /** One validation of a value: the current place in the value, the first error, and limits of the cost. */
 
-/** Names of members or indexes of items that a schema has tested, for `unevaluatedProperties` and `unevaluatedItems`. */
+/** Names of members or indexes of items that a schema has tested: `unevaluated…` keywords do not test them again. */
 export type Evaluated = Set<string | number>;
 
 /**
