@@ -262,7 +262,7 @@ describe("proxy-cache", () => {
     ]);
   });
 
-  it("shows and removes cached responses by its endpoints in the admin API", async () => {
+  it("shows and removes cached responses through the admin API", async () => {
     const { serve, phases, advance } = startInstance({});
     const ask = (method: "GET" | "DELETE" | "POST", ...path: string[]) =>
       phases.endpoint?.({ method, path, query: {} });

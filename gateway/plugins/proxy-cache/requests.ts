@@ -1,4 +1,4 @@
-/** Which requests may use the cache: be answered from it, and have their responses stored. */
+/** Which requests may use the cache: it may answer them, and may store the responses to them. */
 import type { Exchange, ExchangeRequest } from "@sluice/plugin-sdk";
 import type { Directives } from "./directives.ts";
 import type { ProxyCacheConfig } from "./schema.ts";
@@ -20,7 +20,7 @@ export function mayUseCache(request: ExchangeRequest, methods: ReadonlySet<strin
   return methods.has(request.method) && uncachedHeaders.every((name) => request.header(name) === undefined);
 }
 
-/** Whether the client forbids the cache (RFC 9111 section 5.2.1). */
+/** Whether the client forbids the use of the cache (RFC 9111 section 5.2.1). */
 export const forbidsCache = (directives: Directives): boolean =>
   directives.has("no-store") || directives.has("no-cache");
 
@@ -40,9 +40,9 @@ const hasBody = (request: ExchangeRequest): boolean =>
   (request.header("content-length") ?? "0") !== "0" || request.header("transfer-encoding") !== undefined;
 
 /**
- * Whether the response may be for a user whom the cache key does not name: the upstream may read Authorization, and the
- * gateway has not identified the consumer. Such requests do not use the cache. With `cache_control`, the Cache-Control
- * header of the response decides.
+ * Whether the response may be for a user whom the cache key does not name: the upstream may read Authorization, which
+ * `vary_headers` does not add to the key, and the gateway has not identified the consumer. Such a request does not use
+ * the cache. False with `cache_control`, because the Cache-Control header of the response then decides.
  */
 export function isPersonal(
   { request, consumer, anonymous }: Exchange,

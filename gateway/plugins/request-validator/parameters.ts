@@ -46,8 +46,8 @@ function scalar(text: string, schema: SchemaObject): unknown {
 }
 
 /**
- * If a parameter is sent twice, the upstream may use either value, so neither is chosen: the result stays a list, which
- * a schema for a single value refuses.
+ * The value of a parameter or member with these texts. If there are several, the upstream may use any of them, so none
+ * is chosen: the result stays a list, which a schema for a single value refuses.
  */
 const single = (texts: readonly string[], schema: SchemaObject): unknown =>
   texts.length === 1 ? scalar(texts[0] ?? "", schema) : texts;

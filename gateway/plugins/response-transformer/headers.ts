@@ -13,7 +13,7 @@ import {
 import type { ResponseTransformerConfig } from "./schema.ts";
 
 interface ConditionalEdit {
-  /** The header on which the edit depends, in lower case. */
+  /** The name in lower case of the header whose presence decides about the edit. */
   readonly lower: Lowercase<string>;
   readonly edit: HeaderEdit;
 }

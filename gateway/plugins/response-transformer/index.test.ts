@@ -113,7 +113,7 @@ const bodyCases: readonly BodyCase[] = [
   ["leaves malformed JSON unchanged", on("json", { add: "a:1" }), "not a json value", "not a json value"],
   ["leaves a list unchanged", on("json", { add: "a:1" }), "[1]", "[1]"],
   [
-    "leaves the bytes of an object unchanged that lacks the configured member",
+    "does not change the bytes of an object that lacks the configured member",
     on("json", { remove: "a" }),
     '{ "b": 1 }',
     '{ "b": 1 }',

@@ -42,7 +42,7 @@ class CookieJar {
     this.#fetch = fetch;
   }
 
-  /** Returns the response's headers, and in `upstream` those of the request; null: the gateway itself answered. */
+  /** Returns the response's headers, and the headers that the upstream received (null if it received no request). */
   async send(
     path = "/",
     { headers = {}, ...init }: { headers?: Record<string, string>; method?: string; body?: string } = {},

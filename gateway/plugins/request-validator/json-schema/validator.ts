@@ -37,7 +37,7 @@ const libraryDrafts: Readonly<Record<Draft, SchemaDraft>> = {
   draft202012: "2020-12",
 };
 
-/** Longer strings are invalid for every format: some regular expressions of the library need quadratic time. */
+/** Longer strings are invalid in every `format`: some regular expressions of the library need quadratic time. */
 const MAX_FORMATTED = 2048;
 
 /** The format `url`. The library's regular expression needs exponential time. */
