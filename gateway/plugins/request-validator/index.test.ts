@@ -71,7 +71,7 @@ describe("request-validator and bodies", () => {
     [{ type: "string", uuid: true }, "cbb297c0-14a9-46bc-ad91-1d0ef9b42df9", "x"],
     [{ type: "string", format: "date-time" }, "2009-07-20T08:30:37.012Z", "2009-07-20"],
   ] as const) {
-    it(`tests a field with the attributes ${JSON.stringify(definition)} with version kong`, async () => {
+    it(`with version kong, tests a field with the attributes ${JSON.stringify(definition)}`, async () => {
       const send = (f: unknown) => answer(field(definition), { headers: json, body: JSON.stringify({ f }) });
       assert.deepEqual([await send(valid), await send(invalid)], ["accepted", BODY]);
     });
@@ -192,7 +192,7 @@ describe("request-validator and parameters", () => {
     });
   }
 
-  it("names the parameter in its message if verbose_response is true", async () => {
+  it("names the parameter in the response if verbose_response is true", async () => {
     const schema = '{"$ref":"#/definitions/small","definitions":{"small":{"type":"integer","maximum":10}}}';
     const config = {
       verbose_response: true,

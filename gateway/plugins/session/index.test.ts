@@ -68,7 +68,7 @@ class CookieJar {
 
 const withKey = (key: string) => ({ headers: { apikey: key } });
 
-test("a request with the cookie of a session has the consumer of the login, although it has no key", async (test) => {
+test("a request with the cookie of a session has the consumer of the login, even without a key", async (test) => {
   const { browser } = await start(test);
   assert.equal(await browser.user(), "guest");
   assert.deepEqual(browser.set, []);
