@@ -79,7 +79,7 @@ const proxied: FakeExchangeOptions = {
   ],
 };
 
-/** Runs one exchange with an instance, and returns what a collector received and the exchange. */
+/** Runs one exchange with a plugin instance. Returns the exchange, and what a collector received. */
 async function traced(context: TestContext, config: object, options: FakeExchangeOptions = {}) {
   const { received, origin } = await startCollector(context);
   const complete = filled("opentelemetry", { traces_endpoint: `http://${origin}/v1/traces`, ...config });
@@ -94,7 +94,7 @@ async function traced(context: TestContext, config: object, options: FakeExchang
 }
 
 describe("opentelemetry", () => {
-  it("sends a span of the request and one of each attempt in one Protobuf request", async (context) => {
+  it("sends a span of the request and one of each attempt in one Protobuf message", async (context) => {
     const { received, requests, spans } = await traced(context, { headers: { "X-Token": "t" } });
     assert.deepEqual(
       received.map(({ method, url, headers }) => [method, url, headers["content-type"], headers["x-token"]]),
@@ -135,7 +135,7 @@ describe("opentelemetry", () => {
     assert.deepEqual(Object.keys(requests[0]?.resource ?? {}), ["service.name", "service.version"]);
   });
 
-  it("sends the configured content type and attributes of the resource", async (context) => {
+  it("sends the configured Content-Type and resource attributes", async (context) => {
     const { requests, received } = await traced(context, {
       resource_attributes: { "service.name": "edge", region: "eu" },
       headers: { "content-type": "application/octet-stream" },

@@ -19,7 +19,7 @@ import { type ExchangeTrace, spansOf } from "./spans.ts";
 
 const PROTOBUF = "application/x-protobuf";
 
-/** The sampler of Kong: all instances with one rate choose the same traces, by the first eight bytes of their ids. */
+/** Kong's sampler: instances with the same rate choose the same traces, by the first eight bytes of the trace id. */
 function isChosen(traceId: string, rate: number): boolean {
   if (rate >= 1) return true;
   return Number(Buffer.from(traceId.slice(0, 16), "hex").readBigUInt64LE()) < rate * 2 ** 64;
@@ -60,7 +60,7 @@ export const opentelemetry = definePlugin({
       return trace;
     }
 
-    /** A request that another plugin has answered may not have reached the access phase of this plugin. */
+    /** The trace, begun here if another plugin answered the request before the access phase of this plugin. */
     const traceOf = (exchange: Exchange): ExchangeTrace =>
       traces.get(exchange) ?? begin(exchange, receivedContext(exchange, propagation));
 

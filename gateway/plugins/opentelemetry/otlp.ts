@@ -1,4 +1,4 @@
-/** Requests of the OTLP/HTTP protocol with Protobuf, by OpenTelemetry's own serializer. It is loaded on first use. */
+/** Requests of the OTLP/HTTP protocol, as Protobuf. OpenTelemetry's own serializer is loaded on first use. */
 import { sdkVersion } from "@sluice/plugin-sdk";
 import type { QueuedSpan } from "./spans.ts";
 
@@ -12,7 +12,7 @@ function hrTime(milliseconds: number): [number, number] {
 
 /** `TraceFlags.SAMPLED` of OpenTelemetry's API. */
 const SAMPLED = 1;
-/** `SpanStatusCode` of OpenTelemetry's API. */
+/** Two values of `SpanStatusCode` of OpenTelemetry's API. */
 const UNSET = 0;
 const ERROR = 2;
 
@@ -25,7 +25,7 @@ export function resourceOf(attributes: Readonly<Record<string, string>> | null) 
 /**
  * The body of a request to the collector.
  *
- * @param entries Spans as JSON
+ * @param entries Each a span as JSON (`QueuedSpan`)
  */
 export async function traceRequest(
   entries: readonly string[],

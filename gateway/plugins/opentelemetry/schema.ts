@@ -1,4 +1,4 @@
-/** Config of opentelemetry: the collector that receives spans, sampling, and trace headers. */
+/** Config of opentelemetry: sampling, trace headers, and the collector that receives the spans. */
 import {
   atLeastOneOf,
   choice,

@@ -20,14 +20,14 @@ export interface QueuedSpan {
   readonly parentId: string | null;
   readonly name: string;
   readonly kind: (typeof spanKinds)[keyof typeof spanKinds];
-  /** Unix milliseconds, with a fraction. */
+  /** Unix milliseconds, with a fraction, as is `end`. */
   readonly start: number;
   readonly end: number;
   readonly attributes: SpanAttributes;
   readonly hasFailed: boolean;
 }
 
-/** The ids of the trace and of the spans of an exchange. */
+/** The trace to which an exchange belongs, the ids of two spans of the exchange, and whether its spans are sent. */
 export interface ExchangeTrace {
   readonly traceId: string;
   /** The parent of `serverSpan`; null: there is none, or it is unknown. */

@@ -16,7 +16,7 @@ import type { PrometheusConfig } from "./schema.ts";
 
 const everything = { status_code_metrics: true, latency_metrics: true, bandwidth_metrics: true };
 
-/** The metrics after one exchange, without buckets, counts, comments and lines that are always present. */
+/** The lines with the label `service` after one exchange, except those with the buckets and counts of histograms. */
 async function logged(config: Partial<PrometheusConfig>, options: FakeExchangeOptions = {}, compat = false) {
   const metrics = createMetrics({ compat, nodeId: "node-1", version: "0.0.0" });
   prometheus.phases({ ...filledPrometheus, ...config }, fakeContext({ metrics })).log?.(fakeExchange(options));
@@ -84,7 +84,7 @@ const variants: readonly (readonly [string, Partial<PrometheusConfig>, FakeExcha
     [`sluice_http_requests_total{${here},code="499",source="service",workspace="default",consumer=""} 1`],
   ],
   [
-    "a service by its host and a route by its id if they have no name",
+    "the host of a service and the id of a route if they have no name",
     { status_code_metrics: true },
     { service: fakeService({ name: null }), route: fakeRoute({ name: null, id: "r-1" }) },
     [
@@ -92,7 +92,7 @@ const variants: readonly (readonly [string, Partial<PrometheusConfig>, FakeExcha
     ],
   ],
   [
-    "a route without a service",
+    "a request to a route without a service",
     { status_code_metrics: true },
     { service: null, status: 503, source: "gateway" },
     [
@@ -103,7 +103,7 @@ const variants: readonly (readonly [string, Partial<PrometheusConfig>, FakeExcha
 
 describe("prometheus", () => {
   for (const [what, config, options, lines] of variants) {
-    it(`counts ${what}`, async () => assert.deepEqual(await logged(config, options), lines));
+    it(`records ${what}`, async () => assert.deepEqual(await logged(config, options), lines));
   }
 
   it("uses Kong's names of metrics with SLUICE_COMPAT=kong", async () => {

@@ -14,9 +14,9 @@ import { prometheusFacts } from "./schema.ts";
 /** nginx's status for a client that disconnected before the response; Kong counts such requests too. */
 const CLIENT_CLOSED_REQUEST = 499;
 
-/** Records latencies in milliseconds, except those of phases that did not happen. */
+/** Records the latencies in milliseconds; a latency whose beginning or end did not happen is left out. */
 function recordLatencies(recorder: RequestRecorder, { started, forwarded, answered, ended }: Timings): void {
-  // The gateway's own latency ends when the last attempt to forward begins, or else with the gateway's own response.
+  // The gateway's own latency ends when the last attempt to forward begins; without an attempt, with the exchange.
   const left = forwarded ?? ended;
   if (left !== undefined) recorder.latency("gatewayLatency", Math.max(0, left - started));
   if (forwarded !== undefined && answered !== undefined)
@@ -42,7 +42,7 @@ class Recorders {
   /**
    * The recorder for the route and the service of the exchange.
    *
-   * @param consumer "" for requests that are not counted by consumer
+   * @param consumer The value of the label; "" for requests that are not counted by consumer
    */
   of({ route, service }: Exchange, consumer: string): RequestRecorder {
     const kept = this.#byRoute.get(route);

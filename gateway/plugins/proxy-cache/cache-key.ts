@@ -1,7 +1,7 @@
 /**
- * The key of a cached response: everything on which the response may depend. As in Kong it is made of the client's
+ * The key of a cached response: a hash of what the response may depend on. As in Kong, it is made of the client's
  * method, path and query parameters, the route, the consumer, and configured headers as earlier plugins have changed
- * them. In addition it contains further properties that the upstream may use: the body, the host, the service, the
+ * them. It also covers further properties that the upstream may use: the body, the scheme and host, the service, the
  * identity of a user who is no consumer, and the method and target that other plugins have set. The parts are joined
  * without ambiguity.
  */
@@ -9,7 +9,7 @@ import { hash } from "node:crypto";
 import { type Exchange, lowerCase } from "@sluice/plugin-sdk";
 import type { ProxyCacheConfig } from "./schema.ts";
 
-/** Calculates the key as 64 hex digits. */
+/** Calculates the key as 64 hex digits. `body` is null for a request without a body. */
 export type KeyOf = (exchange: Exchange, body: Buffer | null) => string;
 
 export function createKeyOf(config: ProxyCacheConfig): KeyOf {
@@ -43,10 +43,10 @@ export function createKeyOf(config: ProxyCacheConfig): KeyOf {
 }
 
 /**
- * The parameters as the client sent them, because upstreams decode them in different ways. They are sorted by name;
- * those of the same name keep their order, because some upstreams use the first and others the last.
+ * The selected parameters as the client sent them, because upstreams decode them in different ways. They are sorted by
+ * name; parameters of the same name keep their order, because some upstreams use the first and others the last.
  *
- * @param select Decoded names; null: all.
+ * @param select Decoded names; null: all. Parameters with `;` are always selected, because some upstreams split them
  */
 function parametersOf(query: string, select: ReadonlySet<string> | null): readonly string[] {
   if (query.length < 2) return [];
@@ -68,6 +68,6 @@ function decodedName(parameter: string): string {
 
 const compared = (one: string, other: string): number => (one < other ? -1 : Number(one > other));
 
-/** The key of a response that depends on these headers of the request, as the upstream receives them. */
+/** The key of a response that depends on the headers `vary`: a hash of `key`, and of the values that are forwarded. */
 export const variantKey = (key: string, vary: readonly Lowercase<string>[], exchange: Exchange): string =>
   hash("sha256", JSON.stringify([key, vary.map((name) => [name, exchange.upstreamHeaderValues(name)])]));

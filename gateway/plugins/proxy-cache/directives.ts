@@ -1,11 +1,11 @@
 /** The header Cache-Control (RFC 9111 section 5.2). */
 
-/** Directives by lower-case name, with their arguments; "" for none. */
+/** The argument of each directive by the directive's lower-case name; "" for a directive without an argument. */
 export type Directives = ReadonlyMap<string, string>;
 
 const NONE: Directives = new Map();
 
-/** A name, and an argument as a token or a quoted string, in which commas separate no directives. */
+/** A directive: a name, and perhaps an argument (a token or a quoted string, in which a comma ends no directive). */
 const DIRECTIVE = /([^\s,=;]+)\s*(?:=\s*(?:"((?:[^"\\]|\\.)*)"?|([^\s,]*)))?/g;
 
 /**
@@ -25,7 +25,7 @@ export function directivesOf(values: readonly string[]): Directives {
   return directives;
 }
 
-/** The argument in seconds; undefined: no such directive. Text that is not a number counts as 0: stale in `max-age`. */
+/** A directive's argument in seconds; undefined: no such directive. 0 if it is no number of at most ten digits. */
 export function secondsIn(directives: Directives, name: string): number | undefined {
   const argument = directives.get(name);
   return argument === undefined ? undefined : secondsOf(argument);

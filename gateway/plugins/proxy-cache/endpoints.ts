@@ -1,4 +1,4 @@
-/** The endpoints of an instance in the admin API: `caches` and `caches/{key}`. */
+/** The endpoints of a plugin instance in the admin API: `caches` and `caches/{key}`. */
 import { isUtf8 } from "node:buffer";
 import type { EndpointRequest, EndpointResponse, PluginCache } from "@sluice/plugin-sdk";
 import type { CacheEntry } from "./stored-response.ts";
@@ -19,7 +19,10 @@ export async function answerEndpoint(
   return entry === undefined ? { status: 404, isShared } : { status: 200, body: shown(entry), isShared };
 }
 
-/** An entry with Kong's members, except the request's body. A response body that is not UTF-8 is shown in Base64. */
+/**
+ * A stored response with Kong's members, except the request's body; its own body is shown in Base64 if that is not
+ * UTF-8. `Variants` are shown as the names of the headers.
+ */
 function shown(entry: CacheEntry): object {
   if ("vary" in entry) return { vary: entry.vary };
   const { status, headers, body, timestamp, ttl } = entry;

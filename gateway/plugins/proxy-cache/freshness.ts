@@ -19,7 +19,7 @@ export function isUsable(
   return true;
 }
 
-/** `max-stale` without a number accepts a stale response of any age. */
+/** Whether a stale response may be used. `max-stale` without a number accepts a stale response of any age. */
 function acceptsStale({ mustRevalidate }: StoredResponse, directives: Directives, staleness: number): boolean {
   const argument = directives.get("max-stale");
   if (argument === undefined || mustRevalidate || directives.has("min-fresh")) return false;

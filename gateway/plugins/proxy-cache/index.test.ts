@@ -80,15 +80,15 @@ const rows: readonly Row[] = [
   },
   { what: "stores nothing with storage_ttl 0", config: { storage_ttl: 0 }, statuses: ["Miss", "Miss"] },
   { what: "ignores Cache-Control by default", response: { "Cache-Control": "no-store" }, statuses: hit },
-  { what: "caches a configured status", response: {}, status: 404, statuses: hit },
-  { what: "does not cache a status that is not configured", status: 500, statuses: never },
+  { what: "caches a response with a configured status", response: {}, status: 404, statuses: hit },
+  { what: "does not cache a response with a status that is not configured", status: 500, statuses: never },
   {
-    what: "does not cache a media type that is not configured",
+    what: "does not cache a response of a media type that is not configured",
     response: { "Content-Type": "text/html" },
     statuses: never,
   },
-  { what: "does not cache a method that is not configured", config: { request_method: ["POST"] }, statuses: never },
-  { what: "does not cache a response without a lifetime with cache_control", config: control, statuses: never },
+  { what: "caches nothing for a method that is not configured", config: { request_method: ["POST"] }, statuses: never },
+  { what: "with cache_control, caches no response without a lifetime", config: control, statuses: never },
   { what: "follows max-age", config: control, response: cached, later: 9, statuses: hit },
   {
     what: "no longer uses a response after max-age",
@@ -119,7 +119,7 @@ const rows: readonly Row[] = [
     statuses: ["Miss", "Miss"],
   },
   {
-    what: "subtracts the Age with which a response arrives from its lifetime",
+    what: "subtracts from the lifetime of a response the Age with which it arrived",
     config: control,
     response: { ...cached, Age: "6" },
     later: 5,
@@ -205,7 +205,7 @@ const rows: readonly Row[] = [
     statuses: ["Bypass", "Miss"],
   },
   ...["public", "s-maxage=10", "must-revalidate"].map((directive) => ({
-    what: `stores a response with ${directive} to a request with Authorization`,
+    what: `stores a response with ${directive} even if the request has Authorization`,
     config: control,
     response: { "Cache-Control": `max-age=10, ${directive}` },
     first: { authorization: "Bearer a" },
@@ -262,7 +262,7 @@ describe("proxy-cache", () => {
     ]);
   });
 
-  it("shows and removes entries in the admin API", async () => {
+  it("shows and removes cached responses through the admin API", async () => {
     const { serve, phases, advance } = startInstance({});
     const ask = (method: "GET" | "DELETE" | "POST", ...path: string[]) =>
       phases.endpoint?.({ method, path, query: {} });

@@ -14,7 +14,7 @@ const CACHE_STATUS = new HeaderName("X-Cache-Status");
 const CACHE_KEY = new HeaderName("X-Cache-Key");
 const AGE = new HeaderName("Age");
 
-/** The response to `only-if-cached` (RFC 9111 section 5.2.1.7). */
+/** The response to `only-if-cached` if no cached response can be used (RFC 9111 section 5.2.1.7). */
 const notCached: DirectResponse = { status: 504 };
 
 const noDirectives: Directives = new Map();
@@ -68,7 +68,7 @@ export const proxyCache = definePlugin({
       log.warn(message, { reason: (error as Error).message }, exchange);
     }
 
-    /** When the cache cannot be read, the request is forwarded. */
+    /** Waits for what the cache has found. If the cache cannot be read, returns undefined: the request is forwarded. */
     async function laterOf(exchange: Exchange, found: Promise<DirectResponse | undefined>) {
       try {
         return await found;
@@ -96,7 +96,7 @@ export const proxyCache = definePlugin({
       readonly directives: Directives;
     }
 
-    /** Decides about the entry, or about the entry for the request's headers if the response depends on headers. */
+    /** Decides about the entry or, if that is `Variants`, about the entry for the request's headers. */
     function select(exchange: Exchange, { key, entry, directives }: Found) {
       if (entry === undefined || !("vary" in entry)) return decide(exchange, { key, shown: key, entry, directives });
       const shown = variantKey(key, entry.vary, exchange);
@@ -138,7 +138,7 @@ export const proxyCache = definePlugin({
       return undefined;
     }
 
-    /** Does not wait for the cache: its errors are logged, and do not affect the client. */
+    /** Stores a response without waiting for the cache, whose errors are logged and do not affect the client. */
     function store(exchange: Exchange, { key, storable }: Pending, body: Buffer): void {
       if (storable === null) return;
       const { vary, ...response } = storable;
@@ -153,7 +153,7 @@ export const proxyCache = definePlugin({
       Promise.all(stored).catch((error: unknown) => report("responses cannot be stored", error, exchange));
     }
 
-    /** Collects the body, and stores the response when the body is complete. */
+    /** Collects the body. When it is complete, and not longer than MAX_STORED_BODY, stores the response. */
     function observer(exchange: Exchange, request: Pending): BodyObserver {
       let pieces: Buffer[] | null = [];
       let length = 0;

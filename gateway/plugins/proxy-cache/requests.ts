@@ -1,4 +1,4 @@
-/** Which requests may use the cache: be answered from it, and have their responses stored. */
+/** Which requests may use the cache: it may answer them, and may store the responses to them. */
 import type { Exchange, ExchangeRequest } from "@sluice/plugin-sdk";
 import type { Directives } from "./directives.ts";
 import type { ProxyCacheConfig } from "./schema.ts";
@@ -8,7 +8,8 @@ const MAX_REQUEST_BODY = 1_048_576;
 
 /**
  * Headers in which some upstreams read a method or target other than that of the request line, and headers that ask
- * for a part of the response or another protocol. The response to such a request must not be served for other requests.
+ * for a part of the response or another protocol. The response to a request with one of them must not be served for
+ * other requests.
  */
 const uncachedHeaders = [
   ...["x-http-method-override", "x-http-method", "x-method-override", "x-original-url", "x-rewrite-url"],
@@ -19,13 +20,14 @@ export function mayUseCache(request: ExchangeRequest, methods: ReadonlySet<strin
   return methods.has(request.method) && uncachedHeaders.every((name) => request.header(name) === undefined);
 }
 
-/** Whether the client forbids the cache (RFC 9111 section 5.2.1). */
+/** Whether the client forbids the use of the cache (RFC 9111 section 5.2.1). */
 export const forbidsCache = (directives: Directives): boolean =>
   directives.has("no-store") || directives.has("no-cache");
 
 /**
- * The body that is part of the key; null: none. `refused`: the request must not use the cache, because its body is too
- * long, or because it is a GET or HEAD request with a body, which has no meaning (RFC 9110 section 9.3.1).
+ * The body that is part of the key; null or empty: the request has none. `refused`: the request must not use the cache,
+ * because its body is too long, or because it is a GET or HEAD request with a body, which has no meaning (RFC 9110
+ * section 9.3.1).
  */
 export function bodyOf(request: ExchangeRequest): Buffer | null | "refused" | Promise<Buffer | "refused"> {
   const { method } = request;
@@ -38,9 +40,9 @@ const hasBody = (request: ExchangeRequest): boolean =>
   (request.header("content-length") ?? "0") !== "0" || request.header("transfer-encoding") !== undefined;
 
 /**
- * Whether the response may be for a user whom the cache key does not name: the upstream may read Authorization, and the
- * gateway has not identified the consumer. Such requests do not use the cache. With `cache_control`, the Cache-Control
- * header of the response decides.
+ * Whether the response may be for a user whom the cache key does not name: the upstream may read Authorization, which
+ * `vary_headers` does not add to the key, and the gateway has not identified the consumer. Such a request does not use
+ * the cache. False with `cache_control`, because the Cache-Control header of the response then decides.
  */
 export function isPersonal(
   { request, consumer, anonymous }: Exchange,

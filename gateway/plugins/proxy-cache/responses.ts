@@ -17,7 +17,7 @@ export interface Storable extends Omit<StoredResponse, "body"> {
   readonly vary: Variants["vary"];
 }
 
-/** Returns null if the response must not be stored. To be called in the phase `responseHeaders`. */
+/** Returns what to store of a response; null: it must not be stored. To be called in the phase `responseHeaders`. */
 export type StorableOf = (exchange: Exchange, now: number) => Storable | null;
 
 export function createStorableOf(config: ProxyCacheConfig): StorableOf {
@@ -51,7 +51,7 @@ const sharing = ["public", "s-maxage", "must-revalidate"];
 
 /**
  * Whether the response may be stored (RFC 9111 section 3). As in Kong, a response with `no-cache` is not stored,
- * because no response is validated.
+ * because the plugin never asks the upstream whether a stored response is still valid.
  */
 function mayStore({ request }: Exchange, directives: Directives): boolean {
   if (["private", "no-store", "no-cache"].some((name) => directives.has(name))) return false;
@@ -85,7 +85,7 @@ function varyOf(received: readonly string[]): Variants["vary"] | null {
   return [...names].sort();
 }
 
-/** Headers of a proxy or of this plugin, which are not stored (RFC 9111 section 3.1). */
+/** Headers of a connection, of a proxy or of this plugin, which are not stored (RFC 9111 section 3.1). */
 const droppedHeaders: ReadonlySet<string> = new Set([
   ...connectionHeaders,
   ...["proxy-authenticate", "proxy-authentication-info", "proxy-authorization"],

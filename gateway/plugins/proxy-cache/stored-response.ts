@@ -3,7 +3,7 @@ import { type CacheCodec, isRecord } from "@sluice/plugin-sdk";
 
 export interface StoredResponse {
   readonly status: number;
-  /** Flat list, without headers of the connection. */
+  /** Names and values in turn, without headers of the connection. */
   readonly headers: readonly string[];
   readonly body: Buffer;
   /**
@@ -17,7 +17,7 @@ export interface StoredResponse {
   readonly mustRevalidate: boolean;
 }
 
-/** The response depends on headers of the request, so it is stored under a key that contains their values. */
+/** Stored in place of a response that depends on headers of the request; `variantKey` makes that response's key. */
 export interface Variants {
   /** Lower-case names, sorted. */
   readonly vary: readonly Lowercase<string>[];
@@ -70,7 +70,10 @@ function entryOf(value: unknown, body: Buffer): CacheEntry | undefined {
 const isStatus = (value: unknown): value is number =>
   typeof value === "number" && Number.isInteger(value) && value >= 200 && value <= 599;
 
-/** Names are tokens, and values have no line ends (RFC 9110 section 5), so that data in Redis cannot add headers. */
+/**
+ * Whether a value is a list of header names and values in turn. Names are tokens, and values have no line ends (RFC
+ * 9110 section 5), so that data in Redis cannot add headers.
+ */
 const isHeaders = (value: unknown): value is readonly string[] =>
   isTexts(value) &&
   value.length % 2 === 0 &&

@@ -36,8 +36,8 @@ function tightestOf({ limits, counts }: Usage): number {
 }
 
 /**
- * Sets the headers with limit and remaining requests of every period, and those of the limit with the fewest remaining
- * requests.
+ * Sets `X-RateLimit-*` with the limit and the remaining requests of every period, and `RateLimit-*` for the tightest
+ * limit, the one with the fewest remaining requests.
  *
  * @param headers null: no headers are set
  * @returns seconds until the window of the tightest limit ends; 1 without limits

@@ -4,8 +4,8 @@ import { counterScope, type Exchange, lowerCase, type PluginScope, StringCache }
 import type { RateLimitingConfig } from "./schema.ts";
 
 /**
- * A longer identifier (a header's value) is replaced by its SHA-256, so that a client cannot make the gateway store
- * long texts.
+ * Maximum characters of an identifier. A longer one (a header's value) is replaced by its SHA-256, so that a client
+ * cannot make the gateway store long texts.
  */
 const MAX_IDENTIFIER = 128;
 

@@ -15,7 +15,7 @@ import type { RateLimitingConfig } from "./schema.ts";
 
 const start = Date.parse("2024-02-29T13:45:50.000Z");
 
-/** A plugin with its own counters and a clock that the test sets. */
+/** A plugin instance with its own counters and a clock that the test sets. */
 function limiter(members: Partial<RateLimitingConfig>, counters: Counters = new ThreadCounters()) {
   const clock = { now: start };
   const config = { ...filledRateLimiting, ...members };
@@ -59,7 +59,7 @@ describe("rate-limiting", () => {
     assert.equal((await send()).answer, undefined);
   });
 
-  it("reports limit and remaining of every period that is set", async () => {
+  it("reports the limit and the remaining requests of every period that is set", async () => {
     const { send } = limiter({ second: 1, minute: 2, hour: 3, day: 4, month: 5, year: 6 });
     const headers = headersOf((await send()).exchange);
     for (const [index, period] of periods.entries()) {
@@ -123,7 +123,7 @@ describe("rate-limiting", () => {
     assert.deepEqual(answer, { status: 429, message: "API rate limit exceeded" });
   });
 
-  it("answers a limited request with the status and message of its config", async () => {
+  it("answers a request over the limit with the configured status and message", async () => {
     const { send } = limiter({ minute: 1, error_code: 503, error_message: "Later" });
     await send();
     const { answer } = await send();
@@ -146,7 +146,7 @@ describe("rate-limiting", () => {
     });
   }
 
-  it("admits exactly as many requests of any sequence as the limit of every window allows", async () => {
+  it("in any sequence, admits exactly the requests for which no window of the client is full", async () => {
     const steps = fc.array(fc.tuple(fc.nat({ max: 700 }), fc.nat({ max: 2 })), { maxLength: 120 });
     const limits = fc.record({ second: fc.integer({ min: 1, max: 4 }), minute: fc.integer({ min: 4, max: 20 }) });
     await fc.assert(

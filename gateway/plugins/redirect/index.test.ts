@@ -44,7 +44,7 @@ describe("redirect", () => {
     ],
     ["a location with a port and a user", "http://u:p@a.test:81/b", { path: "/c" }, "http://u:p@a.test:81/c"],
   ] as const) {
-    it(`combines the host of the location with path and query of the request: ${what}`, () => {
+    it(`with keep_incoming_path, combines the location's host with the request's path and query: ${what}`, () => {
       assert.deepEqual(kept(location, request), {
         status: 301,
         headers: { Location: expected },
@@ -61,7 +61,7 @@ describe("redirect", () => {
     });
   });
 
-  it("sends the text to a gRPC client as the gRPC message", () => {
+  it("sends the text of its response to a gRPC client as the gRPC message", () => {
     assert.deepEqual(answerTo({}, { headers: { "content-type": "application/grpc+proto" } }), {
       status: 301,
       headers: { Location: "https://example.com" },

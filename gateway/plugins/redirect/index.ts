@@ -9,7 +9,7 @@ export const redirect = definePlugin({
   phases({ status_code: status, location, keep_incoming_path: keep }) {
     const fixed = headerValue(location);
 
-    /** The setters of a URL encode or remove what a path or a query must not contain, and never change the host. */
+    /** The URL to redirect to. The setters of `URL` encode or remove invalid characters, and never change the host. */
     function locationOf({ path, query }: ExchangeRequest): string {
       if (!keep) return fixed;
       const url = new URL(location);

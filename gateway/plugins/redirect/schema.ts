@@ -29,7 +29,7 @@ const schema = record(
 
 export type RedirectConfig = Static<typeof schema>;
 
-/** Kong's messages. Kong accepts some URLs whose path cannot be replaced, and then answers 500 to requests. */
+/** Kong's checks. Also refuses a URL whose path cannot be replaced: Kong accepts it, and answers requests with 500. */
 const check: RecordRule = ({ location, keep_incoming_path: keep }) => {
   if (typeof location !== "string" || location === "") return [];
   const [, scheme, host] = /^([A-Za-z0-9][A-Za-z0-9+.-]*:)?(?:\/\/(?:[^/?#]*@)?([^/?#]*))?/.exec(location) ?? [];

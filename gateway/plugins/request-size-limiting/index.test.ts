@@ -16,7 +16,7 @@ const send = (config: Config, request: FakeRequest) =>
     .phases({ ...defaults, ...config }, fakeContext())
     .access?.(fakeExchange({ method: "POST", ...request }));
 
-/** A request with Content-Length, whose body must not be read. */
+/** A request with this Content-Length. It has no body, so that only the header can decide. */
 const declared = (length: number, headers: Record<string, string> = {}): FakeRequest => ({
   headers: { "content-length": String(length), ...headers },
 });

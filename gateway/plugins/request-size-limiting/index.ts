@@ -6,14 +6,17 @@ const bytesIn = { bytes: 1, kilobytes: 1024, megabytes: 1024 * 1024 } as const;
 
 const message = "Request size limit exceeded";
 const tooLarge: DirectResponse = { status: 413, message };
-/** For a client that waits for 100 Continue (RFC 9110 section 10.1.1). */
+/** Sent instead of `tooLarge` to a client that waits for 100 Continue (RFC 9110 section 10.1.1). */
 const expectationFailed: DirectResponse = { status: 417, message };
 const lengthRequired: DirectResponse = { status: 411, message: "A valid Content-Length header is required" };
 
 const refusal = (request: ExchangeRequest): DirectResponse =>
   request.header("expect")?.trim().toLowerCase() === "100-continue" ? expectationFailed : tooLarge;
 
-/** The engines refuse a Content-Length that is not a number, and one together with a chunked body. */
+/**
+ * Whether the request has neither Content-Length nor a chunked body. The HTTP engines refuse a Content-Length that is
+ * no number, or that comes with a chunked body.
+ */
 const lacksLength = (request: ExchangeRequest): boolean =>
   request.header("content-length") === undefined && request.header("transfer-encoding")?.toLowerCase() !== "chunked";
 

@@ -6,7 +6,7 @@ export const MAX_ECHOED_BODY = 64 * 1024;
 
 type Values = string | true | (string | true)[];
 
-/** Members by name; the values of a repeated name become a list. Without a prototype: clients choose the names. */
+/** An object of the pairs; a repeated name gets a list. It has no prototype, because clients choose the names. */
 function membersOf(pairs: Iterable<readonly [name: string, value: string | true]>): Record<string, Values> {
   const members: Record<string, Values> = Object.create(null);
   for (const [name, value] of pairs) {

@@ -34,7 +34,7 @@ const responses: readonly (readonly [what: string, config: Config, response: obj
     { status_code: 406, message: 'No "tea"' },
     { status: 406, headers: json, body: String.raw`{"message":"No \"tea\""}` },
   ],
-  ["nothing for a status without a message", { status_code: 204 }, { status: 204, body: "" }],
+  ["an empty body for a status without a default message", { status_code: 204 }, { status: 204, body: "" }],
   ["the configured body", { body: page }, { status: 503, body: page }],
   [
     "the configured body with its type",
@@ -42,7 +42,7 @@ const responses: readonly (readonly [what: string, config: Config, response: obj
     { status: 451, body: page, headers: { "Content-Type": "text/html" } },
   ],
   [
-    "a content type with its line break escaped",
+    "a Content-Type whose line break is escaped",
     { body: page, content_type: "text/html\r\nX: y" },
     { status: 503, body: page, headers: { "Content-Type": "text/html%0D%0AX: y" } },
   ],
@@ -60,7 +60,7 @@ const triggers: readonly (readonly [what: string, trigger: string, request: Fake
   ["the escaped parameter", "x-end", { query: "?x%2Dend=1" }, true],
   ["the parameter in another letter case", "x-end", { query: "?X-End=1" }, false],
   ["a longer parameter", "x-end", { query: "?x-end2=1&b=x-end" }, false],
-  ["a broken escape", "x-end", { query: "?%zz&%" }, false],
+  ["a broken escape in the query", "x-end", { query: "?%zz&%" }, false],
 ];
 
 const both = "message cannot be used with content_type or body";
@@ -83,7 +83,7 @@ describe("request-termination", () => {
     it(`answers with ${what}`, () => assert.deepEqual(send(config), response));
   }
 
-  it("sends the text to a gRPC client as the gRPC message", () => {
+  it("sends its body or message to a gRPC client as the gRPC message", () => {
     assert.deepEqual(send({}, grpc), { status: 503, message: "Service unavailable" });
     assert.deepEqual(send({ body: "closed", echo: false }, grpc), { status: 503, message: "closed" });
     assert.deepEqual(send({ status_code: 418, echo: true }, grpc), { status: 418, message: "" });
@@ -149,7 +149,7 @@ describe("request-termination", () => {
     });
   }
 
-  it("accepts a body with its type, a body alone, a message, and an echo with a trigger", () => {
+  it("accepts a body with a content type, a body alone, a message, and an echo with a trigger", () => {
     const accepted = [
       { content_type: "text/html", body: page },
       { body: page },

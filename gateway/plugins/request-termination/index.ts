@@ -26,7 +26,10 @@ function responseOf({ status_code: status, body, content_type: type }: RequestTe
   return message === undefined ? { status, body: "" } : { status, headers: json, body: JSON.stringify({ message }) };
 }
 
-/** Returns a test of whether a request is ended. As in Kong, a trigger `a_b` is also found in a header `a-b`. */
+/**
+ * Returns a function that tells whether a request has the trigger; null: every request has it. As in Kong, a trigger
+ * `a_b` is also found in a header `a-b`.
+ */
 function triggerTest(trigger: string | null): (request: ExchangeRequest) => boolean {
   if (trigger === null) return () => true;
   const headers = [...new Set([lowerCase(trigger), lowerCase(trigger.replaceAll("_", "-"))])];
@@ -43,7 +46,7 @@ export const requestTermination = definePlugin({
     const { status_code: status } = config;
     const message = config.message ?? defaultMessages.get(status);
     const response: DirectResponse = responseOf(config, message);
-    // A gRPC client reads the text from a header.
+    // A gRPC client reads the body or message from a header.
     const grpcResponse: DirectResponse = { status, message: config.body ?? message ?? "" };
     const isTriggered = triggerTest(config.trigger);
     return {

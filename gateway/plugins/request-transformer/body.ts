@@ -31,7 +31,7 @@ export function bodyTypeOf(contentType: string): BodyType | null {
 const MAX_MEMBERS = 10_000;
 
 /**
- * Thrown when the body cannot be changed: a part of a multipart form has several names, or the client's values would
+ * Thrown when the body cannot be changed: a part of a multipart form has several names, or values of the request would
  * add parts.
  */
 export class InvalidBodyError extends Error {
@@ -93,7 +93,7 @@ class JsonMembers implements NamedMembers {
     this.#object = object;
   }
 
-  /** In Kong (Lua), a member that is false counts as absent; one that is null does not. */
+  /** As in Kong (Lua), a member with the value `false` counts as absent, a member with the value `null` does not. */
   has(name: string): boolean {
     const value = this.#object.get(name);
     return value !== undefined && value !== "false";
@@ -143,8 +143,8 @@ class Parts implements NamedMembers {
   }
 
   /**
-   * The parts of a body; null: it has no boundary, or no closing delimiter. Throws TooManyMembersError and
-   * InvalidBodyError.
+   * The parts of a body; null: the Content-Type has no boundary, or the body no closing delimiter. Throws
+   * TooManyMembersError and InvalidBodyError.
    */
   static of(text: string, contentType: string): Parts | null {
     const boundary = boundaryOf(contentType);
@@ -157,7 +157,7 @@ class Parts implements NamedMembers {
     let at = 0;
     let start = -1;
     for (const part of multipartParts(text, boundary)) {
-      // The part has several names, of which another parser might use a different one.
+      // `multipartParts` repeats a part that has several names: the upstream's parser might choose another name.
       if (part.start === start) throw new InvalidBodyError();
       if (part.start > at) parts.push({ name: null, value: "", text: text.slice(at, part.start) });
       parts.push({ name: part.name, value: part.value, text: text.slice(part.start, part.end) });

@@ -23,7 +23,7 @@ export const entriesOf = (list: readonly string[]): readonly Entry[] =>
     return { name, template: value === "" ? null : templateOf(value) };
   });
 
-/** The template of a valid config. */
+/** Parses a template. Throws if it is invalid, which the config's check excludes. */
 export function templateOf(source: string): Template {
   const { value, violations } = parseTemplate(source);
   if (violations !== undefined) throw new Error(violations[0]?.message);
@@ -81,7 +81,7 @@ export const checkRequestTransformer: RecordRule = (config) => {
   };
   const uri = isRecord(config.replace) ? config.replace.uri : null;
   if (typeof uri === "string") report(["replace", "uri"], unsupported(uri));
-  // A CONNECT request would turn the upstream's connection into a tunnel.
+  // A CONNECT request would turn the connection to the upstream into a tunnel.
   if (config.http_method === "CONNECT") report(["http_method"], "invalid value: CONNECT");
   return found;
 };

@@ -1,6 +1,6 @@
 /**
- * Changes of the headers that are forwarded. They are applied at the end, because templates show the headers as they
- * were before any change.
+ * Changes of the headers that are forwarded. They are applied after all templates are rendered, because templates show
+ * the headers as they were before any change.
  */
 import {
   connectionHeaders,
@@ -37,7 +37,7 @@ function headerEntry({ name, template }: Entry): HeaderEntry {
 /** Space around a value is not part of it (RFC 9110 5.5), and HTTP/2 forbids it (RFC 9113 8.2.1). */
 const trimmed = (value: string): string => value.replace(/^[ \t]+|(?<![ \t])[ \t]+$/g, "");
 
-/** The actions on headers; null: the config has none. */
+/** The actions on headers, without those on headers of the connection; null: the config has none. */
 export function headerActionsOf(config: RequestTransformerConfig): HeaderActions | null {
   const actions = actionsOf(config, "headers");
   if (actions === null) return null;
@@ -70,7 +70,7 @@ export class ChangedHeaders {
     this.#exchange = exchange;
   }
 
-  /** The values after the changes so far. Host has none before it is set: the proxy chooses it. */
+  /** A header's values after the changes so far. Host has none until a change sets it, because the proxy chooses it. */
   values(lower: Lowercase<string>): readonly string[] {
     const changed = this.#changed.get(lower);
     if (changed !== undefined) return changed.values;

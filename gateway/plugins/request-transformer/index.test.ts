@@ -24,7 +24,7 @@ async function send(
 
 type Lists = Readonly<Record<string, string | readonly string[]>>;
 
-/** The config with one list per action. */
+/** A config that gives each of these actions its entries for `list`. */
 const on = (list: "headers" | "querystring" | "body", actions: Lists) =>
   Object.fromEntries(Object.entries(actions).map(([action, entries]) => [action, { [list]: [entries].flat() }]));
 
@@ -161,7 +161,7 @@ const bodyCases: readonly BodyCase[] = [
     "",
     "p1=v1&p1=v2&p2=value%3A1",
   ],
-  ["a form without the members", FORM, { remove: "a", rename: "b:c", replace: "d:1" }, "x=%78", null],
+  ["a form with none of the configured members", FORM, { remove: "a", rename: "b:c", replace: "d:1" }, "x=%78", null],
   [
     "a JSON object",
     JSON_TYPE,
@@ -203,7 +203,7 @@ const bodyCases: readonly BodyCase[] = [
   ["JSON with UTF-8", JSON_TYPE, { rename: "é:ü", append: "ß:ö" }, '{"é":"€","ß":"1"}', '{"ß":["1","ö"],"ü":"€"}'],
   ["malformed JSON", JSON_TYPE, { add: "a:1" }, "malformed json body", null],
   ["a JSON list", JSON_TYPE, { add: "a:1" }, "[1]", null],
-  ["a JSON object without the members", JSON_TYPE, { remove: "a" }, '{ "b": 1 }', null],
+  ["a JSON object without the configured member", JSON_TYPE, { remove: "a" }, '{ "b": 1 }', null],
   [
     "a multipart form",
     MULTIPART,
@@ -212,7 +212,7 @@ const bodyCases: readonly BodyCase[] = [
     `${file + part("c", "2") + part("d", "new") + part("e", "1")}--B--\r\n`,
   ],
   ["an empty multipart form", MULTIPART, { add: "p1:v1" }, "", `${part("p1", "v1")}--B--\r\n`],
-  ["a multipart form without its end", MULTIPART, { add: "p1:v1" }, part("a", "1"), null],
+  ["a multipart form without its closing delimiter", MULTIPART, { add: "p1:v1" }, part("a", "1"), null],
   ["a multipart form without a boundary", "multipart/form-data", { add: "p1:v1" }, part("a", "1"), null],
   ["another content type", "text/plain", { add: "p1:v1" }, "a=1", null],
 ];
@@ -318,7 +318,7 @@ describe("request-transformer", () => {
     ["/a/$(uri_captures.a)", { a: "x?y#z%zz%20" }, "/a/x%3Fy%23z%25zz%20"],
     ["/a$(uri_captures.none)", {}, "/a"],
   ] as const) {
-    it(`replaces the path by ${uri} with ${JSON.stringify(captures)}`, async () => {
+    it(`replaces the path by ${uri} with the captures ${JSON.stringify(captures)}`, async () => {
       const { exchange, answer } = await send({ replace: { uri } }, { pathCaptures: captures });
       assert.deepEqual([answer, exchange.upstreamPath], [undefined, expected]);
     });

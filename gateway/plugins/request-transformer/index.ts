@@ -27,7 +27,7 @@ const QUERY_METHODS: ReadonlySet<string | null> = new Set(["GET", "HEAD", "TRACE
 
 const queryOf = ({ upstreamQuery }: Exchange): Pairs => new Pairs(upstreamQuery.slice(1));
 
-/** A name with `_` also finds a header with `-`, as in Kong. */
+/** The value of a header; undefined: it is absent. As in Kong, a name with `_` also finds a header with `-`. */
 function headerValueOf(exchange: Exchange, name: Lowercase<string>): string | undefined {
   if (name === "host") return exchange.request.host || undefined;
   const values = exchange.upstreamHeaderValues(name);
@@ -35,7 +35,7 @@ function headerValueOf(exchange: Exchange, name: Lowercase<string>): string | un
   return name.includes("_") ? headerValueOf(exchange, lowerCase(name.replaceAll("_", "-"))) : undefined;
 }
 
-/** The values of a request before the plugin changes it. */
+/** What templates may show: values of the request before the plugin changes it. */
 function scopeOf(exchange: Exchange): TemplateScope {
   let query: Pairs | null = null;
   const text = (value: string | boolean | undefined): TemplateValue =>
@@ -54,7 +54,7 @@ function scopeOf(exchange: Exchange): TemplateScope {
 
 /**
  * A dot segment, also with parameters, with encoded characters, or between encoded slashes. Values of a request must
- * not lead out of the path around them.
+ * not lead out of the path in which the template puts them.
  */
 const DOT_SEGMENT = /(?:^|[/\\]|%2f|%5c)(?:\.|%2e){1,2}(?=;|[/\\]|%2f|%5c|$)/i;
 
@@ -92,7 +92,7 @@ export const requestTransformer = definePlugin({
       return query.text === "" ? "" : `?${query.text}`;
     }
 
-    /** Applied last, because templates must show the request as it was before any change. */
+    /** Changes headers and query, after all templates are rendered, because these show both as they were before. */
     function applyChanges(exchange: Exchange, headers: ChangedHeaders | null, query: string | null): undefined {
       headers?.apply();
       if (query !== null) exchange.upstreamQuery = query;

@@ -11,20 +11,20 @@ export interface Actions {
   readonly append: readonly Entry[];
 }
 
-/** Members that the actions change. Names are the config's; values are byte strings. */
+/** Members that the actions change. `name` is as in the config; `to` and `value` are byte strings. */
 export interface NamedMembers {
   has(name: string): boolean;
   remove(name: string): void;
   /** Called for a member that exists. */
   rename(name: string, to: string): void;
-  /** Replaces all values. */
+  /** Replaces all values of the member, or adds the member. */
   set(name: string, value: string): void;
   append(name: string, value: string): void;
 }
 
 export type ListName = "body" | "headers" | "querystring";
 
-/** The actions on a list; null: the config has none. */
+/** The actions on the body, the headers or the query; null: the config has none. */
 export function actionsOf(config: RequestTransformerConfig, list: ListName): Actions | null {
   const { remove, rename, replace, add, append } = config;
   const actions = {

@@ -1,4 +1,4 @@
-/** Comparison of a request's Content-Type with the configured ones (RFC 9110 section 8.3.1). */
+/** The parts of a Content-Type (RFC 9110 section 8.3.1) that are compared with those of the configured types. */
 
 export interface ContentType {
   /** In lower case. */

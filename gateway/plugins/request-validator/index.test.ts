@@ -43,12 +43,12 @@ describe("request-validator and bodies", () => {
     ["a body with an unknown field", kong, '{"name":"a","x":1}', BODY],
     ["a body that is a list", kong, "[]", BODY],
   ] as const) {
-    it(`${expected === "accepted" ? "accepts" : `answers ${expected} to`} ${what}`, async () => {
+    it(`${expected === "accepted" ? "accepts" : `answers '${expected}' to`} ${what}`, async () => {
       assert.equal(await answer(config, { headers: json, body }), expected);
     });
   }
 
-  it("describes the first error with verbose_response", async () => {
+  it("describes the first error if verbose_response is true", async () => {
     const config = { ...draft4, verbose_response: true };
     assert.equal(
       await answer(config, { headers: json, body: '{"name":1}' }),
@@ -71,7 +71,7 @@ describe("request-validator and bodies", () => {
     [{ type: "string", uuid: true }, "cbb297c0-14a9-46bc-ad91-1d0ef9b42df9", "x"],
     [{ type: "string", format: "date-time" }, "2009-07-20T08:30:37.012Z", "2009-07-20"],
   ] as const) {
-    it(`tests the attributes ${JSON.stringify(definition)} of a field of Kong's schema`, async () => {
+    it(`with version kong, tests a field with the attributes ${JSON.stringify(definition)}`, async () => {
       const send = (f: unknown) => answer(field(definition), { headers: json, body: JSON.stringify({ f }) });
       assert.deepEqual([await send(valid), await send(invalid)], ["accepted", BODY]);
     });
@@ -120,7 +120,7 @@ describe("request-validator and content types", () => {
     assert.equal(await answer(config, { headers: { "content-type": "text/plain" }, body: "a" }), "accepted");
   });
 
-  it("ignores the content type if only parameters have schemas", async () => {
+  it("ignores Content-Type if the config has no body_schema", async () => {
     const config = { parameter_schema: [{ in: "query", name: "a", required: false }] };
     assert.equal(await answer(config, { headers: { "content-type": "text/plain" } }), "accepted");
   });
@@ -167,7 +167,7 @@ describe("request-validator and parameters", () => {
         : { pathCaptures: { p: value } };
 
   for (const [[where, style, explode], schema, valid, invalid] of cases) {
-    it(`reads '${valid}' in ${where} with ${style}, explode ${explode}, as ${JSON.stringify(schema)}`, async () => {
+    it(`accepts '${valid}' and refuses '${invalid}' in ${where} (${style}, explode ${explode}) for ${JSON.stringify(schema)}`, async () => {
       const parameter = { in: where, name: "p", required: true, style, explode, schema: JSON.stringify(schema) };
       const config = { version: "draft202012", parameter_schema: [parameter] };
       const answers = [
@@ -192,7 +192,7 @@ describe("request-validator and parameters", () => {
     });
   }
 
-  it("names the parameter with verbose_response", async () => {
+  it("names the parameter in the response if verbose_response is true", async () => {
     const schema = '{"$ref":"#/definitions/small","definitions":{"small":{"type":"integer","maximum":10}}}';
     const config = {
       verbose_response: true,

@@ -1,7 +1,7 @@
 /**
  * Turns a body schema of version `kong`, a list of fields such as `[{"name": {"type": "string", "required": true}}]`,
- * into a JSON Schema. The attributes are those of Kong's documentation of the plugin, with the defaults of Kong's
- * schemas.
+ * into a JSON Schema. The supported attributes are those in Kong's documentation of request-validator. They have the
+ * defaults of Kong's own schemas.
  */
 import { type Checked, isRecord } from "@sluice/plugin-sdk";
 import type { SchemaObject } from "./json-schema/keywords.ts";

@@ -21,7 +21,7 @@ const MAX_PARAMETERS = 1000;
 const NUMBER = /^-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d{1,3})?$/;
 const MAX_REFERENCES = 8;
 
-/** The schema to which local references lead. */
+/** The schema itself, or the one to which its local references lead; empty: there is none. */
 function resolved(schema: unknown, root: unknown): SchemaObject {
   let found = schema;
   for (let count = 0; count < MAX_REFERENCES && isRecord(found) && typeof found.$ref === "string"; count++) {
@@ -46,8 +46,8 @@ function scalar(text: string, schema: SchemaObject): unknown {
 }
 
 /**
- * If a parameter is sent twice, the upstream may use either value, so neither is chosen: the result stays a list, which
- * a schema for a single value refuses.
+ * The value of a parameter or member with these texts. If there are several, the upstream may use any of them, so none
+ * is chosen: the result stays a list, which a schema for a single value refuses.
  */
 const single = (texts: readonly string[], schema: SchemaObject): unknown =>
   texts.length === 1 ? scalar(texts[0] ?? "", schema) : texts;
@@ -148,7 +148,7 @@ export function hasTooManyParameters({ request: { query } }: ParameterSource): b
 export const hasParameter = (parameter: ParameterPlace, source: ParameterSource): boolean =>
   partsOf(parameter, source, true) !== null;
 
-/** The value of a parameter in the type that its schema states; undefined: the request does not have it. */
+/** The value of a parameter in the type that its schema states; undefined: the request lacks it. */
 export function parameterValue(parameter: ParameterPlace, source: ParameterSource, root: unknown): unknown {
   const schema = resolved(root, root);
   const { in: place, explode, style } = parameter;

@@ -1,6 +1,6 @@
 /**
- * Detects names that a JSON object repeats. Parsers differ in which member of a repeated name they use (RFC 8259
- * section 4), so the upstream could use a value that was not validated.
+ * Detects names that a JSON object repeats. Parsers differ in which of the members with the same name they use (RFC
+ * 8259 section 4), so the upstream could use a value that was not validated.
  */
 const QUOTE = 0x22;
 const COLON = 0x3a;
@@ -37,6 +37,6 @@ function membersIn(value: unknown): number {
  * Whether an object in the text repeats a name.
  *
  * @param json Valid JSON
- * @param value The value of the text
+ * @param value The parsed text
  */
 export const repeatsName = (json: Buffer, value: unknown): boolean => colonsIn(json) !== membersIn(value);

@@ -21,7 +21,7 @@ const exceeded = (name: string): DirectResponse => ({
   message: `API rate limit exceeded for '${name}'`,
 });
 
-/** Without a body, as in Kong. */
+/** Replaces a response that reports an amount for a used-up limit. It has no body, as in Kong. */
 const replaced: DirectResponse = { status: 429, body: "" };
 
 /** The use of one limit by the consumer, credential or address for which the request is counted. */
@@ -75,7 +75,7 @@ export const responseRatelimiting = definePlugin({
       );
     }
 
-    /** Refuses the request, or sends the remaining amounts to the upstream. */
+    /** Returns the refusal; undefined: the request is forwarded, with the remaining amounts in its headers. */
     function admit(
       exchange: Exchange,
       wanted: readonly (readonly Counter[])[],

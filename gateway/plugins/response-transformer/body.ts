@@ -46,7 +46,7 @@ export class JsonChanges {
     return object === null || !this.#change(object) ? body : Buffer.from(textOfJsonObject(object), "latin1");
   }
 
-  /** Returns whether a member changed. */
+  /** Changes the object. Returns whether a member changed. */
   #change(object: RawJsonObject): boolean {
     let changed = false;
     const set = (name: string, value: string) => {
@@ -67,12 +67,12 @@ export class JsonChanges {
   }
 }
 
-/** In Kong (Lua), a member that is false counts as absent; one that is null does not. */
+/** As in Kong (Lua), a member with the value `false` counts as absent, but a member with the value `null` does not. */
 const isTrue = (value: string | undefined): boolean => value !== undefined && value !== "false";
 
 /**
- * The values of entries. As in Kong, the text `null` replaces an absent value, and an entry of the type number has no
- * effect if its value is not a number.
+ * The names and values of entries. As in Kong, an entry without a value has the text `null` instead, and an entry of
+ * the type number has no effect if its value is not a number.
  */
 function valuesOf({ json, json_types: types }: ValueLists): readonly NewValue[] {
   return json.flatMap((entry, index) => {

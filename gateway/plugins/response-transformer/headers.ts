@@ -13,7 +13,7 @@ import {
 import type { ResponseTransformerConfig } from "./schema.ts";
 
 interface ConditionalEdit {
-  /** The header on which the edit depends, in lower case. */
+  /** The name in lower case of the header whose presence decides about the edit. */
   readonly lower: Lowercase<string>;
   readonly edit: HeaderEdit;
 }
@@ -62,7 +62,10 @@ export class HeaderChanges {
 const changeable = (entries: readonly NamedValue[]): readonly NamedValue[] =>
   entries.filter(({ name }) => !connectionHeaders.has(lowerCase(name)));
 
-/** White space around a value is not part of the value (RFC 9110 5.5), and is forbidden in HTTP/2 (RFC 9113 8.2.1). */
+/**
+ * The entries that have a value, without those for headers of the connection. White space around a value is not part of
+ * the value (RFC 9110 5.5), and is forbidden in HTTP/2 (RFC 9113 8.2.1).
+ */
 const withValue = (entries: readonly string[]): readonly NamedValue[] =>
   changeable(entries.map(namedValueOf))
     .filter(({ value }) => value !== "")

@@ -8,7 +8,7 @@ const instance = (config: object) => responseTransformer.phases(filled("response
 
 type Lists = Readonly<Record<string, string | readonly string[]>>;
 
-/** The config with one list per action. */
+/** A config that gives each of these actions its entries for `list`. */
 const on = (list: "headers" | "json", actions: Lists) =>
   Object.fromEntries(Object.entries(actions).map(([action, entries]) => [action, { [list]: [entries].flat() }]));
 
@@ -113,7 +113,7 @@ const bodyCases: readonly BodyCase[] = [
   ["leaves malformed JSON unchanged", on("json", { add: "a:1" }), "not a json value", "not a json value"],
   ["leaves a list unchanged", on("json", { add: "a:1" }), "[1]", "[1]"],
   [
-    "leaves the bytes of an object without the members unchanged",
+    "does not change the bytes of an object that lacks the configured member",
     on("json", { remove: "a" }),
     '{ "b": 1 }',
     '{ "b": 1 }',
@@ -158,12 +158,12 @@ describe("response-transformer", () => {
     ["application/jsonp", false],
     ["text/json", false],
   ] as const) {
-    it(`${isJson ? "changes" : "does not buffer"} a body of the type ${type}`, () => {
+    it(`${isJson ? "buffers" : "does not buffer"} a body of the type ${type}`, () => {
       assert.equal(filterFor({ "content-type": type }) !== null, isJson);
     });
   }
 
-  it("does not buffer a body without a type or with a content coding", () => {
+  it("does not buffer a body without a type, or with a content coding other than identity", () => {
     assert.equal(filterFor({}), null);
     assert.equal(filterFor({ "content-type": "application/json", "content-encoding": "gzip" }), null);
     assert.notEqual(filterFor({ "content-type": "application/json", "content-encoding": "identity" }), null);

@@ -7,7 +7,7 @@ import { responseTransformerFacts } from "./schema.ts";
 /** Maximum bytes of a body to be changed: the whole body is buffered. */
 const MAX_BODY = 8 * 1024 * 1024;
 
-/** `application/json`, and types with the suffix `+json`. A header may list several types. */
+/** `application/json`, and `application` types with the suffix `+json`. A header may list several types. */
 const JSON_TYPE = /(?:^|,)\s*application\/(?:[^\s;,/]*\+)?json\s*(?:$|[;,])/i;
 
 const isJson = (exchange: Exchange): boolean =>

@@ -1,4 +1,4 @@
-/** Sessions through the real proxy, with key-auth as the plugin that authenticates. */
+/** Sessions through the real proxy, with key-auth as the plugin that authenticates; and through fake exchanges. */
 import assert from "node:assert/strict";
 import { describe, type TestContext, test } from "node:test";
 import {
@@ -14,7 +14,7 @@ import { session } from "./index.ts";
 
 const secret = "a secret for the cookies of this test";
 
-/** Requests without a key are those of the consumer guest. */
+/** Starts a gateway and a client of it. A request without a key or a session has the consumer guest. */
 async function start(test: TestContext, config: object = {}) {
   const gateway = await startProxyWith(
     test,
@@ -42,7 +42,7 @@ class CookieJar {
     this.#fetch = fetch;
   }
 
-  /** The headers that the upstream received; null: the gateway itself answered. */
+  /** Returns the response's headers, and the headers that the upstream received (null if it received no request). */
   async send(
     path = "/",
     { headers = {}, ...init }: { headers?: Record<string, string>; method?: string; body?: string } = {},
@@ -68,7 +68,7 @@ class CookieJar {
 
 const withKey = (key: string) => ({ headers: { apikey: key } });
 
-test("a request with the cookie of a session has the consumer of the login, without the key", async (test) => {
+test("a request with the cookie of a session has the consumer of the login, even without a key", async (test) => {
   const { browser } = await start(test);
   assert.equal(await browser.user(), "guest");
   assert.deepEqual(browser.set, []);
@@ -245,7 +245,7 @@ test("an instance with another audience or secret does not accept the cookie", a
   }
 });
 
-test("the properties of a session are sent as headers, and those that the client sent are removed", async (test) => {
+test("the properties of a session are sent as headers, and the client's own headers of these names are removed", async (test) => {
   const all = ["id", "audience", "subject", "timeout", "idling-timeout", "rolling-timeout", "absolute-timeout"];
   const { gateway, browser } = await start(test, { request_headers: all, response_headers: all, idling_timeout: 0 });
   const forged = { "session-id": "forged", session_subject: "admin" };

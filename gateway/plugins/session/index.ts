@@ -26,7 +26,7 @@ import { type CookieSession, SessionCookies } from "./session-cookies.ts";
 /** Bytes of a session's id. */
 const ID = 32;
 
-/** Methods whose body is searched for the logout, as in Kong. */
+/** Methods of requests whose body is searched for `logout_post_arg`, as in Kong. */
 const methodsWithBody: ReadonlySet<string> = new Set(["POST", "DELETE"]);
 
 /** The session that authenticated a request. */
@@ -45,7 +45,7 @@ export const session = definePlugin({
     const toUpstream = config.request_headers ?? [];
     const toClient = config.response_headers ?? [];
 
-    /** Sets the headers for the upstream; removes those without a value, which the client may have forged. */
+    /** Sets the headers for the upstream; removes a header that gets no value: the client may have forged it. */
     function setRequestHeaders({ upstreamHeaders }: Exchange, subject: SessionSubject | null): void {
       for (const property of toUpstream) {
         const value = subject === null ? null : propertyOf(property, subject, cookies.seconds);
@@ -88,8 +88,8 @@ export const session = definePlugin({
     }
 
     /**
-     * The session of an authenticated exchange: the one that the request brought, or a new one. Null: the session is
-     * too long for cookies.
+     * The session of an authenticated exchange: the one that the request brought, or a new one. Null: the new
+     * session is too long for cookies.
      */
     function keep(
       exchange: Exchange,
@@ -133,8 +133,9 @@ export const session = definePlugin({
 
 /**
  * Where and how long a session of the credential is valid. A credential that is no entity, such as the subject of a
- * token, is valid only in the namespace of its login. Otherwise the writers of one namespace could impersonate any
- * consumer in other namespaces, by an authentication server of their own that names the consumer or the id.
+ * token, is valid only in the namespace of its login. Otherwise users who may write in one namespace could impersonate
+ * any consumer in other namespaces: they would configure an authentication server of their own, which states the
+ * consumer or the credential's id.
  */
 function validityOf(
   { identities }: Exchange,

@@ -1,4 +1,4 @@
-/** The sessions of an instance, in one or two encrypted cookies, so that every node can read them. */
+/** The sessions of a plugin instance, each in one or two encrypted cookies, so that every node can read them. */
 import {
   type CookieAttributes,
   type Exchange,
@@ -12,11 +12,11 @@ import type { SessionConfig } from "./schema.ts";
 
 /** The content of a cookie. */
 export interface CookieSession {
-  /** The header Session-Id. */
+  /** The value of the header Session-Id. */
   readonly id: string;
   readonly consumer: string;
   readonly credential: string;
-  /** Whether an entity has the credential's id: then it must still exist, and be valid for the route. */
+  /** Whether an entity has the credential's id: then that entity must still exist, and be valid for the route. */
   readonly isEntity: boolean;
   /** The namespace whose routes accept the session; null: all do. */
   readonly namespace: string | null;
@@ -24,7 +24,7 @@ export interface CookieSession {
   readonly times: SessionTimes;
 }
 
-/** The longest lifetime that browsers grant (draft-ietf-httpbis-rfc6265bis section 5.5: 400 days). */
+/** The longest lifetime in seconds that browsers grant (draft-ietf-httpbis-rfc6265bis section 5.5: 400 days). */
 const MAX_LIFETIME = 34_560_000;
 
 function cookieOf(config: SessionConfig, kind: "session" | "remember"): SealedCookie {
@@ -41,7 +41,7 @@ function cookieOf(config: SessionConfig, kind: "session" | "remember"): SealedCo
 
 export class SessionCookies {
   readonly #config: SessionConfig;
-  /** Milliseconds. */
+  /** Returns Unix milliseconds. */
   readonly #now: () => number;
   readonly #session: SealedCookie;
   readonly #remember: SealedCookie | null;
@@ -53,7 +53,7 @@ export class SessionCookies {
     this.#remember = config.remember ? cookieOf(config, "remember") : null;
   }
 
-  /** Unix seconds. */
+  /** The current time in Unix seconds. */
   get seconds(): number {
     return Math.floor(this.#now() / 1000);
   }
@@ -70,14 +70,14 @@ export class SessionCookies {
     return remembered && { session: { ...remembered, times: newSession(this.seconds) }, isChanged: true };
   }
 
-  /** Sets the cookies of a session that begins with this exchange. False: it is too long for cookies. */
+  /** Sets the cookies of a new session. Returns false, and sets none, if the session is too long for a cookie. */
   begin(exchange: Exchange, session: CookieSession): boolean {
     if (!this.#session.write(exchange, JSON.stringify(session))) return false;
     this.#writeRemember(exchange, session);
     return true;
   }
 
-  /** Sets the cookies of a session that another exchange began. */
+  /** Sets the cookies of the session that `open` returned. */
   renew(exchange: Exchange, session: CookieSession): void {
     this.#session.write(exchange, JSON.stringify(session));
     const remembered = this.#remembered(exchange.request);
@@ -112,7 +112,7 @@ export class SessionCookies {
   }
 }
 
-/** The cookie was sealed by this plugin, so its content has this form. */
+/** The session in a cookie; null: there is no valid cookie. Only this plugin seals it, so its content has this form. */
 function readSession(cookie: SealedCookie, request: ExchangeRequest): CookieSession | null {
   const text = cookie.read(request);
   return text === null ? null : (JSON.parse(text) as CookieSession);

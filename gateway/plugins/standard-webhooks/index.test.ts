@@ -39,9 +39,9 @@ describe("standard-webhooks", () => {
   });
 
   for (const [what, headers, content, config] of [
-    ["another body", signed(), `${body} `],
-    ["another id", { ...signed(), "webhook-id": "msg_2" }],
-    ["another timestamp", { ...signed(), "webhook-timestamp": String(NOW - 1) }],
+    ["a body other than the signed one", signed(), `${body} `],
+    ["an id other than the signed one", { ...signed(), "webhook-id": "msg_2" }],
+    ["a timestamp other than the signed one", { ...signed(), "webhook-timestamp": String(NOW - 1) }],
     ["a signature with another secret", { ...signed(), "webhook-signature": signature("msg_1", NOW, body, "x") }],
     ["a signature without its version", { ...signed(), "webhook-signature": signature("msg_1", NOW).slice(3) }],
     ["an empty signature", { ...signed(), "webhook-signature": "" }],

@@ -150,7 +150,7 @@ describe("statsd", () => {
     assert.deepEqual(await received(2), ["kong.service.a_b.status.200:1|c", "kong.service.a_b.status.599:1|c"]);
   });
 
-  it("does not resend the datagrams of a batch that were sent before another datagram failed", async () => {
+  it("when a datagram of a batch fails, does not resend the datagrams that were sent before it", async () => {
     const metrics = ["request_count", "request_size"].map((name) => ({ name, stat_type: "counter", sample_rate: 1 }));
     const [first, second] = ["kong.service.a.request.count:1|c", "kong.service.a.request.size:7|c"];
     assert.deepEqual(await datagramsWithFailure("statsd", { udp_packet_size: 0, metrics }), [first, second, second]);

@@ -49,7 +49,7 @@ function* packetsOf(lines: readonly string[], size: number): Generator<string> {
   if (packet !== "") yield packet;
 }
 
-/** Returns a function that tells whether a status is in one of the ranges. If `ranges` is null, every status is. */
+/** Returns a function that tells whether a status is in one of the ranges. With null, it always returns true. */
 function statusTest(ranges: StatsdConfig["allow_status_codes"]): (status: number) => boolean {
   if (ranges === null) return () => true;
   const limits = ranges.map((range) => range.split("-").map(Number));

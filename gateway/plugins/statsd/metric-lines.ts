@@ -44,7 +44,7 @@ const workspaceOf = (metric: Metric, config: StatsdConfig): string =>
     ? workspace.id
     : workspace.name;
 
-/** The line of a metric; null: the metric is about users or statuses, or the exchange has no value for it. */
+/** The line of a metric; null: it is about users or statuses or is never sent, or the exchange has no value for it. */
 function measurementOf(exchange: Exchange, { name, stat_type: type, sample_rate: sampleRate }: Metric): Line | null {
   const { request, kong, proxy } = latenciesOf(exchange.timings);
   const measurements: Readonly<Partial<Record<Metric["name"], readonly [name: string, value: number]>>> = {
@@ -59,7 +59,7 @@ function measurementOf(exchange: Exchange, { name, stat_type: type, sample_rate:
   return sentName === undefined || value < 0 ? null : { name: sentName, value, type, sampleRate };
 }
 
-/** The line of a metric without tags; null: the exchange has no such value. */
+/** The line of a metric without tags; null: the metric is never sent, or the exchange has no value for it. */
 function untaggedLine(exchange: Exchange, metric: Metric, config: StatsdConfig): Line | null {
   const { status, route, service } = exchange;
   const scope =
@@ -106,7 +106,7 @@ function tagsOf(exchange: Exchange, metric: Metric, config: StatsdConfig): reado
 
 /**
  * The line of a metric with tags; null if the exchange has no value for it, or if the metric is never sent with tags
- * (those about users and statuses).
+ * (metrics about users and statuses, and shdict_usage).
  */
 function taggedText(exchange: Exchange, metric: Metric, config: StatsdConfig): string | null {
   const line = measurementOf(exchange, metric);

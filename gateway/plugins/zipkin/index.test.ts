@@ -38,7 +38,7 @@ const proxied: FakeExchangeOptions = {
   ],
 };
 
-/** Runs one exchange with an instance, and returns the spans that a Zipkin server received and the exchange. */
+/** Runs one exchange with a plugin instance. Returns the exchange, and the requests and spans of a Zipkin server. */
 async function traced(context: TestContext, config: object, options: FakeExchangeOptions = {}) {
   const { received, origin } = await startCollector(context, (response) => response.writeHead(202).end());
   const complete = filled("zipkin", { http_endpoint: `http://${origin}/api/v2/spans`, sample_ratio: 1, ...config });
@@ -145,7 +145,7 @@ describe("zipkin", () => {
     );
   });
 
-  it("uses the sender's span for a request with B3 headers, and a new child of that span for one with W3C headers", async (context) => {
+  it("uses the sender's span with B3 headers, and a new child of the sender's span with W3C headers", async (context) => {
     const b3 = await traced(context, {}, { headers: { b3: `${trace}-${span}-1-${parent}` } });
     const w3c = await traced(context, {}, { headers: { traceparent: `00-${trace}-${span}-01` } });
     const [ofB3, ofW3c] = [b3.spans.at(-1), w3c.spans.at(-1)];

@@ -51,7 +51,7 @@ export const zipkin = definePlugin({
       return trace;
     }
 
-    /** A request that another plugin has answered may not have reached the access phase of this plugin. */
+    /** The trace, begun here if another plugin answered the request before the access phase of this plugin. */
     const traceOf = (exchange: Exchange): ZipkinTrace =>
       traces.get(exchange) ?? begin(exchange, receivedContext(exchange, propagation));
 

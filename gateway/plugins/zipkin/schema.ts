@@ -1,4 +1,4 @@
-/** Config of zipkin: the server that receives spans, sampling, tags, and trace headers. */
+/** Config of zipkin: sampling, tags, trace headers, and the server that receives the spans. */
 import {
   array,
   boolean,
@@ -28,7 +28,7 @@ const timeout = (description: string, value: number) =>
 
 const name = (description: string, value: string) => text({ description, default: value, maxLength: MAX_TEXT });
 
-/** Tags that the plugin sets itself. */
+/** Names that static tags must not have, as in Kong. The plugin sets most of these tags itself. */
 const ownTags = [
   ...["error", "http.method", "http.path", "http.status_code", "kong.balancer.state", "kong.balancer.try"],
   ...["kong.consumer", "kong.credential", "kong.node.id", "kong.route", "kong.service", "lc", "peer.hostname"],

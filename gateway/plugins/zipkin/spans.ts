@@ -2,7 +2,7 @@
 import { type Exchange, randomId, SPAN_DIGITS } from "@sluice/plugin-sdk";
 import type { ZipkinConfig } from "./schema.ts";
 
-/** The ids of the trace and of the spans of an exchange. */
+/** The trace to which an exchange belongs, the ids of two spans of the exchange, and whether its spans are sent. */
 export interface ZipkinTrace {
   /** 32 hex digits, or 16 for a new trace with short ids. */
   readonly traceId: string;
@@ -34,8 +34,9 @@ interface Span {
   readonly annotations?: readonly (readonly [value: string, time: number])[];
 }
 
-/** Maximum tags that a request's header may set, and characters of a value. */
+/** Maximum tags that a request's header may set. */
 const MAX_TAGS = 64;
+/** Maximum characters of a tag's value, and of a span's name. */
 const MAX_VALUE = 1024;
 
 /**
@@ -176,7 +177,7 @@ function endpointOf({ serviceName, address, port }: Endpoint, defaultName: strin
 }
 
 /**
- * The spans as JSON texts: each attempt, the proxy's part, and the request, as Kong sends them.
+ * The spans as JSON texts, as Kong sends them: one of each attempt, one of the proxy's part, and one of the request.
  *
  * @param now Unix milliseconds of the end of the exchange
  */

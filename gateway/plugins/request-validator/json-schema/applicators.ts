@@ -8,7 +8,7 @@ interface Compiler {
   test(schema: unknown): ValueTest;
 }
 
-/** The tests of a schema's applicators; `unevaluated…` last, because it depends on the others. */
+/** The tests of a schema's applicators, or null; `unevaluated…` is last, because it depends on the others. */
 export const applicators = (known: SchemaObject, compiler: Compiler): readonly (ValueTest | null)[] => [
   combinations(known, compiler),
   condition(known, compiler),
@@ -31,7 +31,7 @@ function combinations(known: SchemaObject, compiler: Compiler): ValueTest | null
   const one = testsOf(known.oneOf, compiler);
   const not = testOf(known.not, compiler);
   if (all.length === 0 && any === null && one === null && not === null) return null;
-  /** Every branch runs, because each may evaluate other members. */
+  /** The number of tests that the value passes. All of them run, because each may add members to `evaluated`. */
   const matches = (tests: readonly ValueTest[], value: unknown, run: Validation, evaluated: Evaluated | null) =>
     tests.filter((test) => run.trial(() => test(value, run, evaluated))).length;
   return (value, run, evaluated) => {
@@ -74,7 +74,7 @@ function onObjects(known: SchemaObject, compiler: Compiler): ValueTest | null {
   }
   const byName = new Map(properties);
 
-  /** Tests one member; a member without a schema of its own is an additional one. */
+  /** Tests one member. It is an additional one if neither `properties` nor `patternProperties` has a schema for it. */
   function member(name: string, value: unknown, run: Validation, evaluated: Evaluated | null): boolean {
     if (names !== null && !run.below(name, name, names)) return false;
     const own = byName.get(name);

@@ -124,7 +124,7 @@ export const keywordsOf = (schema: SchemaObject, draft: Draft): SchemaObject =>
     }),
   );
 
-/** The subschemas in the value of a keyword, with their paths below the keyword; null: it has another form. */
+/** The subschemas in a keyword's value, with their paths below the keyword; null: the value has another form. */
 function subschemasIn(kind: Subschemas, value: unknown): readonly (readonly [path: string, value: unknown])[] | null {
   if (kind.includes("list") && Array.isArray(value)) return value.map((each, index) => [`/${index}`, each]);
   if (kind.startsWith("one") && isSchema(value)) return [["", value]];

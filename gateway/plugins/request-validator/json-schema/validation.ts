@@ -1,9 +1,13 @@
 /** One validation of a value: the current place in the value, the first error, and limits of the cost. */
 
-/** Names of members or indexes of items that a schema has tested, for `unevaluatedProperties` and `unevaluatedItems`. */
+/** Names of members or indexes of items that a schema has tested: `unevaluated…` keywords do not test them again. */
 export type Evaluated = Set<string | number>;
 
-/** @param evaluated Null: the caller does not need it */
+/**
+ * Returns whether a value is valid.
+ *
+ * @param evaluated Gets the names and indexes that the schema has tested; null: the caller does not need them
+ */
 export type ValueTest = (value: unknown, run: Validation, evaluated: Evaluated | null) => boolean;
 
 /** Thrown when a validation exceeds its limits. */

@@ -25,7 +25,7 @@ function nested(levels: number, length: number): unknown {
 // As text, because linters treat an object with `then` as a promise.
 const conditional = (schema: string): unknown => JSON.parse(schema);
 
-/** A schema with a value that conforms and one that does not. */
+/** In each row a schema, a value that conforms to it, and a value that does not. */
 const pairs: readonly (readonly [what: string, schema: unknown, valid: unknown, invalid: unknown, draft?: Draft])[] = [
   ["type", { type: ["integer", "null"] }, 1, 1.5],
   ["enum with objects", { enum: [{ a: 1 }] }, { a: 1 }, { a: 2 }],

@@ -37,14 +37,14 @@ const libraryDrafts: Readonly<Record<Draft, SchemaDraft>> = {
   draft202012: "2020-12",
 };
 
-/** Longer strings are invalid for every format: some regular expressions of the library need quadratic time. */
+/** Longer strings are invalid in every `format`: some regular expressions of the library need quadratic time. */
 const MAX_FORMATTED = 2048;
 
 /** The format `url`. The library's regular expression needs exponential time. */
 const isUrl = (text: string): boolean =>
   /^(?:https?|ftp):\/\/[^\s/?#]/i.test(text) && !/\s/.test(text) && URL.canParse(text);
 
-/** Turns the schemas of one document into tests. */
+/** Turns a JSON Schema and its subschemas into tests. */
 export class SchemaCompiler {
   readonly draft: Draft;
   readonly #targets: Readonly<Record<string, unknown>>;
@@ -52,13 +52,13 @@ export class SchemaCompiler {
   /** References whose target does not exist. */
   readonly unresolved: string[] = [];
 
-  /** @param targets The schemas of the document by their absolute URI */
+  /** @param targets The schema and its subschemas by their absolute URI */
   constructor(draft: Draft, targets: Readonly<Record<string, unknown>>) {
     this.draft = draft;
     this.#targets = targets;
   }
 
-  /** The test of a schema. A schema that refers to itself gets one test. */
+  /** The test of a schema. Each schema is compiled once, so that it may refer to itself. */
   test(schema: unknown): ValueTest {
     if (typeof schema === "boolean") return (_value, run) => schema || run.fail("is not allowed");
     const known = this.#tests.get(schema);
@@ -72,7 +72,7 @@ export class SchemaCompiler {
   #build(schema: SchemaObject): ValueTest {
     const known = keywordsOf(schema, this.draft);
     const reference = known.$ref === undefined ? [] : [this.#reference(schema)];
-    // In draft 7 and older ones, the other keywords beside a reference are ignored.
+    // In draft 7 and older drafts, the other keywords beside a reference are ignored.
     const isAlone = reference.length > 0 && (this.draft === "draft4" || this.draft === "draft7");
     const own = isAlone ? [] : [this.#scalars(known), this.#pattern(known), ...applicators(known, this)];
     const tests = [...reference, ...own].filter((test) => test !== null);

@@ -1,4 +1,4 @@
-/** Access to the listener over the network. */
+/** Who may use the admin API's listener over the network. */
 import assert from "node:assert/strict";
 import { writeFileSync } from "node:fs";
 import { type RequestOptions, request } from "node:https";
@@ -52,7 +52,7 @@ describe("access settings", () => {
       /contradicts/,
     ],
     [
-      "Kubernetes tokens without the store that uses a cluster",
+      "Kubernetes tokens without SLUICE_STORE=cluster",
       { SLUICE_ADMIN_KUBERNETES: "true" },
       /needs SLUICE_STORE=cluster/,
     ],
@@ -124,7 +124,7 @@ describe("pages of other origins", () => {
   after(() => rig.close());
   const from = (name: string) => ({ headers: [["Origin", name]] as const });
 
-  test("may use the listener when a setting names them", async () => {
+  test("may use the listener when a setting names their origin", async () => {
     const { status, headers } = await rig.ask("POST", "/services", { form: "name=a&host=a", ...from(origin) });
     assert.equal(status, 201);
     assert.equal(headers["access-control-allow-origin"], origin);
@@ -136,7 +136,7 @@ describe("pages of other origins", () => {
     assert.equal(asked.headers["access-control-allow-origin"], origin);
   });
 
-  test("may not read or write when no setting names them", async () => {
+  test("may not read or write when no setting names their origin", async () => {
     const { status, headers } = await rig.ask("GET", "/services", from("https://evil.example"));
     assert.equal(status, 200);
     assert.equal(headers["access-control-allow-origin"], undefined);
@@ -180,7 +180,7 @@ describe("a listener with certificates", () => {
         .end();
     });
 
-  test("accepts certificates of the authority, and no other certificates", async () => {
+  test("accepts client certificates of its authority, and no other certificates", async () => {
     const mine = await ours.issue({ name: "deck", usage: "client" });
     assert.equal(await ask({ cert: mine.certificate, key: mine.key }), 200);
     const theirs = await (await makeAuthority()).issue({ name: "deck", usage: "client" });
@@ -193,7 +193,7 @@ describe("a listener with certificates", () => {
     assert.equal(await ask({ cert: old.certificate, key: old.key }), 401);
   });
 
-  test("negotiates TLS once for each connection", async () => {
+  test("refuses to negotiate TLS again in a connection", async () => {
     assert.ok(await renegotiationError({ host: "127.0.0.1", port: rig.admin.address.port }));
   });
 

@@ -27,7 +27,7 @@ describe("the authorizer", () => {
     ["refuses a request with a different token", { token }, { headers: bearer("wrong") }, 401],
     ["refuses a request with a part of the token", { token }, { headers: bearer("righ") }, 401],
     ["refuses a request with an empty token", { token }, { headers: { authorization: "Bearer " } }, 401],
-    ["admits a bearer token", { token }, { headers: bearer("right") }, 200],
+    ["admits the token as a bearer token", { token }, { headers: bearer("right") }, 200],
     ["admits the token with the scheme in any case", { token }, { headers: { authorization: "bearer right" } }, 200],
     ["admits the token in Kong's header", { token }, { headers: { "kong-admin-token": "right" } }, 200],
     ["refuses the token with another scheme", { token }, { headers: { authorization: "Basic right" } }, 401],
@@ -79,7 +79,7 @@ describe("the authorizer of a cluster", () => {
   });
   const ann = { username: "ann" };
 
-  test("admits users whom RBAC allows the same operation on the custom resources", async () => {
+  test("admits only bearer tokens of users whom RBAC allows the same operation on the custom resources", async () => {
     const cluster = clusterOf(ann, () => true);
     assert.equal(await statusOf({ cluster }, { headers: bearer("ann's") }), 200);
     assert.equal(await statusOf({ cluster }, { headers: bearer("bob's") }), 401);
