@@ -14,7 +14,7 @@ export interface EntityErrors {
   readonly entity_id?: string;
   readonly entity_name?: string;
   readonly entity_tags?: readonly string[];
-  /** The entity as written, without nested lists, and with a reference to its parent. */
+  /** The entity as written, without nested lists, and with a reference to its parent if the parent has an id. */
   readonly entity: Members;
   readonly errors: readonly EntityError[];
 }

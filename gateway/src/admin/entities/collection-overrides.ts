@@ -45,7 +45,7 @@ const credentials = (collection: CredentialCollection): Partial<EntityOperations
   },
 });
 
-/** The id is never derived from the key: ids appear in headers and logs. */
+/** Adds missing keys, secrets and the id. The id is never derived from the key: ids appear in headers and logs. */
 function withGenerated(collection: CredentialCollection, raw: RawMembers, { before }: PrepareOptions): RawMembers {
   const generated = entities[collection].credential?.generated ?? [];
   const secrets = generated.filter((member) => (raw[member] ?? null) === null).map((member) => [member, randomKey()]);
@@ -95,7 +95,7 @@ const NEEDS_PASSWORD: Violation = {
   message: "all or none of these fields must be set: 'password', 'consumer.id'",
 };
 
-/** Clients count `ttl` from now; entities count it from their creation. */
+/** Converts `ttl`, which clients count from now, to seconds since the credential was created. */
 function withLife(raw: RawMembers, before: Entity | null): RawMembers {
   if (typeof raw.ttl !== "number") return raw;
   if (!before) return { ...raw, created_at: now() };

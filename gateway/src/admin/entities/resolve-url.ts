@@ -15,7 +15,10 @@ export interface UrlTarget {
   readonly by: Lookup;
   /** Whether the entity belongs to a different parent than the one in the URL. */
   readonly hasOtherParent: boolean;
-  /** For the URL of an unset reference, such as `/routes/x/service`: the entity that will refer to the created one. */
+  /**
+   * For the URL of an unset reference, such as `/routes/x/service`: the entity (the route) that will refer to the
+   * entity that the request creates.
+   */
   readonly holder?: { readonly collection: Collection; readonly member: string; readonly entity: Entity };
 }
 
@@ -38,7 +41,7 @@ export async function lookupForSegment(store: EntityReader, collection: Collecti
   return nameLookup(collection, segment);
 }
 
-/** @throws HttpError 400 for an invalid server name. */
+/** Null: no such server name is known. @throws HttpError 400 for an invalid server name. */
 export const findServerName = (store: EntityReader, name: string): Promise<Sni | null> =>
   store.find("snis", nameLookup("snis", name));
 
@@ -54,7 +57,11 @@ function nameLookup(collection: Collection, name: string): Lookup {
   return { member, value: name };
 }
 
-/** The parent in the URL, as a filter on the reference of its children. @throws HttpError 404. */
+/**
+ * The parent in the URL, as a filter for the entities that refer to it; undefined: the endpoint has no parent.
+ *
+ * @throws HttpError 404 when the parent does not exist.
+ */
 export async function resolveParent(call: EntityRequest): Promise<ReferenceFilter | undefined> {
   const { store, endpoint, params } = call;
   if (endpoint.kind === "foreign" || !endpoint.parent) return undefined;

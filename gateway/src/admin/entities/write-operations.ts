@@ -83,7 +83,7 @@ async function presentWritten(
 
 const memberOf = (by: Lookup): string | undefined => ("id" in by ? undefined : by.member);
 
-/** PATCH: members that the body leaves out stay as they are, null resets a member. */
+/** PATCH: members that the body leaves out stay as they are; null resets a member. */
 export async function changeEntity(operations: EntityOperations, call: EntityRequest): Promise<PreparedWrite> {
   const { collection } = call.endpoint;
   const place = await resolveUrl(call);
@@ -102,7 +102,10 @@ export async function changeEntity(operations: EntityOperations, call: EntityReq
   };
 }
 
-/** DELETE. If the entity does not exist, the status is 204 at the top level and 404 below a parent, as in Kong. */
+/**
+ * DELETE. If the entity does not exist, the status is 204 at the top level and 404 below a parent, as in Kong. An
+ * entity cannot be removed at the URL of a reference to it.
+ */
 export async function removeEntity(operations: EntityOperations, call: EntityRequest): Promise<PreparedWrite> {
   const { endpoint, preconditions: conditions, store, params } = call;
   const { collection } = endpoint;
@@ -136,7 +139,7 @@ export const updatedAtNow = (collection: Collection): { readonly updated_at?: nu
   "updated_at" in (entities[collection].schema.properties ?? {}) ? { updated_at: timestampFor(collection) } : {};
 
 /**
- * @param before The entity that is changed; null: it is created. Its hidden members stay set.
+ * @param before The entity before the change, whose hidden members stay set; null: the entity is created.
  * @throws HttpError 400 with all violations.
  */
 async function checkedEntity(call: EntityRequest, raw: RawMembers, before: Entity | null): Promise<Entity> {
