@@ -34,7 +34,7 @@ export async function startAdmin(options: AdminOptions): Promise<Admin> {
   const access = await openAccess(settings, log);
   const { store, fleet, hash } = opened;
   const closing = new AbortController();
-  // Each waiting write adds a listener.
+  // Each write that waits for the nodes listens for the signal.
   setMaxListeners(0, closing.signal);
   let address = listen;
   const { reasonToRefuse } = createGuard({ allowedUpstreams, ownListeners: [listen, ...proxies] });
