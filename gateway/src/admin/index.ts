@@ -13,7 +13,7 @@ import { createWarnings } from "./writes/response-headers.ts";
 export interface AdminOptions extends Pick<AdminContext, "settings" | "log" | "version" | "setHealth"> {
   /** The caller closes the opened store after the admin listener. */
   readonly opened: Pick<OpenedStore, "store" | "fleet" | "hash">;
-  /** Addresses of the proxy in this process. Default: there is none. */
+  /** Addresses of the proxy in this process. Default: the process has no proxy. */
   readonly proxies?: AdminContext["proxies"];
 }
 

@@ -44,7 +44,7 @@ export interface EntityRequest {
   readonly preconditions: Preconditions;
   /** Ids that the store reported as in use. A new entity whose derived id is one of them gets a random id. */
   readonly takenIds: ReadonlySet<string>;
-  /** Violations that the response reports together with those of the entity. */
+  /** Violations that the response reports together with the violations of the entity. */
   readonly extraViolations: readonly Violation[];
 }
 
@@ -59,7 +59,7 @@ export interface AdminResponse {
 /** The prepared writes of a request: to be done, planned, or added to a batch. */
 export interface PreparedWrite {
   readonly writes: readonly Write[];
-  /** @param effects One per write, in order. */
+  /** The response after the writes. @param effects One per write, in order. */
   respond(effects: readonly Effect[]): Promise<AdminResponse>;
   /** Used in the error of a read-only store. */
   readonly attempt: WriteAttempt;

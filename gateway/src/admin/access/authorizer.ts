@@ -85,7 +85,7 @@ const describeRight = ({ verb, group, resource, namespace }: ResourceAttributes)
 
 interface SentTokens {
   readonly bearer: string | undefined;
-  /** All tokens of the request: the bearer token and the one in Kong's header. */
+  /** All tokens of the request: the bearer token and the token in Kong's header. */
   readonly all: readonly string[];
 }
 

@@ -142,7 +142,7 @@ test("the browser guard accepts the name of the listen address, and refuses a mi
   assert.match(browserRefusal({ ...asked, host: "a:b:c" }, policy) ?? "", foreign);
 });
 
-test("the browser guard accepts only configured host names, any IP address if the listener is not on loopback, and any host if so configured", () => {
+test("the browser guard accepts configured host names, any IP address if the listener is not on loopback, and every host with anyHost", () => {
   const wide = { ...policy, listenHost: "0.0.0.0" };
   assert.match(browserRefusal({ ...asked, host: "sluice-admin.gate:8001" }, wide) ?? "", foreign);
   assert.equal(

@@ -1,5 +1,5 @@
 /**
- * The RBAC permissions that a request needs: those that a user would need to do the same with kubectl.
+ * The RBAC permissions that a request needs: a user would need the same permissions to do the same with kubectl.
  *
  * Keys and certificates are in Secrets of the home namespace and are shown in clear text, so reading them requires
  * permission for those Secrets too. Entities may be in any namespace, so reading or changing them requires permission

@@ -25,7 +25,7 @@ const document = { _format_version: "3.0", services: [users] };
 const names = async (rig: FileRig, list: string) =>
   ((await rig.ask("GET", `/${list}`)).body as { data: { name: string }[] }).data.map(({ name }) => name).sort();
 
-describe("a document sent to POST /config of a read-only file", () => {
+describe("a document sent to POST /config over a read-only file", () => {
   let rig: FileRig;
   before(async () => {
     rig = await startFileRig(first);

@@ -89,7 +89,7 @@ function load(text: string): ReadDocument {
   return { ...checked, warnings: located };
 }
 
-/** `warnings` are those of the text that contained the data. */
+/** `warnings` are the warnings about the text that contained the data. */
 function check(data: unknown, warnings: readonly Violation[] = []): ReadDocument {
   const { value, violations } = checkDocument(data);
   return violations ? { violations, data } : { document: value.document, warnings: [...warnings, ...value.warnings] };

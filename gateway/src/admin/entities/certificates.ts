@@ -40,7 +40,10 @@ interface Names {
   readonly also?: string;
 }
 
-/** Adds writes of server names to the write of the certificate, so that it has the names in the body and in the URL. */
+/**
+ * Adds writes of server names to the write of the certificate. Afterwards the certificate has the names in the body
+ * (`unset` if the body has no `snis`) and the name in the URL.
+ */
 async function withNames(
   call: EntityRequest,
   parent: (call: EntityRequest) => Promise<PreparedWrite>,

@@ -1,4 +1,4 @@
-/** Operations of single collections that differ from the general ones. */
+/** The operations in which single collections differ from the general operations. */
 import { randomInt, randomUUID } from "node:crypto";
 import {
   type Collection,
@@ -148,7 +148,7 @@ const targets = (derived: EntityOperations): Partial<EntityOperations> => ({
   },
 });
 
-/** The operations of each collection that replace the general ones. */
+/** For each collection, the operations that replace the general operations. */
 export const collectionOverrides: Partial<
   Record<Collection, (derived: EntityOperations) => Partial<EntityOperations>>
 > = {

@@ -134,7 +134,7 @@ const removal = (collection: Collection, by: Lookup): PreparedWrite => ({
 export const timestampFor = (collection: Collection): number =>
   collection === "targets" ? Date.now() / 1000 : Math.floor(Date.now() / 1000);
 
-/** The change time, for collections that have one: credentials do not. */
+/** The member `updated_at` with the present time, for collections that have the member: credentials do not. */
 export const updatedAtNow = (collection: Collection): { readonly updated_at?: number } =>
   "updated_at" in (entities[collection].schema.properties ?? {}) ? { updated_at: timestampFor(collection) } : {};
 

@@ -17,8 +17,8 @@ export interface PerformWritesOptions {
 const ATTEMPTS = 24;
 
 /**
- * Prepares writes and carries out, or only plans, all or none. Prepares them again from the current state if another
- * client was faster, or if a new id is in use. Returns the prepared steps, and the effects of each step.
+ * Prepares writes, and carries out (or only plans) all or none of them. Prepares them again from the current state if
+ * another client was faster, or if a new id is in use. Returns the prepared steps, and the effects of each step.
  *
  * @param workOut Called with the ids that the store reported as in use.
  * @param mapError Maps the error of one write to the error of the whole request.
