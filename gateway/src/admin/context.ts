@@ -20,7 +20,7 @@ export interface HealthChange {
   readonly healthy: boolean;
 }
 
-/** Sets the health in the node of this process; resolves to an error message, undefined on success. */
+/** Sets the health of a target in the node of this process. Resolves to an error message; undefined on success. */
 export type SetHealth = (change: HealthChange) => Promise<string | undefined>;
 
 /** Returns the warning headers for the response to a write with these effects. */

@@ -13,7 +13,7 @@ import { createWarnings } from "./writes/response-headers.ts";
 export interface AdminOptions extends Pick<AdminContext, "settings" | "log" | "version" | "setHealth"> {
   /** The caller closes the opened store after the admin listener. */
   readonly opened: Pick<OpenedStore, "store" | "fleet" | "hash">;
-  /** Addresses of the proxy in this process. Default: there is none. */
+  /** Addresses of the proxy in this process. Default: the process has no proxy. */
   readonly proxies?: AdminContext["proxies"];
 }
 
@@ -34,7 +34,7 @@ export async function startAdmin(options: AdminOptions): Promise<Admin> {
   const access = await openAccess(settings, log);
   const { store, fleet, hash } = opened;
   const closing = new AbortController();
-  // Each waiting write adds a listener.
+  // Each write that waits for the nodes listens for the signal.
   setMaxListeners(0, closing.signal);
   let address = listen;
   const { reasonToRefuse } = createGuard({ allowedUpstreams, ownListeners: [listen, ...proxies] });

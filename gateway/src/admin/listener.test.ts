@@ -26,14 +26,14 @@ describe("a request that cannot be read", () => {
     return { status: Number(answer.slice(9, 12)), body: JSON.parse(answer.slice(answer.indexOf("\r\n\r\n") + 4)) };
   };
 
-  test("gets Kong's message, not that of the server, if its method is unknown", async () => {
+  test("gets Kong's message, not Node's, if its method is unknown", async () => {
     assert.deepEqual(await send("FOO /services HTTP/1.1\r\nHost: localhost\r\n\r\n"), {
       status: 405,
       body: { message: "Method not allowed" },
     });
   });
 
-  test("gets a response if its body is too large, even if the client sends all of it before reading", async () => {
+  test("gets a response if its body is too large, even if the client sends the whole body before it reads", async () => {
     const socket = connect(admin.address.port, "127.0.0.1");
     const length = 11 * 1024 * 1024;
     socket.write(

@@ -91,7 +91,7 @@ export function createListener(context: AdminContext, { access, closing }: Admin
   });
   return app;
 
-  /** Null when the listener stops first: the result is then unknown. */
+  /** Resolves to the awaited value; null when the listener stops first, and the value is unknown. */
   function untilClosing<Value>(waited: Promise<Value>): Promise<Value | null> {
     return new Promise((resolve, reject) => {
       const stop = () => resolve(null);
@@ -189,7 +189,7 @@ interface Unread {
   readonly rawPacket?: unknown;
 }
 
-/** Answers input that is not a request: an unknown method, or no HTTP at all. */
+/** Answers input that Node's parser rejects: a request with an unknown method, or no HTTP at all. */
 function refuseUnread({ code, rawPacket }: Unread, socket: Socket): void {
   if (code === "ECONNRESET" || !socket.writable) return void socket.destroy();
   const head = Buffer.isBuffer(rawPacket) ? rawPacket.toString("latin1") : "";

@@ -20,7 +20,7 @@ export interface AdminRequest {
   readonly bytes: Buffer | undefined;
   /**
    * Whether the caller is authenticated, if that is required, and uses one of the listener's host names. False is only
-   * possible for GET / and GET /status.
+   * possible for GET and HEAD of / and /status.
    */
   readonly trusted: boolean;
 }
@@ -36,7 +36,7 @@ export interface EntityRequest {
   readonly path: string;
   readonly query: Query;
   /**
-   * `before` is the entity that a form changes: it names the plugin of a config if the form does not.
+   * Decodes the body. `before` is the entity that a form changes: it names the plugin of a config if the form does not.
    *
    * @throws HttpError when the body cannot be decoded.
    */
@@ -44,7 +44,7 @@ export interface EntityRequest {
   readonly preconditions: Preconditions;
   /** Ids that the store reported as in use. A new entity whose derived id is one of them gets a random id. */
   readonly takenIds: ReadonlySet<string>;
-  /** Violations that the response reports together with those of the entity. */
+  /** Violations that the response reports together with the violations of the entity. */
   readonly extraViolations: readonly Violation[];
 }
 
@@ -52,14 +52,14 @@ export interface AdminResponse {
   readonly status: number;
   readonly body?: unknown;
   readonly headers?: Readonly<Record<string, string>>;
-  /** For writes: the response waits until every node serves the written entities. */
+  /** For writes: waits until every node serves the written entities. The response is sent after this wait. */
   readonly programmed?: WriteOutcome["programmed"];
 }
 
 /** The prepared writes of a request: to be done, planned, or added to a batch. */
 export interface PreparedWrite {
   readonly writes: readonly Write[];
-  /** @param effects One per write, in order. */
+  /** The response after the writes. @param effects One per write, in order. */
   respond(effects: readonly Effect[]): Promise<AdminResponse>;
   /** Used in the error of a read-only store. */
   readonly attempt: WriteAttempt;
@@ -84,7 +84,7 @@ export interface EntityOperations {
 }
 
 export interface PrepareOptions {
-  /** The entity to change or replace. */
+  /** The entity to change or replace; null: an entity is created. */
   readonly before: Entity | null;
   /** Whether members that the body leaves out stay as they are. */
   readonly isPartial: boolean;

@@ -33,7 +33,7 @@ const endpointsBody = (urls: readonly string[]): object => ({
   data: [...new Set(urls.filter((url) => !url.endsWith("*")).map(shown))].sort(bySegments),
 });
 
-/** `/services/{services}/routes/{routes}`: a parameter is named after its list. */
+/** `/services/{services}/routes/{routes}`: the parameters `:entity` and `:child` are named after their lists. */
 function shown(url: string): string {
   const segments = url.split("/");
   return segments

@@ -30,7 +30,7 @@ export interface AdminRig {
   readonly directory: string;
   /** The wait requests that the operator received. */
   readonly waits: WaitRequest[];
-  /** The operator's next responses; null: it closes the connection; `never`: it does not respond. */
+  /** The operator's next responses; null: it closes connections; `never`: it does not respond to wait requests. */
   answer: Partial<WaitResponse> | null | "never";
   ask(method: string, path: string, asking?: RequestOptions): Promise<Reply>;
   close(): Promise<void>;
@@ -100,7 +100,7 @@ export async function startAdminRig(env: Readonly<Record<string, string>> = {}):
   return rig;
 }
 
-/** Sends a request to a port of this machine. */
+/** Returns a function that sends a request to a port of this machine. */
 export const requestAt =
   (port: number) =>
   (method: string, path: string, asking: RequestOptions = {}): Promise<Reply> =>

@@ -39,7 +39,7 @@ interface Check {
   readonly answer: (result: ProbeResult) => Promise<unknown>;
 }
 
-/** A probe whose checks end when the test answers them. */
+/** A probe whose checks end when the test calls their `answer`, the checks that it has started, and their signals. */
 function handChecks() {
   const open: Check[] = [];
   const signals: AbortSignal[] = [];
@@ -122,7 +122,7 @@ test("the number of simultaneous checks does not exceed the concurrency, and rou
   watch.close();
 });
 
-test("a target whose state changes during a check is not checked again until that check ends", async () => {
+test("a target whose state changes during a check is not checked a second time during that check", async () => {
   const clock = new FakeClock();
   const { probe, open } = handChecks();
   const balancer = balancerOf({ ...every, targets: { "a:1": 1 } });
@@ -135,7 +135,7 @@ test("a target whose state changes during a check is not checked again until tha
   watch.close();
 });
 
-test("an unchanged interval continues after a configuration change, and new targets are checked", async () => {
+test("an unchanged interval continues after a configuration change, new targets are checked, and removed upstreams are not", async () => {
   const clock = new FakeClock();
   const checked: string[] = [];
   const probe: HealthProbe = async ({ host }) => {

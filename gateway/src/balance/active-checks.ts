@@ -14,13 +14,13 @@ export interface ProbeRequest {
   /** The upstream's `host_header`. */
   readonly hostHeader: string | null;
   readonly certificate: Certificate | null;
-  /** The CAs by which a target is verified; null: those that the machine trusts. */
+  /** The CAs by which a target is verified; null: the CAs that the machine trusts. */
   readonly authorities: readonly CaCertificate[] | null;
   /** Whether certificates of CAs that the machine trusts are accepted too. */
   readonly trustsMachine: boolean;
 }
 
-/** The response status; `connected` for TCP checks; otherwise how the check failed, or why the address was refused. */
+/** The response status; `connected`: a TCP check succeeded; otherwise how the check failed, or why it was refused. */
 export type ProbeResult = number | "connected" | "timeout" | "failed" | { readonly refused: string };
 
 /** A target that cannot be checked, because the guard of outbound connections refuses its address. */
@@ -38,7 +38,7 @@ export interface CheckClock {
   after(milliseconds: number, run: () => void): () => void;
 }
 
-/** Node's timers, which do not keep the process running. */
+/** Timers of Node.js that do not keep the process running. */
 export const realClock: CheckClock = {
   after(milliseconds, run) {
     const timer = setTimeout(run, milliseconds).unref();
@@ -92,7 +92,7 @@ export class ActiveHealthChecks {
   }
 }
 
-/** Minimum milliseconds between two rounds, however short the configured interval. */
+/** Minimum milliseconds between two rounds, however short the configured interval is. */
 const MIN_INTERVAL = 10;
 
 type Kind = "healthy" | "unhealthy";
@@ -127,7 +127,7 @@ class CheckLoop {
   #schedule(): () => void {
     return this.#options.clock.after(Math.max(this.#options.interval * 1000, MIN_INTERVAL), () => {
       this.#cancel = this.#schedule();
-      // A round that takes longer than its interval delays the next round.
+      // No round starts while the previous round is running.
       if (!this.#running) void this.#run();
     });
   }
@@ -147,7 +147,10 @@ class CheckLoop {
     this.#running = false;
   }
 
-  /** Skips a target that is being checked: if its health changes meanwhile, the other loop may select it too. */
+  /**
+   * Checks a target, unless a check of it is running: if its health changes during that check, the loop for the other
+   * health state may select it too.
+   */
   async #check(member: TargetState): Promise<void> {
     const { signal } = this.#stopped;
     if (member.checking || signal.aborted) return;

@@ -81,7 +81,7 @@ test("an upstream is up while the healthy percentage of its weight exceeds the t
   assert.equal(balancer.isUp, true);
 });
 
-test("setting the health fails for an unknown target, and for an upstream without health checks", () => {
+test("setting the health fails for an unknown target or address, and for an upstream without health checks", () => {
   const balancer = balancerOf({ upstream: strict, targets: three });
   const { id } = targetStateOf(balancer, "a:1");
   assert.equal(balancer.setHealth("nobody", null, false), false);

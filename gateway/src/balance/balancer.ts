@@ -22,11 +22,11 @@ export interface BalancerOptions {
   /** The upstream's targets, in any order. */
   readonly targets: readonly Target[];
   readonly certificate: Certificate | null;
-  /** The CAs by which active checks verify targets; null: those that the machine trusts. */
+  /** The CAs by which active checks verify targets; null: the CAs that the machine trusts. */
   readonly authorities: readonly CaCertificate[] | null;
   /** Whether certificates of CAs that the machine trusts are accepted too. */
   readonly trustsMachine: boolean;
-  /** The balancer that the new one replaces: targets that both have keep their health and load. */
+  /** The balancer that the new one replaces. Targets with an unchanged id and address keep their health and load. */
   readonly previous: Balancer | null;
   /** Milliseconds by a monotonic clock. */
   readonly now: () => number;
@@ -61,7 +61,7 @@ export class Balancer {
   readonly certificate: Certificate | null;
   readonly authorities: readonly CaCertificate[] | null;
   readonly trustsMachine: boolean;
-  /** One per target, sorted by address, including those of weight 0. */
+  /** One per target, including targets of weight 0, sorted by address. */
   readonly entries: readonly WeightedTarget[];
   /** Whether any health check is enabled. If not, every target with a weight above 0 is eligible. */
   readonly checksHealth: boolean;
@@ -105,8 +105,8 @@ export class Balancer {
   }
 
   /**
-   * False: requests to the upstream are answered 503. As in Kong, the percentage of the weight that is healthy must
-   * exceed the threshold.
+   * Whether requests can be sent to targets; if not, they are answered with 503. As in Kong, the percentage of the
+   * weight that is healthy must exceed the threshold.
    */
   get isUp(): boolean {
     if (this.#total === 0) return false;

@@ -39,7 +39,7 @@ for (const [upstream, shown, value] of values) {
   });
 }
 
-test("a client without the cookie gets one that hashes to the same target", () => {
+test("a client without the cookie gets a cookie that gives its later requests the same hash input", () => {
   const upstream = upstreamNamed("u", { hash_on: "cookie", hash_on_cookie: "sid", hash_on_cookie_path: "/app" });
   const first = request({ headers: { cookie: "side=1" } });
   const value = hashInputOf(upstream, first);

@@ -9,7 +9,7 @@ export interface BalancingRequest extends Pick<Exchange, "consumer" | "credentia
   readonly match: { readonly captures: Readonly<Record<string, string>> | null };
 }
 
-/** Null when there is nothing to hash. A client without the cookie to hash on gets one with the response. */
+/** Null when there is nothing to hash. A client without the cookie to hash on gets a new cookie with the response. */
 export function hashInputOf(upstream: Upstream, view: BalancingRequest): string | null {
   const found = valueFrom("hash_on", upstream, view);
   return found !== null || upstream.hash_on === "none" ? found : valueFrom("hash_fallback", upstream, view);

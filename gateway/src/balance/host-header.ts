@@ -10,7 +10,7 @@ export interface HostHeaderOptions {
   readonly scheme: "http" | "https";
 }
 
-/** Includes the port unless it is the scheme's default, or `host_header` has one already. */
+/** Includes the target's port, unless it is the scheme's default or `host_header` already has a port. */
 export function hostHeader({ given, host, port, scheme }: HostHeaderOptions): string {
   const name = bracketed(given ?? host);
   const own = port === (scheme === "https" ? 443 : 80);

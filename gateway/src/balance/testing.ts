@@ -58,7 +58,7 @@ export interface TestRequestOptions {
   readonly captures?: Readonly<Record<string, string>>;
 }
 
-/** `cookies` are those that the response sets. */
+/** A request; `cookies` lists the cookies that its response sets. */
 export function request(shown: TestRequestOptions = {}): BalancingRequest & { readonly cookies: readonly string[] } {
   const cookies: string[] = [];
   const { headers = {}, path = "/", query = "", address = "10.9.9.9", consumer, captures = null } = shown;

@@ -23,10 +23,11 @@ export interface AuthorizationRequest {
 }
 
 /**
- * Resolves to true if the caller is authenticated, or if no authentication is configured. Otherwise resolves to false
- * for GET or HEAD of /status, and for OPTIONS, whose callers are not checked because preflights carry no credentials.
+ * Resolves to true if the caller is authenticated and may make the request, or if no authentication is configured.
+ * Otherwise resolves to false for GET or HEAD of /status, and for OPTIONS, whose callers are not checked because
+ * preflights carry no credentials.
  *
- * @throws HttpError 401 or 403; StoreUnavailable when the cluster cannot be reached.
+ * @throws HttpError 401 or 403; StoreUnavailable when a request to the cluster fails.
  */
 export type Authorizer = (entering: AuthorizationRequest) => Promise<boolean>;
 
@@ -84,7 +85,7 @@ const describeRight = ({ verb, group, resource, namespace }: ResourceAttributes)
 
 interface SentTokens {
   readonly bearer: string | undefined;
-  /** All tokens of the request: the bearer token and the one in Kong's header. */
+  /** All tokens of the request: the bearer token and the token in Kong's header. */
   readonly all: readonly string[];
 }
 
@@ -94,7 +95,7 @@ function readTokens(headers: IncomingHttpHeaders): SentTokens {
   return { bearer, all: [bearer, own].filter((token) => typeof token === "string") };
 }
 
-/** Compares hashes, which have equal length, in constant time. */
+/** Returns the check of a given token. It compares hashes, which have equal length, in constant time. */
 function tokenCheck(expected: string): (given: string) => boolean {
   const wanted = hashOf(expected);
   return (given) => timingSafeEqual(hashOf(given), wanted);

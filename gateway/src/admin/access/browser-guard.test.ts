@@ -1,5 +1,6 @@
 /**
- * A listener without authentication accepts requests of programs on this machine, but refuses those of foreign pages.
+ * A listener without authentication serves programs on this machine. Pages of foreign origins can neither write nor
+ * read entities.
  */
 import assert from "node:assert/strict";
 import { test } from "node:test";
@@ -68,7 +69,7 @@ describeTable("a request to a listener without authentication", [
     message: /origin 'null'/,
   },
   {
-    does: "is refused if the browser calls it cross-site",
+    does: "is refused if its header Sec-Fetch-Site is cross-site",
     ask: "POST /consumers",
     form,
     headers: [["Sec-Fetch-Site", "cross-site"]],
@@ -89,7 +90,7 @@ describeTable("a request to a listener without authentication", [
     status: 403,
   },
   {
-    does: "gets no response that a page of a foreign origin may read",
+    does: "gets a response without Access-Control-Allow-Origin if its Origin is foreign",
     ask: "GET /services",
     headers: [["Origin", "http://evil.example"]],
     status: 200,
@@ -141,7 +142,7 @@ test("the browser guard accepts the name of the listen address, and refuses a mi
   assert.match(browserRefusal({ ...asked, host: "a:b:c" }, policy) ?? "", foreign);
 });
 
-test("the browser guard accepts configured names, and any IP address if the listener has a public address", () => {
+test("the browser guard accepts configured host names, any IP address if the listener is not on loopback, and every host with anyHost", () => {
   const wide = { ...policy, listenHost: "0.0.0.0" };
   assert.match(browserRefusal({ ...asked, host: "sluice-admin.gate:8001" }, wide) ?? "", foreign);
   assert.equal(
@@ -153,7 +154,7 @@ test("the browser guard accepts configured names, and any IP address if the list
   assert.equal(browserRefusal({ ...asked, host: "any.name" }, { ...wide, anyHost: true }), undefined);
 });
 
-test("the browser guard allows writes from configured origins, and from its own origin with its own scheme", () => {
+test("the browser guard allows writes from configured origins, and from the listener's own origin with the listener's scheme", () => {
   const origin = "https://console.example";
   assert.match(browserRefusal({ ...asked, origin }, policy) ?? "", /origin/);
   assert.equal(

@@ -14,7 +14,10 @@ export interface BrowserHeaders {
 }
 
 const readMethods: ReadonlySet<string> = new Set(["GET", "HEAD", "OPTIONS"]);
-/** URLs served under any host name. Under a foreign name, the responses leave out settings, nodes and problems. */
+/**
+ * URLs that may be read under any host name. Under a foreign name, the responses leave out settings, nodes and
+ * problems.
+ */
 const publicPaths: ReadonlySet<string> = new Set(["/", "/status"]);
 
 /** The host names of the listener, and the origins of pages that may use it. */

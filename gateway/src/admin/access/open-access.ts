@@ -28,8 +28,8 @@ export interface AdminTls {
 type AccessOptions = Pick<AdminSettings, keyof AccessSettings | "listen" | "store" | "homeNamespace">;
 
 /**
- * @throws SettingsError when other machines could use the listener without authentication, or settings contradict each
- * other.
+ * @throws SettingsError when other machines could use the listener without authentication, or when settings are invalid
+ * or contradict each other.
  */
 export async function openAccess(settings: AccessOptions, log: Log): Promise<AdminAccess> {
   const fault = faultIn(settings);
@@ -81,7 +81,7 @@ function faultIn(settings: AccessOptions): string | undefined {
   return `${names.origins.variable}: '${odd}' is not an origin: expected a scheme, a host and an optional port, such as https://console.example.com`;
 }
 
-/** Whether the text is an origin as browsers send it: a different spelling would never match. */
+/** Whether the text is an origin as browsers send it, in any case: a different spelling would never match. */
 function isOrigin(text: string): boolean {
   return URL.canParse(text) && new URL(text).origin === text.toLowerCase();
 }

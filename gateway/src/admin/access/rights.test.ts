@@ -44,7 +44,7 @@ describe("the rights that RBAC must grant", () => {
 
   for (const request of ["GET /config", "POST /config", "GET /tags", "GET /tags/:tag", "GET /whatever-comes"]) {
     const [method = "", url = ""] = request.split(" ");
-    test(`for ${request} are those to list everything, including Secrets`, () => {
+    test(`for ${request} are the rights to list everything, including Secrets`, () => {
       const rights = rightsFor(method, url);
       for (const resource of ["certificates", "upstreams", "services", "routes", "consumers", "plugins"])
         assert.ok(rights.includes(`list ours/${resource} in *`), resource);
@@ -53,7 +53,7 @@ describe("the rights that RBAC must grant", () => {
   }
 
   for (const url of ["/batch", "/whatever-comes"])
-    test(`for POST ${url} are those to write everything, including Secrets`, () => {
+    test(`for POST ${url} are the rights to write everything, including Secrets`, () => {
       const rights = rightsFor("POST", url);
       assert.ok(rights.includes("delete ours/services in *"));
       assert.ok(rights.includes("create core/secrets in home"));

@@ -1,9 +1,9 @@
 /**
- * The RBAC permissions that a request needs: those that a user would need to do the same with kubectl.
+ * The RBAC permissions that a request needs: a user would need the same permissions to do the same with kubectl.
  *
  * Keys and certificates are in Secrets of the home namespace and are shown in clear text, so reading them requires
- * permission for those Secrets too. Entities may be in any namespace, so reading and changing requires permission in
- * all namespaces. New resources are created in the home namespace, or in the namespace of a resource that they refer
+ * permission for those Secrets too. Entities may be in any namespace, so reading or changing them requires permission
+ * in all namespaces. New resources are created in the home namespace, or in the namespace of a resource that they refer
  * to. So creating a resource that may refer to others also requires permission in all namespaces.
  */
 import type { ResourceAttributes } from "@sluice/crds";
@@ -21,11 +21,11 @@ import { unsupportedRoutes } from "../information/unsupported-endpoints.ts";
 type Verb = ResourceAttributes["verb"];
 
 interface EntityStorage {
-  /** The custom resource, in the plural. */
+  /** The plural name of the kind of custom resource. */
   readonly in: string;
   /** Whether a part of the entity is in a Secret. */
   readonly secret?: true;
-  /** Whether the entity is a part of the resource. */
+  /** Whether the entity is a part of another entity's custom resource. */
   readonly inside?: true;
 }
 
@@ -36,7 +36,7 @@ const credentialStorage = Object.fromEntries(
   ]),
 ) as Readonly<Record<CredentialCollection, EntityStorage>>;
 
-/** Where custom resources contain the entities of each collection. */
+/** The custom resources that contain the entities of each collection. */
 const storage: PerCollection<EntityStorage> = {
   certificates: { in: "certificates", secret: true },
   ca_certificates: { in: "cacertificates" },
@@ -60,8 +60,9 @@ const verbs: Readonly<Record<string, readonly Verb[]>> = {
 };
 
 /**
- * URLs that need no permission, because they concern no entity: information about the listener, and unsupported
- * endpoints. All other URLs need permission: for their collection or, if they belong to none, for all resources.
+ * URLs that need no permission, because they concern no entity: information about the listener, schemas, unsupported
+ * endpoints, and the empty URL of a request that matches no route. All other URLs need permission: for their collection
+ * or, if they belong to none, for all resources.
  */
 const unrestrictedUrls: ReadonlySet<string> = new Set([
   "",

@@ -52,7 +52,7 @@ async function answer(
 }
 
 interface BatchStep extends PreparedWrite {
-  /** The index of the write. */
+  /** The index of the write in the batch. */
   readonly item: number;
 }
 
@@ -87,7 +87,10 @@ async function prepareAll(store: EntityReader, items: readonly BatchItem[], take
   return steps;
 }
 
-/** The error of one write, with its index. */
+/**
+ * Adds the number of the failed write to the message of its error, and the index as `write`. A 405 for the write's
+ * method becomes 400, because the method of the batch request is allowed.
+ */
 function withWriteIndex({ status, body }: HttpError, items: readonly BatchItem[], index: number): HttpError {
   const { method, path } = items[index] ?? { method: "", path: "" };
   const message = `write ${index + 1} of ${items.length} (${method} ${path}): ${body.message}`;
@@ -125,7 +128,7 @@ function itemsOf({ writes }: RawMembers): readonly BatchItem[] {
 
 const patterns = endpoints.map((endpoint) => ({ endpoint, steps: endpoint.url.split("/").slice(1) }));
 
-/** The endpoint of a path. Undefined: no such path, or invalid percent-encoding. */
+/** The endpoint of a path, with the path's decoded parameters. Undefined: no such path, or invalid percent-encoding. */
 function matchEndpoint(path: string): { endpoint: AdminEndpoint; params: Record<string, string> } | undefined {
   const segments = path.replace(/\/$/, "").split("/").slice(1);
   for (const { endpoint, steps } of patterns) {

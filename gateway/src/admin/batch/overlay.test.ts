@@ -36,7 +36,7 @@ test("an overlay shows the entities of the store below it", async () => {
   assert.deepEqual(await overlay.list("routes", { size: 9, where }), { entities: [route], more: false });
 });
 
-test("an overlay finds an entity under its new name and not under its old one", async () => {
+test("an overlay finds a renamed entity under its new name only, and another entity that takes the old name", async () => {
   const renamed = { ...shop, name: "store" };
   const overlay = await overlayOf(replace("services", renamed));
   assert.deepEqual(await overlay.find("services", named("store")), renamed);

@@ -14,7 +14,7 @@ export function createOverlay(base: EntityReader) {
     return known;
   };
 
-  /** The id last written under a name; that entity may have a different name by now. */
+  /** The id of the entity that was last written under each name. It may have a different name by now. */
   const names = new Map<string, string>();
   const put = (collection: Collection, entity: Entity): void => {
     of(collection).set(entity.id, entity);
@@ -27,7 +27,7 @@ export function createOverlay(base: EntityReader) {
     }
   };
 
-  /** Whether the entity is removed together with one that it refers to. */
+  /** Whether the entity is removed, because an entity that it refers to is removed. */
   const isCascaded = (collection: Collection, entity: Entity): boolean =>
     references[collection].some(({ member, to }) => {
       const id = referencedId(entity, member);
@@ -48,7 +48,10 @@ export function createOverlay(base: EntityReader) {
     return (entity && matchesLookup(entity, by) ? entity : null) as Entities[Name] | null;
   }
 
-  /** Reads all pages of the store. They are few, because handlers only list the children of one parent. */
+  /**
+   * Reads all pages of the base store. They are few for the children of one parent. Only the removal of a CA
+   * certificate lists whole collections.
+   */
   async function list<Name extends Collection>(collection: Name, options: ListOptions): Promise<EntityPage<Name>> {
     const { size, after = "", where, tags } = options;
     const read: readonly Entity[] = await readCollection(base, collection, {

@@ -25,7 +25,7 @@ const document = { _format_version: "3.0", services: [users] };
 const names = async (rig: FileRig, list: string) =>
   ((await rig.ask("GET", `/${list}`)).body as { data: { name: string }[] }).data.map(({ name }) => name).sort();
 
-describe("a document for a read-only file", () => {
+describe("a document sent to POST /config over a read-only file", () => {
   let rig: FileRig;
   before(async () => {
     rig = await startFileRig(first);
@@ -306,7 +306,7 @@ consumers:
     });
   }
 
-  test("stay unchanged in the file if a document has the same passwords, as plain text or as the shown hashes", async () => {
+  test("stay unchanged in the file if a request has the same passwords, as plain text or as the shown hashes", async () => {
     const { config } = (await rig.ask("GET", "/config")).body as { config: string };
     const text = rig.text();
     assert.equal((await rig.ask("POST", "/config?check_hash=1", posted)).status, 304);
@@ -327,7 +327,7 @@ consumers:
   });
 });
 
-test("a loaded document is written to a writable file", async () => {
+test("a loaded document is written to a writable file, which keeps its comment", async () => {
   const rig = await startFileRig(first, { SLUICE_FILE_WRITABLE: "true" });
   try {
     const services = [

@@ -14,7 +14,7 @@ export interface EntityErrors {
   readonly entity_id?: string;
   readonly entity_name?: string;
   readonly entity_tags?: readonly string[];
-  /** The entity as written, without nested lists, and with a reference to its parent. */
+  /** The entity as written, without nested lists, and with a reference to its parent if the parent has an id. */
   readonly entity: Members;
   readonly errors: readonly EntityError[];
 }
@@ -36,7 +36,7 @@ interface Found {
   readonly violations: Violation[];
 }
 
-/** @param data The document as written. */
+/** `rest` has the violations that belong to no entity. @param data The document as written. */
 export function flattenErrors(data: unknown, violations: readonly Violation[]): Flattened {
   const found = new Map<string, Found>();
   const rest: Violation[] = [];
@@ -101,7 +101,7 @@ function toEntityErrors({ collection, entity, violations }: Found): EntityErrors
   };
 }
 
-/** Indexes count from 1, as in Lua. */
+/** The errors in a tree of fields at the path `at`. Indexes count from 1, as in Lua. */
 function errorsIn(fields: Fields, at: string): readonly EntityError[] {
   if (fields === null) return [];
   if (typeof fields === "string") return [at === "" ? ofEntity(fields) : { type: "field", field: at, message: fields }];

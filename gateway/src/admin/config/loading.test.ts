@@ -1,10 +1,10 @@
-/** A document that takes long to load: responses to other requests in the meantime, and to the load itself. */
+/** A document that takes long to load: the response to it, and the responses to documents that are sent meanwhile. */
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import type { Store, WriteOutcome } from "../../stores/store.ts";
 import { configRoutes } from "./routes.ts";
 
-/** A store whose writes the test completes. */
+/** POST /config with a store whose writes end when the test settles `loading`. */
 function startLoading(timeout?: number) {
   const loading = Promise.withResolvers<WriteOutcome>();
   const store: Store = {
@@ -62,7 +62,7 @@ describe("a document that takes long to load", () => {
     await untilTaken(post);
   });
 
-  test("may fail after its response, and the next document is not answered with 429", async () => {
+  test("may fail after its response; later documents are then no longer answered with 429", async () => {
     const { loading, post } = startLoading(1);
     await assert.rejects(post(), late);
     loading.reject(new Error("the disk is full"));
@@ -70,7 +70,7 @@ describe("a document that takes long to load", () => {
   });
 });
 
-/** Sends documents until one is accepted: the load ends some ticks after the store's write. */
+/** Sends documents until the response is not 429: the earlier load ends some ticks after the store's write. */
 async function untilTaken(post: () => Promise<unknown>): Promise<void> {
   for (;;) {
     try {

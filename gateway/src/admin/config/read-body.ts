@@ -1,4 +1,4 @@
-/** Reads the document of a POST /config, in all forms that Kong accepts. */
+/** Reads the document of a request POST /config, in all forms that Kong accepts. */
 import { checkDocument, type Document, readYaml, type Violation } from "@sluice/model";
 import { parseBooleanOption } from "../http/boolean-option.ts";
 import { decodeJson, decodeUtf8, mediaTypeOf, readForm } from "../http/decode-body.ts";
@@ -26,7 +26,7 @@ const forms: ReadonlySet<string> = new Set(["application/x-www-form-urlencoded",
 
 type Members = Readonly<Record<string, unknown>>;
 
-/** @throws HttpError 400 without a document, 415 for an unsupported content type. */
+/** @throws HttpError 400 without a document, or for an invalid body or option; 415 for an unsupported content type. */
 export function readConfigRequest({ headers, bytes = Buffer.alloc(0), query }: AdminRequest): ConfigRequest {
   const contentType = headers["content-type"];
   const type = mediaTypeOf(contentType);
@@ -42,15 +42,15 @@ export function readConfigRequest({ headers, bytes = Buffer.alloc(0), query }: A
   const { config } = members;
   if (typeof config === "string" && config !== "") return { options, ...load(config) };
   if (type !== "application/json" || bytes.length === 0) throw badRequest("expected a declarative configuration");
-  // The object is neither a document nor a `config`: the check reports what is missing.
+  // The object is not a document and has no `config`: the check reports what is missing.
   return { options, ...check(members) };
 }
 
 /**
  * Reads Kong's options as Kong does: `flatten_errors` accepts the usual spellings of true, `check_hash` only `1`.
- * `dry_run` means the same as `plan`, as in other requests.
+ * `dry_run`, the option of other writes, means the same as `plan`.
  *
- * @throws HttpError 400.
+ * @throws HttpError 400 if `plan` or `dry_run` is neither true nor false.
  */
 function optionsOf(members: Members, query: AdminRequest["query"]): ConfigRequestOptions {
   const optionValue = (name: string): unknown => members[name] ?? query.get(name);
@@ -89,7 +89,7 @@ function load(text: string): ReadDocument {
   return { ...checked, warnings: located };
 }
 
-/** `warnings` are those of the text that contained the data. */
+/** `warnings` are the warnings about the text that contained the data. */
 function check(data: unknown, warnings: readonly Violation[] = []): ReadDocument {
   const { value, violations } = checkDocument(data);
   return violations ? { violations, data } : { document: value.document, warnings: [...warnings, ...value.warnings] };

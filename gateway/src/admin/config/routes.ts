@@ -75,7 +75,7 @@ export function configRoutes(config: ConfigOptions): readonly AdminRoute[] {
   return [{ url: "/config", handlers: { GET, POST: post } }];
 }
 
-/** Warnings about the document itself come before those about its entities. */
+/** Adds the warnings about the document itself to the response, before its warnings about entities. */
 function withWarnings(warnings: readonly Violation[], answer: AdminResponse): AdminResponse {
   if (warnings.length === 0) return answer;
   const { [WARNING_HEADER]: other, ...headers } = answer.headers ?? {};
@@ -101,8 +101,8 @@ async function load(
 }
 
 /**
- * Makes the store's entities equal to those of the document. After a concurrent change, a write is retried; a plan is
- * not.
+ * Makes the store's entities equal to those of the document, or only plans the writes. After a concurrent change, the
+ * writes are prepared again; a plan is not.
  */
 const replaceAll = (store: Store, after: EntityLists, { plan }: { readonly plan: boolean }) =>
   performWrites(

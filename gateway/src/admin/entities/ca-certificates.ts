@@ -20,7 +20,7 @@ export const caCertificates = (derived: EntityOperations): Partial<EntityOperati
   },
 });
 
-/** Names the first service or plugin that uses the CA certificate. */
+/** The collection and id of the first service or plugin that uses the CA certificate; undefined: it is not used. */
 async function findUser(store: EntityReader, id: string): Promise<string | undefined> {
   const isUsedBy = (list: unknown): boolean => Array.isArray(list) && list.includes(id);
   const named = (collection: Collection, user: { readonly id: string } | undefined) =>

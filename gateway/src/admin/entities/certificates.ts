@@ -16,7 +16,7 @@ export const certificates = (derived: EntityOperations): Partial<EntityOperation
     return { ...(entity as Certificate), snis: snis.map(({ name }) => name).sort() };
   },
 
-  /** The ETag of the shown form, which includes the names. */
+  /** The ETag of the shown form, which includes the server names. */
   tag: (_entity, shown) => etagOf(shown as Entity),
 
   create: (call) => withNames(call, derived.create, { unset: [] }),
@@ -40,7 +40,10 @@ interface Names {
   readonly also?: string;
 }
 
-/** Adds writes of server names to the write of the certificate, so that its names become those in the body. */
+/**
+ * Adds writes of server names to the write of the certificate. Afterwards the certificate has the names in the body
+ * (`unset` if the body has no `snis`) and the name in the URL.
+ */
 async function withNames(
   call: EntityRequest,
   parent: (call: EntityRequest) => Promise<PreparedWrite>,

@@ -1,4 +1,4 @@
-/** Operations of single collections that differ from the general ones. */
+/** The operations in which single collections differ from the general operations. */
 import { randomInt, randomUUID } from "node:crypto";
 import {
   type Collection,
@@ -45,7 +45,7 @@ const credentials = (collection: CredentialCollection): Partial<EntityOperations
   },
 });
 
-/** The id is never derived from the key: ids appear in headers and logs. */
+/** Adds missing keys, secrets and the id. The id is never derived from the key: ids appear in headers and logs. */
 function withGenerated(collection: CredentialCollection, raw: RawMembers, { before }: PrepareOptions): RawMembers {
   const generated = entities[collection].credential?.generated ?? [];
   const secrets = generated.filter((member) => (raw[member] ?? null) === null).map((member) => [member, randomKey()]);
@@ -95,7 +95,7 @@ const NEEDS_PASSWORD: Violation = {
   message: "all or none of these fields must be set: 'password', 'consumer.id'",
 };
 
-/** Clients count `ttl` from now; entities count it from their creation. */
+/** Converts `ttl`, which clients count from now, to seconds since the credential was created. */
 function withLife(raw: RawMembers, before: Entity | null): RawMembers {
   if (typeof raw.ttl !== "number") return raw;
   if (!before) return { ...raw, created_at: now() };
@@ -148,7 +148,7 @@ const targets = (derived: EntityOperations): Partial<EntityOperations> => ({
   },
 });
 
-/** The operations of each collection that replace the general ones. */
+/** For each collection, the operations that replace the general operations. */
 export const collectionOverrides: Partial<
   Record<Collection, (derived: EntityOperations) => Partial<EntityOperations>>
 > = {

@@ -12,7 +12,10 @@ import { lookupForSegment, resolveParent } from "./resolve-url.ts";
 
 const MEMBERSHIPS = "consumer_group_consumers";
 
-/** GET of one group wraps it and adds its consumers, unless the query has `list_consumers=false`. */
+/**
+ * GET of one group returns it as `consumer_group`, together with its `consumers`. The query `list_consumers=false`
+ * leaves out the consumers.
+ */
 export const consumerGroups = (derived: EntityOperations): Partial<EntityOperations> => ({
   async show(call) {
     if (call.endpoint.kind === "foreign") return derived.show(call);

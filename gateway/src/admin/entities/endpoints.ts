@@ -13,7 +13,7 @@ export interface EntityEndpoint {
   readonly parent?: { readonly collection: Collection; readonly member: string };
 }
 
-/** The entity that another one refers to: `/routes/:entity/service`. */
+/** The entity to which another entity refers: `/routes/:entity/service`. */
 export interface ReferenceEndpoint {
   readonly kind: "foreign";
   readonly url: string;
@@ -30,7 +30,10 @@ const withoutForeign: ReadonlySet<Collection> = new Set(["snis"]);
 /** As in Kong, targets are found below their upstream only, and memberships below the consumer or the group. */
 const belowParents: ReadonlySet<Collection> = new Set(["targets", "consumer_group_consumers"]);
 
-/** The last segment of the URL of a list below a parent. That of memberships names the entities at their other end. */
+/**
+ * The last segment of a URL that lists the children of a parent. For memberships, it names the collection at their
+ * other end: the consumers of a group, or the groups of a consumer.
+ */
 function segmentOf(child: Collection, parent: string): string {
   const other = references[child].find(({ member }) => member !== parent);
   if (child === "consumer_group_consumers" && other) return other.to;

@@ -13,7 +13,7 @@ const cors = pluginOf("cors", {});
 type Unanswered = PluginEndpointResults["unanswered"];
 
 interface Given {
-  /** The response of each node. */
+  /** The response of each node; null: the node has no such endpoint. */
   readonly answers?: readonly (EndpointResponse | null)[];
   readonly unanswered?: Unanswered;
   readonly query?: string;
@@ -21,7 +21,7 @@ interface Given {
   readonly type?: string;
 }
 
-/** Sends a request to a URL as it is served, and returns the response and the calls that the nodes received. */
+/** Sends a request to the route `url`, and returns the response and the calls that the nodes received. */
 async function ask(
   method: "GET" | "DELETE" | "POST",
   url: string,
@@ -73,18 +73,18 @@ describe("an endpoint of a plugin", () => {
       assert.deepEqual([status, asked], [204, [{ plugin: cache.id, request: { method: "DELETE", path, query: {} } }]]);
     });
 
-    test(`is answered with 503 while no node is known, at ${url}`, async () => {
+    test(`answers with 503 while no node is known, at ${url}`, async () => {
       const { status, body } = await ask("DELETE", url, params, {});
       assert.deepEqual([status, body], [503, { message: "no node is running, or none is known to this process" }]);
     });
 
-    test(`names the nodes that did not answer, at ${url}`, async () => {
+    test(`answers with 503, and names the nodes that did not answer, at ${url}`, async () => {
       const { status, body } = await ask("DELETE", url, params, { answers: [done], unanswered: silent });
       assert.equal(status, 503);
       assert.match(JSON.stringify(body), /done on the nodes that answered; .*: 10\.0\.0\.9:8005 \(no response\)"/);
     });
 
-    test(`needs an answer from only one node if the nodes share its state, at ${url}`, async () => {
+    test(`needs the response of only one node if the nodes share its state, at ${url}`, async () => {
       const answers = [{ ...done, isShared: true }];
       const { status } = await ask("DELETE", url, params, { answers, unanswered: silent });
       assert.equal(status, 204);

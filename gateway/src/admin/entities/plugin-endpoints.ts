@@ -1,9 +1,9 @@
 /**
  * Endpoints of plugin instances: `/plugins/{id}/…`, and Kong's URLs for the caches of proxy-cache.
  *
- * The state of an instance is on the nodes, so the admin listener sends a request to every node. A GET request ends
- * with the first node that has the resource. A change must reach every node; otherwise the response is 503 and names
- * the nodes that did not answer.
+ * The state of an instance is on the nodes, so the admin listener sends a request to every node. For a GET request, it
+ * is enough that one node has the resource. A change must reach every node, unless the nodes share the state. Otherwise
+ * the response is 503, and names the nodes that did not answer.
  */
 import { type Plugin, pluginNamed } from "@sluice/model";
 import type { EndpointRequest, EndpointResponse } from "@sluice/plugin-sdk";
@@ -104,7 +104,8 @@ const cachesOf = async ({ store }: PluginEndpointOptions): Promise<readonly Plug
 /**
  * The response of the nodes; null: no node has such an endpoint.
  *
- * @throws HttpError 503 when a node that may have the resource, or must make the change, did not answer.
+ * @throws HttpError 503 when no node is known, or when a node that may have the resource, or must make the change, did
+ * not answer.
  */
 async function ask({ fleet }: PluginEndpointOptions, id: string, request: EndpointRequest) {
   const { answered, unanswered } = await fleet.askPlugin({ plugin: id, request });

@@ -1,4 +1,4 @@
-/** Resolves a URL to an entity or, if there is none, to the members that the URL defines for a new one. */
+/** Resolves a URL to an entity or, if there is none, to the members that the URL defines for a new entity. */
 import { randomUUID } from "node:crypto";
 import { type Collection, checkEntity, type Entity, entities, referencedId, type Sni } from "@sluice/model";
 import type { Lookup, ReferenceFilter } from "../../stores/store.ts";
@@ -13,9 +13,12 @@ export interface UrlTarget {
   /** Members that the URL defines: id or name, and the parent. */
   readonly members: RawMembers;
   readonly by: Lookup;
-  /** Whether the entity belongs to a different parent than the one in the URL. */
+  /** Whether the entity belongs to a parent other than the parent in the URL. */
   readonly hasOtherParent: boolean;
-  /** For the URL of an unset reference, such as `/routes/x/service`: the entity that will refer to the created one. */
+  /**
+   * For the URL of an unset reference, such as `/routes/x/service`: the entity (the route) that will refer to the
+   * entity that the request creates.
+   */
   readonly holder?: { readonly collection: Collection; readonly member: string; readonly entity: Entity };
 }
 
@@ -24,7 +27,8 @@ const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i;
 export const isId = (segment: string): boolean => UUID.test(segment);
 
 /**
- * A segment that is not a UUID is looked up by the collection's naming member; a certificate by a server name.
+ * The lookup of the entity that a URL's segment names: by id for a UUID, otherwise by name; for a certificate, by the
+ * id of the certificate to which a server name belongs.
  *
  * @throws HttpError 400 for an impossible name; 404 for an unknown server name.
  */
@@ -38,7 +42,7 @@ export async function lookupForSegment(store: EntityReader, collection: Collecti
   return nameLookup(collection, segment);
 }
 
-/** @throws HttpError 400 for an invalid server name. */
+/** Null: no such server name is known. @throws HttpError 400 for an invalid server name. */
 export const findServerName = (store: EntityReader, name: string): Promise<Sni | null> =>
   store.find("snis", nameLookup("snis", name));
 
@@ -54,7 +58,11 @@ function nameLookup(collection: Collection, name: string): Lookup {
   return { member, value: name };
 }
 
-/** The parent in the URL, as a filter on the reference of its children. @throws HttpError 404. */
+/**
+ * The parent in the URL, as a filter for the entities that refer to it; undefined: the endpoint has no parent.
+ *
+ * @throws HttpError 404 when the parent does not exist.
+ */
 export async function resolveParent(call: EntityRequest): Promise<ReferenceFilter | undefined> {
   const { store, endpoint, params } = call;
   if (endpoint.kind === "foreign" || !endpoint.parent) return undefined;

@@ -24,7 +24,7 @@ export type Method = (typeof METHODS)[number];
 /** A method without a handler is answered with 405. HEAD is handled as GET, and OPTIONS the same way for every URL. */
 export type MethodHandlers = Partial<Record<Method, (received: AdminRequest) => Promise<AdminResponse>>>;
 
-/** A URL of the admin listener, with parameters such as `/services/:entity`. */
+/** A URL of the admin listener, which may have parameters: `/services/:entity`. */
 export interface AdminRoute {
   readonly url: string;
   readonly handlers: MethodHandlers;

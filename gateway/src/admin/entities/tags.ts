@@ -1,4 +1,4 @@
-/** GET /tags and /tags/:tag: all tags with their entities. */
+/** GET /tags: all tags with their entities. GET /tags/:tag: the entities with one tag. */
 import { type Collection, checkEntity, collections, type Entity } from "@sluice/model";
 import { readPages } from "../../stores/read-all.ts";
 import { invalidOffset, invalidUnique } from "../http/errors.ts";
@@ -45,7 +45,7 @@ function demandTag(tag: string): void {
   if (fault) throw invalidUnique("tag", fault.message);
 }
 
-/** Ordered by collection, id and tag: writes between two pages do not disturb this order. */
+/** The tags after `from`, ordered by collection, id and tag: writes between two pages do not disturb this order. */
 async function* allAfter(
   store: EntityReader,
   from: TagPosition | undefined,

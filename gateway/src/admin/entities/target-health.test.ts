@@ -73,7 +73,7 @@ const unhealthy = { health: "UNHEALTHY", addresses: [] };
 const reportOf = (first: object, second: object) => ({ [upstream.id]: { [one.id]: first, [two.id]: second } });
 
 describe("the health of a target", () => {
-  test("is UNHEALTHY if a single node reports UNHEALTHY", () =>
+  test("is UNHEALTHY if a single node reports UNHEALTHY, and one HEALTHY target makes the upstream HEALTHY", () =>
     withNodes([reportOf(healthy, healthy), reportOf(healthy, unhealthy)], async (nodes) => {
       const options = { store: await filled(), fleet: { nodes: async () => nodes }, node: "n" };
       const { body } = await ask(options, "GET", "/upstreams/:entity/health", { params });
@@ -101,7 +101,7 @@ describe("the health of a target", () => {
     assert.ok((body as { data: object[] }).data.every((target) => !Object.hasOwn(target, "health")));
   });
 
-  test("is set on the node of this process, for one address or for all", async () => {
+  test("is set on the node of this process, for one address or for all; an unknown address or target is an error", async () => {
     const set: HealthChange[] = [];
     const setHealth = async (change: HealthChange) => {
       set.push(change);

@@ -84,7 +84,7 @@ const worstOf = (reports: readonly TargetHealth[]): string | undefined =>
 
 const TIMEOUT = 2000;
 
-/** Nodes that do not respond are left out. */
+/** The reports of the nodes. Nodes that do not respond are left out. */
 async function askNodes(nodes: readonly { readonly status: string | null }[]) {
   const answers = await Promise.all(nodes.map(({ status }) => (status === null ? undefined : ask(status))));
   return answers.filter((answer) => answer !== undefined);

@@ -51,14 +51,14 @@ spec:
       assert.partialDeepStrictEqual(body, { config: { leeway: 5, session_secret: null } });
     });
 
-  test("gets a new value of this member, which replaces the one in the Secret", async (context) => {
+  test("takes a new value of this member from PATCH instead of the value in the Secret", async (context) => {
     const { ask, path } = await start(context);
     const session_secret = "another secret for the cookies";
     assert.equal((await ask("PATCH", path, { json: { config: { session_secret } } })).status, 200);
     assert.partialDeepStrictEqual((await ask("GET", path)).body, { config: { session_secret } });
   });
 
-  test("is refused with the violations of other members only", async (context) => {
+  test("gets no violation of this member if PATCH sets another member to an invalid value", async (context) => {
     const { ask, path } = await start(context);
     const { status, body } = await ask("PATCH", path, { json: { config: { leeway: -1 } } });
     assert.deepEqual(

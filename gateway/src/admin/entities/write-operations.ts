@@ -83,7 +83,7 @@ async function presentWritten(
 
 const memberOf = (by: Lookup): string | undefined => ("id" in by ? undefined : by.member);
 
-/** PATCH: members that the body leaves out stay as they are, null resets a member. */
+/** PATCH: members that the body leaves out stay as they are; null resets a member. */
 export async function changeEntity(operations: EntityOperations, call: EntityRequest): Promise<PreparedWrite> {
   const { collection } = call.endpoint;
   const place = await resolveUrl(call);
@@ -102,7 +102,10 @@ export async function changeEntity(operations: EntityOperations, call: EntityReq
   };
 }
 
-/** DELETE. If the entity does not exist, the status is 204 at the top level and 404 below a parent, as in Kong. */
+/**
+ * DELETE. If the entity does not exist, the status is 204 at the top level and 404 below a parent, as in Kong. An
+ * entity cannot be removed at the URL of a reference to it.
+ */
 export async function removeEntity(operations: EntityOperations, call: EntityRequest): Promise<PreparedWrite> {
   const { endpoint, preconditions: conditions, store, params } = call;
   const { collection } = endpoint;
@@ -131,12 +134,12 @@ const removal = (collection: Collection, by: Lookup): PreparedWrite => ({
 export const timestampFor = (collection: Collection): number =>
   collection === "targets" ? Date.now() / 1000 : Math.floor(Date.now() / 1000);
 
-/** The change time, for collections that have one: credentials do not. */
+/** The member `updated_at` with the present time, for collections that have the member: credentials do not. */
 export const updatedAtNow = (collection: Collection): { readonly updated_at?: number } =>
   "updated_at" in (entities[collection].schema.properties ?? {}) ? { updated_at: timestampFor(collection) } : {};
 
 /**
- * @param before The entity that is changed; null: it is created. Its hidden members stay set.
+ * @param before The entity before the change, whose hidden members stay set; null: the entity is created.
  * @throws HttpError 400 with all violations.
  */
 async function checkedEntity(call: EntityRequest, raw: RawMembers, before: Entity | null): Promise<Entity> {

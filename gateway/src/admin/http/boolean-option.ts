@@ -1,4 +1,4 @@
-/** Boolean options in a query. */
+/** Boolean options of a request. */
 import { invalidOptions } from "./errors.ts";
 
 const yes: ReadonlySet<string> = new Set(["true", "1", "on", "yes"]);

@@ -13,7 +13,8 @@ export interface ReceivedBody {
 }
 
 /**
- * More than any entity needs. Limits are necessary, because every value may cause a violation, and all are reported.
+ * More than any entity needs. Limits are necessary, because every value may cause a violation, and all violations are
+ * reported.
  */
 const ENTITY_LIMITS: JsonLimits = { depth: 64, values: 10_000 };
 

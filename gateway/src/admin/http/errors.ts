@@ -147,7 +147,10 @@ function luaTable(value: unknown): string {
   return `{${members.map(([name, member]) => `${name}=${luaTable(member)}`).join(",")}}`;
 }
 
-/** An error that is caused neither by the client nor by the store is a bug: it is logged with its stack. */
+/**
+ * The response to an error. An error that is caused neither by the client nor by the store or the nodes is a bug: it is
+ * logged with its stack.
+ */
 export function toHttpError(error: unknown, log: Log): HttpError {
   if (error instanceof HttpError) return error;
   if (error instanceof StoreUnavailable) {

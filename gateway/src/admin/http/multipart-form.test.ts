@@ -21,7 +21,7 @@ test("a multipart form is refused without a boundary, or with bytes that are not
   assert.equal(readMultipart(type, Buffer.from(bad, "latin1")), undefined);
 });
 
-test("a multipart form with many parts is read in less than quadratic time", () => {
+test("a multipart form of 4 MB with 500,000 parts is read in less than 5 seconds", () => {
   const body = Buffer.from("--b\r\nx\r\n".repeat(500_000));
   const began = performance.now();
   assert.deepEqual(readMultipart(type, body), []);

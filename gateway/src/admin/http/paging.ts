@@ -25,7 +25,7 @@ function sizeOf(text: string | null): number {
   throw invalidSize(`size must be an integer between 1 and ${MAX_SIZE}`);
 }
 
-/** The last id of the previous page. Opaque to clients, but validated like all input. */
+/** The offset of the next page: the last id of this page, encoded. Clients need not understand the text. */
 export const writeOffset = (id: string): string => encodeOffset({ id });
 
 function readOffset(offset: string): string {

@@ -2,7 +2,7 @@
 import type { IncomingHttpHeaders } from "node:http";
 import { preconditionFailed } from "./errors.ts";
 
-/** Tags without quotes; `*`: any tag. */
+/** The tags, with their quotes removed; `*`: any tag. */
 type EntityTags = readonly string[] | "*";
 
 export interface Preconditions {

@@ -29,7 +29,7 @@ const ids = {
   subjectName: "88888888-8888-4888-8888-888888888888",
 };
 
-/** One entity of each kind, with every reference that it may have. */
+/** Entities of each kind, with every reference that they may have. */
 const everything = JSON.stringify({
   _format_version: "3.0",
   certificates: [{ id: ids.certificate, ...pair, snis: [{ name: "base.example" }] }],
@@ -142,7 +142,7 @@ describe("the information of the admin listener", () => {
     context.after(() => full.close());
     const { body } = await full.ask("GET", "/endpoints");
     const lost: string[] = [];
-    // Cached responses are on nodes, of which this listener has none.
+    // Cached responses are on nodes, and this listener has no node.
     for (const url of (body as { data: string[] }).data.filter((url) => !url.includes("{cache_key}"))) {
       const path = url
         .replace("plugins/{name}", "plugins/cors")

@@ -65,7 +65,7 @@ test("the metrics of all nodes are added up, and a node that does not answer is 
   }
 });
 
-test("without known nodes there are no metrics and no error", async () => {
+test("without known nodes there is no error, and the metrics name no node", async () => {
   const { text } = await nodesMetrics(fleetOf([]));
   assert.doesNotMatch((await Array.fromAsync(text)).join(""), /sluice_node_scraped\{/);
 });

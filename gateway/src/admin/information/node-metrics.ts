@@ -4,7 +4,7 @@ import { type MetricsPart, Sum, TEXT_FORMAT, textOf } from "../../metrics/slices
 import { ReadTable } from "../../metrics/table.ts";
 import type { Fleet, FleetNode } from "../../stores/store.ts";
 
-/** Milliseconds to wait for a node; a slower one is left out and named. */
+/** Milliseconds to wait for a node. The metrics of a slower node are left out, and the response names the node. */
 const NODE_TIMEOUT = 2000;
 
 async function scrape({ status }: FleetNode): Promise<readonly MetricsPart[] | null> {
@@ -18,7 +18,7 @@ async function scrape({ status }: FleetNode): Promise<readonly MetricsPart[] | n
     if (!response.ok || response.body === null) return null;
     return await Array.fromAsync(readData(response.body));
   } catch {
-    // The gauge reports the missing response.
+    // The gauge sluice_node_scraped reports the missing response.
     return null;
   }
 }

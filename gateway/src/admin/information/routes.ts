@@ -53,6 +53,6 @@ async function statusBody(facts: AdminContext, trusted: boolean): Promise<object
   };
 }
 
-/** The hash, truncated to the length of Kong's hashes. */
+/** The hash, truncated to the length of Kong's hashes; zeros without a document, or for an empty document. */
 const shortHash = (hash: string | null): string =>
   hash === null || hash === emptySnapshot.hash ? NO_HASH : hash.slice(0, NO_HASH.length);

@@ -19,7 +19,7 @@ test("an idle connection counts as waiting, not as writing", async () => {
   assert.equal(server.connections_waiting, 1);
 });
 
-test("a folder that is moved away is reported as unreachable, with the reason, until it is back", async () => {
+test("the folder of the resources is reported as unreachable, with the reason, while it is moved away", async () => {
   const rig = await startAdminRig();
   after(() => rig.close());
   const status = async () => (await rig.ask("GET", "/status")).body as StatusBody;

@@ -11,7 +11,7 @@ import {
 } from "@sluice/model";
 
 export interface MemberChange {
-  /** Members of nested records are separated by dots: `config.minute`. */
+  /** The path of the member, with dots between the names of nested records: `config.minute`. */
   readonly member: string;
   readonly before: unknown;
   readonly after: unknown;
@@ -28,11 +28,11 @@ const secrets: PerCollection<readonly string[]> = {
   services: ["upstream_headers"],
 };
 
-/** The members that differ. Both versions must be complete, so that a default is never a change. */
+/** The members that differ, without secret values. Both versions must be complete: a default is never a change. */
 export function changesBetween(collection: Collection, before: object, after: object): readonly MemberChange[] {
   const inConfig = secretMembers(collection, after).map((path) => ["config", ...path].join("."));
   const hidden = [...secrets[collection], ...inConfig];
-  // A record that is set or unset as a whole may contain the secret.
+  // A record that is set or unset as a whole may contain a secret.
   const isSecret = (member: string) => hidden.some((secret) => secret === member || secret.startsWith(`${member}.`));
   return difference(before as Members, after as Members, "")
     .filter(({ member }) => !derivedMembers.has(member))
@@ -68,7 +68,7 @@ const identity: ReadonlySet<string> = new Set(["id", "created_at", "name", "user
 
 /**
  * Members that differ from the defaults, as a flat record. Left out are id and creation time and, except for plugins,
- * the name: it is shown separately.
+ * the name or username, which the plan shows separately.
  */
 export function setMembers(collection: Collection, entity: object): Members {
   const defaults = defaultsOf(entities[collection].schema);

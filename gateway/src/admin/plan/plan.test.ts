@@ -136,7 +136,7 @@ describe("a plan of routes", () => {
     assert.equal(requests?.sampled, 2);
   });
 
-  test("is bounded, and reports that a bound was reached", async () => {
+  test("lists at most 100 requests of at most 5000 samples, and reports that there may be more", async () => {
     const many = Array.from({ length: 4000 }, (_, index) => route(`r${index}`, { paths: [`/r${index}`] }));
     const { requests } = await planBetween({ services: [shop] }, { services: [shop], routes: many });
     assert.equal(requests?.changed.length, 100);

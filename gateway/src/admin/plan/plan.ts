@@ -6,7 +6,7 @@
  * | created | entities, with the members that differ from their defaults |
  * | changed | entities, with `{ member, before, after }` for each member that differs |
  * | deleted | entities, with dependents that are removed too |
- * | requests | sample requests that a different route or service would answer |
+ * | requests | sample requests that a different route or service answers after the writes |
  */
 import { type Collection, type Entity, entityNameOf, isSecretLookup, type Route, type Service } from "@sluice/model";
 import { readPages } from "../../stores/read-all.ts";
@@ -35,7 +35,7 @@ export interface ChangePlan extends PlanSummary {
 
 /** The combined effect of several writes on one entity. */
 interface EntityPair extends Pick<Effect, "collection" | "before" | "after"> {
-  /** The id of the entity whose removal removed this one. */
+  /** The id of the entity whose removal also removed this entity. */
   readonly with?: string;
 }
 
@@ -63,7 +63,7 @@ const named = (collection: Collection, entity: Entity): EntityLabel => ({
   name: isSecretLookup(collection) ? null : (entityNameOf(collection, entity) ?? null),
 });
 
-/** The differences; an entity that is written unchanged is left out. */
+/** What the writes create, change and delete. An entity that is written unchanged is left out. */
 export function summaryOf(effects: readonly Effect[]): PlanSummary {
   const pairs = combineEffects(effects);
   const created = pairs.flatMap(({ collection, before, after }) =>
@@ -103,7 +103,7 @@ export async function planOfWrites(store: EntityReader, effects: readonly Effect
   return { ...summary, requests: reroutedRequests({ routes, services }, after, changed as Route[]) };
 }
 
-/** With more than about this number of routes or of services, a plan has no sample requests. */
+/** If there are more than about this number of routes or services, a plan has no sample requests. */
 const MAX_READ = 20_000;
 
 async function readUpTo<One extends Entity>(store: EntityReader, collection: Collection): Promise<One[] | undefined> {

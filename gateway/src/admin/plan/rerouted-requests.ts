@@ -1,6 +1,6 @@
 /**
- * Finds sample requests whose route or service a planned write changes: matches each with a router over the routes
- * before the write, and with one over the routes after it.
+ * Finds the sample requests whose route or service changes with planned writes. Each sample is matched with two
+ * routers: over the routes before the writes, and over the routes after the writes.
  */
 import type { Route, Service } from "@sluice/model";
 import { Router } from "../../compile/router/router.ts";
@@ -82,8 +82,8 @@ function matchWith({ routes, services }: Routing): (request: SampleRequest) => M
 const MAX_EACH = 4;
 
 /**
- * Requests that a route should match. There are none for a path that is a regular expression, or for a route whose
- * headers are matched by one: no text is generated that matches an expression.
+ * Requests that a route should match. There are none for a path that is a regular expression, or for a route that
+ * matches a header by a regular expression: texts that match an expression are not generated.
  */
 function sampleRequestsFor(route: Route): readonly SampleRequest[] {
   const hosts = valuesOrNull(route.hosts).map((host) => host?.replace("*", "sample") ?? "sample.invalid");
@@ -109,7 +109,7 @@ function sampleRequestsFor(route: Route): readonly SampleRequest[] {
   ];
 }
 
-/** At least one value: null if the route does not restrict the attribute. */
+/** The first values of an attribute of the route; a single null if the route does not restrict the attribute. */
 const valuesOrNull = (values: readonly string[] | null): readonly (string | null)[] =>
   values === null || values.length === 0 ? [null] : values.slice(0, MAX_EACH);
 

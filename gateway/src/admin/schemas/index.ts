@@ -1,4 +1,4 @@
-/** Schemas of entities and plugins in Kong's format, derived from Sluice's: decK reads defaults from them. */
+/** Schemas of entities and plugins in Kong's format, derived from Sluice's schemas: decK reads defaults from them. */
 import {
   type Collection,
   entities,
@@ -66,7 +66,7 @@ export function kongVaultSchema(kind: string): KongSchema | null {
   return { fields: [{ config: fieldOf(config) }], entity_checks: [] };
 }
 
-/** Whether the form of the member depends on the entity's name, as that of a plugin's config does. */
+/** Whether the schema of the member depends on the entity's name, as the schema of a plugin's config does. */
 const isAbstract = (collection: Collection, member: string): boolean =>
   member === "config" && (collection === "plugins" || collection === "vaults");
 
@@ -131,7 +131,7 @@ function typeOf(node: SchemaNode): KongField {
   return { type: "map", keys: { type: "string" }, values: elementOf(additionalProperties) };
 }
 
-/** The schema of a list's item, without `required`: items of a list are never unset. */
+/** The schema of an item of a list, or of a value of a map, without `required`: neither is ever unset. */
 function elementOf(node: SchemaNode): KongField {
   const { required: _required, ...element } = fieldOf(node);
   return element;

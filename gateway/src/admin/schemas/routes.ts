@@ -51,7 +51,7 @@ function showVault(kind: string): AdminResponse {
   return { status: 200, body: schema };
 }
 
-/** Checks like a POST, but without the store: a reference by name is as valid as one by id. */
+/** Checks like a POST, but without reading the store: a reference by name is valid even if no entity has the name. */
 async function validate(
   collection: Collection,
   { headers, bytes }: AdminRequest,

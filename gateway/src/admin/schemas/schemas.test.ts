@@ -83,7 +83,7 @@ test("every schema uses only Kong's types, at every level", () => {
   for (const plugin of pluginNames()) checkFields(kongPluginSchema(plugin)?.fields ?? []);
 });
 
-test("a schema shows which members are unique or generated, references, and bounds", () => {
+test("a schema shows which members are unique, generated or references, and shows their bounds", () => {
   const { fields, shorthand_fields } = entitySchema("services");
   assert.partialDeepStrictEqual(fieldIn(fields, "name"), { type: "string", unique: true });
   assert.partialDeepStrictEqual(fieldIn(fields, "id"), { type: "string", uuid: true, auto: true });
@@ -170,7 +170,7 @@ describeTable("the admin API for schemas", [
     message: "2 schema violations (config.prefix: invalid value: 1; prefix: must not be one of: env)",
   },
   {
-    does: "has no schema for the name of an inherited property",
+    does: "has no schema for a plugin with the name of an inherited JavaScript property",
     ask: "GET /schemas/plugins/constructor",
     status: 404,
     body: { message: "No plugin named 'constructor'" },

@@ -86,7 +86,7 @@ describe("concurrent writers", () => {
     store.refuse.length = 0;
   });
 
-  test("get a random id if the id derived from the name belongs to another entity", async () => {
+  test("create an entity with a random id if the id derived from its name belongs to another entity", async () => {
     const id = deriveId("services", "fresh");
     store.refuse.push({ kind: "primary-key", id });
     const { status, body } = await ask("POST", "/services", { json: { name: "fresh", host: "a" } });

@@ -1,4 +1,4 @@
-/** Carries out prepared writes. */
+/** Carries out prepared writes, or only plans them. */
 import type { Effect, Store, WriteOutcome } from "../../stores/store.ts";
 import { type HttpError, writeFaultError } from "../http/errors.ts";
 import type { PreparedWrite } from "../requests.ts";
@@ -17,10 +17,11 @@ export interface PerformWritesOptions {
 const ATTEMPTS = 24;
 
 /**
- * Prepares writes and carries out all or none; prepares them again from the current state if another client was faster.
+ * Prepares writes, and carries out (or only plans) all or none of them. Prepares them again from the current state if
+ * another client was faster, or if a new id is in use. Returns the prepared steps, and the effects of each step.
  *
  * @param workOut Called with the ids that the store reported as in use.
- * @param mapError Maps the fault of one write to the error of its request.
+ * @param mapError Maps the error of one write to the error of the whole request.
  * @throws HttpError.
  */
 export async function performWrites<One extends WriteStep>(

@@ -92,7 +92,7 @@ describe("the admin listener", () => {
       assert.equal((await rig.ask("POST", "/services", { form })).status, 201);
     }));
 
-  test("generates different keys of 32 letters and digits", () =>
+  test("generates different keys of 32 letters and digits, and shows a ttl only for a key that expires", () =>
     using(async (rig) => {
       await rig.ask("POST", "/consumers", { form: "username=bob" });
       const keys = new Set<string>();

@@ -6,7 +6,7 @@ import type { Effect } from "../../stores/store.ts";
 import type { WarningHeaders } from "../context.ts";
 import type { EntityReader } from "../requests.ts";
 
-/** The value is one or more sentences. */
+/** The value is one or more warnings, separated by `; `. */
 export const WARNING_HEADER = "X-Sluice-Warning";
 
 /**

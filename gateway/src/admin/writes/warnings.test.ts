@@ -93,7 +93,7 @@ describe("the response", () => {
     });
   }
 
-  test("does not warn of an address that the setting allows", async () => {
+  test("does not warn of an address that SLUICE_ALLOWED_UPSTREAMS allows", async () => {
     for (const host of ["127.0.0.1", "localhost"]) {
       const reply = await allowing.ask("PUT", "/services/a", { json: service(host) });
       assert.deepEqual([reply.status, warningOf(reply)], [200, undefined]);

@@ -13,7 +13,7 @@ export interface EligibleTargets {
 
 export interface BalancingAlgorithm {
   /**
-   * @param hash the hash of the request's hash input; null when the request has none
+   * @param hash the hash of the request's hash input; null when the request has no hash input
    * @returns the index of an eligible target; -1 when there is none
    */
   pick(fit: EligibleTargets, hash: number | null): number;

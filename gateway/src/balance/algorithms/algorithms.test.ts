@@ -31,7 +31,7 @@ describe("round-robin", () => {
 describe("least-connections", () => {
   const upstream = { algorithm: "least-connections" };
 
-  it("chooses the target with the fewest requests in proportion to its weight, in turn among equals", () => {
+  it("chooses the target with the fewest requests in flight in proportion to its weight, in turn among equals", () => {
     const balancer = balancerOf({ upstream, targets: { "a:1": 100, "b:1": 100 } });
     const [first, second, third] = [attemptsOf(balancer), attemptsOf(balancer), attemptsOf(balancer)];
     assert.deepEqual([first.next(), second.next()], ["a:1", "b:1"]);
@@ -85,7 +85,7 @@ describe("consistent-hashing", () => {
   const places = (balancer: Balancer) => keys.map((path) => attemptsOf(balancer, request({ path })).next());
   const before = places(balancerOf({ upstream, targets: even(names) }));
 
-  it("sends equal values to the same target on every node", () => {
+  it("sends equal values to the same target, whatever the order of the targets is", () => {
     assert.deepEqual(places(balancerOf({ upstream, targets: even(names.toReversed()) })), before);
   });
 

@@ -1,9 +1,9 @@
-/** Smooth weighted round-robin: a heavy target's turns are spread between those of lighter targets. */
+/** Smooth weighted round-robin: a heavy target's turns are spread between the turns of lighter targets. */
 import type { BalancingAlgorithm, EligibleTargets, WeightedTarget } from "./algorithm.ts";
 
 /**
  * As in nginx: each pick adds every eligible target's weight to its credit. The target with the most credit is picked,
- * and its credit is reduced by the sum of those weights.
+ * and its credit is reduced by the sum of all eligible targets' weights.
  */
 export class RoundRobin implements BalancingAlgorithm {
   readonly #entries: readonly WeightedTarget[];

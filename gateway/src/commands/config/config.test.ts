@@ -88,7 +88,7 @@ for (const [what, uncomment] of uncommented) {
   });
 }
 
-test("the command in the example of init parses the file that contains it, whatever the file is called", async (context) => {
+test("the command in the example of init names the file that contains it, whatever the file is called", async (context) => {
   const { config, path } = desk(context);
   const names = ["kong.yml", "my gateway.yml", "it's.yml", "-a.yml"];
   for (const name of names) assert.equal(await config(["init", "--", name]), `${name} is written\n`);
@@ -226,7 +226,7 @@ consumers:
         password: 0123456789abcdef0123456789abcdef01234567
 `;
 
-test("import stores hashes of passwords, and a repeated import changes nothing", async (context) => {
+test("import stores hashes of passwords, and a repeated import changes nothing; a new password changes one credential", async (context) => {
   const { config, path, read } = desk(context, {
     "a.yml": withPasswords,
     "b.yml": withPasswords.replace("open sesame", "another"),
@@ -288,7 +288,7 @@ test("import writes nothing if the store refuses an entity, and reports its posi
   assert.equal(read("a.yml"), before);
 });
 
-test("convert turns a file into custom resources, and these back into the file's entities", async (context) => {
+test("convert turns a file into custom resources, turns these back into the file's entities, and overwrites no file", async (context) => {
   const { config, path, read } = desk(context, { "a.yml": kong });
   assert.equal(await config("convert a.yml --to custom-resources --out folder"), "5 resources are written to folder\n");
   assert.equal(await config("convert folder --to declarative --out b.yml"), "b.yml is written\n");
