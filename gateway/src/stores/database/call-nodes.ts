@@ -1,4 +1,4 @@
-/** Sends a request to an endpoint of a plugin to all nodes through the database. */
+/** Lets all nodes answer a request to an endpoint of a plugin, with the database in between. */
 import { setTimeout as sleep } from "node:timers/promises";
 import {
   isEndpointFound,

@@ -15,7 +15,7 @@ import { buildFileTree } from "./tree.ts";
 
 export interface FileStoreOptions {
   readonly file: string;
-  /** The process that serves the file starts this source. */
+  /** The source of the file. The caller starts it before the first read or write. */
   readonly source: FileSource;
   readonly writable: boolean;
   /** Reports on the nodes that serve the file, after a write that the source has delivered. */
@@ -83,7 +83,7 @@ export function createFileStore({ file, source, writable, programmed }: FileStor
     const touched: TouchedNodes = new Set();
     editTree(tree, effects, touched);
     const text = print(touched);
-    // A whole document is accepted even if the file is read-only.
+    // A write of a whole document is served even if the file is read-only, and then stays as it is.
     if (writable) await writeAtomically(file, text, { replaces: before.text });
     await source.deliver(text, done.snapshot, { saved: writable });
     state = { text, tree, print, tables: done.tables, snapshot: done.snapshot };
