@@ -1,4 +1,4 @@
-/** Combines the responses to one request to an endpoint of a plugin: of the workers of a node, or of all nodes. */
+/** Combines the responses of several workers, or of several nodes, to one request to an endpoint of a plugin. */
 import type { EndpointResponse } from "@sluice/plugin-sdk";
 
 /** Maximum bytes of a body as JSON. */
