@@ -7,7 +7,7 @@ import type { EndpointResponse } from "@sluice/plugin-sdk";
 
 /**
  * An operator or a database may be of a newer version than the node. If the node cannot read a plugin that may
- * protect a route, requests in the scope of the plugin are answered with 503.
+ * protect upstreams, requests in the scope of the plugin are answered with 503.
  */
 export const READ_NEWER = { closePlugins: true } as const;
 

@@ -159,7 +159,7 @@ function send(response: ServerResponse, { status, body }: PushAnswer, stays: boo
   response.writeHead(status, {
     "content-type": "application/json; charset=utf-8",
     "content-length": Buffer.byteLength(text),
-    // A body that is too long is not needed to its end; a renewal of the certificates ends older connections.
+    // Closes the connection after a body that is too long, and after a renewal of the certificates.
     ...((status === 413 || !stays) && { connection: "close" }),
   });
   response.end(text);

@@ -91,7 +91,7 @@ const damages: readonly [what: string, damage: (file: string) => void, found: re
   ["an invalid document", (file) => writeFileSync(file, '{"revision":1,"document":{"routes":7}}\n'), null],
 ];
 for (const [what, damage, found] of damages)
-  test(`a file with ${what} restores ${found === null ? "nothing" : "the pushes before the damage"}`, async () => {
+  test(`from a file with ${what}, ${found ? "the pushes before the damage are" : "nothing is"} restored`, async () => {
     const file = fresh();
     await keepThree(file);
     damage(file);

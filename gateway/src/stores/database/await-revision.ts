@@ -6,7 +6,7 @@ import { NODES_CHANNEL, type RegisteredNode, readNodes } from "../../database/no
 export interface RevisionWait {
   /**
    * Resolves when every node that is not silent serves the revision or a later one, or after `timeout` milliseconds
-   * with the nodes that lag; null when the database does not answer or the wait is ended.
+   * with the nodes that lag; null when the database does not answer, or `close` is called.
    */
   awaitRevision(revision: number, timeout: number): Promise<WaitResponse | null>;
   /** Reports the revision that a node of this process serves, without the delay of a notification. */

@@ -1,4 +1,4 @@
-/** Lets all nodes answer a request to an endpoint of a plugin, with the database in between. */
+/** Through the database, lets all nodes answer a request to an endpoint of a plugin. */
 import { setTimeout as sleep } from "node:timers/promises";
 import {
   isEndpointFound,

@@ -24,7 +24,7 @@ export interface SharedFile extends OpenedStore {
   source(node: NodeStatusSource | null): FileSource;
 }
 
-/** @throws SettingsError when no file is set, or when a writable file has another process as its writer. */
+/** @throws SettingsError when no file is set, or when the file is to be writable and another process writes it. */
 export async function shareFile(settings: FileSettings, log: SourceLog): Promise<SharedFile> {
   if (settings.file === null) throw new SettingsError(`${names.file.variable} must be set: the declarative file`);
   const file = resolve(settings.file);

@@ -101,7 +101,7 @@ export function createResourceStore(options: ResourceStoreOptions): ResourceStor
   }: Pick<WrittenResource, "kind" | "namespace" | "name">): Resource | undefined =>
     live.resources[kind as ViewedKind].get(namespacedName(namespace, name));
 
-  /** Waits, because reads after a write must see the write; but a slow watch must not block the writer forever. */
+  /** Waits for the condition: reads must see earlier writes, but a slow watch must not block the writer forever. */
   async function until(condition: () => boolean, what: object): Promise<void> {
     if (!(await live.until(condition, READ_TIMEOUT))) log.warn(what, "a write is not visible to reads yet");
   }

@@ -208,7 +208,7 @@ export const isBatchComplete = (batch: readonly MarkedResource[]): boolean => ba
 export const groupByBatch = (marked: readonly MarkedResource[]): readonly (readonly MarkedResource[])[] =>
   Object.values(Object.groupBy(marked, ({ mark }) => mark.id)).flatMap((batch) => (batch ? [batch] : []));
 
-/** Resources that a complete batch removes count as gone. */
+/** The resources that complete batches remove: they count as gone. */
 const removedBy = (marked: readonly MarkedResource[]): ReadonlySet<Resource> =>
   new Set(
     groupByBatch(marked)
