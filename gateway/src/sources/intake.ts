@@ -1,4 +1,6 @@
-/** Applies updates to a node: the next snapshot is validated, compiled and swapped in, or rejected with all violations. */
+/**
+ * Applies updates to a node: the next snapshot is validated, compiled and swapped in, or rejected with all violations.
+ */
 import { setImmediate as nextTurn } from "node:timers/promises";
 import { type Checked, emptySnapshot, type NodeReport, pluginSetHash, type Snapshot } from "@sluice/model/serving";
 import type { SnapshotSink } from "./source.ts";
@@ -18,8 +20,8 @@ export interface IntakeOptions {
 
 export interface Intake extends SnapshotSink {
   /**
-   * Runs a function between updates, with the served snapshot. The function returns the snapshot that is served when it
-   * resolves, and may change the plugins that are registered.
+   * Runs a function between updates, with the served snapshot. The function may change which plugins are registered. It
+   * resolves to the snapshot that the workers serve by then.
    */
   exclusively(run: (served: Snapshot) => Promise<Snapshot>): Promise<void>;
 }
@@ -30,7 +32,7 @@ export function createIntake(options: IntakeOptions): Intake {
   /** Null before the first document; a delivered empty document is not null. */
   let snapshot: Snapshot | null = null;
   let revision = 0;
-  /** Serialises updates, so that each starts from the result of the previous one. */
+  /** The end of the latest update: the next one waits for it, and starts from its result. */
   let turn: Promise<unknown> = Promise.resolve();
 
   function state(): NodeReport {

@@ -6,8 +6,8 @@ import type { Address, Checked, NodeReport, PluginEndpointCall, Snapshot } from 
 import type { EndpointResponse } from "@sluice/plugin-sdk";
 
 /**
- * An operator or a database may be of a newer version than the node. If the node cannot read a plugin that may protect,
- * requests in the scope of the plugin are answered with 503.
+ * An operator or a database may be of a newer version than the node. If the node cannot read a plugin that may
+ * protect upstreams, requests in the scope of the plugin are answered with 503.
  */
 export const READ_NEWER = { closePlugins: true } as const;
 
@@ -15,9 +15,9 @@ export const READ_NEWER = { closePlugins: true } as const;
 export interface SnapshotSink {
   state(): NodeReport;
   /**
-   * Makes the next snapshot from the served one. Resolves to the violations of an invalid snapshot, otherwise once
-   * every worker of the node serves the snapshot. Rejects when a valid snapshot cannot be served; the previous one then
-   * stays active. Updates run one after the other.
+   * Makes the next snapshot from the served one. Resolves to the violations of an invalid snapshot, otherwise to the
+   * new state, once every worker of the node serves the snapshot. Rejects when a valid snapshot cannot be served; the
+   * previous one then stays active. Updates run one after the other.
    */
   update(revision: number, next: (previous: Snapshot) => Checked<Snapshot>): Promise<Checked<NodeReport>>;
 }
@@ -39,7 +39,9 @@ export interface SourceLog {
   error(details: object, message: string): void;
 }
 
-/** The facts that a node reports about itself and its plugins. The functions are called only after the node has begun to listen. */
+/**
+ * What a node reports about itself and its plugins. The functions are called only after the node has begun to listen.
+ */
 export interface NodeStatusSource {
   readonly state: () => NodeReport;
   /** The address of the node's status listener. */

@@ -15,7 +15,7 @@ export interface StatusFacts {
   readonly failure: () => string | null;
   readonly draining: () => boolean;
   readonly connections: () => Connections | Promise<Connections>;
-  /** Heap sizes of the other threads, as of the last call of `connections`. Absent: there are no other threads. */
+  /** Heap sizes of the node's other threads, as of the last call of `connections`. Absent: there are none. */
   readonly heap?: () => Heap;
   /** The numbers of workers, as of the last call of `connections`. */
   readonly workers?: () => WorkersReport["workers"];

@@ -79,7 +79,7 @@ describe("the difference of two configurations", () => {
       ["replace services 3", "replace services 1", "create services 4"],
     ],
     [
-      "recreates an entity that exchanges names with another entity, with its dependents",
+      "removes and recreates an entity and its dependents if it exchanges names with another entity",
       {
         services: [
           { ...users, name: "a" },

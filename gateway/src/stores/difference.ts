@@ -25,7 +25,7 @@ interface Step {
  *
  * If entities exchange names in a cycle, one of them is removed first and created again. An entity that the document
  * does not contain is removed first if another entity needs its name. Before such an early removal, all entities that
- * refer to the entity are removed too; those that the document contains are created again.
+ * refer to the entity are removed too; those that the document contains, or `keep` keeps, are created again.
  */
 export function writesBetween(
   before: EntityLists,
@@ -81,8 +81,8 @@ interface Times {
 }
 
 /**
- * The entity with the timestamps that the document leaves out; the same object as the previous entity if nothing else
- * differs.
+ * The entity with values for the timestamps that the document leaves out; the same object as the previous entity if
+ * nothing else differs.
  */
 function withTimes(entity: Entity, was: Entity | undefined, now: number): Entity {
   const { created_at, updated_at }: Times = entity;

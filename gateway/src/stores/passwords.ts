@@ -24,8 +24,8 @@ interface PasswordWrite {
   /** The stored credential, if there is one. */
   readonly before: Pick<Credential, "consumer" | "password"> | null;
   /**
-   * True only if the consumer is known to stay the same. Otherwise, a stored hash that depends on the consumer's id is
-   * replaced.
+   * True only if the credential's consumer is known to stay the same. Otherwise, a stored hash that depends on the
+   * consumer's id is replaced.
    */
   readonly keepsConsumer: boolean;
   readonly hash: (password: string) => string | Promise<string>;

@@ -89,7 +89,7 @@ export type WriteFault =
   /** Another entity has these values: `{ name: "users" }`. */
   | { readonly kind: "unique"; readonly members: Readonly<Record<string, unknown>> }
   | { readonly kind: "foreign-key"; readonly member: string; readonly to: Collection; readonly id: string }
-  /** Entities of `by` refer to the entity to be removed. */
+  /** Entities of the collection `by` refer to an entity of `collection` that would be removed. */
   | { readonly kind: "referenced"; readonly by: Collection; readonly collection: Collection }
   /** The store cannot hold the entity. */
   | { readonly kind: "invalid"; readonly violations: readonly Violation[] }
@@ -156,7 +156,7 @@ export interface Fleet {
   status(): Promise<Readonly<Record<string, unknown>> | null>;
   nodes(): Promise<readonly FleetNode[]>;
   /**
-   * Sends a request to an endpoint of a plugin to every node.
+   * Lets every node answer a request to an endpoint of a plugin.
    *
    * @throws NodesUnreachable when this process cannot ask any node.
    */
@@ -172,7 +172,7 @@ export interface FleetNode {
   /** Id of the node. */
   readonly node?: string;
   readonly address: string;
-  /** Base URL of the node's status listener, for metrics and health; null: the node has none. */
+  /** Base URL of the node's status listener, for metrics and health; null: it cannot be reached from here. */
   readonly status: string | null;
 }
 

@@ -4,7 +4,7 @@ import { execFile } from "node:child_process";
 import { test } from "node:test";
 import { promisify } from "node:util";
 
-/** Prints the packages that are loaded by modules of the parent folder. */
+/** The text of a module that imports modules of the parent folder and prints the packages that they load. */
 const script = (modules: readonly string[]) => `
   import { registerHooks } from "node:module";
   const packages = new Set();

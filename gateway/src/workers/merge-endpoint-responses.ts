@@ -1,10 +1,13 @@
-/** Combines the responses to one request to an endpoint of a plugin: of the workers of a node, or of all nodes. */
+/** Combines the responses of several workers, or of several nodes, to one request to an endpoint of a plugin. */
 import type { EndpointResponse } from "@sluice/plugin-sdk";
 
 /** Maximum bytes of a body as JSON. */
 const MAX_BODY = 8 * 1024 * 1024;
 
-/** The response with the highest status from 500 on, else the one with the lowest status; null: there is none. */
+/**
+ * The response with the highest status from 500 on, else the one with the lowest status; null: there are no responses.
+ * The result is shared (`isShared`) only if all responses are.
+ */
 export function mergeEndpointResponses(responses: readonly EndpointResponse[]): EndpointResponse | null {
   const sorted = responses.toSorted((one, other) => one.status - other.status);
   const merged = sorted.findLast(({ status }) => status >= 500) ?? sorted[0];

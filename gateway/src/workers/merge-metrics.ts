@@ -1,4 +1,4 @@
-/** Merges the metrics of a node with those of its workers. */
+/** Merges the metrics of the control thread with those of the worker threads. */
 import { writeData } from "../metrics/data-lines.ts";
 import type { GatewayMetrics } from "../metrics/metrics.ts";
 import type { RuntimeMetrics } from "../metrics/runtime-metrics.ts";

@@ -26,7 +26,7 @@ export interface WorkerThreadData {
   readonly health: readonly HealthUpdate[];
 }
 
-/** The change from the snapshot that the thread serves to the next one. */
+/** The change from the snapshot that the thread serves to the next one, and the hash of the next one. */
 export interface SnapshotDelta {
   readonly change: Change;
   readonly hash: string;

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { registerHooks } from "node:module";
 import { test } from "node:test";
 
-test("disabled observers are not loaded", async (context) => {
+test("a gateway whose access log and traces are disabled does not load the code for them", async (context) => {
   const loaded: string[] = [];
   const hooks = registerHooks({
     resolve(specifier, from, next) {

@@ -70,7 +70,7 @@ test("an instance stops after the last exchange that uses it, and waits for exch
   assert.deepEqual(events.toSorted(), ["stop 1", "stop 200"]);
 });
 
-test("all instances stop at the end, also those of replaced configurations", async () => {
+test("closing the lifecycle stops all instances, also those of replaced configurations", async () => {
   const { events, serve, close } = startLifecycle();
   serve([cors(1)]).exchanges.open = 1;
   serve([cors(2)]);

@@ -47,7 +47,7 @@ test("entities with equal lists and references share them", () => {
   }
 });
 
-/** An empty collection and an absent one are equivalent. */
+/** The result without its empty collections, which are equivalent to absent ones. */
 function withoutEmpty(checked: Checked<FileReading> | null | undefined): unknown {
   if (!checked || checked.violations) return checked;
   const put = Object.fromEntries(Object.entries(checked.value.put).filter(([, list]) => list.length > 0));

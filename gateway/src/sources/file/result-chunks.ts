@@ -6,12 +6,12 @@ import type { Change, Checked, Collection } from "@sluice/model";
 import { collections } from "@sluice/model/serving";
 import type { FileReading } from "./read-file.ts";
 
-/** Some of the entities to put; or the rest of the result, without the entities of earlier messages. */
+/** Some of the entities to put; or, in the last message, the rest of the result. */
 export type ResultChunk =
   | { readonly collection: Collection; readonly entities: readonly object[] }
   | { readonly read: Checked<FileReading> };
 
-/** Entities per message. */
+/** Maximum number of entities in a message. */
 const CHUNK_SIZE = 200;
 
 export function* splitResult(read: Checked<FileReading>): Iterable<ResultChunk> {
@@ -43,7 +43,7 @@ function deduplicated(entities: readonly object[]): readonly object[] {
   );
 }
 
-/** Reassembles the messages. */
+/** Reassembles the result from its messages. */
 export class ResultAssembler {
   #put: Partial<Record<Collection, object[]>> = {};
 

@@ -1,4 +1,4 @@
-/** The text of a large file that a node serves, and the changes from a new text or an edit. */
+/** The text of a large file that a node serves, and how an edit or a new text changes the served snapshot. */
 import { isDeepStrictEqual } from "node:util";
 import {
   adoptEdit,
@@ -19,12 +19,12 @@ export interface ServedText {
   readonly snapshot: Snapshot;
 }
 
-/** Reads some items of a text without the other items; null when they have errors. */
+/** Reads some items of a text without its other items; resolves to null when the items to read have errors. */
 export type ReadItems = (request: EditRequest) => Promise<EditReading | null>;
 
 /**
- * The text after an edit. Removed items are read too, because it is not stored which entities an item contains. Null
- * when an item has errors or conflicts with other items: reading the whole text reports why.
+ * The text and its snapshot after an edit. Removed items are read too, because it is not stored which entities an item
+ * contains. Null when an item has errors or conflicts with other items: reading the whole text reports why.
  */
 export async function applyFileEdit(
   served: ServedText,
@@ -45,7 +45,10 @@ export async function applyFileEdit(
   return next && { text, snapshot: next };
 }
 
-/** The entities of items. Items with references are read a second time, with the ids of the referenced entities. */
+/**
+ * The entities of items; null when an item has errors. If items refer to entities of other items, all are read a second
+ * time, with the ids of the referenced entities.
+ */
 async function entitiesOf(
   items: ChangedItems,
   read: ReadItems,

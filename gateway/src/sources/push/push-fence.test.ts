@@ -26,7 +26,7 @@ for (const [what, served, push, said] of cases)
     else assert.equal(answer, null);
   });
 
-test("a term counts from the moment at which it is seen, even if its push fails", () => {
+test("once a push of a higher term is seen, lower terms are over, even if that push is never served", () => {
   const fence = createPushFence();
   fence.markServed({ term: 2, revision: 5 });
   assert.equal(fence.outdatedReason({ term: 3, revision: 1 }), null);

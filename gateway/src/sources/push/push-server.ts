@@ -36,7 +36,7 @@ export interface PushServer {
   readonly address: { readonly host: string; readonly port: number };
   /**
    * Uses these certificates for new connections; existing connections are closed after their next response. Requires
-   * `tls`.
+   * the option `tls`.
    *
    * @throws when certificate and key do not match; then nothing changes.
    */
@@ -55,8 +55,9 @@ const paths: Readonly<Record<PushMethod, string>> = {
 const MAX_CALL = 1024 * 1024;
 const FIXED = { minVersion: "TLSv1.3" } as const;
 /**
- * Milliseconds; longer than the operator's own timeout. With very many nodes, the operator polls each of them only
- * every few minutes. If the node closed an idle connection, the operator would assume the end of the node's process.
+ * Milliseconds after which an idle connection is closed; longer than the operator's own timeout. With very many nodes,
+ * the operator polls each of them only every few minutes. If the node closed an idle connection, the operator would
+ * assume the end of the node's process.
  */
 const KEEP_ALIVE = 612_000;
 
@@ -158,7 +159,7 @@ function send(response: ServerResponse, { status, body }: PushAnswer, stays: boo
   response.writeHead(status, {
     "content-type": "application/json; charset=utf-8",
     "content-length": Buffer.byteLength(text),
-    // The rest of a body that is too long is not read.
+    // Closes the connection after a body that is too long, and after a renewal of the certificates.
     ...((status === 413 || !stays) && { connection: "close" }),
   });
   response.end(text);

@@ -207,13 +207,13 @@ const refused = (message: string, violations: readonly Violation[]): PushRefused
   violations: violations.slice(0, 100),
 });
 
-/** The response to an invalid call, which no operator sends. */
+/** The response to an invalid call of a plugin's endpoint; no operator sends such a call. */
 const badCall: PushAnswer = {
   status: 400,
   body: { message: "the body must have a plugin (an id) and a request with method, path and query" },
 };
 
-/** The response to an invalid push, which no operator sends. */
+/** The response to a push without the required members; no operator sends such a push. */
 const refusalOf = (member: "document" | "change"): PushAnswer => ({
   status: 400,
   body: refused(

@@ -40,7 +40,7 @@ const [one, two, three] = [snapshotOf("a"), snapshotOf("a", "b"), snapshotOf("a"
 let files = 0;
 const fresh = () => join(folder.path, `document-${++files}`);
 
-/** Term, revision and hash of the document that a new process restores from the file. */
+/** Term, revision and hash of the document that a new process restores from the file; null: it restores none. */
 async function kept(file: string): Promise<readonly unknown[] | null> {
   const found = await createSnapshotJournal({ file, log: quiet }).read();
   return found && [found.place.term, found.place.revision, found.snapshot.hash];
@@ -55,7 +55,7 @@ async function keepThree(file: string): Promise<void> {
   await keep.close();
 }
 
-test("a push with a plugin that the node does not know is restored with the plugin that answers 503 in its place", async () => {
+test("a restored push has the plugin that answers 503 in place of a plugin that the node does not know", async () => {
   const file = fresh();
   const plugins = [{ name: "oauth2", config: { a: 1 } }];
   const take = applyChange(one, { put: { plugins }, remove: {} }, { closePlugins: true });
@@ -91,7 +91,7 @@ const damages: readonly [what: string, damage: (file: string) => void, found: re
   ["an invalid document", (file) => writeFileSync(file, '{"revision":1,"document":{"routes":7}}\n'), null],
 ];
 for (const [what, damage, found] of damages)
-  test(`a file with ${what} restores ${found === null ? "nothing" : "the pushes before the damage"}`, async () => {
+  test(`from a file with ${what}, ${found ? "the pushes before the damage are" : "nothing is"} restored`, async () => {
     const file = fresh();
     await keepThree(file);
     damage(file);
@@ -127,7 +127,7 @@ test("many changes do not make the file longer than a few documents, and no temp
   );
 });
 
-test("a failed write is reported once, and the whole document is saved when writing succeeds again", async () => {
+test("of several failed writes, only the first is reported, and the whole document is saved when writing succeeds again", async () => {
   const errors: string[] = [];
   const place = join(folder.path, "away");
   const file = join(place, "document");

@@ -27,9 +27,9 @@ export interface JournaledSnapshot {
 export interface SnapshotJournal {
   /** The stored document, validated like a push; null when there is none that can be read. Never rejects. */
   read(): Promise<JournaledSnapshot | null>;
-  /** Stores an accepted push, and the snapshot that results from it, once earlier writes are done. */
+  /** Stores an accepted push, or the whole snapshot that results from it, once earlier writes are done. */
   append(push: PushDocument | PushChange, leadsTo: Snapshot): void;
-  /** Resolves when everything is written. */
+  /** Resolves when everything is written, or writing has failed. */
   close(): Promise<void>;
 }
 
@@ -153,7 +153,7 @@ function* documentText({ place, snapshot }: JournaledSnapshot): Generator<string
   yield "}}\n";
 }
 
-/** The result of the lines, up to the first that is incomplete or invalid. */
+/** The snapshot after all lines before the first incomplete or invalid one; null: there are no such lines. */
 function replay(text: string): JournaledSnapshot | null {
   let kept: JournaledSnapshot | null = null;
   for (const line of text.split("\n").slice(0, -1)) {

@@ -6,7 +6,7 @@ import { NODES_CHANNEL, type RegisteredNode, readNodes } from "../../database/no
 export interface RevisionWait {
   /**
    * Resolves when every node that is not silent serves the revision or a later one, or after `timeout` milliseconds
-   * with the nodes that lag; null when the database does not answer.
+   * with the nodes that lag; null when the database does not answer, or `close` is called.
    */
   awaitRevision(revision: number, timeout: number): Promise<WaitResponse | null>;
   /** Reports the revision that a node of this process serves, without the delay of a notification. */
@@ -53,7 +53,7 @@ export function createRevisionWait(database: Database): RevisionWait {
     }
   }
 
-  /** Runs one query at a time for all waits; a wait that begins during a query is answered by the next query. */
+  /** Runs one query at a time for all waits; a call during a query makes another query follow. */
   async function queryNodes(): Promise<void> {
     queryAgain = true;
     if (querying) return;
@@ -71,7 +71,7 @@ export function createRevisionWait(database: Database): RevisionWait {
     }
   }
 
-  /** A notification replaces a query if the node was known to be alive. */
+  /** A notification replaces a query if its node was known to be alive and no query is under way. */
   function handleNotification(payload: string | null): void {
     const [, revision, id = ""] = /^(\d+) (.+)$/s.exec(payload ?? "") ?? [];
     const node = nodes?.get(id);

@@ -1,4 +1,4 @@
-/** Sends a request to an endpoint of a plugin to all nodes through the database. */
+/** Through the database, lets all nodes answer a request to an endpoint of a plugin. */
 import { setTimeout as sleep } from "node:timers/promises";
 import {
   isEndpointFound,

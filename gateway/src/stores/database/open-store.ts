@@ -66,7 +66,10 @@ export async function openDatabaseSource(
 
 const LOOPBACK = /^(127\.|::1$|localhost$)/;
 
-/** The address for other machines; a listener on loopback can only be reached from its own machine. */
+/**
+ * The address by which other machines know the node, and the URL of its status listener. A URL on loopback can only be
+ * reached from the node's own machine.
+ */
 function placeOf({ host, port }: Address): { readonly address: string; readonly status: string } {
   const anywhere = host === "0.0.0.0" || host === "::";
   const reached = anywhere ? hostname() : host;
@@ -94,7 +97,7 @@ function fleetOf(database: Database): Fleet {
   };
 }
 
-/** The URL of the node's status listener; null if it is a loopback address of another machine. */
+/** The URL of the node's status listener; null if it is unknown, or a loopback address of another machine. */
 function reachable({ address, status }: Pick<RegisteredNode, "address" | "status">): string | null {
   if (status === null || !LOOPBACK.test(new URL(status).hostname.replace(/^\[|\]$/g, ""))) return status;
   return address.startsWith(`${hostname()}:`) ? status : null;

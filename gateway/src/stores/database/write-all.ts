@@ -25,7 +25,10 @@ class RollBack extends Error {
   }
 }
 
-/** @throws DatabaseFault if tables are missing; DatabaseUnreachable if the database does not answer. */
+/**
+ * @throws DatabaseFault if tables are missing or the last attempt fails; DatabaseUnreachable if the database does not
+ * answer.
+ */
 export async function writeAll(database: Database, writes: readonly Write[], plan: boolean): Promise<WriteAllResult> {
   const unstorable = firstUnstorable(writes);
   if (unstorable) return unstorable;

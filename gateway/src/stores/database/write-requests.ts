@@ -32,7 +32,7 @@ export function splitIntoBatches(writes: readonly Write[]): readonly (readonly W
 /** Whether the write has an etag that the entity must match. */
 const isConditional = (write: Write): boolean => write.op !== "create" && write.etag !== undefined;
 
-/** The collection and id of the entity; undefined for a removal by name, because the id is not known yet. */
+/** The collection and id of the entity; undefined for a removal by name, or by an id that is no UUID. */
 function keyOf(write: Write): string | undefined {
   const id = idOf(write);
   return id === undefined ? undefined : `${write.collection} ${id}`;
@@ -66,7 +66,7 @@ export async function toWriteRequests(
   return requests;
 }
 
-/** The current rows, by collection and id: one query per collection. */
+/** The current rows of the entities of conditional writes, by collection and id; read with one query per collection. */
 async function conditionalRows(
   connection: DatabaseConnection,
   batch: readonly Write[],

@@ -11,7 +11,7 @@ import { buildFileTree } from "./tree.ts";
  * written, because other software would generate different ids. Passwords in plain text are written as hashes in the
  * form of Kong; `_transform: false` declares that passwords are hashed.
  *
- * @param unavailable The reasons of plugins that answer 503 (`_sluice.unavailable`), by id.
+ * @param unavailable The reasons why plugins answer 503 (`_sluice.unavailable`), by the id of the plugin.
  */
 export function declarativeText(lists: EntityLists, unavailable: ReadonlyMap<string, string> = new Map()): string {
   const data = { _format_version: "3.0", _transform: false };

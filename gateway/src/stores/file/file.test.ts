@@ -77,7 +77,7 @@ const edits: readonly [string, string, (store: Store) => Promise<unknown>, strin
     `${head}services: # old\n- {name: a, host: old}\nservices:\n- name: a\n  host: up\n  retries: 1\n- name: b\n  host: x\n  host: y\n`,
   ],
   [
-    "a file in flow style with equal keys to block style without them",
+    "a file in flow style to block style, and drops all but the last of equal keys",
     `{_format_version: "3.0", services: [{name: z, host: z}], services: [{name: a, host: old, host: up}]}\n`,
     (store) => change(store, "services", "a", { retries: 1 }),
     `${head}services:\n  - name: a\n    host: up\n    retries: 1\n`,
@@ -210,7 +210,7 @@ const step = fc.record({
 const NOW = Math.floor(Date.now() / 1000);
 type Step = typeof step extends fc.Arbitrary<infer One> ? One : never;
 
-/** A write that may be rejected. */
+/** The write of a step, which may be rejected; undefined when there is no entity to write or remove. */
 async function writeOf(store: Store, { collection, op, name, pick, parent, nest }: Step): Promise<Write | undefined> {
   const all = (await readAll(store)) as Readonly<Record<string, readonly Entity[]>>;
   const refer = (to: string) => {

@@ -62,7 +62,10 @@ function merge(written: Members, { brief, was, is }: Change): Members {
   return { ...merged, ...Object.fromEntries(parts.flatMap((name) => (name in brief ? [[name, brief[name]]] : []))) };
 }
 
-/** The members with references by name, if the target has one. The reference to the parent is left out. */
+/**
+ * The members with references by name, or by id if the referenced entity has no usable name. An unchanged reference
+ * stays as written. The reference to the parent is left out.
+ */
 function withReferences(
   members: Members,
   { collection, entity, parent, tree }: ItemOptions,

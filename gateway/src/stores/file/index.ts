@@ -1,5 +1,6 @@
 /**
- * The store over a declarative file. Writes change the lines of their entities and leave all other lines as they are.
+ * The store over a declarative file. In a YAML file in block style, writes change the lines of their entities and leave
+ * all other lines as they are.
  */
 import { EditedConflict, writeAtomically } from "@sluice/crds/atomic";
 import type { FileSource } from "../../sources/file/file-source.ts";
@@ -15,7 +16,7 @@ import { buildFileTree } from "./tree.ts";
 
 export interface FileStoreOptions {
   readonly file: string;
-  /** The process that serves the file starts this source. */
+  /** The source of the file. The caller starts it before the first read or write. */
   readonly source: FileSource;
   readonly writable: boolean;
   /** Reports on the nodes that serve the file, after a write that the source has delivered. */
@@ -83,7 +84,7 @@ export function createFileStore({ file, source, writable, programmed }: FileStor
     const touched: TouchedNodes = new Set();
     editTree(tree, effects, touched);
     const text = print(touched);
-    // A whole document is accepted even if the file is read-only.
+    // A write of a whole document is served even if the file is read-only; the file then stays as it is.
     if (writable) await writeAtomically(file, text, { replaces: before.text });
     await source.deliver(text, done.snapshot, { saved: writable });
     state = { text, tree, print, tables: done.tables, snapshot: done.snapshot };

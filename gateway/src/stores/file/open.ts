@@ -24,7 +24,7 @@ export interface SharedFile extends OpenedStore {
   source(node: NodeStatusSource | null): FileSource;
 }
 
-/** @throws SettingsError when no file is set, or when another process writes the file. */
+/** @throws SettingsError when no file is set, or when the file is to be writable and another process writes it. */
 export async function shareFile(settings: FileSettings, log: SourceLog): Promise<SharedFile> {
   if (settings.file === null) throw new SettingsError(`${names.file.variable} must be set: the declarative file`);
   const file = resolve(settings.file);
@@ -33,7 +33,7 @@ export async function shareFile(settings: FileSettings, log: SourceLog): Promise
   const source = createFileSource({ file, log, keepContent: true, unprotectWait: settings.unprotectWait });
   let node: NodeStatusSource | null = null;
 
-  /** The node of this process serves the write before it is answered. Other nodes are unknown. */
+  /** The node of this process serves a write before its caller gets the outcome. Null: this process has no node. */
   async function programmed() {
     if (!node) return null;
     const { revision } = node.state();
@@ -73,7 +73,10 @@ export async function openFile(settings: FileSettings, log: SourceLog): Promise<
   };
 }
 
-/** The lock file is in the folder of the file itself, even if the path is a symbolic link. */
+/**
+ * Returns the function that releases the lock. The lock file is in the folder of the file itself, even if the path is a
+ * symbolic link.
+ */
 async function lockFile(path: string): Promise<() => void> {
   const file = realpathSync(path);
   const release = acquireFileLock(join(dirname(file), `.${basename(file)}.lock`));

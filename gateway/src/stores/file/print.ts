@@ -1,4 +1,4 @@
-/** Prints a file's tree as text: untouched nodes keep their bytes. */
+/** Prints a file's tree as text. In YAML, untouched nodes keep their bytes; JSON is printed anew. */
 import {
   type Collection,
   flattenText,

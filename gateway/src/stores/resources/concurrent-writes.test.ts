@@ -122,7 +122,10 @@ const one: fc.Arbitrary<Write> = fc.oneof(
     .map(([of, index]) => remove(of, id(of === "routes" ? 2 : 4, index))),
 );
 
-/** Whether the accepted writes lead to these tables in some order in which each of them is accepted. */
+/**
+ * Whether the accepted writes lead from these tables to the wanted content in some order in which each of them is
+ * accepted.
+ */
 function isReachable(taken: readonly (readonly Write[])[], from: Tables, wanted: string): boolean {
   if (taken.length === 0) return JSON.stringify(contentOf(from)) === wanted;
   return taken.some((writes, index) => {
@@ -160,7 +163,7 @@ test("concurrent writes have the result of some sequential order, and no name is
           asked.map(async (writes, index) => (stores[index % processes] as ResourceStore).write(writes)),
         );
         for (const store of stores) await store.settled();
-        // Another process reads the actual resources, independently of the writers' state.
+        // A store of another process reads the actual resources, independently of the writers' state.
         const fresh = createResourceStore({
           client: cluster.client(),
           homeNamespace: "home",

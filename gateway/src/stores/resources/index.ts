@@ -69,7 +69,7 @@ export function createResourceStore(options: ResourceStoreOptions): ResourceStor
     isOwn: (resource) => live.classOf(resource) === options.class,
   });
   let built: ResourceView | undefined;
-  /** Keys that have changed since the last view. */
+  /** `refKey`s of the resources that have changed since the last view. */
   const news = new Set<string>();
   /** False while there may be an unfinished batch of another process, or of a failed write. */
   let isMended = false;
@@ -101,14 +101,14 @@ export function createResourceStore(options: ResourceStoreOptions): ResourceStor
   }: Pick<WrittenResource, "kind" | "namespace" | "name">): Resource | undefined =>
     live.resources[kind as ViewedKind].get(namespacedName(namespace, name));
 
-  /** Waits, because reads after a write must see the write; but a slow watch must not block the writer forever. */
+  /** Waits for the condition: reads must see earlier writes, but a slow watch must not block the writer forever. */
   async function until(condition: () => boolean, what: object): Promise<void> {
     if (!(await live.until(condition, READ_TIMEOUT))) log.warn(what, "a write is not visible to reads yet");
   }
 
   /**
-   * Timestamps are in annotations, which do not change the generation: only the resourceVersion shows whether the
-   * written timestamps have been seen.
+   * Whether reads see the latest write of the resource. Timestamps are in annotations, which do not change the
+   * generation: only the resourceVersion shows whether reads see the written timestamps.
    */
   const isNewest = ({ kind, resource }: MarkedMember): boolean => {
     const { namespace, name, uid, resourceVersion } = resource.metadata;
@@ -200,7 +200,8 @@ export function createResourceStore(options: ResourceStoreOptions): ResourceStor
   }
 
   /**
-   * Never rejects: marks that remain are removed when the mutex is held next, Secrets that remain at the next start.
+   * Finishes the batch of a write, and removes the Secrets that are no longer used. Never rejects: marks that remain
+   * are removed when the mutex is held next, Secrets that remain at the next start.
    */
   async function end(
     { unused }: ResourceWritePlan,

@@ -41,7 +41,8 @@ const call = { plugin: "id", request: { method: "DELETE", path: ["caches"], quer
 const silentLog = { info() {}, warn() {}, error() {} };
 
 /**
- * A client of an operator that sends the same response to every request, and the headers that the operator received.
+ * A client of an operator that sends the same response to every request, and the Authorization header of each request
+ * that the operator received.
  */
 async function clientOf(t: TestContext, token: string | null, status: number, body: object) {
   const authorizations: (string | undefined)[] = [];

@@ -14,14 +14,14 @@ import { adminSettings } from "../../settings/admin.ts";
 import { NodesUnreachable } from "../store.ts";
 
 export interface OperatorClient {
-  /** Whether the nodes serve the written resources; null when the operator cannot be reached or does not answer. */
+  /** Whether the nodes serve the written resources; null when the operator sends no valid response in time. */
   wait(written: readonly WrittenResource[], timeout: number): Promise<WaitResponse | null>;
-  /** The body of the operator's GET /status; null when the operator cannot be reached. */
+  /** The body of the operator's GET /status; null when the operator sends no valid response in time. */
   status(): Promise<Readonly<Record<string, unknown>> | null>;
   /**
-   * Sends a request to an endpoint of a plugin to every node.
+   * Lets every node answer a request to an endpoint of a plugin.
    *
-   * @throws NodesUnreachable when the operator cannot be reached, or refuses.
+   * @throws NodesUnreachable when there is no token, or the operator refuses or sends no valid response in time.
    */
   askPlugin(call: PluginEndpointCall): Promise<PluginEndpointResults>;
 }
@@ -136,7 +136,7 @@ function isWaitAnswer(body: object): body is WaitResponse {
 
 const MAX_RESOURCES = 100;
 
-/** Sends as many requests as necessary and merges their answers; null if one of them has no answer. */
+/** Sends as many requests as necessary and merges the responses; null if a request gets no valid response. */
 export async function awaitNodes(
   written: readonly WrittenResource[],
   timeout: number,

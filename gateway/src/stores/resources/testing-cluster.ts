@@ -6,7 +6,7 @@ import { Conflict, type Kind, type Observer, type Ref, type Resource, type Resou
 export interface TestingCluster {
   /** Returns a new client, which behaves like a client in a separate process. */
   client(): ResourceClient;
-  /** The writes in order: `apply Service`. */
+  /** The writes in order, such as `apply Service`. */
   readonly calls: readonly string[];
   /** The maximum number of concurrent writes so far. */
   readonly busiest: () => number;
@@ -15,7 +15,7 @@ export interface TestingCluster {
 export interface TestingClusterOptions {
   /** The number of turns of the event loop that a call, or a watch event, takes. */
   readonly delay: () => number;
-  /** Called when a call has arrived; an error that it throws is the error of the call. */
+  /** Called when a write has arrived; an error that it throws rejects the write. */
   readonly before?: (call: { readonly op: "apply" | "remove"; readonly kind: Kind; readonly name: string }) => void;
 }
 

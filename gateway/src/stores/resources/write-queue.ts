@@ -111,8 +111,8 @@ export function createWriteQueue<Item>({ withMutex, plan, refuse }: WriteQueueOp
       if (under.size > 0) await woken;
       else if (items.length === 0) return;
       else if (!isOpen()) {
-        // Requested before the mutex is released: the code that yields it to other processes must know that more
-        // writes are waiting.
+        // The mutex is requested again before it is released: the code that yields it to other processes must know that
+        // more writes are waiting.
         begin();
         return;
       }
@@ -160,8 +160,8 @@ export function footprintOf(
       if (id) needs.add(claimKey(to, { id }));
     }
   }
-  // The effects of removing a missing entity have no keys. Without these keys, a write that creates the entity could
-  // run at the same time.
+  // The effects of removing a missing entity have no keys. Without the keys added here, a write that creates the entity
+  // could run at the same time.
   for (const one of writes) if (one.op === "remove") needs.add(claimKey(one.collection, claimOf(one.by)));
   for (const { kind, resource } of steps) takes.add(refKey({ kind, ...resource.metadata }));
   for (const secret of [...secrets, ...unused]) takes.add(refKey({ kind: "Secret", ...secret.metadata }));

@@ -5,7 +5,7 @@ import type { Lookup } from "../store.ts";
 /** Members with their values: `{ name: "users" }`. */
 export type Claim = Readonly<Record<string, unknown>>;
 
-/** Unset members claim nothing, unless several members are unique together. */
+/** The claims of an entity. Unset members claim nothing, unless several members are unique together. */
 export function claimsOf(collection: Collection, entity: Entity): readonly Claim[] {
   const members = entity as unknown as Claim;
   const { unique, uniqueTogether } = entities[collection];

@@ -40,7 +40,8 @@ const none: Tables = {
 };
 
 /**
- * Of two entities with the same id or claim, the first one is used.
+ * Of two entities with the same id, only the first one is in the tables. Of two entities with the same claim, the first
+ * one is found by it.
  *
  * @param faulty By the `claimKey` of their ids and names, as in `Tables`.
  */
@@ -81,7 +82,7 @@ export class TablesDraft {
   readonly faulty: MapDraft<PlacedEntity>;
   readonly #rows: Readonly<Record<Collection, MapDraft<Entity>>>;
   readonly #ids: MapDraft<readonly string[]>;
-  /** Changes to the ids: whether an id belongs to the list now. */
+  /** Changes to the lists of `#ids`, by key of the list: for each id, whether it belongs to the list now. */
   readonly #moved = new Map<string, Map<string, boolean>>();
 
   constructor({ rows, claims, ids, faulty }: Tables) {

@@ -69,7 +69,7 @@ const steps: { readonly [Op in Write["op"]]: (draft: TablesDraft, one: Extract<W
   },
 };
 
-/** Removes expired entities that hold the id or a claim of the entity. */
+/** Removes expired entities that have the id or a claim of the entity, and returns them. */
 function dropExpired(draft: TablesDraft, { collection, entity }: PlacedEntity, now: number): readonly PlacedEntity[] {
   const holders = [
     draft.get(collection, entity.id),
@@ -120,7 +120,8 @@ function clashOf(draft: TablesDraft, { collection, entity }: PlacedEntity, old?:
 }
 
 /**
- * The dependents that are removed with an entity, children before parents; or the dependent that prevents its removal.
+ * The dependents that are removed with an entity, children before parents; or the fault if a dependent forbids the
+ * removal.
  */
 function dependentsOf(
   draft: TablesDraft,

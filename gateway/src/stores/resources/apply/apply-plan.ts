@@ -21,7 +21,7 @@ import type { ResourceStep, ResourceWritePlan } from "../plan/write-plan.ts";
 import { hasOrderedVersion } from "../view/live-resources.ts";
 import { changedFault, throwUnavailable, toWriteFault } from "./write-faults.ts";
 
-/** A resource of a batch with its batch mark. */
+/** A resource and its kind. A resource of a batch has its batch mark. */
 export interface MarkedMember {
   readonly kind: ResourceKind;
   readonly resource: Resource;
@@ -29,7 +29,7 @@ export interface MarkedMember {
 
 export type ApplyPlanResult =
   | {
-      /** The writes that the nodes must serve. */
+      /** The written or removed resources: the nodes must serve these changes. */
       readonly awaits: readonly WrittenResource[];
       /** The resources of a batch that still carry marks. */
       readonly batch: readonly MarkedMember[];
@@ -245,7 +245,7 @@ async function undo(client: ResourceClient, member: MarkedMember): Promise<unkno
 
 const isComplete = (resource: Resource): boolean => batchMark(resource)?.completes === true;
 
-/** The value of `BATCH_COMPLETE` in the record of a batch that is undone. */
+/** The value of the annotation `BATCH_COMPLETE` in the record of a batch that is undone. */
 const UNDONE = "undone";
 
 /**
@@ -293,7 +293,8 @@ function alreadyExists(step: ResourceStep): WriteFault {
 }
 
 /**
- * Calls `run` for all items. After an error, it starts no more calls, waits for those under way, and throws the error.
+ * Calls `run` for all items, for several at the same time. After an error, no further call starts, and the function
+ * rejects with the error when the calls under way have ended.
  */
 export async function inParallel<Item>(items: readonly Item[], run: (item: Item) => Promise<unknown>): Promise<void> {
   const left = [...items];

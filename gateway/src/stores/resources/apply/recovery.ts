@@ -19,7 +19,7 @@ export async function finishBatch(client: ResourceClient, batch: readonly Marked
 
 /**
  * Recovers batches of dead writers: finishes complete ones and undoes incomplete ones. The caller must hold the mutex,
- * because a running writer has batches too. Resolves to whether there were any.
+ * because a running writer has batches too. Resolves to whether there was a batch.
  */
 export async function recoverBatches(
   client: ResourceClient,

@@ -41,7 +41,7 @@ const causes: readonly (readonly [what: string, cause: unknown, expected: string
 ];
 
 for (const [what, cause, expected] of causes) {
-  test(`the message for ${what} is: ${expected}`, () =>
+  test(`the message for ${what} ends with: ${expected}`, () =>
     assert.throws(() => throwUnavailable(cause), { message: prefix + expected, cause }));
 }
 

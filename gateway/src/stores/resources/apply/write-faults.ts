@@ -1,4 +1,4 @@
-/** Translates client errors to write faults. */
+/** Translates errors of the resource client to write faults. */
 import { ApiServerError, Conflict, type Kind, Rejected, UnknownKind } from "@sluice/crds";
 import { StoreUnavailable, type WriteFault } from "../../store.ts";
 import { systemReason } from "../../system-error.ts";
@@ -14,7 +14,11 @@ export const changedFault = (kind: Kind, name: string): WriteFault => ({
   message: `the ${kind} ${name} was changed in the meantime`,
 });
 
-/** Translates an error of the client; `exists` is the fault for a resource that exists already. */
+/**
+ * Translates an error of the client; `exists` is the fault for a resource that exists already.
+ *
+ * @throws StoreUnavailable for an error that is no rejection of this write.
+ */
 export function toWriteFault(
   error: unknown,
   { kind, name }: { kind: Kind; name: string },

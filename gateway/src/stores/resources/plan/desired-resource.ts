@@ -212,7 +212,7 @@ function withLists(
 }
 
 /**
- * Leaves out name and id where they follow from a resource that a user wrote without them: otherwise the resource would
+ * The spec without a name or id that the user left out and that follows from the resource: otherwise the resource would
  * differ from the copy that the user keeps elsewhere.
  */
 function withStableIdentity(made: Resource, { id, entity, held, homeNamespace }: DesiredResourceOptions): Members {

@@ -42,7 +42,7 @@ test("the admin API applies changed fields and fields that it applied before, bu
   assert.deepEqual([owners, managedFields], [[], undefined]);
 });
 
-test("the manager of each field that would change or be removed is named", () => {
+test("other managers of fields that would change or be removed are named", () => {
   const { owners, managedFields } = divideByOwner("Service", before, wanted({ host: "b", port: 80 }));
   assert.deepEqual(owners, [
     { manager: "gitops", field: ".spec.tags" },
@@ -121,6 +121,6 @@ test("without field managers, all fields belong to the admin API", () => {
   assert.deepEqual([owners, managedFields, otherOwners(file)], [[], undefined, []]);
 });
 
-test("otherOwners returns the managers of the spec and omits writers of the status", () => {
+test("otherOwners returns the other managers of the spec and omits writers of the status", () => {
   assert.deepEqual(otherOwners(before), [{ manager: "gitops", field: ".spec" }]);
 });

@@ -25,11 +25,11 @@ export interface OwnershipDivision {
   readonly ours: Pick<Resource, "metadata" | "spec">;
   /** The fields to apply to undo the change. */
   readonly undo: Pick<Resource, "metadata" | "spec">;
-  /** Other managers whose fields would change. */
+  /** Other managers whose fields would change or be removed. */
   readonly owners: readonly FieldOwner[];
   /**
    * The managedFields that make the admin listener the owner of the fields to be removed: an apply that leaves fields
-   * out removes only those that its manager owns. Absent if the admin listener owns these fields already.
+   * out removes only those that its manager owns. Absent if the admin listener alone owns them already.
    */
   readonly managedFields?: ManagedFields;
 }
@@ -122,7 +122,7 @@ const pathOf = (key: string): FieldPath => JSON.parse(key);
 const isHeld = (resource: Resource, key: string): boolean =>
   entriesOf(resource).some((entry) => entry !== applyEntry(resource) && fieldsOf(entry, "f:spec").has(key));
 
-/** `.spec.targets[target="a:80"].weight`, in the notation of the API server. */
+/** The name of a field in the notation of the API server, such as `.spec.targets[target="a:80"].weight`. */
 const fieldName = (path: FieldPath): string =>
   path.reduce((text, step) => {
     if (step.startsWith("f:")) return `${text}.${step.slice(2)}`;

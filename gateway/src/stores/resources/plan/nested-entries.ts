@@ -24,7 +24,7 @@ interface EntryChange {
   readonly parentId: string;
   readonly view: ResourceView;
   readonly next: Tables;
-  /** `<collection> <id>` of the removed entities: an invalid entry is only removed if it is one of them. */
+  /** `<collection> <id>` of the removed entities: an invalid entity is only removed if it is one of them. */
   readonly removed: ReadonlySet<string>;
   readonly write: (entity: Entity, before: unknown) => unknown;
 }
@@ -50,8 +50,8 @@ export function changeEntries(change: EntryChange): readonly unknown[] | undefin
     const { id } = held.entity;
     const isRemoved = removed.has(`${collection} ${id}`);
     const first = view.held(collection, id);
-    // An earlier entry has the same id and takes precedence. If that entry is in this resource and is removed, this one
-    // is removed with it.
+    // Another entry has the same id and takes precedence. If that entry is in this resource and is removed, this one is
+    // removed with it.
     if (first !== held) return first?.resource === resource && isRemoved ? undefined : entry;
     if (held.isFaulty) return isRemoved ? undefined : entry;
     known.add(id);

@@ -1,5 +1,5 @@
 /**
- * Moves the secret values of the config of a plugin or of a plugin's credential to a Secret, to which the resource
+ * Moves secret values from the config of a plugin, or of a credential of a plugin, to a Secret to which the resource
  * refers (`configFrom`).
  */
 import {

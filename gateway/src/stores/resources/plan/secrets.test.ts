@@ -21,7 +21,7 @@ const consumer = (namespace: string, ref: object) =>
     spec: { username: namespace, keyAuth: [{ secretRef: { key: "key", ...ref } }] },
   });
 
-/** The resources that exist, and whether the Secret `key` of the home namespace is in use. */
+/** Title, the resources that exist, and whether the Secret `key` of the home namespace is in use. */
 const cases: readonly (readonly [string, readonly Resource[], boolean])[] = [
   ["is unused if there are no resources", [], false],
   ["is in use if a Consumer of the same namespace refers to it", [consumer("home", { name: "key" })], true],

@@ -77,8 +77,8 @@ export function configSecret(
 }
 
 /**
- * Returns the name of the Secret, which reveals nothing of the content: users who may not read Secrets may read the
- * resources that refer to them. A Secret must be in the namespace of its resource, and the admin listener may only
+ * Plans a Secret and returns its name, which reveals nothing of the content: users who may not read Secrets may read
+ * the resources that refer to them. A Secret must be in the namespace of its resource, and the admin listener may only
  * write Secrets of the home namespace.
  */
 function addSecret(
@@ -110,7 +110,7 @@ const LISTS: readonly string[] = [
 /**
  * Names of a namespace's Secrets that a spec refers to.
  *
- * @param at The namespace of the Secrets, and the namespace of the resource with the spec.
+ * @param at `of` is the namespace of the Secrets, `own` the namespace of the resource with the spec.
  */
 export function secretNames(
   spec: Resource["spec"] = {},

@@ -105,7 +105,7 @@ interface TouchedResource {
 
 type Taken = Extract<TableWrite, { fault?: undefined }>;
 
-/** The resources that change, each once. */
+/** The resources that the effects concern, each once. */
 function touchedBy(view: ResourceView, { effects }: Taken): readonly TouchedResource[] {
   const touched = new Map<string, TouchedResource>();
   for (const [index, { collection, before, after, along }] of effects.entries()) {
@@ -176,7 +176,8 @@ const ownedFault = (kind: ResourceKind, { metadata }: Resource, owners: Ownershi
 });
 
 /**
- * A renamed entity keeps the name of its resource, so a new entity with the old name needs a different resource name.
+ * The new resource, under a different name if its name is taken: a renamed entity keeps the name of its resource, so a
+ * new entity with the old name needs a different resource name.
  */
 function withFreeName(
   resource: Resource,

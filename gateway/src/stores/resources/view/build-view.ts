@@ -55,7 +55,7 @@ export interface ResourceView {
   readonly within: (resource: Resource) => readonly EntityInResource[];
   readonly marked: readonly MarkedResource[];
   readonly parts: ViewParts;
-  /** Whether there are conflicting claims or batches. If so, the next view must be built from scratch. */
+  /** Whether there are conflicting claims, or marked resources. If so, the next view must be built from scratch. */
   readonly isContested: boolean;
 }
 
@@ -187,7 +187,7 @@ const without = (resources: Resources, gone: ReadonlySet<Resource>): Resources =
 export const entityIdKey = ({ collection, entity }: EntityInResource): string =>
   claimKey(collection, { id: entity.id });
 
-/** The claims that no other entity may have. */
+/** The keys of the claims of an entity, valid or not: no other entity may have these claims. */
 export const claimsIn = ({ collection, entity, isFaulty }: EntityInResource): readonly string[] =>
   isFaulty ? faultyClaimKeys(collection, entity) : entityClaimKeys(collection, entity);
 
@@ -208,7 +208,7 @@ export const isBatchComplete = (batch: readonly MarkedResource[]): boolean => ba
 export const groupByBatch = (marked: readonly MarkedResource[]): readonly (readonly MarkedResource[])[] =>
   Object.values(Object.groupBy(marked, ({ mark }) => mark.id)).flatMap((batch) => (batch ? [batch] : []));
 
-/** Resources that a complete batch removes count as gone. */
+/** The resources that complete batches remove: they count as gone. */
 const removedBy = (marked: readonly MarkedResource[]): ReadonlySet<Resource> =>
   new Set(
     groupByBatch(marked)

@@ -62,7 +62,7 @@ export function followResources(options: LiveResourcesOptions): LiveResources {
   const shared = { client, signal, log, onChange: changed, onResource };
   const ours = createResourceCache({ ...shared, kinds: resourceKinds, namespaces });
   const secrets = createResourceCache({ ...shared, kinds: ["Secret"] as const, namespaces: [homeNamespace] });
-  // Each read returns the current maps of both caches.
+  // Each property returns the current map of its cache, which the cache may replace.
   const resources = Object.defineProperties(
     {},
     Object.fromEntries([

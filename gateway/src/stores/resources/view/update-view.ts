@@ -82,7 +82,7 @@ function createViewDraft(before: ResourceView) {
     for (const held of part.held) byId.set(entityIdKey(held), held);
   }
 
-  /** False when another entity already holds a claim of an entity in the part. */
+  /** False when another entity already has the id or a claim of an entity in the part. */
   function put(key: string, part: ViewPart): boolean {
     byResource.set(key, part);
     dependencies.add(key, part.translation.dependencies);
