@@ -25,10 +25,16 @@ export function directivesOf(values: readonly string[]): Directives {
   return directives;
 }
 
-/** A directive's argument in seconds; undefined: no such directive. 0 if it is no number of at most ten digits. */
+/**
+ * A directive's argument in seconds, at most 2³¹ (RFC 9111 section 1.2.2); undefined: no such directive. Text that is not
+ * a number counts as 0: stale in `max-age`.
+ */
 export function secondsIn(directives: Directives, name: string): number | undefined {
   const argument = directives.get(name);
   return argument === undefined ? undefined : secondsOf(argument);
 }
 
-const secondsOf = (argument: string): number => (/^\d{1,10}$/.test(argument) ? Number(argument) : 0);
+const MAX_SECONDS = 2 ** 31;
+
+const secondsOf = (argument: string): number =>
+  /^\d+$/.test(argument) ? Math.min(Number(argument), MAX_SECONDS) : 0;

@@ -91,6 +91,13 @@ const rows: readonly Row[] = [
   { what: "with cache_control, caches no response without a lifetime", config: control, statuses: never },
   { what: "follows max-age", config: control, response: cached, later: 9, statuses: hit },
   {
+    what: "follows a max-age of more than ten digits",
+    config: control,
+    response: { "Cache-Control": "max-age=99999999999" },
+    later: 9,
+    statuses: hit,
+  },
+  {
     what: "no longer uses a response after max-age",
     config: control,
     response: cached,
