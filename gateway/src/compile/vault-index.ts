@@ -4,7 +4,7 @@ import { GroupIndex } from "./identities/group-index.ts";
 
 interface VaultUser {
   readonly id: string;
-  /** The prefixes of the vaults that its config refers to, existing or not. */
+  /** The prefixes of the vaults that the plugin's config refers to, existing or not. */
   readonly vaults: readonly string[];
 }
 

@@ -1,4 +1,4 @@
-/** `sluice migrate`: reports which part of a Kong configuration Sluice serves, and writes it as resources or as a file. */
+/** `sluice migrate`: reports which part of a Kong configuration Sluice serves, and writes this part. */
 import { readFile } from "node:fs/promises";
 import {
   describeViolation,
@@ -90,7 +90,7 @@ async function partOfAdminApi(admin: string, header: string | boolean | undefine
   return { ...servablePart(data), describe: describeInAdminApi(data) };
 }
 
-/** Why requests in the scopes of plugins are answered 503, by the ids of these plugins. */
+/** The reason for which requests in the scope of a plugin are answered 503, by the plugin's id. */
 const unavailableIn = ({ document: { plugins = [] } }: Reported): ReadonlyMap<string, string> =>
   new Map(
     plugins.flatMap((plugin) => {
