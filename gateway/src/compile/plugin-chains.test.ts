@@ -125,7 +125,7 @@ for (const order of [
   });
 }
 
-test("an instance of a group runs instead of an instance with a wider scope, even if the latter's group comes first by name", () => {
+test("of the instances of a consumer's groups, the most specific runs, even if its group is not the first by name", () => {
   const members = [
     [demo, alpha],
     [demo, beta],

@@ -5,7 +5,7 @@ import { BoundedGroups, CounterGroup } from "./counter-groups.ts";
 
 const NAMES = Array.from({ length: 40 }, (_, at) => at);
 
-test("among few groups the largest is found, and among many groups one with at least half the size of the largest", () => {
+test("the largest of 10 groups is found, of 40 groups one that is at least half as large, and after all groups are dropped none", () => {
   const steps = fc.array(
     fc.record({ group: fc.integer({ min: 0, max: 39 }), grows: fc.integer({ min: -9, max: 20 }) }),
   );

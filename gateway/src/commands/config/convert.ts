@@ -46,7 +46,7 @@ interface WriteResourcesOptions extends Pick<ConfigCall, "print"> {
   readonly from: string;
   /** Undefined: standard output. */
   readonly out: string | undefined;
-  /** Returns the sentence about a violation. By default, it has the entity's collection and its name or id. */
+  /** Returns the sentence about a violation; by default, with the entity's collection and its name or id. */
   readonly describe?: (at: Pick<EntityFaults, "collection" | "entity">, violation: Violation) => string;
 }
 

@@ -35,7 +35,7 @@ export function otherRoutes(document: Document): (leftOut: Members) => readonly 
 
 const nameOf = ({ name, id }: SnapshotRoute): string => name ?? id;
 
-/** Example requests of a route: one for each of its paths, or for `/`, with its first host, method and SNI. */
+/** Example requests for a route: one for each of its paths, or for `/`, with the route's first host, method and SNI. */
 function examplesOf({ paths, hosts, methods, headers, snis, protocols }: Members): readonly RoutableRequest[] {
   const host = (textsIn(hosts)[0] ?? "").toLowerCase().replace("*", "any");
   const [method = "GET"] = textsIn(methods);

@@ -105,7 +105,7 @@ export class CompiledIdentities {
     return found as SnapshotCredential<Name> | undefined;
   }
 
-  /** All credentials that `credential` may return, if several in a collection may have the same lookup value. */
+  /** Like `credential`, but all such credentials: in some collections, several may have the same lookup value. */
   credentials<Name extends CredentialCollection>(
     collection: Name,
     value: string,
