@@ -103,7 +103,7 @@ interface Example {
   close(): Promise<void>;
 }
 
-/** Starts a server that answers with the request, and writes a declarative file with a route to it and the plugin. */
+/** Starts a server that answers with the request, and writes a file that routes all requests to it, with the plugin. */
 async function startExample(plugin: LoadedPlugin | undefined): Promise<Example> {
   const upstream = createServer(async (request, response) => {
     const { method, url, headers } = request;

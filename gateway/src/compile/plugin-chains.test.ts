@@ -125,7 +125,7 @@ for (const order of [
   });
 }
 
-test("of the instances of a consumer's groups, the most specific runs, even if its group is not the first by name", () => {
+test("a group's instance with a more specific scope runs, even if another group of the consumer is first by name", () => {
   const members = [
     [demo, alpha],
     [demo, beta],

@@ -26,7 +26,10 @@ const schemeOf = ({ protocol }: Service) => (SECURE.has(protocol) ? "https" : "h
 
 const nameOrNull = (host: string): string | null => (isIP(host) === 0 ? host : null);
 
-/** The endpoints that receive requests, without the fallback. Terminating endpoints: only without others (KEP-1672). */
+/**
+ * The endpoints that receive requests, without the fallback. Terminating endpoints receive requests only when there are
+ * no other endpoints (KEP-1672).
+ */
 function servingEndpoints(endpoints: readonly ServiceEndpoint[]): readonly ServiceEndpoint[] {
   const normal = endpoints.filter((endpoint) => endpoint.fallback !== true);
   const staying = normal.filter((endpoint) => endpoint.terminating !== true);

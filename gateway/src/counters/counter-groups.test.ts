@@ -5,7 +5,7 @@ import { BoundedGroups, CounterGroup } from "./counter-groups.ts";
 
 const NAMES = Array.from({ length: 40 }, (_, at) => at);
 
-test("the largest of 10 groups is found, of 40 groups one that is at least half as large, and after all groups are dropped none", () => {
+test("`largest` finds the largest of 10 groups, a group of at least half the largest size among 40 groups, and none after all are dropped", () => {
   const steps = fc.array(
     fc.record({ group: fc.integer({ min: 0, max: 39 }), grows: fc.integer({ min: -9, max: 20 }) }),
   );

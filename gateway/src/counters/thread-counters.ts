@@ -77,7 +77,7 @@ export class ThreadCounters implements Counters {
     return opened;
   }
 
-  /** Runs when a new window begins: drops the windows that have ended by this time. */
+  /** Runs when a new window begins: drops the windows that have ended by `time`. */
   #forgetBefore(time: number): void {
     for (const ofPeriod of this.#windows.values()) {
       for (const [start, { expires, groups }] of ofPeriod) {

@@ -77,7 +77,10 @@ export const finish = (database: Database, migrations = all): Promise<MigrationR
     return { ran: before.pending, state: await readMigrationState(connection, migrations) };
   });
 
-/** Drops all tables and functions of Sluice, and what depends on its tables, such as views. False: there are none. */
+/**
+ * Drops all tables and functions of Sluice, and what depends on these tables, such as views. Resolves to false if there
+ * are none.
+ */
 export const reset = (database: Database): Promise<boolean> =>
   alone(database, async (connection) => {
     if ((await readMigrationState(connection)).needsBootstrap) return false;

@@ -101,7 +101,8 @@ const unavailableIn = ({ document: { plugins = [] } }: Reported): ReadonlyMap<st
 
 /**
  * The entities for custom resources, which have no mark for a plugin whose scope must answer 503. Such a plugin gets an
- * unknown name instead: requests in its scope are then answered 503, and the webhook accepts the resource.
+ * unknown name instead, unless its name is unknown anyway: requests in its scope are then answered 503, and the webhook
+ * accepts the resource.
  */
 function withUnknownNames(part: Reported): EntityLists {
   const lists = entitiesOf(part.document);

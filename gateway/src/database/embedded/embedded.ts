@@ -168,7 +168,7 @@ export async function openEmbedded({
 
 /** Milliseconds between checks whether maintenance is needed. */
 const INTERVAL = 60_000;
-/** A vacuum takes too long to run in every check that finds writes: it runs in the first of each ten such checks. */
+/** A vacuum takes too long for every check that finds writes: it runs in the first of every `VACUUM` such checks. */
 const VACUUM = 10;
 
 /**
