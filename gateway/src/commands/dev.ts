@@ -98,12 +98,12 @@ function watchFolder(folder: string, onSave: () => Promise<void>): FSWatcher {
 }
 
 interface Example {
-  /** A declarative file with the plugin. */
+  /** The path of a declarative file that applies the plugin. */
   readonly file: string;
   close(): Promise<void>;
 }
 
-/** Starts an upstream that answers with the request, and writes a declarative file that applies the plugin to it. */
+/** Starts a server that answers with the request, and writes a file that routes all requests to it, with the plugin. */
 async function startExample(plugin: LoadedPlugin | undefined): Promise<Example> {
   const upstream = createServer(async (request, response) => {
     const { method, url, headers } = request;

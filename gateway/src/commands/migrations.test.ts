@@ -20,7 +20,7 @@ after(async () => {
   await server?.stop();
 });
 
-/** The settings for the server, which needs less time for a command than the embedded database. */
+/** The settings for the Postgres server, with which a command takes less time than with the embedded database. */
 function onServer(): Readonly<Record<string, string>> {
   const { port, username, password, pathname } = new URL(server.url);
   return {
@@ -41,7 +41,7 @@ interface More {
   readonly env?: Readonly<Record<string, string>>;
 }
 
-/** `list` -> `3 | database needs bootstrapping; ...`: the exit code and all lines of the output. */
+/** Runs a command. Resolves to the exit code and the output: `list` -> `3 | database needs bootstrapping; ...`. */
 async function run(line: string, { migrations = [old], answer, env = onServer() }: More = {}): Promise<string> {
   const printed: string[] = [];
   const given = readArguments(line.split(" "), migrationsCommand.arguments ?? {});
@@ -63,7 +63,7 @@ async function run(line: string, { migrations = [old], answer, env = onServer() 
 const both = { migrations: [old, change] };
 const needs = "database needs bootstrapping; run 'sluice migrations bootstrap'";
 
-test("the command migrations bootstraps, upgrades and resets a database, with Kong's messages and exit codes", async () => {
+test("'sluice migrations' bootstraps, upgrades and resets a database, with Kong's messages and exit codes", async () => {
   const steps: readonly (readonly [line: string, answer: string, more?: More])[] = [
     ["list", `3 | ${needs}`],
     [
@@ -100,7 +100,7 @@ test("the command migrations bootstraps, upgrades and resets a database, with Ko
   for (const [line, expected, more] of steps) assert.equal(await run(line, more), expected, line);
 });
 
-test("the embedded database is created by the first command, and keeps its tables for the next one", async () => {
+test("the embedded database is created by the first command, and keeps its tables for the next command", async () => {
   const env = { SLUICE_DATABASE: "embedded" };
   assert.equal(await run("bootstrap", { env }), "0 | database bootstrapped: 000_old");
   assert.equal(await run("list", { env }), "0 | executed migrations: 000_old");

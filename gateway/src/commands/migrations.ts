@@ -1,4 +1,4 @@
-/** `sluice migrations`: the tables of the database, with Kong's subcommands, wording and exit codes. */
+/** `sluice migrations`: creates, changes and drops the tables, with Kong's subcommands, wording and exit codes. */
 import { createInterface } from "node:readline/promises";
 import type { CommandArguments, GivenArguments } from "@sluice/model/serving";
 import { SettingsError } from "@sluice/model/serving";
@@ -23,15 +23,15 @@ export interface MigrationsCommand {
   readonly settings: DatabaseSettings;
   readonly print: (line: string) => void;
   readonly printFault: (line: string) => void;
-  /** Asks the user for confirmation. Undefined when there is no terminal. */
+  /** Asks the user a question, and resolves to the answer. Undefined when there is no terminal. */
   readonly ask?: ((question: string) => Promise<string>) | undefined;
   /** Replaces the migrations of this version, for tests. */
   readonly migrations?: readonly Migration[];
 }
 
 /**
- * Milliseconds for one statement. Some statements rewrite a table, and one waits until the migrations of a concurrent
- * process have ended.
+ * Milliseconds for one statement. Some statements rewrite a table, and the statement that takes the lock waits until
+ * the migrations of a concurrent process have ended.
  */
 const TIMEOUT = 60_000;
 

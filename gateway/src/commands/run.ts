@@ -21,7 +21,8 @@ export interface Invocation {
 }
 
 /**
- * Sets the exit code: 1 for a failure, 2 for invalid arguments. A running command stops at the first SIGTERM or SIGINT.
+ * Runs a command, and sets the exit code: 1 for a failure, 2 for invalid arguments, else the number that the command
+ * returns, if any. A command that keeps running stops at the first SIGTERM or SIGINT.
  */
 export async function runCommand(command: Command, { name, args }: Invocation): Promise<void> {
   const given = readArguments(args, command.arguments ?? {});

@@ -101,7 +101,7 @@ const forms: readonly [string, (context: TestContext) => Promise<Readonly<Record
 ];
 
 for (const [what, envOf] of forms) {
-  test(`with 'sluice start' and ${what}, a write is served when its response arrives`, async (context) => {
+  test(`with 'sluice start' and ${what}, a write has taken effect when its response arrives`, async (context) => {
     const { admin, proxy, status, upstream } = await start(context, await envOf(context));
     const made = await send(`${admin}/services`, { name: "a", url: upstream });
     assert.equal(made.status, 201, made.text);
@@ -129,7 +129,7 @@ for (const [what, envOf] of forms) {
 }
 
 for (const [what, envOf] of forms) {
-  test(`with 'sluice start' and ${what}, both of two workers serve a write when its response arrives`, async (context) => {
+  test(`with 'sluice start' and ${what}, a write has taken effect in both workers when its response arrives`, async (context) => {
     const { admin, proxy, status, upstream } = await start(context, { ...(await envOf(context)), SLUICE_WORKERS: "2" });
     const port = Number(new URL(proxy).port);
     // Each request uses its own connection, so that both workers get some requests.
@@ -174,7 +174,7 @@ test("'sluice start' lets clients set the health of a target through the admin A
 });
 
 for (const workers of ["1", "2"]) {
-  test(`'sluice start' shows and removes cached responses of ${workers} workers through the admin API`, async (context) => {
+  test(`with SLUICE_WORKERS=${workers}, 'sluice start' shows and removes cached responses through the admin API`, async (context) => {
     const file = fileIn(
       context,
       `${empty}plugins:\n- name: proxy-cache\n  instance_name: c\n  config: {strategy: memory}\n`,
@@ -185,7 +185,7 @@ for (const workers of ["1", "2"]) {
     assert.equal((await send(`${admin}/services/a/routes`, { name: "r", paths: ["/x"] })).status, 201);
     const [plugin] = JSON.parse((await send(`${admin}/plugins`)).text).data;
     const port = Number(new URL(proxy).port);
-    // Each request uses its own connection, so that both workers get some requests.
+    // Each request uses its own connection, so that every worker gets some requests.
     const requests = async () => Promise.all(Array.from({ length: 24 }, () => ask(port, { path: "/x/y" })));
     const statuses = async () => new Set((await requests()).map(({ headers }) => headers["x-cache-status"]));
     const key = (await requests())[0]?.headers["x-cache-key"];

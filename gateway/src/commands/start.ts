@@ -71,7 +71,7 @@ Runs a node and the admin API in one process, over a database or a declarative f
   },
 });
 
-/** Applies to this node only; other nodes rely on their own health checks. */
+/** Returns a function that sets the health of a target in this node only; other nodes rely on their own checks. */
 const setHealthOf =
   ({ setTargetHealth }: Pick<Gateway, "setTargetHealth">): SetHealth =>
   async ({ upstream, target, address, healthy }) =>

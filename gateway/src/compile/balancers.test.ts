@@ -67,7 +67,7 @@ test("a balancer is the same object as long as its upstream, its targets and its
   assert.equal(more.balancers.get(other.id), old.balancers.get(other.id));
 });
 
-test("a change of one target does not reset the state of the other targets", () => {
+test("changed and added targets do not reset the state of the targets that an upstream already has", () => {
   const old = runtimeOf({});
   assert.ok(old.balancers.get(pool.id)?.setHealth(a.id, null, false));
   const held = upstreamOf(old).attempts(request());
@@ -87,7 +87,7 @@ test("a change of one target does not reset the state of the other targets", () 
   assert.equal(next.balancers.get(pool.id)?.entries[1]?.member.inFlight, 0);
 });
 
-test("connections with different client certificates are not shared, and the pool keys do not reveal certificates", () => {
+test("a target has the client certificate of its service, else of its upstream, and its key depends on the certificate without revealing it", () => {
   const certificate = (id: string, key = "secret"): Certificate => ({
     id,
     created_at: 0,
@@ -185,7 +185,7 @@ const names: readonly (readonly [
   ["up.example:443", "10.0.0.7", "https", "10.0.0.7", null],
 ];
 for (const [target, host_header, protocol, host, serverName] of names) {
-  test(`the Host header of ${protocol} requests to ${target} with host_header ${host_header} is ${host}`, () => {
+  test(`the Host header of ${protocol} requests to ${target} with host_header ${host_header} is ${host}, and the TLS server name is ${serverName}`, () => {
     const upstream = upstreamNamed("pool", { host_header });
     const content = { upstreams: [upstream], targets: [targetOf(upstream, target)] };
     const [made] = upstreamOf(runtimeOf({ ...content, services: [{ ...service, protocol }] })).targets;

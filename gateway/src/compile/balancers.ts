@@ -60,7 +60,7 @@ export class Balancers {
     return this.all.get(this.#parts.upstreams.of(name)[0]?.id ?? "");
   }
 
-  /** Returns the same object when none of the sections has changed. */
+  /** The balancers for these sections; the same object when none of the sections has changed. */
   with(now: Sections, { onHealthTransition, onHealthUpdate }: BalancerTools): Balancers {
     const { upstreams, targets, certificates, services, ca_certificates } = now;
     const { sections, ...before } = this.#parts;
@@ -116,8 +116,8 @@ type Trust = Pick<Balancer, "authorities" | "trustsMachine">;
 
 /**
  * The CAs that the health checks of an upstream trust: the CA certificates of all services that use the upstream, and
- * the machine's CAs if one of the services names no CA certificates. So the CA certificates of one service do not make
- * targets unhealthy that another service trusts.
+ * the machine's CAs if one of the services names no CA certificates, or no service uses the upstream. So the CA
+ * certificates of one service do not make targets unhealthy that another service trusts.
  */
 function trustOf(services: readonly Service[], snapshot: Pick<Snapshot, "ca_certificates">): Trust {
   const named = services.map(({ ca_certificates }) => ca_certificates ?? []);

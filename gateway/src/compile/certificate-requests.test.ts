@@ -71,7 +71,7 @@ describe("requests for certificates of clients", () => {
       [[], [], [], [], []],
     ],
     [
-      "for no server name of a route that was removed",
+      "for no server name if the only plugin is attached to a route that was removed",
       [mtls({ route: { id: open.id } })],
       routes,
       [null, null, null, null, null],

@@ -60,7 +60,7 @@ export class CertificateRequests {
     snapshot: Snapshot,
     options: {
       readonly previous: CertificateRequests | null;
-      /** The differences from the previous snapshot. */
+      /** The plugins in which the snapshot differs from the previous one. */
       readonly plugins: readonly Difference<SnapshotPlugin>[];
       readonly definitions: Definitions;
     },
@@ -107,7 +107,7 @@ export class CertificateRequests {
     );
   }
 
-  /** Names no authorities unless all plugins do: a client may have no certificate of the named authorities. */
+  /** Names authorities only if every plugin does: a client may have no certificate of the named authorities. */
   #requestOf(plugins: readonly SnapshotPlugin[]): CertificateRequest {
     const lists = plugins.map((plugin) => authoritiesOf(plugin, this.#definitions));
     const ids = lists.some((list) => list.length === 0) ? [] : [...new Set(lists.flat())].sort();

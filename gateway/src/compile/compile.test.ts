@@ -89,7 +89,7 @@ test("compiling a snapshot that holds an unknown plugin throws, and the previous
   assert.equal(matched(current, "/first"), null);
 });
 
-/** Asserts that the lookups of a credential by its value and by its id have the same result. */
+/** Asserts that the lookups of a credential by its value and by its id have the same result, and returns it. */
 function assertSame<Value>(byValue: Value, byId: unknown): Value {
   assert.equal(byId, byValue);
   return byValue;
@@ -105,7 +105,7 @@ test("a credential is valid in its namespaces until it expires; a consumer is fo
   const [anywhere, scoped] = [credentialOf(demo, "a", { ttl: 10 }), credentialOf(demo, "b", { namespaces: ["team"] })];
   const { identities } = compile(null, snapshotOf({ consumers: [demo], credentials: [anywhere, scoped] }), tools);
   const inTeam = routeNamed("team", { _sluice: { namespace: "team" } });
-  // Created at an unknown time in second 0 with a ttl of 10 s: expired when second 11 begins.
+  // The credential was created at an unknown time in second 0, and its ttl is 10 s: it expires when second 11 begins.
   clock = 10_999;
   assert.equal(find(anywhere, first), anywhere);
   clock = 11_000;

@@ -1,7 +1,7 @@
 /**
- * Compiled routes. Each has its upstream and its plugin chains. A route is compiled by its first request, and reused
- * until its upstream or its plugins change. So a change of a global plugin costs nothing here, and the next request of
- * a route pays for that route only.
+ * Compiled routes. Each has its upstream and its plugin chains. A route is compiled by its first request. The compiled
+ * route is reused until the route, its upstream or its plugins change. So a change of a global plugin costs nothing
+ * here, and the next request of a route pays for that route only.
  */
 import type { SnapshotRoute } from "@sluice/model";
 import { type PluginTable, RoutePlugins } from "./plugin-chains.ts";

@@ -46,17 +46,17 @@ const gone = ({ section, key }: Step): Step => ({ section, key, value: undefined
 
 /** Changes, with the number of plugin instances that each creates. */
 const changes: readonly (readonly [what: string, change: Step, plugins: number])[] = [
-  ["a route", put("routes", route(MANY)), 0],
+  ["an added route", put("routes", route(MANY)), 0],
   ["the removal of a route", gone(put("routes", route(1))), 0],
   ["a disabled service", put("services", service(1, { enabled: false })), 0],
-  ["a plugin of a route", put("plugins", limit(1, { minute: 1 })), 1],
-  ["a plugin of a service", put("plugins", pluginNamed("cors", { service: { id: service(1).id } })), 1],
-  ["a global plugin", put("plugins", pluginNamed("cors")), 1],
-  ["a plugin of a consumer", put("plugins", pluginNamed("cors", { consumer: { id: consumer(1).id } })), 1],
-  ["a consumer", put("consumers", consumer(MANY)), 0],
-  ["a credential", put("keyauth_credentials", credentialOf(consumer(1), "new")), 0],
-  ["endpoints of a core Service", endpoints, 0],
-  ["a target", put("targets", targetOf(pool, "10.9.9.9:80")), 0],
+  ["a changed plugin of a route", put("plugins", limit(1, { minute: 1 })), 1],
+  ["an added plugin of a service", put("plugins", pluginNamed("cors", { service: { id: service(1).id } })), 1],
+  ["an added global plugin", put("plugins", pluginNamed("cors")), 1],
+  ["an added plugin of a consumer", put("plugins", pluginNamed("cors", { consumer: { id: consumer(1).id } })), 1],
+  ["an added consumer", put("consumers", consumer(MANY)), 0],
+  ["an added credential", put("keyauth_credentials", credentialOf(consumer(1), "new")), 0],
+  ["added endpoints of a core Service", endpoints, 0],
+  ["an added target", put("targets", targetOf(pool, "10.9.9.9:80")), 0],
 ];
 
 for (const [what, change, plugins] of changes) {

@@ -1,4 +1,4 @@
-/** A runtime that was updated by changes equals one that is compiled from the snapshot alone. */
+/** A runtime that was updated by changes behaves like a runtime that is compiled from the resulting snapshot alone. */
 import assert from "node:assert/strict";
 import { hash } from "node:crypto";
 import { test } from "node:test";
@@ -80,7 +80,7 @@ function summaryOf(runtime: Runtime) {
   };
 }
 
-test("after any changes a runtime routes like a runtime compiled from scratch, and the previous runtime is unchanged", () => {
+test("after any changes a runtime behaves like a runtime compiled from scratch, and the previous runtime is unchanged", () => {
   fc.assert(
     fc.property(changes, (all) => {
       let snapshot: Snapshot = beginning;

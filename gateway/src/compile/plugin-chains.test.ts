@@ -51,7 +51,7 @@ const precedence: readonly (readonly (keyof typeof own)[])[] = [
 const attached = (name: string, to: readonly (keyof typeof own)[], members: Partial<Plugin> = {}) =>
   pluginNamed(name, { ...Object.fromEntries(to.map((kind) => [kind, own[kind]])), ...members });
 
-/** The consumers and their groups. */
+/** Pairs of a consumer and a group to which the consumer belongs. */
 type Members = readonly (readonly [Consumer, ConsumerGroup])[];
 
 function groupsOf(members: Members): ConsumerGroups {
@@ -73,7 +73,7 @@ const tableOf = (all: readonly Plugin[], members: Members = [[demo, gold]]) =>
     .with(changing(differences(new Map(), new Map(all.map((plugin) => [plugin.id, plugin])))), tools)
     .withGroups(groupsOf(members));
 
-/** Plugin names and the scope that won, in order. */
+/** The name of each plugin in the chain and the scope of its instance, in the order of the chain. */
 const namesIn = ({ steps }: PluginChain) =>
   steps.map(({ priority, phases }) => {
     const { scope } = phases as Made;
@@ -111,7 +111,7 @@ for (const order of [
   [alpha, beta],
   [beta, alpha],
 ]) {
-  test(`if several groups of a consumer have a plugin, the instance of the first group by name runs (joined: ${order.map(({ name }) => name).join(", ")})`, () => {
+  test(`if several groups of a consumer have the same plugin, the instance of the first group by name runs (order of joining: ${order.map(({ name }) => name).join(", ")})`, () => {
     const members = order.map((group) => [demo, group] as const);
     assert.deepEqual(
       groupsIn(
@@ -125,7 +125,7 @@ for (const order of [
   });
 }
 
-test("a more specific plugin of a later group precedes a plugin of an earlier group", () => {
+test("a group's instance with a more specific scope runs, even if another group of the consumer is first by name", () => {
   const members = [
     [demo, alpha],
     [demo, beta],
@@ -167,7 +167,7 @@ test("a changed membership changes the chains only while a plugin is attached to
   assert.deepEqual(groupsIn(grouped.withGroups(some)), [gold.id]);
 });
 
-test("plugins of a consumer run when the consumer is known; one instance of each plugin runs, by priority", () => {
+test("plugins of a consumer run once the consumer is known; one instance of each plugin runs, in descending order of priority", () => {
   const table = tableOf([
     attached("prometheus", []),
     attached("rate-limiting", ["service"]),

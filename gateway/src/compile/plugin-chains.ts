@@ -4,7 +4,8 @@
  * applies.
  *
  * Plugins are indexed by scope. A route remembers the plugins of its four scopes. Its chains are valid until one of
- * these plugins, or any plugin of a consumer or of a consumer group, changes. So a plugin change does not visit routes.
+ * these plugins, or any plugin of a consumer or of a consumer group, changes; while a plugin is attached to a group,
+ * also until a membership changes. So a plugin change does not visit routes.
  */
 import {
   BucketMap,
@@ -41,7 +42,7 @@ interface LoadedPlugin {
   readonly step: PluginStep;
   /** Null if the plugin is marked unavailable, or its instance could not be created. */
   readonly instance: PluginInstance | null;
-  /** The route, service, consumer and consumer group that the plugin is attached to. */
+  /** The key (`scopeKey`) of the route, service, consumer and consumer group that the plugin is attached to. */
   readonly scope: string;
   readonly consumer: string | undefined;
   readonly consumerGroup: string | undefined;
@@ -233,7 +234,7 @@ export class RoutePlugins implements Readonly<Record<Scheme, RouteChains>> {
 
 type Scopes<Found> = readonly Found[];
 
-/** The consumer or consumer group that a plugin is attached to. With neither, the plugin acts on all requests. */
+/** The consumer or consumer group that a plugin is attached to. With neither, the consumer does not matter. */
 type PluginOwner = Partial<Pick<LoadedPlugin, "consumer" | "consumerGroup">>;
 
 /** The scopes of one owner: with route and service, with the route, with the service, and with neither. */
@@ -283,7 +284,7 @@ const scopeKey = ({ route = "", service = "", consumer = "", consumerGroup = "" 
 
 type Protocol = LoadedPlugin["protocols"][number];
 
-/** The protocol of a route's requests; all protocols of a route are of one family. */
+/** The protocol of a route's requests with this scheme. A route's protocols are HTTP only or gRPC only. */
 function protocolOf({ protocols: [first] }: SnapshotRoute, scheme: Scheme): Protocol {
   if (first !== "grpc" && first !== "grpcs") return scheme;
   return scheme === "http" ? "grpc" : "grpcs";
@@ -334,7 +335,7 @@ function loadPlugin(plugin: SnapshotPlugin, tools: PluginTools, vaults: VaultInd
  */
 const UNKNOWN_PRIORITY = Number.POSITIVE_INFINITY;
 
-/** Snapshots are validated: an unknown name that is not marked unavailable is a bug. */
+/** Throws for an unknown plugin that is not marked unavailable: snapshots are validated, so this is a bug. */
 function stepOf(
   plugin: SnapshotPlugin,
   { plugins, services }: PluginTools,
@@ -366,7 +367,7 @@ function stepOf(
   return { step, instance: instance.running, vaults: vaultPrefixesOf(references) };
 }
 
-/** If an instance cannot be created, requests in its scope are answered 503, and other changes are still served. */
+/** If an instance cannot be created, requests in its scope are answered 503; other changes still take effect. */
 function instanceOf(
   { id, name }: SnapshotPlugin,
   create: () => PluginInstance,

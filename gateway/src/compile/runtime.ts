@@ -25,7 +25,7 @@ export interface RoutableRequest {
   /** Normalised path without query. */
   readonly path: string;
   readonly scheme: Scheme;
-  /** Lower case, with its port if it has one; "" when the client sent none. */
+  /** Lower case, with its port if it has one; "" when the client sent no host. */
   readonly host: string;
   readonly serverName: string | null;
   headerValues(name: Lowercase<string>): readonly string[];
@@ -54,7 +54,7 @@ export interface UpstreamTarget {
   readonly verify: boolean;
   /** Maximum number of intermediate CAs in a verified certificate chain; null: any number. */
   readonly verifyDepth: number | null;
-  /** PEM certificates of the only CAs by which the certificate is verified; null: those that the machine trusts. */
+  /** PEM certificates of the only CAs by which the certificate is verified; null: the CAs that the machine trusts. */
   readonly authorities: readonly string[] | null;
   /** Name for TLS (SNI and verification); null for an address, because SNI allows only names. */
   readonly serverName: string | null;
@@ -121,7 +121,7 @@ export interface RouteChains {
   /** The chain while no consumer is known, and for consumers without plugins of their own or of their groups. */
   readonly base: PluginChain;
   /**
-   * The chain after the step with the priority `after` has found the consumer. Steps that already ran are kept; steps
+   * The chain once the step with the priority `after` has found the consumer. Steps that already ran are kept; steps
    * with lower priorities are chosen again, because the consumer is known only after authentication.
    */
   identified(consumer: Consumer, after: number): PluginChain;
@@ -154,9 +154,9 @@ export interface Runtime {
   readonly exchanges: ExchangeCount;
   /** The phases of the instance of a plugin; null: there is none. */
   pluginPhases(pluginId: string): PluginPhases | null;
-  /** The plugin instances in which this runtime differs from a previous one; all instances if it is null. */
+  /** The plugin instances in which this runtime differs from a previous one; all instances if that is null. */
   instancesSince(previous: Runtime | null): InstanceChanges;
-  /** The compiled route; null: there is no such route, or its service is disabled. */
+  /** The compiled route; null: there is no such route, or its service is disabled or missing. */
   compiledRoute(routeId: string): CompiledRoute | null;
   /** The route of a request by Kong's rules; null: none matches. */
   match(request: RoutableRequest): RouteMatch | null;

@@ -16,7 +16,7 @@ import {
 
 type Section = Exclude<keyof Snapshot, "hash">;
 
-/** Sets one value; undefined removes it. */
+/** Sets the value at a key of a section; undefined removes the value. */
 export interface Step {
   readonly section: Section;
   readonly key: string;
@@ -43,14 +43,14 @@ const maybe = <Item>(item: fc.Arbitrary<Item>) => fc.option(item, { nil: null, f
 const referring = (kind: string, among: readonly string[]) =>
   maybe(one(among).map((name) => ({ id: idOf(`${kind} ${name}`) })));
 
-/** Sets a value, or, in a quarter of the cases, removes it. */
+/** Random steps that set a value, or, in a quarter of the cases, remove it. */
 const put = <Value extends object>(section: Section, values: fc.Arbitrary<readonly [key: string, value: Value]>) =>
   fc
     .tuple(values, fc.integer({ min: 0, max: 3 }))
     .map(([[key, value], luck]): Step => ({ section, key, value: luck === 0 ? undefined : value }));
 
 const authorityIds = names.authorities.map((name) => caCertificateOf("", name).id);
-/** A config of rate-limiting whose user name is in the vault. Other plugins have no such field. */
+/** A config of rate-limiting whose Redis user name is in the vault. The other plugins have no such member. */
 const referringTo = (vault: string) => ({
   minute: 1,
   policy: "redis",

@@ -149,7 +149,7 @@ export const credentialOf = (
   };
 };
 
-/** A certificate that is presented for a server name. */
+/** A certificate, and the SNI by which it is presented for the server name `name`. */
 export function certificateNamed(name: string, { certificate: cert, key }: { certificate: string; key: string }) {
   const times = { created_at: 0, updated_at: 0, tags: null };
   const id = idOf(`certificate ${name} ${cert}`);

@@ -10,7 +10,7 @@ const tools = { plugins: pluginsByName, services: fakeServices() };
 
 const id = (digit: number) => `00000000-0000-4000-8000-00000000000${digit}`;
 
-/** The response to clients. The reason is only logged. */
+/** The response to clients. The tests add the reason, which is only logged. */
 const CLOSED = { status: 503, message: "This route is currently unavailable" };
 
 test("an invalid rate limit answers 503 in its whole scope, and a valid rate limit with a narrower scope still applies", async () => {

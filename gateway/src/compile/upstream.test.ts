@@ -80,7 +80,7 @@ test("the cluster IP is used while no endpoint can be reached, and an endpoint i
   );
 });
 
-test("a Service without a cluster IP tries its endpoints in turn, even if they fail", () => {
+test("the endpoints of a core Service without a cluster IP are tried in turn, even if they fail", () => {
   const endpoints = ["a", "b"].map((address) => ({ address, port: 80 }));
   const attempts = upstreamFor(serviceNamed("s"), { endpoints }).attempts(request());
   const hosts = Array.from({ length: 4 }, () => {

@@ -10,8 +10,8 @@ import { BalancedAttempts, type TargetAttempts } from "../balance/target-attempt
 import type { ServiceUpstream, UpstreamInputs, UpstreamTarget } from "./runtime.ts";
 
 /**
- * A service whose host names an upstream entity has that entity's targets. A service for a core Service has that
- * Service's endpoints; an empty list means no targets. Any other service has one target, its host.
+ * A service with a core Service behind it has that Service's endpoints as targets; an empty list means no targets. Any
+ * other service has the targets of the upstream entity that its host names, or else one target: its host.
  *
  * @param previous the upstream that this one replaces; null: none
  */
@@ -26,7 +26,10 @@ const schemeOf = ({ protocol }: Service) => (SECURE.has(protocol) ? "https" : "h
 
 const nameOrNull = (host: string): string | null => (isIP(host) === 0 ? host : null);
 
-/** Terminating endpoints receive requests only when there are no other endpoints (KEP-1672). */
+/**
+ * The endpoints that receive requests, without the fallback. Terminating endpoints receive requests only when there are
+ * no other endpoints (KEP-1672).
+ */
 function servingEndpoints(endpoints: readonly ServiceEndpoint[]): readonly ServiceEndpoint[] {
   const normal = endpoints.filter((endpoint) => endpoint.fallback !== true);
   const staying = normal.filter((endpoint) => endpoint.terminating !== true);
@@ -94,7 +97,7 @@ abstract class BaseUpstream {
   /** The target for requests while no other target can be reached; null: there is none. */
   abstract readonly fallback: UpstreamTarget | null;
 
-  /** The keys of all targets. Computed at first use, when a pool looks for unused connections. */
+  /** The keys of all targets and the fallback. Computed when a connection pool first looks for unused connections. */
   get keys(): ReadonlySet<string> {
     const { fallback } = this;
     this.#keys ??= new Set([...this.targets, ...(fallback === null ? [] : [fallback])].map(({ key }) => key));

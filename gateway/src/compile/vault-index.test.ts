@@ -26,7 +26,7 @@ const all = [mine, other, plain];
 
 const snapshotWith = (vaults: readonly Vault[], of: readonly Plugin[] = all) => snapshotOf({ plugins: of, vaults });
 
-/** The keys of the plugins, null without an instance, and the numbers of added and removed instances. */
+/** After the change: each plugin's key (null: no instance), and the numbers of added and removed instances. */
 function changed(before: Snapshot, after: Snapshot) {
   const old = compile(null, before, tools);
   const next = compile(old, after, tools);
@@ -66,7 +66,7 @@ for (const [what, before, after, expected] of rows)
     assert.deepEqual(changed(snapshotWith(before), snapshotWith(after)), expected);
   });
 
-test("a plugin gets a single new instance if it and its vault change together", () => {
+test("a plugin gets a single new instance if it and its vault change together, and none if it is removed", () => {
   const moved = { ...mine, config: { ...mine.config, host: "moved.test" } };
   const expected = { keys: ["of-b", "of-b", "secret"], added: 1, removed: 1 };
   assert.deepEqual(changed(snapshotWith([a, second]), snapshotWith([b, second], [moved, other, plain])), expected);

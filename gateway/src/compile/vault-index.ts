@@ -4,7 +4,7 @@ import { GroupIndex } from "./identities/group-index.ts";
 
 interface VaultUser {
   readonly id: string;
-  /** The prefixes of the vaults that its config refers to, existing or not. */
+  /** The prefixes of the vaults that the plugin's config refers to, existing or not. */
   readonly vaults: readonly string[];
 }
 
@@ -41,13 +41,13 @@ export class VaultIndex {
     return [...new Set([...prefixes].flatMap((prefix) => this.#uses.of(prefix).map(({ id }) => id)))];
   }
 
-  /** Returns the same object when nothing changes. */
+  /** The index after these changes; the same object when no vault changes. */
   withVaults(changes: readonly Difference<Vault>[]): VaultIndex {
     const byPrefix = this.#byPrefix.with(changes);
     return byPrefix === this.#byPrefix ? this : new VaultIndex(byPrefix, this.#uses);
   }
 
-  /** Returns the same object when nothing changes. */
+  /** The index after these changes; the same object when no plugin that refers to a vault changes. */
   withUsers(changes: readonly Difference<VaultUser>[]): VaultIndex {
     const uses = this.#uses.with([
       ...changes.flatMap(({ before }) => usesOf(before).map((use) => ({ key: use.id, before: use, after: undefined }))),

@@ -5,7 +5,7 @@ import { BoundedGroups, CounterGroup } from "./counter-groups.ts";
 
 const NAMES = Array.from({ length: 40 }, (_, at) => at);
 
-test("among few groups the largest is found, and among many groups one with at least half the size of the largest", () => {
+test("`largest` finds the largest of 10 groups, a group of at least half the largest size among 40 groups, and none after all are dropped", () => {
   const steps = fc.array(
     fc.record({ group: fc.integer({ min: 0, max: 39 }), grows: fc.integer({ min: -9, max: 20 }) }),
   );

@@ -1,4 +1,4 @@
-/** Counters grouped by plugin instance, so that at the capacity a new counter replaces one of the largest group. */
+/** Counters grouped by plugin instance: at the capacity, a new counter replaces a counter of the largest group. */
 
 /** The counters of one plugin instance, by name or key, in order of insertion. */
 export class CounterGroup<Value> {
@@ -29,7 +29,7 @@ export class CounterGroup<Value> {
     return this.#values.values();
   }
 
-  /** Returns false when the group is empty. */
+  /** Deletes the counter that was inserted first. Returns false when the group is empty. */
   deleteOldest(): boolean {
     this.#byAge ??= this.#values.keys();
     let oldest = this.#byAge.next();
@@ -45,12 +45,12 @@ export class CounterGroup<Value> {
 /** Sizes are below 2 ** SIZE_CLASSES. */
 const SIZE_CLASSES = 31;
 
-/** Number of groups of the highest class that are compared. */
+/** Maximum number of groups of the highest class that `largest` compares. */
 const COMPARED = 16;
 
 /**
- * All groups, with at most `capacity` counters together. Keeps every group in a class by the power of two of its size,
- * so that a change of size only costs something when it changes the class.
+ * All groups, with at most `capacity` counters together. Keeps every group that is not empty in a class: class n has
+ * the sizes from 2 ** n to 2 ** (n + 1) - 1. So a change of size only costs something when it changes the class.
  */
 export class BoundedGroups<Value> {
   readonly #capacity: number;
@@ -113,7 +113,7 @@ export class BoundedGroups<Value> {
     this.#of(size)?.add(group);
   }
 
-  /** An empty group is in no class. */
+  /** The class of groups of this size. Undefined for 0, because an empty group is in no class. */
   #of(size: number): Set<CounterGroup<Value>> | undefined {
     return this.#classes[31 - Math.clz32(size)];
   }

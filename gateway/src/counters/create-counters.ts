@@ -13,7 +13,7 @@ export interface CountersOptions {
   readonly now?: () => number;
   /** Counters of `policy: local`; default: counters of this thread only. */
   readonly local?: Counters;
-  /** Counters of `policy: cluster`, for the database mode only. Default: a take with this policy rejects. */
+  /** Counters of `policy: cluster`, for the database mode only. Default: `take` and `add` with this policy reject. */
   readonly cluster?: Counters;
 }
 

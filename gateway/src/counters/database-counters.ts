@@ -6,7 +6,7 @@
 import { hash } from "node:crypto";
 import type { Counter, Counters, Taken, Warn } from "@sluice/plugin-sdk";
 
-/** Runs one statement with `$1` parameters. */
+/** Runs one statement with parameters `$1`, `$2` and so on, and resolves to its rows. */
 export type DatabaseQuery = (
   text: string,
   values: readonly unknown[],
@@ -111,6 +111,6 @@ export class DatabaseCounters implements Counters {
   }
 }
 
-/** As a UUID: 128 bits of the hash are enough to distinguish counters. */
+/** A counter's key, in a form that Postgres reads as a UUID: 128 bits of a hash are enough to distinguish counters. */
 const keyOf = ({ name, period, windowStart }: Counter): string =>
   hash("sha256", `${period} ${windowStart} ${name}`).slice(0, 32);

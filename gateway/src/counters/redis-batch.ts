@@ -8,7 +8,7 @@ import type { Counter, Taken } from "@sluice/plugin-sdk";
 import type { Redis } from "ioredis";
 import { counterKey, isOfSeveralSlots, lifetime, runScript, takeScript } from "./redis-scripts.ts";
 
-/** Maximum takes per script. Redis is blocked while it runs a script: about a microsecond per take. */
+/** Maximum number of takes per script. Redis is blocked while it runs a script: about a microsecond per take. */
 const MOST = 500;
 
 interface Waiting {

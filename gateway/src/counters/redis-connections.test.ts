@@ -54,7 +54,7 @@ describe("redisOptions", () => {
     });
   }
 
-  it("never sends a count twice and never queues a count for an unreachable server", () => {
+  it("returns options with which a command is never sent twice, and never queued for an unreachable server", () => {
     const options = redisOptions({ ...filledRateLimiting.redis, host: "redis.test" });
     assert.equal(options.autoResendUnfulfilledCommands, false);
     assert.equal(options.enableOfflineQueue, false);

@@ -10,7 +10,7 @@ export type RedisConfig = CounterOptions["redis"];
 export interface RedisConnectionsOptions {
   /** Called once when a server is lost, and once when it is back. */
   readonly warn: Warn;
-  /** Opens connections through the guard, because the host comes from the configuration. */
+  /** Opens connections after a check of the address, because the host comes from the configuration. */
   readonly connect: Connect;
   /** Unix milliseconds. */
   readonly now: () => number;
@@ -30,7 +30,7 @@ const MAX_RECONNECT_DELAY = 2000;
 /** Milliseconds that a server has to close a connection that the node has ended; ioredis' default. */
 const DISCONNECT_TIMEOUT = 2000;
 
-/** Milliseconds until the next attempt, with jitter, so that the nodes do not all reconnect at the same time. */
+/** Milliseconds until the next attempt to connect, with jitter, so that not all nodes reconnect at the same time. */
 const reconnectDelay = (tries: number) =>
   Math.min(50 * 2 ** Math.min(tries - 1, 10), MAX_RECONNECT_DELAY) * (0.75 + Math.random() / 2);
 
@@ -150,7 +150,7 @@ export class RedisConnections {
   }
 }
 
-/** Makes ioredis use sockets that the guard has checked; ioredis has no other hook for this. */
+/** Makes ioredis use the sockets from `open`, whose addresses are checked; ioredis has no other hook for this. */
 function connectorOf(library: Library, open: () => Socket) {
   return class extends library.AbstractConnector {
     constructor() {
@@ -179,7 +179,7 @@ export function redisOptions(config: RedisConfig): RedisOptions {
     // The connection to an unresponsive server is closed after this time, so that later requests do not wait for it.
     ...(timeout === 0 ? {} : { connectTimeout: timeout, commandTimeout: timeout, socketTimeout: timeout }),
     lazyConnect: true,
-    // All commands of a turn of the event loop are sent together, except scripts: RedisBatch combines these.
+    // All commands of a turn of the event loop are sent together, except scripts: RedisBatch combines takes itself.
     enableAutoPipelining: true,
     autoPipeliningIgnoredCommands: ["evalsha", "eval"],
     // A command that is sent twice would count twice, and a request must not wait for a lost server.

@@ -1,4 +1,4 @@
-/** The keys of counters in Redis, and the scripts that run there: each is one atomic step and one round trip. */
+/** The keys of counters in Redis, and the scripts that run there: each script is one atomic step and one round trip. */
 import { hash } from "node:crypto";
 import type { Counter } from "@sluice/plugin-sdk";
 import type { Redis } from "ioredis";
@@ -50,7 +50,8 @@ return answer
 `);
 
 /**
- * KEYS: counters. ARGV: for each counter the increment and its lifetime in milliseconds. Returns the counters' values.
+ * Increments counters. KEYS: the counters. ARGV: for each counter the increment and the counter's lifetime in
+ * milliseconds. Returns the counters' values.
  */
 export const addScript = script(`
 local counts = {}
@@ -66,7 +67,7 @@ export interface ScriptArguments {
   readonly values: readonly (string | number)[];
 }
 
-/** Runs a script by its hash; sends its text when the server does not have it (any more). */
+/** Runs a script by its hash, or by its text if the server does not have it (any more). Resolves to the reply. */
 export async function runScript(client: Redis, { source, sha1 }: Script, { keys, values }: ScriptArguments) {
   try {
     return await client.evalsha(sha1, keys.length, ...keys, ...values);

@@ -1,6 +1,7 @@
 /**
- * Counters that a worker keeps in memory and adds to Redis at intervals. A request needs no round trip, but a limit may
- * be exceeded by the requests that other workers and nodes admitted since the last exchange.
+ * Counters that a worker keeps in memory. At intervals, the worker exchanges counts with Redis: it adds its counts, and
+ * reads the sums over all workers and nodes. A request needs no round trip, but a limit may be exceeded by the requests
+ * that other workers and nodes have admitted since the last exchange.
  */
 
 import type { Counter, Taken } from "@sluice/plugin-sdk";
@@ -10,23 +11,24 @@ import { addScript, counterKey, isOfSeveralSlots, lifetime, runScript } from "./
 
 export interface SyncedCountersOptions {
   readonly client: () => Promise<Redis>;
-  /** Milliseconds between exchanges. */
+  /** Milliseconds between exchanges with Redis. */
   readonly interval: number;
   readonly now: () => number;
   /**
-   * Maximum counters that wait for Redis; default 100,000. Above it, a new counter replaces the oldest counter of the
-   * plugin instance with the most counters. If that instance itself needs a new counter, its take rejects.
+   * Maximum number of counters in memory; default 100,000. When it is reached, a new counter replaces the oldest
+   * counter of the plugin instance with the most counters. If that instance itself needs a new counter, its take
+   * rejects.
    */
   readonly capacity?: number;
 }
 
-/** Maximum counters per script: a script blocks Redis while it runs, and building it blocks the worker. */
+/** Maximum number of counters per script: a script blocks Redis while it runs, and building it blocks the worker. */
 const TOGETHER = 500;
 
 interface Entry {
   /** The counter as first requested. Its limit may change later; its other members are its key. */
   readonly counter: Counter;
-  /** The value in Redis at the last exchange. */
+  /** The value in Redis when it was last read. */
   known: number;
   /** The number of requests that this worker has admitted since the last exchange. */
   added: number;
@@ -130,7 +132,7 @@ export class SyncedCounters {
     for (const group of this.#groups.values()) {
       for (const entry of group.values()) {
         if (entry.added > 0 && entry.counter.expires > now) changed.push(entry);
-        // Expired, or not used since the last exchange: a later take reads it from Redis.
+        // Expired, or not incremented since the last exchange: a later take reads the counter from Redis.
         else this.#forget(entry);
       }
     }

@@ -18,7 +18,7 @@ const counter = (name: string, members: Partial<Counter> = {}): Counter => ({
   ...members,
 });
 
-/** The results of each thread, when all threads take at the same time. */
+/** Starts a thread for each list of takes; all begin at the same time. Resolves to the results of each thread. */
 async function hammer(
   memory: CountersMemory,
   takes: readonly (readonly (readonly Counter[])[])[],
@@ -91,13 +91,13 @@ test("threads that use several counters add the admitted requests to each counte
   assert.ok(both <= 3000 && both + (admitted[0] ?? 0) <= 4000);
 });
 
-test("threads that flood their own instance do not displace another instance's counters, and the group sizes add up", async () => {
+test("threads that flood their own instance do not displace another instance's counters, and the group sizes add up to the number of counters", async () => {
   const capacity = 4096;
   const memory = createCountersMemory(capacity);
   const counters = new SharedCounters({ memory, owner: 0 });
   const kept = many(200, (at) => counter(`kept ${at}`, { scope: "kept", period: "minute", expires: expires - 1 }));
   for (const one of kept) counters.take([one]);
-  // Two threads share the same identifiers, so that they also compete for slots.
+  // Every two threads use the same identifiers, so that they also compete for slots.
   const flood = (thread: number) =>
     many(capacity, (at) => [counter(`flood ${thread >> 1} ${at}`, { scope: `flood ${thread % 2}`, limit: 1e9 })]);
   await hammer(memory, many(THREADS, flood));

@@ -2,8 +2,8 @@
  * Counters in memory that all workers of a node share, so that a limit applies to the whole node. They outlive
  * documents and workers.
  *
- * The number of counters is fixed. When all possible slots of a new counter are in use, it replaces one of the counters
- * in these slots: one of the largest group (a group is the counters of one plugin instance in one time window). So a
+ * The number of counters is fixed. When all possible slots of a new counter are in use, it replaces the counter in
+ * these slots whose group is the largest (a group is the counters of one plugin instance in one time window). So a
  * flood of made-up identifiers replaces its own counters first, and no request is rejected for lack of memory. A limit
  * above 4,294,967,295 counts as no limit.
  */

@@ -77,7 +77,7 @@ export class ThreadCounters implements Counters {
     return opened;
   }
 
-  /** Runs when a new window begins: drops the windows that ended before. */
+  /** Runs when a new window begins: drops the windows that have ended by `time`. */
   #forgetBefore(time: number): void {
     for (const ofPeriod of this.#windows.values()) {
       for (const [start, { expires, groups }] of ofPeriod) {
@@ -89,7 +89,7 @@ export class ThreadCounters implements Counters {
   }
 
   #add(counter: Counter, group: Group | undefined, amount: number): number {
-    // Another counter of the same take may have replaced this one.
+    // Another counter of the same take may have replaced this counter.
     const before = group?.get(counter.name);
     if (group === undefined || before === undefined) {
       this.#all.add(this.#group(counter), counter.name, amount);

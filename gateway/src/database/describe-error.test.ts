@@ -35,6 +35,6 @@ test("an unreachable database is reported with the reason", () => {
   assert.equal(describeDatabaseError(away), away.message);
 });
 
-test("an invalid statement does not mean that the database is unavailable", () => {
+test("an error that concerns only the statement does not mean that the database is unavailable", () => {
   for (const code of ["23505", "42601", "22P02"]) assert.equal(isUnavailable(new DatabaseFault("x", { code })), false);
 });

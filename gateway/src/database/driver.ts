@@ -13,7 +13,7 @@ export type DatabaseRow = Readonly<Record<string, unknown>>;
  * @throws DatabaseUnreachable when the database does not answer: whether it ran the statement may be unknown.
  */
 export interface DatabaseConnection {
-  /** Runs one statement with `$1` parameters; all values are parameters. Prepared once per connection. */
+  /** Runs one statement, in which every value is a parameter (`$1`). Each text is prepared once per connection. */
   query(text: string, values?: readonly unknown[]): Promise<readonly DatabaseRow[]>;
   /** Runs several statements without parameters in one call. They form one transaction, or are part of an open one. */
   script(text: string): Promise<void>;

@@ -7,9 +7,9 @@ export interface MigrationState {
   /** Whether the database has no tables of Sluice. */
   readonly needsBootstrap: boolean;
   readonly executed: readonly string[];
-  /** `up` has run, `finish` has not. */
+  /** The migrations for which `up` has run, and `finish` has not. */
   readonly pending: readonly string[];
-  /** Neither phase has run. */
+  /** The migrations of which neither phase has run. */
   readonly available: readonly string[];
 }
 
@@ -77,7 +77,10 @@ export const finish = (database: Database, migrations = all): Promise<MigrationR
     return { ran: before.pending, state: await readMigrationState(connection, migrations) };
   });
 
-/** Drops all objects of Sluice and nothing else. False when there were none. */
+/**
+ * Drops all tables and functions of Sluice, and what depends on these tables, such as views. Resolves to false if there
+ * are none.
+ */
 export const reset = (database: Database): Promise<boolean> =>
   alone(database, async (connection) => {
     if ((await readMigrationState(connection)).needsBootstrap) return false;

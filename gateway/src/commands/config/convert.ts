@@ -42,15 +42,19 @@ async function toCustomResources(from: string, out: string | undefined, { settin
 
 interface WriteResourcesOptions extends Pick<ConfigCall, "print"> {
   readonly settings: Pick<ConfigCall["settings"], "class" | "homeNamespace">;
-  /** The source of the entities, for messages. */
+  /** The file or admin URL from which the entities were read, for messages. */
   readonly from: string;
   /** Undefined: standard output. */
   readonly out: string | undefined;
-  /** The sentence for a violation of an entity. Default: with the entity's collection and name. */
+  /** Returns the sentence about a violation; by default, with the entity's collection and its name or id. */
   readonly describe?: (at: Pick<EntityFaults, "collection" | "entity">, violation: Violation) => string;
 }
 
-/** Writes entities as custom resources. @throws CommandError for entities that they cannot express. */
+/**
+ * Writes entities as custom resources.
+ *
+ * @throws CommandError for entities that custom resources cannot express, or when one of the files exists.
+ */
 export async function writeResources(
   lists: EntityLists,
   { settings, from, out, print, describe = describeByName }: WriteResourcesOptions,

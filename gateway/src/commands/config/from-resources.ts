@@ -25,7 +25,7 @@ interface ResourceFault {
   readonly message: string;
 }
 
-/** All entities; or all errors and no entities. */
+/** All entities; or errors and no entities. */
 type ReadResources =
   | { readonly lists: EntityLists; readonly faults?: undefined }
   | { readonly faults: readonly ResourceFault[]; readonly lists?: undefined };
@@ -51,7 +51,8 @@ export function fromResources(
   } satisfies Omit<TranslateOptions, "audience">;
 
   const translated = ours.flatMap((resource) => {
-    // For the audience "nodes", a config includes values from Secrets, but keys are left out; a file needs both.
+    // A file needs all values from Secrets, which a plugin's config has only for "nodes", and the keys of credentials,
+    // which are in clear text only for "admin".
     const audience = sluiceKindOf(resource) === "Plugin" ? "nodes" : "admin";
     return translate(resource, { ...asking, audience }).map((item) => ({ resource, item }));
   });
@@ -67,7 +68,7 @@ const keyOf = ({ apiVersion, kind, metadata: { namespace, name } }: Resource): s
 
 type Translated = { readonly resource: Resource; readonly item: CheckedTranslation };
 
-/** Checks all entities together: errors such as duplicate names only appear across resources. */
+/** Checks all entities together. This finds errors that no resource has by itself, such as duplicate names. */
 function together(found: ReadonlyMap<Collection, readonly Translated[]>): ReadResources {
   const lists = Object.fromEntries(
     collections.map((name) => [name, (found.get(name) ?? []).map(({ item }) => plain(item.entity))]),

@@ -34,7 +34,7 @@ export const importFile: ConfigSubcommand = async ({ given, settings, log, print
   }
 };
 
-/** Number of characters of the longest name of a collection and a space. */
+/** Number of characters that the report needs for the longest name of a collection and a space. */
 const WIDTH = Math.max(...collections.map((collection) => collection.length)) + 1;
 
 function report(writes: readonly Write[], given: (collection: Write["collection"]) => number): string {
@@ -63,7 +63,10 @@ function refusal(file: string, { loaded, fault, write }: Refusal): CommandError 
   return new CommandError(`${file} is not imported, and nothing was written:`, faults);
 }
 
-/** The entity's path in the file: found by its id, or by its name if the store has it under a different id. */
+/**
+ * The path of a written entity in the file. Undefined: the file does not contain it. The entity is found by its id, or
+ * by its name if the store has it under a different id.
+ */
 function pathOf({ document, origins }: LoadedText, { collection, entity }: Exclude<Write, { op: "remove" }>) {
   const items = (document[collection] ?? []) as readonly object[];
   const name = entityNameOf(collection, entity);

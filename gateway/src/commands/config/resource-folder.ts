@@ -35,7 +35,10 @@ export async function readFolder(path: string, options: FromResourcesOptions): P
   return read.lists;
 }
 
-/** The YAML and JSON files at or below the path, sorted. As in the directory store, hidden ones are skipped. */
+/**
+ * The YAML and JSON files below a folder, sorted; for the path of a file, that file. As in the directory store, hidden
+ * files and folders are skipped.
+ */
 async function filesOf(path: string): Promise<readonly string[]> {
   if (!(await stat(path)).isDirectory()) return [path];
   const entries = (await readdir(path, { withFileTypes: true })).filter(({ name }) => !name.startsWith("."));
@@ -55,7 +58,7 @@ interface WriteFolderOptions {
   readonly print: (text: string) => void;
 }
 
-/** @throws CommandError when one of the files exists; in that case no file is written. */
+/** @throws CommandError when a file that would be written exists; in that case no file is written. */
 export async function writeFolder(
   resources: readonly Resource[],
   { folder, print }: WriteFolderOptions,
@@ -72,7 +75,7 @@ export async function writeFolder(
   print(`${files.length} resources are written to ${folder}\n`);
 }
 
-/** The layout of the directory store. */
+/** The path of a resource's file below the folder, as in the directory store. */
 const fileOf = ({ kind, metadata: { name } }: Resource): string => join(kind.toLowerCase(), `${name}.yaml`);
 
 function absent(error: { readonly code?: unknown }): readonly string[] {

@@ -35,7 +35,7 @@ export async function readDeclarative(file: string, { warn, ...options }: ReadDe
 /**
  * Writes a new file. An existing file is never overwritten.
  *
- * @param mode Mode of the file. Default: readable by the owner only, because the file contains keys.
+ * @param mode Mode of the file. Default: readable by the owner only, because the file may contain keys.
  */
 export async function writeNew(file: string, text: string, mode = 0o600): Promise<void> {
   try {

@@ -38,7 +38,10 @@ export interface EntityFaults {
   readonly violations: readonly Violation[];
 }
 
-/** Each resource follows the resources that it refers to. */
+/**
+ * Returns the resources, each after the resources that it refers to, and the faults of the entities that custom
+ * resources cannot express.
+ */
 export function toResources(lists: EntityLists, { namespace, class: ofClass }: ResourceOptions) {
   const resources: Resource[] = [];
   const faults: EntityFaults[] = [];
@@ -94,7 +97,10 @@ export function toResources(lists: EntityLists, { namespace, class: ofClass }: R
   return { resources: hasTimestamps(lists) ? resources : resources.map(withoutTimes), faults };
 }
 
-/** Whether any entity has a timestamp. Without one, an object in a cluster uses its own creation time. */
+/**
+ * Whether any entity has a timestamp. If none has, no resource gets annotations with times: then, in a cluster, the
+ * creation time of the object counts.
+ */
 const hasTimestamps = (lists: EntityLists): boolean =>
   collections.some((name) =>
     lists[name]?.some((entity: { readonly created_at: number; readonly updated_at?: number }) => {
@@ -107,7 +113,7 @@ function withoutTimes(resource: Resource): Resource {
   return { ...resource, metadata };
 }
 
-/** Returns a function that finds the entities that are entries in the lists of a resource. */
+/** Returns a function that finds the children of a resource: the entities that are entries in its lists. */
 function groupChildren(lists: EntityLists): (kind: ResourceKind, parentId: string) => Children {
   const groups = new Map<string, Entity[]>();
   const keyOf = ({ collection, parent }: ChildList, id: string) => `${collection} ${parent} ${id}`;

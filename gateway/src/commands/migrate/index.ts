@@ -1,4 +1,4 @@
-/** `sluice migrate`: reports which part of a Kong configuration Sluice serves, and writes it as resources or as a file. */
+/** `sluice migrate`: reports which part of a Kong configuration Sluice serves, and writes this part. */
 import { readFile } from "node:fs/promises";
 import {
   describeViolation,
@@ -90,7 +90,7 @@ async function partOfAdminApi(admin: string, header: string | boolean | undefine
   return { ...servablePart(data), describe: describeInAdminApi(data) };
 }
 
-/** Why requests in the scopes of plugins are answered 503, by the ids of these plugins. */
+/** The reason for which requests in the scope of a plugin are answered 503, by the plugin's id. */
 const unavailableIn = ({ document: { plugins = [] } }: Reported): ReadonlyMap<string, string> =>
   new Map(
     plugins.flatMap((plugin) => {
@@ -101,7 +101,8 @@ const unavailableIn = ({ document: { plugins = [] } }: Reported): ReadonlyMap<st
 
 /**
  * The entities for custom resources, which have no mark for a plugin whose scope must answer 503. Such a plugin gets an
- * unknown name instead: requests in its scope are then answered 503, and the webhook accepts the resource.
+ * unknown name instead, unless its name is unknown anyway: requests in its scope are then answered 503, and the webhook
+ * accepts the resource.
  */
 function withUnknownNames(part: Reported): EntityLists {
   const lists = entitiesOf(part.document);

@@ -12,7 +12,7 @@ import { describeInAdminApi } from "./report.ts";
 
 interface Desk {
   readonly path: (name: string) => string;
-  /** The exit code and the output, or the error. */
+  /** Resolves to the exit code and the output, or to `misused` or `failed` and the message of the error. */
   readonly migrate: (...args: readonly string[]) => Promise<readonly [code: number | string, output: string]>;
 }
 
@@ -145,7 +145,7 @@ test("migrate says that all requests are answered 503 if those of a protected ro
   assert.match(output, /-> all requests are answered 503, because those of the route cannot be recognized\n/);
 });
 
-test("migrate writes a file with which requests in the scope of an absent protecting plugin are answered 503", async (context) => {
+test("migrate writes a file that marks each protecting plugin that cannot be served as unavailable, and overwrites no file", async (context) => {
   const { path, migrate } = desk(context, { "kong.yml": partly });
   const [code, output] = await migrate(path("kong.yml"), "--write", path("sluice.yml"), "--format", "file");
   assert.equal(code, 3);
@@ -167,7 +167,7 @@ test("migrate writes a file with which requests in the scope of an absent protec
   ]);
 });
 
-test("migrate writes custom resources in which an absent protecting plugin has a name that no plugin has", async (context) => {
+test("migrate writes custom resources in which each protecting plugin that cannot be served has a name that Sluice does not know", async (context) => {
   const { path, migrate } = desk(context, { "kong.yml": partly });
   assert.equal((await migrate(path("kong.yml"), "--write", path("resources")))[0], 3);
   const plugins = readdirSync(path("resources/plugin")).map((file) => {
@@ -177,7 +177,7 @@ test("migrate writes custom resources in which an absent protecting plugin has a
   assert.deepEqual(plugins.toSorted(), ["cors", "key-auth", "oauth2", "unavailable-jwt"]);
 });
 
-test("migrate writes a plugin under an unknown name with all protocols, because its scope may already have a plugin of that name", async (context) => {
+test("a plugin that migrate writes under an unknown name has all protocols, because its scope may have another plugin of that name", async (context) => {
   const https = `${served}    groups: [{name: g}]
 consumer_groups: [{name: g, of_the_future: 1, plugins: [{name: jwt, protocols: [http]}]}]
 `.replace("  - name: cors\n", "  - name: jwt\n    protocols: [https]\n    config: {nope: 1}\n");
@@ -219,7 +219,7 @@ test("migrate --admin does not mistake another server for a Kong without entitie
   assert.deepEqual(await migrate("--admin", address), ["failed", `${address} is not the admin API of a Kong`]);
 });
 
-test("sentences about violations in an admin API name the entity as its URL does", () => {
+test("describeInAdminApi names the entity of a violation as the entity's URL in the admin API does", () => {
   const id = "0d3a1f0e-7c62-4d39-8b42-62a2a0a90001";
   const document = { services: [{ id, name: "users" }], plugins: [{ id, name: "oauth2" }] };
   const describe = describeInAdminApi(document);
@@ -228,7 +228,7 @@ test("sentences about violations in an admin API name the entity as its URL does
   assert.equal(describe({ path: ["partials"], message: "no" }), "partials: no");
 });
 
-test("migrate refuses arguments that contradict each other, and reports an admin API that cannot be read", async (context) => {
+test("migrate refuses missing, contradictory and invalid arguments, and reports an admin API or a file that cannot be read", async (context) => {
   const { path, migrate } = desk(context, { "kong.yml": served, "broken.yml": "a: [" });
   const file = path("kong.yml");
   const rows: readonly (readonly [args: readonly string[], kind: string, message: RegExp])[] = [

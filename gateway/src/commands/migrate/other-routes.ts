@@ -7,7 +7,7 @@ import type { RoutableRequest } from "../../compile/runtime.ts";
 
 type Members = Readonly<Record<string, unknown>>;
 
-/** Maximum number of sentences that a report has for one route. */
+/** Maximum number of sentences that a report has for one route that is left out. */
 const MOST_EXAMPLES = 3;
 
 /** Returns a function that states, for a route that is left out, what happens to its requests. */
@@ -35,7 +35,7 @@ export function otherRoutes(document: Document): (leftOut: Members) => readonly 
 
 const nameOf = ({ name, id }: SnapshotRoute): string => name ?? id;
 
-/** One request for each path, with the first value of every other attribute. */
+/** Example requests for a route: one for each of its paths, or for `/`, with the route's first host, method and SNI. */
 function examplesOf({ paths, hosts, methods, headers, snis, protocols }: Members): readonly RoutableRequest[] {
   const host = (textsIn(hosts)[0] ?? "").toLowerCase().replace("*", "any");
   const [method = "GET"] = textsIn(methods);

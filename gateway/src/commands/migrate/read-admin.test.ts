@@ -1,4 +1,4 @@
-/** Reads the admin API of Kong: pages, lists below parents, and responses that must stop the command. */
+/** `readAdminApi` with fakes of Kong: pages, lists below parents, and responses that must stop the command. */
 import assert from "node:assert/strict";
 import { createServer, type IncomingMessage } from "node:http";
 import type { AddressInfo } from "node:net";
@@ -9,7 +9,10 @@ import { readAdminApi } from "./read-admin.ts";
 
 type Answer = readonly [status: number, body: unknown, headers?: Readonly<Record<string, string>>];
 
-/** Answers by the path and query of a request, without `size`; other paths are 404, as in a Kong without the list. */
+/**
+ * Responses by the path and query of a request, without the parameter `size`. Other paths get status 404, as from a
+ * Kong without the list.
+ */
 type Answers = Readonly<Record<string, Answer | ((base: string, request: IncomingMessage) => Answer)>>;
 
 const list = (...data: readonly object[]): Answer => [200, { data, next: null }];
@@ -56,7 +59,7 @@ const taken: readonly (readonly [what: string, answers: Answers, expected: Reado
     },
   ],
   [
-    "a next page that is an absolute URL of the same server",
+    "a next page whose address is an absolute URL of the same server",
     {
       ...services,
       "/routes": (base) => [200, { data: [{ id: id(3) }], next: `${base}/routes?offset=y` }],
@@ -109,7 +112,7 @@ const taken: readonly (readonly [what: string, answers: Answers, expected: Reado
     },
   ],
   [
-    "credentials and other lists by their names in files",
+    "credentials and other lists under the names that they have in files",
     {
       ...services,
       "/basic-auths": list({ id: id(1), username: "a", password: "hash" }),
@@ -129,7 +132,7 @@ const taken: readonly (readonly [what: string, answers: Answers, expected: Reado
 
 for (const [what, answers, expected] of taken) {
   for (const prefix of ["", "/kong-admin"]) {
-    test(`readAdminApi reads ${what}${prefix && ", below a path"}`, async (context) => {
+    test(`readAdminApi reads ${what}${prefix && ", from an admin API below a path"}`, async (context) => {
       // Kong's `next` has no prefix, even if a proxy serves the admin API below a path.
       const document = await read(await startKong(context, answers, prefix));
       const found = Object.fromEntries(Object.keys(expected).map((name) => [name, document[name]]));
@@ -159,7 +162,7 @@ const refused: readonly (readonly [what: string, answers: Answers, message: RegE
     /^GET http:\/\/127\.0\.0\.1:\d+\/routes has a next page on another server$/,
   ],
   [
-    "a next page of another server without a scheme",
+    "a next page whose URL names another server, but no scheme",
     { ...services, "/routes": [200, { data: [], next: "//192.0.2.1/routes" }] },
     /\/routes: |status 404|has a next page on another server/,
   ],

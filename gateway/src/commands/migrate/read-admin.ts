@@ -9,7 +9,10 @@ export interface AdminApi {
   readonly headers: Readonly<Record<string, string>>;
 }
 
-/** Lists of Kong that Sluice may lack, and their names in files. A Kong without such a list answers 404. */
+/**
+ * Lists of Kong that Sluice may lack: the segment of each in URLs, and its name in files. A Kong without the list
+ * answers 404.
+ */
 const others: Readonly<Record<string, string>> = {
   consumer_groups: "consumer_groups",
   "filter-chains": "filter_chains",
@@ -27,7 +30,7 @@ const TIMEOUT = 30_000;
 
 type Members = Readonly<Record<string, unknown>>;
 
-/** @throws CommandError for a response that is not a list of entities. */
+/** Resolves to the document. @throws CommandError if a request fails or a response is not a list of entities. */
 export async function readAdminApi(api: AdminApi): Promise<Members> {
   const document: Record<string, unknown> = { _format_version: "3.0", _transform: false };
   for (const collection of collections) {
@@ -66,7 +69,7 @@ async function readKnown(api: AdminApi, path: string): Promise<Members[]> {
   return items;
 }
 
-/** All pages of a list, without unset members; undefined if the admin API does not have it. */
+/** The items of all pages of a list, without unset members; undefined if the admin API does not have the list. */
 async function readList(api: AdminApi, path: string): Promise<Members[] | undefined> {
   const items: Members[] = [];
   const read = new Set<string>();

@@ -75,7 +75,7 @@ function differingLines(part: Reported): readonly string[] {
   ];
 }
 
-/** Explains what happens to requests because of something that is not served. */
+/** Returns a function that explains what happens to requests because of something that is not served. */
 function consequencesIn(part: Reported): (one: Unserved) => string {
   const routesInsteadOf = otherRoutes(part.document);
   return ({ violation: { path }, outcome, dependents, leftOutRoutes, closedRoutes }) => {
@@ -97,7 +97,10 @@ function consequencesIn(part: Reported): (one: Unserved) => string {
 /** Describes a violation by its position in the file. */
 export const describeInFile = (violation: Violation): string => describeViolation(violation);
 
-/** Describes violations of entities as admin URLs name these: `services/users.protocol: …`, `plugins/<id>.name: …`. */
+/**
+ * Returns a function that describes a violation, and names the entity as its admin URL does:
+ * `services/users.protocol: …`, `plugins/<id>.name: …`.
+ */
 export function describeInAdminApi(document: Members): (violation: Violation) => string {
   return ({ path: [collection, index, ...rest], message }) => {
     const list = document[String(collection)];

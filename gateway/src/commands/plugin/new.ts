@@ -6,7 +6,7 @@ import { CommandError } from "../command.ts";
 import { pluginTemplate } from "./template.ts";
 
 /**
- * Creates the folder `name` in `parent`, writes the package into it, and returns its path.
+ * Creates the folder `name` in `parent`, writes the package into it, and returns the folder's path.
  *
  * @throws CommandError when the name cannot be used, or the folder exists.
  */

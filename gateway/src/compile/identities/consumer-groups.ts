@@ -6,8 +6,8 @@ type Memberships = GroupIndex<SnapshotCredential<"consumer_group_consumers">>;
 
 export interface GroupsOfConsumer {
   /**
-   * The ids of the groups, in the order of their names: if several groups have the same plugin, that of the first group
-   * runs.
+   * The ids of the consumer's groups, sorted by the names of the groups: if several groups have the same plugin, the
+   * instance of the first group runs.
    */
   readonly ids: readonly string[];
   /** Equal for consumers that belong to the same groups. */

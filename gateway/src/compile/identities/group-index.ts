@@ -1,6 +1,6 @@
 /**
- * A persistent index of items by a common key. A changed index shares all unaffected groups with the index before the
- * change.
+ * An index of groups: the items with the same key. It is immutable: `with` returns a changed index, which shares all
+ * unaffected groups with the index before the change.
  */
 import { BucketMap, byHash, type Difference } from "@sluice/model/serving";
 import { insertSorted } from "../router/radix.ts";
@@ -15,13 +15,13 @@ export class GroupIndex<Item extends Member> {
   readonly #keyOf: (item: Item) => string | undefined;
   readonly #map: BucketMap<readonly Item[]>;
 
-  /** @param keyOf the key of an item; undefined: it is in no group. Must be constant for an item. */
+  /** @param keyOf Returns the key of an item, always the same for an item; undefined: the item is in no group. */
   constructor(keyOf: (item: Item) => string | undefined, map: BucketMap<readonly Item[]> = new BucketMap(byHash)) {
     this.#keyOf = keyOf;
     this.#map = map;
   }
 
-  /** Sorted by id. */
+  /** The items with this key, sorted by id. */
   of(key: string): readonly Item[] {
     return this.#map.get(key) ?? none;
   }
@@ -34,7 +34,7 @@ export class GroupIndex<Item extends Member> {
     return this.#map.has(key);
   }
 
-  /** Returns the same object when nothing changes. */
+  /** The index after these changes; the same object when no group changes. */
   with(changes: readonly Difference<Item>[]): GroupIndex<Item> {
     const drafts = new Map<string, readonly Item[] | undefined>();
     const groupOf = (key: string) => (drafts.has(key) ? drafts.get(key) : this.#map.get(key)) ?? none;

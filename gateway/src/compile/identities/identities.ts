@@ -23,14 +23,17 @@ type PerCredential<Value> = Readonly<Record<CredentialCollection, Value>>;
 interface Indexes {
   readonly snapshot: Pick<Snapshot, "consumers" | CredentialCollection>;
   /**
-   * By the keys that `emptyIndex` defines. Several credentials may have the same key if they have no namespace in
-   * common.
+   * By the keys that `emptyIndex` defines. Several credentials may have the same key: for example, those of the same
+   * consumer, or those that have no namespace in common.
    */
   readonly credentials: PerCredential<GroupIndex<SnapshotCredential>>;
   readonly usernames: GroupIndex<Consumer>;
 }
 
-/** An index by the hash of a secret lookup member, by another lookup member, or by the consumer. */
+/**
+ * An index of a collection's credentials: by the hash of the lookup member if this member is secret, else by the lookup
+ * member itself; if the collection has no lookup member, by the consumer's id.
+ */
 function emptyIndex(collection: CredentialCollection): GroupIndex<SnapshotCredential> {
   const lookup = entities[collection].credential?.lookup ?? null;
   if (lookup === null) return new GroupIndex(({ consumer }) => consumer.id, new BucketMap(byId));
@@ -89,7 +92,7 @@ export class CompiledIdentities {
     return identities;
   }
 
-  /** The unexpired credential that is valid for the route and has this lookup value (of a secret: SHA-256, hex). */
+  /** The unexpired credential that is valid for the route and has this lookup value (for a secret, its SHA-256). */
   credential<Name extends CredentialCollection>(
     collection: Name,
     value: string,
@@ -102,7 +105,7 @@ export class CompiledIdentities {
     return found as SnapshotCredential<Name> | undefined;
   }
 
-  /** Like `credential`, but returns all of them: for a collection in which several may have the same lookup value. */
+  /** Like `credential`, but all such credentials: in some collections, several may have the same lookup value. */
   credentials<Name extends CredentialCollection>(
     collection: Name,
     value: string,
@@ -112,7 +115,7 @@ export class CompiledIdentities {
     return found.filter((credential) => this.#isUsable(credential, route)) as SnapshotCredential<Name>[];
   }
 
-  /** The plugin's credential with this key, if it is valid for the route, and its consumer. */
+  /** The plugin's unexpired credential with this key that is valid for the route, and the credential's consumer. */
   pluginIdentity<Schema extends RecordSchema>(
     { name }: CredentialPlugin<Schema>,
     key: string,
@@ -120,7 +123,7 @@ export class CompiledIdentities {
   ): PluginIdentity<Schema> | undefined {
     const credential = this.credential("plugin_credentials", lookupHash(key, name), route);
     const consumer = credential && this.#indexes.snapshot.consumers.get(credential.consumer.id);
-    // The config was validated by the schema of the plugin's facts.
+    // The credential's config was validated by the schema of the plugin's facts.
     return consumer && ({ consumer, credential } as unknown as PluginIdentity<Schema>);
   }
 
@@ -138,7 +141,7 @@ export class CompiledIdentities {
     return isValidFor(credential, route) && !hasExpired(credential, this.#now());
   }
 
-  /** The ACL groups of a consumer. Returns the same list until one of them changes. */
+  /** The ACL groups of a consumer. Returns the same list until the consumer's ACL groups change. */
   acls(consumerId: string): readonly SnapshotCredential<"acls">[] {
     return this.#indexes.credentials.acls.of(consumerId) as readonly SnapshotCredential<"acls">[];
   }

@@ -31,12 +31,12 @@ export interface HostKinds {
   readonly wildcards: boolean;
 }
 
-/** Called with every key. An object instead of a function, so that a request allocates no closure. */
+/** Gets every key from `visitHostKeys`. An object instead of a function, so that a request allocates no closure. */
 export interface HostKeyVisitor {
   visitKey(key: string): void;
 }
 
-/** Visits the key of every pattern that would match the host. A host without a port has its scheme's default port. */
+/** Visits the key of every pattern that would match the host. A host without a port has the scheme's default port. */
 export function visitHostKeys(
   { host, scheme }: { readonly host: string; readonly scheme: "http" | "https" },
   kinds: HostKinds,

@@ -1,4 +1,7 @@
-/** The route entries of one host pattern (or of no host), by path. A changed table shares unchanged parts. */
+/**
+ * The route entries of one host pattern (or of no host), by path. A changed table shares its unchanged parts with the
+ * previous table.
+ */
 
 import { type EditToken, emptyTree, insert, insertSorted, type RadixNode, remove } from "./radix.ts";
 import { compareEntries, type RouteEntry } from "./route-entry.ts";

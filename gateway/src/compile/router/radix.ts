@@ -1,6 +1,6 @@
 /**
- * A persistent radix tree over strings: `insert` and `remove` return a new root, which shares unchanged nodes with the
- * previous one. The previous tree stays as it was. Only nodes that were created with the same `EditToken` are changed
+ * An immutable radix tree over strings: `insert` and `remove` return a new root, which shares unchanged nodes with the
+ * previous tree. The previous tree stays as it was. Only nodes that were created with the same `EditToken` are changed
  * in place, so that building a large tree copies nothing.
  */
 
@@ -67,7 +67,7 @@ export function insert<Item>(root: RadixNode<Item>, change: RadixChange<Item>, f
   return node;
 }
 
-/** Removes the item at the end of the text, and nodes that are empty after that. */
+/** Returns the tree without the item that was inserted with the text, and without nodes that thereby become empty. */
 export function remove<Item>(
   root: RadixNode<Item>,
   change: Omit<RadixChange<Item>, "compare">,

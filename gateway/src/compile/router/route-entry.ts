@@ -16,7 +16,7 @@ export interface HeaderRule {
 
 export interface RouteEntry {
   readonly route: SnapshotRoute;
-  /** Lower-case host patterns; none = any host. */
+  /** Lower-case host patterns; empty: any host. */
   readonly hosts: readonly string[];
   readonly prefix: string | null;
   readonly pattern: Regex | null;
@@ -38,7 +38,7 @@ const WILDCARD_WITH_PORT = 4;
 const PLAIN_HOSTS = 2;
 const REGEX_PATH = 1;
 
-/** The model allows 16 header names; the field has room for more so that an overflow cannot change the order. */
+/** The model allows 16 header names; the weight has room for more, so that an overflow cannot change the order. */
 const HEADER_COUNTS = 1024;
 
 /** The entries of a route; empty if no protocol of the route is HTTP or gRPC, or if it has no attribute to match by. */

@@ -22,7 +22,7 @@ export const everyRouteServed: CompiledRouteSource = {
 export class RouteSearch implements HostKeyVisitor, ItemsVisitor<RouteEntry> {
   winner: RouteEntry | null = null;
   compiledRoute: CompiledRoute | null = null;
-  /** Length of the matched part of the path; 0 without a path. */
+  /** Length of the part of the path that the winner matched; 0 if the winner has no path. */
   length = 0;
   captures: Readonly<Record<string, string>> | null = null;
   readonly #request: RoutableRequest;

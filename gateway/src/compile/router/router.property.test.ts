@@ -7,7 +7,7 @@ import { routeNamed } from "../testing-entities.ts";
 import { Router } from "./router.ts";
 import { naiveMatch } from "./testing-naive.ts";
 
-/** Small alphabets, so that requests match routes often. */
+/** Few values for each attribute, so that requests match routes often. */
 const words = {
   hosts: ["a.com", "b.a.com", "a.com:8000", "*.com", "*.a.com", "*.a.com:8000", "a.*", "b.a.*", "b.*:80", "A.com"],
   requestHosts: [

@@ -16,7 +16,7 @@ const request = (members: Partial<RoutableRequest> & { readonly headers?: Record
 const match = (routes: readonly SnapshotRoute[], sent: Parameters<typeof request>[0]) =>
   Router.empty.with({ removed: [], added: routes }).match(request(sent));
 
-/** The first of each pair wins, whichever was added first. */
+/** In each row, the first route wins, whichever is added first. */
 const contests: readonly (readonly [rule: string, winner: Members, loser: Members, Parameters<typeof request>[0]])[] = [
   ["more kinds of attributes", { paths: ["/"], methods: ["GET"] }, { hosts: ["a.com"] }, {}],
   ["a host rather than a path", { hosts: ["a.com"] }, { paths: ["/a"] }, { path: "/a" }],
@@ -83,7 +83,7 @@ const matches: readonly (readonly [rule: string, Members, Parameters<typeof requ
   ["matches one or more labels with a right wildcard", { hosts: ["a.*"] }, { host: "a.co.uk:8000" }, true],
   ["matches an IPv6 address", { hosts: ["[::1]"] }, { host: "[::1]:8000" }, true],
   [
-    "matches any of a header's values, whatever the case",
+    "matches any of the values that a route names for a header, whatever the case",
     { headers: { X: ["one", "Two"] } },
     { headers: { x: ["tWo"] } },
     true,
@@ -134,7 +134,7 @@ test("the router returns the length of the matched part of the path, and the cap
   assert.equal(match([routeNamed("r", { methods: ["GET"] })], { path: "/ab" }).length, 0);
 });
 
-test("a changed router does not affect the previous router and shares no mutable state with it", () => {
+test("a changed router does not affect the previous router, and a change of nothing returns the same router", () => {
   const [a, b] = [routeNamed("a", { paths: ["/abc"] }), routeNamed("b", { paths: ["/abd"] })];
   const first = Router.empty.with({ removed: [], added: [a] });
   const second = first.with({ removed: [], added: [b] });

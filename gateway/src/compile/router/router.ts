@@ -1,9 +1,10 @@
 /**
  * The router: finds the route of a request by Kong's rules (docs/reference/kong-compatibility.md#routing).
  *
- * Entries are kept in a table per host, where prefixes form a radix tree. A lookup visits the tables of the request's
- * host and the prefixes of its path. Only regular expressions and routes without a path are tried one by one. A new
- * version of the router shares the tables and tree nodes that a change does not affect.
+ * Entries are kept in a table per host pattern, where prefixes form a radix tree. A lookup visits the tables of the
+ * patterns that match the request's host, and there the prefixes of the request's path. Only regular expressions and
+ * routes without a path are tried one by one. A new version of the router shares the tables and tree nodes that a
+ * change does not affect.
  */
 import { BucketMap, byHash, byId, type SnapshotRoute } from "@sluice/model/serving";
 import type { RoutableRequest } from "../runtime.ts";
@@ -79,7 +80,7 @@ export class Router {
     });
   }
 
-  /** The winner is null when no route matches. */
+  /** Returns the finished search, whose winner is null when no route matches. */
   match(request: RoutableRequest, parts: CompiledRouteSource = everyRouteServed): RouteSearch {
     const search = new RouteSearch(request, this.#tables, parts);
     if (this.#hasHosts) visitHostKeys(request, this.#kinds, search);

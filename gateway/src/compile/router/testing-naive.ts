@@ -89,7 +89,7 @@ const isRegex = ({ path }: Candidate): boolean => path?.startsWith("~") === true
 
 const prefixLength = (candidate: Candidate): number => (isRegex(candidate) ? 0 : (candidate.path?.length ?? 0));
 
-/** Wildcard with port 2, plain hosts only 1, wildcard 0. */
+/** 2: a wildcard with a port; 1: plain hosts only; 0: wildcards, but none with a port, or no hosts. */
 function hostRank({ hosts }: SnapshotRoute): number {
   if (!has(hosts)) return 0;
   const wildcards = hosts.filter((host) => host.includes("*"));

@@ -29,7 +29,7 @@ interface Waiting {
 }
 
 /**
- * Starts the thread and waits until PGlite responds: 0.3 s, or 2 s in a new folder.
+ * Starts the thread that runs PGlite, and waits until PGlite responds: 0.3 s, or 2 s in a new folder.
  *
  * @throws FolderInUse when another process uses the folder.
  */
@@ -70,7 +70,10 @@ export async function openEmbedded({
     else one?.reject(faultOf(reply));
   }
 
-  /** The message also names the folder, because the paths of files in Postgres' errors are relative to it. */
+  /**
+   * Unless the error concerns only the statement, the message also names the folder, because the paths of files in
+   * Postgres' errors are relative to it.
+   */
   function faultOf({ failure, facts }: Extract<EmbeddedReply, { failure: string }>): Error {
     const place = folder === undefined ? "" : ` (in ${folder})`;
     if (facts) return new DatabaseFault(isServerState(facts.code) ? `${failure}${place}` : failure, facts);
@@ -163,15 +166,15 @@ export async function openEmbedded({
   };
 }
 
-/** Milliseconds between checks. */
+/** Milliseconds between checks whether maintenance is needed. */
 const INTERVAL = 60_000;
-/** Of the checks that find writes, one in this many also runs a vacuum. A vacuum takes too long to run at each of them. */
+/** A vacuum takes too long for every check that finds writes: it runs in the first of every `VACUUM` such checks. */
 const VACUUM = 10;
 
 /**
  * The background work of a Postgres server that PGlite does not do: without checkpoints the write-ahead log grows
- * without limit, and without vacuum the tables do. Returns the function that stops it. `connection` must not run the
- * statements of this work inside an open transaction.
+ * without limit, and without vacuum the tables do. Returns the function that stops this work. `connection` must not run
+ * the statements of this work inside an open transaction.
  */
 function startMaintenance(connection: DatabaseConnection, interval = INTERVAL): () => void {
   let kept: unknown;

@@ -24,7 +24,7 @@ export interface EmbeddedStart {
   readonly schema: string;
 }
 
-/** Batches all messages of one turn of the event loop into one. */
+/** Returns a function that collects what it gets in one turn of the event loop, and passes it to `send` as one list. */
 export function batchPerTurn<Thing>(send: (things: readonly Thing[]) => void): (thing: Thing) => void {
   let things: Thing[] = [];
   return (thing) => {

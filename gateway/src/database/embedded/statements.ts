@@ -16,8 +16,8 @@ interface Prepared {
 const STALE = new Set(["0A000", "26000"]);
 
 /**
- * Runs one statement with `$1` parameters. Prepared statements are never dropped: the number of different texts must be
- * small.
+ * Returns a function that runs one statement with parameters (`$1`) and resolves to its rows. Prepared statements are
+ * never dropped: the number of different texts must be small.
  */
 export function createStatements(
   pglite: PGlite,

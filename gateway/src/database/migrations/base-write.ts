@@ -84,7 +84,7 @@ end $$;
 
 ${writeAllFunction("create", "created_at + ttl <= extract(epoch from clock_timestamp())")}`;
 
-/** @param ended The SQL condition under which a key has expired. */
+/** Returns the SQL that creates or replaces `write_all`. @param ended The condition under which a key has expired. */
 export function writeAllFunction(verb: "create" | "create or replace", ended: string): string {
   return `${verb} function write_all(writes jsonb) returns jsonb language plpgsql as $$
 declare

@@ -1,6 +1,6 @@
 /**
  * Tables of the requests to endpoints of plugins, and of the nodes' responses. Rows live for seconds, so the tables are
- * not written to the log of the database.
+ * not written to the write-ahead log.
  */
 export const pluginCallTables = `
 create unlogged table plugin_calls (

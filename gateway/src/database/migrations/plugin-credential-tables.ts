@@ -1,4 +1,4 @@
-/** The table of credentials of users' plugins, built like the base tables. */
+/** The table of the credentials that plugins declare and verify themselves, built like the base tables. */
 export const pluginCredentialTables = `
 create table plugin_credentials (
   id uuid primary key,
