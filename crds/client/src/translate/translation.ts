@@ -55,9 +55,9 @@ export interface TranslateOptions {
   /**
    * `nodes`: consumers' keys as hashes, configs and headers with the values from Secrets, and `_sluice`. `admin`: keys
    * in clear text, configs with values only from Secrets that the admin listener created, no headers from Secrets, no
-   * `_sluice`, and no lookup of core Services.
+   * `_sluice`, and no lookup of core Services. `file`: as `admin`, but with all values from Secrets.
    */
-  readonly audience: "nodes" | "admin";
+  readonly audience: "nodes" | "admin" | "file";
 }
 
 /** A reference to another Sluice resource. */

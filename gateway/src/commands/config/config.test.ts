@@ -4,11 +4,14 @@ import { hash } from "node:crypto";
 import { mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { type TestContext, test } from "node:test";
-import { deriveId, loadText, readArguments, readSettings } from "@sluice/model";
+import { deriveId, loadText, readArguments, readSettings, registerPlugins } from "@sluice/model";
 import { pino } from "pino";
+import { deviceTokenFacts } from "../../../../test/plugins/device-token.ts";
 import { temporaryFolder } from "../../../../tools/process/index.ts";
 import { CommandError, Misused } from "../command.ts";
 import { configCommand } from "./index.ts";
+
+registerPlugins([deviceTokenFacts]);
 
 interface Desk {
   readonly path: (name: string) => string;
@@ -300,7 +303,34 @@ test("convert turns a file into custom resources, turns these back into the file
   assert.match(again, /^refused:\nthese files already exist and are not overwritten:\n(folder\/[a-z]+\/.*\n?){5}$/);
 });
 
+const header =
+  "apiVersion: sluice.dev/v1alpha1\nkind: Service\nmetadata: {name: a}\nspec:\n  url: http://up\n" +
+  "  upstreamHeaders: [{name: X-Key, secretRef: {name: up, key: key}}]\n";
+
+test("convert writes values from Secrets into the file", async (context) => {
+  const secret =
+    "---\napiVersion: v1\nkind: Secret\nmetadata: {name: up, labels: {sluice.dev/credential: any}}\nstringData: {key: key-1, pin: pin-1}\n";
+  const credential =
+    "---\napiVersion: sluice.dev/v1alpha1\nkind: Consumer\nmetadata: {name: ann}\nspec:\n  username: ann\n" +
+    "  pluginCredentials: [{plugin: device-token, secretRef: {name: up, key: key}, " +
+    "configFrom: [{path: pin, secretRef: {name: up, key: pin}}]}]\n";
+  const { config } = desk(context, { "a.yml": header + secret + credential });
+  const printed = await config("convert a.yml --to declarative");
+  const { value } = loadText(printed);
+  assert.ok(value, printed);
+  const { services, plugin_credentials } = value.snapshot;
+  assert.deepEqual([...services.values()][0]?.upstream_headers, [{ name: "X-Key", value: "key-1" }]);
+  const [device] = plugin_credentials.values();
+  assert.equal(device?.config?.pin, "pin-1");
+  assert.equal(device?._sluice?.key_hash, lookupHash("key-1", "device-token"));
+});
+
 const resources: readonly [string, string, string][] = [
+  [
+    "a reference to a missing Secret",
+    header,
+    "a.yml:6:47: spec.upstreamHeaders[0].secretRef.name: there is no Secret up with the label sluice.dev/credential in the namespace default",
+  ],
   [
     "a wrong value",
     "apiVersion: sluice.dev/v1alpha1\nkind: Service\nmetadata:\n  name: a\nspec:\n  host: up\n  port: x\n",

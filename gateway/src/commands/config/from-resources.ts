@@ -41,21 +41,17 @@ export function fromResources(
   const others = new Map(
     resources.filter((resource) => !sluiceKindOf(resource)).map((resource) => [keyOf(resource), resource]),
   );
-  const asking = {
+  const options: TranslateOptions = {
+    audience: "file",
     homeNamespace,
     resolve: (kind, namespace, name) => ids.get(`${kind} ${namespace} ${name}`),
     read: (kind, namespace, name) => others.get(`${kind} ${namespace} ${name}`),
     // The cluster to which the resources are applied decides about references between namespaces.
     isReferenceAllowed: () => true,
     namespacesOpenTo: () => [],
-  } satisfies Omit<TranslateOptions, "audience">;
+  };
 
-  const translated = ours.flatMap((resource) => {
-    // A file needs all values from Secrets, which a plugin's config has only for "nodes", and the keys of credentials,
-    // which are in clear text only for "admin".
-    const audience = sluiceKindOf(resource) === "Plugin" ? "nodes" : "admin";
-    return translate(resource, { ...asking, audience }).map((item) => ({ resource, item }));
-  });
+  const translated = ours.flatMap((resource) => translate(resource, options).map((item) => ({ resource, item })));
   const faults = translated.flatMap(({ resource, item: { violations } }) =>
     violations.map(({ path, message }) => ({ resource, path, message })),
   );

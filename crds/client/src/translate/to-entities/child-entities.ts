@@ -157,7 +157,7 @@ function credentialPart({ from, options }: TranslatorInput, { collection, member
   if (!("value" in found)) return { members: scope, sourcePaths, violations: [found] };
   const created_at = createdAt(found.secret.metadata);
   const times = created_at === undefined ? {} : { created_at };
-  const isHidden = isSecretLookup(collection) && options.audience !== "admin";
+  const isHidden = isSecretLookup(collection) && options.audience === "nodes";
   if (!isHidden) return { members: { ...times, [member]: found.value, ...scope }, sourcePaths };
   // The later check of the entity sees only the key's hash.
   const refused = checkCredentialKey(members.plugin, found.value).length > 0;
@@ -185,6 +185,6 @@ function scopeOf(
   { audience, homeNamespace, namespacesOpenTo }: TranslatorInput["options"],
 ): { readonly _sluice?: { readonly namespaces: readonly string[] } } {
   const isFound = typeof entities[collection].credential?.lookup === "string";
-  if (!isFound || audience === "admin" || namespace === homeNamespace) return {};
+  if (!isFound || audience !== "nodes" || namespace === homeNamespace) return {};
   return { _sluice: { namespaces: [namespace, ...namespacesOpenTo(namespace)] } };
 }

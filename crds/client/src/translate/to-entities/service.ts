@@ -41,7 +41,7 @@ function backendPart({ namespace, name, port }: BackendService, { from, options 
     members: { host: `${name}.${namespace}.svc`, port },
     sourcePaths: { host: [...path, "name"], port: [...path, "port"] },
   };
-  if (options.audience === "admin") return part;
+  if (options.audience !== "nodes") return part;
   const refused = crossNamespaceViolation({ kind: "CoreService", namespace, name }, { from, path }, options);
   if (refused) return { ...part, violations: [refused] };
   const fault = (member: "name" | "port", message: string): EntityPart => ({
