@@ -37,14 +37,14 @@ function scene(t: TestContext) {
     void room.wait(request).then((given) => {
       answer = given;
     });
-    /** Returns the answer; undefined while the request waits. */
+    /** Returns the response; undefined while the request waits. */
     return () => answer;
   };
   return { room, state, put, remove, wait, tick: (time: number) => t.mock.timers.tick(time) };
 }
 const spec = { spec: { paths: ["/users"] } };
 
-test("a wait for a change that every node already serves returns at once", async (t) => {
+test("a wait for a change that every node except silent ones already serves returns at once", async (t) => {
   const { put, wait, room } = scene(t);
   put("Route", "users", spec);
   const result = wait({ generation: 1 });
@@ -118,7 +118,7 @@ test("a write that is never observed is waited for until the timeout: five secon
   assert.equal(result()?.programmed, false);
 });
 
-test("a wait for a resource that is left out returns its problems", async (t) => {
+test("a wait for a resource with problems returns these problems", async (t) => {
   const { put, wait, state } = scene(t);
   put("Route", "users", spec);
   state.problems = [{ ...written, reason: "Invalid", message: "wrong" }];
