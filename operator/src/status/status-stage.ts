@@ -45,7 +45,7 @@ export interface StatusStage {
 const RESYNC_INTERVAL = 10_000;
 /** Milliseconds until the next sync when it is too early to report resources as waiting. */
 const PENDING_RECHECK_INTERVAL = 1000;
-/** If a full translation has more resources than this, the statuses of resources that change later are written first. */
+/** Above this number of resources in a full translation, statuses of resources that change later are written first. */
 const BULK_THRESHOLD = 500;
 
 type Content = Pick<Translation, "owners" | "problems">;

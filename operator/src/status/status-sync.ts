@@ -92,8 +92,8 @@ export function createStatusSync(options: StatusSyncOptions) {
     /**
      * Called when the resource or its status has changed: its conditions are written until the resource has settled.
      *
-     * @param options.many Whether the resource is one of very many: its conditions are written after those of
-     * other resources, and wait while many writes are in progress.
+     * @param options.many Whether the resource is one of very many: its conditions are written after the
+     * conditions of other resources, and wait while many writes are in progress.
      */
     markDirty(key: string, options: { readonly many?: boolean } = {}) {
       unsettled.add(key);

@@ -168,7 +168,7 @@ test("a grant for keys of another namespace makes equal keys conflict", () => {
   assert.deepEqual(reasons(translate(clusterState, changed)), [undefined, undefined]);
 });
 
-test("a Route whose reference needs a grant is served while the grant exists", () => {
+test("a Route whose reference needs a grant is served while the grant exists, and answers 503 after its removal", () => {
   const { clusterState, put, remove } = testClusterState();
   put("Service", "shop/web", { spec: { url: "http://web.test" } });
   put("Route", "team/web", { spec: { paths: ["/web"], serviceRef: { namespace: "shop", name: "web" } } });

@@ -75,7 +75,7 @@ for (const how of ["full translation", "incremental translation"]) {
     assert.deepEqual(problemsOf(renewed), []);
   });
 
-  test(`a deleted certificate is no longer served, and a new one with its name does not inherit its Secret (${how})`, () => {
+  test(`a deleted certificate is no longer served, and a new Certificate with its name does not inherit its last valid Secret (${how})`, () => {
     const { put, remove, translate } = start();
     put("Secret", "a", tls(mixed));
     translate(...of("Secret/default/a"));
