@@ -5,7 +5,7 @@
  */
 import type { Resource } from "@sluice/crds";
 
-/** Ends the key of a Certificate's Secret. */
+/** The key of a Certificate's Secret is the Certificate's key with this suffix. */
 const SECRET = "/secret";
 
 const ownerKeyOf = (key: string, { kind }: Resource): string =>

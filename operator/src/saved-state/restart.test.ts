@@ -55,7 +55,7 @@ test("an operator that shuts down gracefully saves the last acknowledged state",
   assert.equal(manifest().hash, hash);
 });
 
-test("the next operator saves acknowledged state that the previous one did not save", async () => {
+test("the next operator saves acknowledged state that the previous operator did not save", async () => {
   rmSync(kept, { recursive: true });
   const operator = await start({ hears: true });
   try {

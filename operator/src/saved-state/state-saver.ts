@@ -11,7 +11,10 @@ export interface StateSaverOptions {
   readonly leadership: Pick<Leadership, "terms">;
   /** Minimum milliseconds between two writes; also the interval at which the encryption key is checked. */
   readonly interval: number;
-  /** Hash of the document to be saved, which may not be acknowledged yet; null while there is nothing to save. */
+  /**
+   * Hash of the document to be saved, which may not be acknowledged yet; null while this operator does not publish, or
+   * has published nothing.
+   */
   readonly hash: () => string | null;
   /** Increases when there is something new to save although the document may be the same. */
   readonly version: () => number;

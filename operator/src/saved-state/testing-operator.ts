@@ -1,4 +1,4 @@
-/** Starts complete operators on a directory of resources and one node. They differ in saved state and leadership. */
+/** Starts complete operators on a directory of resources and one node. Tests choose their store and election. */
 import assert from "node:assert/strict";
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";

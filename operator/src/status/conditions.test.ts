@@ -42,7 +42,7 @@ for (const [what, problems, progress, expected] of cases)
   test(`a resource ${what} has the conditions ${expected.join(", ")}`, () =>
     assert.deepEqual(shown(problems, progress), expected));
 
-test("Accepted has the messages of all its problems and the generation, and Programmed the first message or the progress", () => {
+test("Accepted has the messages of all its problems and the generation; Programmed has the first message or the progress", () => {
   const [accepted, , programmed] = conditionsOf(resource(), [invalid, { ...invalid, message: "more" }], pending);
   assert.deepEqual([accepted?.message, accepted?.observedGeneration], ["spec.paths: wrong; more", 3]);
   assert.equal(programmed?.message, "spec.paths: wrong");

@@ -78,7 +78,7 @@ test("a wait ends with the revision that contains the write, not with an earlier
   assert.equal(result()?.programmed, true);
 });
 
-test("a wait for a deletion ends when no node, except silent ones, serves the resource", async (t) => {
+test("a wait for a deletion ends when every node except silent ones has removed the resource", async (t) => {
   const { put, remove, wait, room, state } = scene(t);
   const { metadata } = put("Route", "users", spec);
   const result = wait({ deleted: true, ...(metadata.uid && { uid: metadata.uid }) });

@@ -300,7 +300,7 @@ test("a stand-in takes over the scope of the plugin that it replaces", () => {
   assert.equal(claims.holderOfScope(claimant("plugins", entity)), "stand-in");
 });
 
-test("two thousand equal keys, each for the routes of another namespace, do not conflict", () => {
+test("two thousand equal keys, each for the routes of a different namespace, do not conflict", () => {
   const claims = createClaimTable(createClaimInterests());
   for (let index = 0; index < 2000; index++) {
     const own = claimant("keyauth_credentials", credential([`n${index}`]), "demo", `n${index}`);

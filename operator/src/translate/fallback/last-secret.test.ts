@@ -1,6 +1,6 @@
 /**
- * A Certificate whose Secret becomes invalid is served with its last valid Secret until it has a valid one or is
- * deleted.
+ * A Certificate whose Secret becomes invalid is served with its last valid Secret, until the Certificate has a valid
+ * Secret again or is deleted.
  */
 import assert from "node:assert/strict";
 import { test } from "node:test";
