@@ -125,8 +125,8 @@ export function createStateReader({
 export type StateReader = ReturnType<typeof createStateReader>;
 
 /**
- * Whether the error is a network failure, or comes from a failing or overloaded server: then the read is retried without
- * limit. Any other error, such as a 403, counts as a refusal: then the read is retried for a limited time.
+ * Whether the error is a network failure, or comes from a failing or overloaded server: then the read is retried
+ * without limit. Any other error, such as a 403, counts as a refusal: then the read is retried for a limited time.
  */
 function isNoAnswer(error: unknown): boolean {
   if (error instanceof ApiServerError) return error.code === 429 || error.code >= 500;
