@@ -78,7 +78,7 @@ test("the operator is alive before it is ready, and names the unread kinds", asy
   assert.equal((await scene().get("/readyz"))[0], 200);
 });
 
-test("the status lists every node with its document or its error", async () => {
+test("the status lists every node with the revision and hash of its document, or with its error", async () => {
   const [code, body] = await scene().get("/status");
   const { programmed: _, ...nodes } = acknowledgement;
   assert.deepEqual(
@@ -109,7 +109,7 @@ test("the status lists every node with its document or its error", async () => {
   );
 });
 
-test("the wait endpoint returns the waiter's result", async () => {
+test("a request to /wait waits for the resources in its body, and returns the result of the wait", async () => {
   const { wait, requests } = scene();
   const [code, { programmed }] = await wait({ resources: [{ ...written, generation: 1 }], timeout: 10 });
   assert.deepEqual([code, programmed], [200, true]);

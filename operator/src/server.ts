@@ -1,7 +1,7 @@
 /**
  * The operator's listener. It serves health, metrics and the nodes with their revisions, and two requests of the admin
- * API: to wait for the nodes, and to call an endpoint of a plugin. Only calls of endpoints change anything or return
- * more than states, so only they need a token.
+ * API: to wait for the nodes, and to call an endpoint of a plugin. Only the call of a plugin's endpoint can change
+ * anything or return data other than states and metrics, so only this request needs a token.
  */
 import { createHash, timingSafeEqual } from "node:crypto";
 import { isPluginEndpointCall, type WaitRequest } from "@sluice/model";
@@ -18,7 +18,7 @@ export interface ServerOptions {
   readonly waiters: StatusStage["waiters"];
   readonly askPlugin: PublishStage["askPlugin"];
   readonly registry: Registry;
-  /** The unread kinds, and `saved state` if that is unread too; the operator is ready when there are none. */
+  /** The unread kinds, and `saved state` while that is unread; the operator is ready when the list is empty. */
   readonly unsynced: () => readonly string[];
   readonly election: Pick<LeaderElection, "term" | "leader">;
   /** Bearer token for requests to endpoints of plugins; null: they are refused. */

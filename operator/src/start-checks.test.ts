@@ -10,7 +10,7 @@ function settingsOf(env: Readonly<Record<string, string>>): OperatorSettings {
   assert.ok(value, JSON.stringify(violations));
   return value;
 }
-test("the message for a port in use names the port and the setting, and the message for a bug has its stack", () => {
+test("the message for a port in use names the port and the setting, and only the message for a bug has a stack", () => {
   const settings = settingsOf({ SLUICE_OPERATOR_LISTEN: "127.0.0.1:8088" });
   const inUse = Object.assign(new Error("listen"), { code: "EADDRINUSE" });
   assert.equal(
@@ -44,7 +44,7 @@ for (const [what, env, line] of timings)
     assert.throws(() => leaseTiming(settingsOf(env)), { name: "SettingsError", message: line });
   });
 
-test("operators of different classes have different Leases", () => {
+test("the Lease has default times, and operators of different classes have different Leases", () => {
   assert.deepEqual(leaseTiming(settingsOf({})), { duration: 15_000, renewDeadline: 10_000, retry: 2000 });
   assert.equal(ownObjectName(settingsOf({})), "sluice-operator");
   assert.equal(ownObjectName(settingsOf({ SLUICE_CLASS: "internal" })), "sluice-operator-internal");

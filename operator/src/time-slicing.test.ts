@@ -26,7 +26,7 @@ test("short work completes synchronously", async () => {
   assert.equal(await result, 100);
 });
 
-test("an error thrown by a step rejects the result", async () => {
+test("an error of a step rejects the promise of runTimeSliced(), and is thrown by runToCompletion()", async () => {
   // biome-ignore lint/correctness/useYield: it fails before any yield.
   function* failing(): TimeSliced<void> {
     throw new Error("broken");

@@ -1,13 +1,13 @@
 /**
- * Runs long work in short slices of the event loop. Translating tens of thousands of resources takes seconds. In one
- * piece it would delay pushes and probes, and delay Lease renewals beyond their deadline.
+ * Runs long work in short slices, each in a turn of the event loop. Translating tens of thousands of resources takes
+ * seconds. In one piece, the translation would delay pushes and probes, and delay Lease renewals beyond their deadline.
  */
 import { setImmediate as nextTurn } from "node:timers/promises";
 
 /** Work that can be suspended at each `yield`, and its result. */
 export type TimeSliced<Result> = Generator<void, Result, void>;
 
-/** Milliseconds of a slice. It ends only between two steps, so that a long step prolongs it. */
+/** Milliseconds of a slice. A slice ends only between two steps: a long step prolongs it. */
 const SLICE_MS = 8;
 
 export function runToCompletion<Result>(steps: TimeSliced<Result>): Result {
@@ -17,7 +17,10 @@ export function runToCompletion<Result>(steps: TimeSliced<Result>): Result {
   }
 }
 
-/** Work shorter than a slice completes synchronously. Rejects with the error that a step throws. */
+/**
+ * Runs the work in slices, and resolves to its result. Work shorter than a slice completes synchronously. Rejects with
+ * the error that a step throws.
+ */
 export async function runTimeSliced<Result>(
   steps: TimeSliced<Result>,
   now: () => number = performance.now.bind(performance),

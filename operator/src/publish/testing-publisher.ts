@@ -7,7 +7,7 @@ import { createPublisher, type Publisher } from "./publisher.ts";
 export interface TestPublisher {
   readonly publisher: Publisher;
   readonly addresses: readonly string[];
-  /** Runs everything that can run without time passing. */
+  /** Gives pending work eight turns of the event loop, without advancing the clock. */
   settle(): Promise<void>;
   /** Advances the clock in steps (default 100 ms), and settles after each step. */
   pass(milliseconds: number, step?: number): Promise<void>;

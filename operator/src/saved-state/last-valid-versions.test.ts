@@ -18,7 +18,7 @@ test("a recreated object has no last valid version", () => {
   assert.equal(valid.get(key, "two"), undefined);
 });
 
-test("an object with the same spec replaces the recorded one, and an object with a different spec does not", () => {
+test("refresh() replaces a recorded object only by a copy with the same uid and generation, and adds no other object", () => {
   const valid = createLastValidVersions();
   valid.record(key, version("one", 1));
   const withStatus = version("one", 1);
@@ -30,7 +30,7 @@ test("an object with the same spec replaces the recorded one, and an object with
   assert.equal(valid.all().size, 1);
 });
 
-test("saved versions fill gaps, and are removed with their resource", () => {
+test("a restored version is used for a resource without a known version, and is removed with the resource", () => {
   const valid = createLastValidVersions();
   const now = version("one", 2);
   valid.record(key, now);
@@ -48,7 +48,7 @@ test("saved versions fill gaps, and are removed with their resource", () => {
 interface Kept {
   readonly what: string;
   readonly kept: Resource;
-  /** The current object. */
+  /** The current object; absent: unknown. */
   readonly now?: Resource;
   readonly wins: boolean;
 }
@@ -71,7 +71,7 @@ for (const { what, kept, now, wins } of olderAndNewer)
     assert.deepEqual([...valid.all().values()], [wins ? kept : known]);
   });
 
-test("the later Secret of a Certificate wins", () => {
+test("restoring replaces the known Secret of a Certificate only by a Secret with a greater numeric resourceVersion", () => {
   const certificate = "Certificate/default/a";
   const secret = (resourceVersion: string | undefined): Resource => {
     const { metadata, ...others } = version("s", 1);

@@ -1,18 +1,18 @@
 /**
  * The last valid version of each resource. A resource that becomes invalid is served in this version. The versions are
- * saved, so that they survive restarts (state-store.ts). A Certificate's entry includes the last Secret that was valid
- * for it (translate/fallback/last-valid.ts).
+ * saved, so that they survive restarts (state-store.ts). For a Certificate, the last Secret that was valid for it is
+ * kept too (translate/fallback/last-valid.ts).
  */
 import type { Resource } from "@sluice/crds";
 
-/** Ends the key of a Certificate's Secret. */
+/** The key of a Certificate's Secret is the Certificate's key with this suffix. */
 const SECRET = "/secret";
 
 const ownerKeyOf = (key: string, { kind }: Resource): string =>
   kind === "Secret" ? key.slice(0, -SECRET.length) : key;
 
 export function createLastValidVersions() {
-  /** By `refKey`; Secrets by the key of their Certificate with a suffix. */
+  /** By `refKey`; a Certificate's Secret by the Certificate's `refKey` and the suffix `/secret`. */
   const versions = new Map<string, Resource>();
   let version = 0;
 
@@ -39,7 +39,10 @@ export function createLastValidVersions() {
     /** The last Secret with which the Certificate with this uid was valid; undefined: none is known. */
     secretOf: (key: string, uid: string | undefined) => (get(key, uid) ? versions.get(`${key}${SECRET}`) : undefined),
     recordSecret: (key: string, secret: Resource) => record(`${key}${SECRET}`, secret),
-    /** Replaces the recorded object by a newer one with the same spec, so that the old object can be freed. */
+    /**
+     * If `resource` is the recorded object in the same generation, records this copy instead, so that the earlier copy
+     * can be freed. Otherwise does nothing.
+     */
     refresh(key: string, resource: Resource | undefined) {
       const { uid, generation } = versions.get(key)?.metadata ?? {};
       if (!resource || generation === undefined) return;
@@ -60,11 +63,11 @@ export function createLastValidVersions() {
      */
     version: () => version,
     /**
-     * Merges the saved versions of this operator or of an earlier leader. They fill gaps; where a version of the object
-     * is already known, the newer one wins.
+     * Merges the saved versions of this operator or of an earlier leader. A resource without a known version gets the
+     * saved version; where both exist, the newer version is kept.
      *
-     * @param now The current resource; undefined (the default): unknown.
-     * @returns The keys whose entries have changed.
+     * @param now Returns the current object of a key; undefined: there is none, or it is unknown (the default).
+     * @returns The keys of the resources for which a saved version or a saved Secret was recorded.
      */
     restore(kept: ReadonlyMap<string, Resource>, now: (key: string) => Resource | undefined = () => undefined) {
       const restored = new Set<string>();
@@ -82,13 +85,19 @@ export function createLastValidVersions() {
 
 export type LastValidVersions = ReturnType<typeof createLastValidVersions>;
 
-/** Generations of objects with different uids are not comparable: the version of the current object wins. */
+/**
+ * Whether a saved version replaces the known version `before`. Generations of objects with different uids are not
+ * comparable: then the saved version replaces the known version only if it is a version of the current object.
+ */
 function isNewerVersion({ metadata }: Resource, before: Resource, now: Resource | undefined): boolean {
   if (metadata.uid !== before.metadata.uid) return metadata.uid !== undefined && metadata.uid === now?.metadata.uid;
   return (metadata.generation ?? 0) > (before.metadata.generation ?? 0);
 }
 
-/** Secrets have no generation; a cluster's resource versions are increasing numbers. */
+/**
+ * Whether a saved Secret is later than the known Secret `before`. Secrets have no generation; a cluster's resource
+ * versions are increasing numbers.
+ */
 function isLaterSecret({ metadata }: Resource, before: Resource): boolean {
   const [one, other] = [metadata.resourceVersion ?? "", before.metadata.resourceVersion ?? ""];
   return [one, other].every((version) => /^\d+$/.test(version)) && BigInt(one) > BigInt(other);

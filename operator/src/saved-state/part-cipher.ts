@@ -21,7 +21,7 @@ export function createPartCipher(key: Buffer) {
       const body = Buffer.concat([cipher.update(content), cipher.final()]);
       return Buffer.concat([nonce, cipher.getAuthTag(), body]);
     },
-    /** @throws when the key or the name differs, or the content was changed. */
+    /** @throws when the part was encrypted with another key or under another name, or was changed. */
     decrypt(name: string, sealed: Buffer) {
       const decipher = createDecipheriv("aes-256-gcm", sealing, sealed.subarray(0, NONCE), { authTagLength: TAG })
         .setAAD(Buffer.from(name))

@@ -1,4 +1,4 @@
-/** A new leader that knows fewer valid versions than the previous one. */
+/** When a new leader begins to publish: it may know fewer last valid versions than the previous leader. */
 import assert from "node:assert/strict";
 import { rmSync } from "node:fs";
 import { join } from "node:path";
@@ -53,7 +53,7 @@ async function scene() {
   return { store, first };
 }
 
-test("a route that was valid only under another leader, and is invalid now, is served and saved by the next leader", async () => {
+test("a route that was valid only under the previous leader is published and saved by the next leader in its last valid version", async () => {
   const { store, first } = await scene();
   const asked = Promise.withResolvers<void>();
   const answer = Promise.withResolvers<void>();
@@ -171,7 +171,7 @@ const races: Readonly<Record<string, readonly Step[]>> = {
     { does: ({ unread, lead }) => [unread(), lead(3)], publishes: false },
     { does: ({ read }) => read(false), publishes: true },
   ],
-  "an operator whose term has ended or changed publishes nothing, even before the change is reported": [
+  "an operator whose term has ended or changed publishes nothing, even before this is reported, until it has read again": [
     { does: ({ lead }) => lead(1), publishes: true },
     { does: ({ gets }) => gets(null), publishes: false },
     { does: ({ gets }) => gets(3), publishes: false },

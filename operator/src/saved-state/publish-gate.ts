@@ -14,8 +14,8 @@ export function createPublishGate(
   const terms = createEmitter<number | null>();
   let reportedTerm: number | null = null;
   /**
-   * The term in which this operator may publish. `term()` compares it with the current term, because leadership ends
-   * before its end is reported.
+   * The term for which the gate is open; null: the gate is closed. `term()` compares it with the current term, because
+   * leadership ends before its end is reported.
    */
   let openTerm: number | null = null;
   /** Whether the published document lacks restored resources. */
@@ -45,15 +45,15 @@ export function createPublishGate(
 
   return {
     /**
-     * The term in which this operator publishes and writes statuses; null: another operator leads, or it is too early.
+     * The term in which this operator publishes and writes statuses; null: it does not lead, or it is too early.
      */
     term() {
       const now = leadership.term();
       return now === openTerm ? now : null;
     },
-    /** The new result of `term()` after each change. */
+    /** Emits the term when the gate opens, and null when it closes. */
     terms,
-    /** Called when the saved state has been read. @param isNews Whether the saved state changes the translation. */
+    /** Called when the saved state has been read. @param isNews Whether it may change the translation. */
     stateRestored(isNews: boolean) {
       if (isNews) [isStale, includesRestored] = [true, false];
       tryOpen();

@@ -39,7 +39,7 @@ test("an operator that shuts down gracefully saves the last acknowledged state",
     await waitFor(() => manifest().hash === hash, { what: "the document to be saved" });
     write("route", { serviceRef: { name: "users" }, paths: ["/second"] });
     await waitFor(() => paths().includes("/second"), { what: "the node to serve the change" });
-    // The node serves a document before the operator has received its acknowledgement.
+    // The node serves the document before its acknowledgement of the document reaches the operator.
     await waitFor(
       async () => {
         const status = await operator.status();
@@ -55,7 +55,7 @@ test("an operator that shuts down gracefully saves the last acknowledged state",
   assert.equal(manifest().hash, hash);
 });
 
-test("the next operator saves acknowledged state that the previous one did not save", async () => {
+test("the next operator saves acknowledged state that the previous operator did not save", async () => {
   rmSync(kept, { recursive: true });
   const operator = await start({ hears: true });
   try {
@@ -67,7 +67,7 @@ test("the next operator saves acknowledged state that the previous one did not s
   }
 });
 
-test("a route that became invalid while no operator ran is served as last acknowledged", async () => {
+test("a route that became invalid while no operator ran is served in its saved version; the saved files are private and encrypted", async () => {
   const secret = "a-password-of-the-configuration";
   write("users", { url: "http://users.test" }, "Service");
   write(

@@ -6,7 +6,7 @@ import { promisify } from "node:util";
 import { gunzip, gzip } from "node:zlib";
 import type { Resource } from "@sluice/crds";
 
-/** The resources of each part, in order. */
+/** The resources of each part, in key order. */
 export type StateParts = readonly (readonly (readonly [key: string, resource: Resource])[])[];
 
 const [zip, unzip] = [promisify(gzip), promisify(gunzip)];
@@ -44,8 +44,9 @@ export function splitIntoParts(
 }
 
 /**
- * Leaves out status and managed fields, from which no document is made. Parts are encrypted because they may contain
- * Secrets. Secrets have no generation: their resourceVersion shows which of two versions is later.
+ * A resource as a line, without members that do not affect a document, such as status and managed fields. Parts are
+ * encrypted because they may contain Secrets. Secrets have no generation: their resourceVersion shows which of two
+ * versions is later.
  */
 function lineOf(key: string, { apiVersion, kind, metadata, spec, data, type }: Resource): string {
   const { name, namespace, uid, generation, creationTimestamp, labels, annotations } = metadata;

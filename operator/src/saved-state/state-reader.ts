@@ -14,8 +14,8 @@ export interface StateReaderOptions {
   /** Milliseconds between attempts to read. Default: 1000. */
   readonly retryInterval?: number;
   /**
-   * Milliseconds for which a refused read counts as temporary: a role that was just bound, a webhook or a cloud
-   * credential plugin may refuse for a moment. Default: 15,000.
+   * Milliseconds for which refused reads count as temporary: a new role binding may not be effective yet, and a webhook
+   * or a cloud credential plugin may refuse for a moment. Default: 15,000.
    */
   readonly refusalGrace?: number;
 }
@@ -95,10 +95,11 @@ export function createStateReader({
   return {
     /**
      * Whether the saved state has been read since the start and since this operator's current term began; also true
-     * when it cannot be read. A new leader reads before it publishes, because another operator may have saved since.
+     * when the reader has given up. A new leader reads before it publishes, because another operator may have saved
+     * after the last read.
      */
     isRead: () => isRead,
-    /** Saved state that this process has not read before; null: there is none, or it cannot be read. */
+    /** Emits saved state that this process has not read before; null: there is none, or it cannot be read. */
     restored,
     /**
      * Reads the state that other operators have saved since the last read; returns whether there was any. Does not
@@ -109,7 +110,7 @@ export function createStateReader({
       if (saved) report(saved);
       return saved !== null;
     },
-    /** The highest term in the saved state; 0 when it cannot be read. */
+    /** The term in which state was last saved; 0: no state was saved, or it cannot be read. */
     async highestTerm() {
       try {
         return await store.term();
@@ -124,8 +125,8 @@ export function createStateReader({
 export type StateReader = ReturnType<typeof createStateReader>;
 
 /**
- * Whether the error is temporary: a network failure, or a failing or overloaded server. Anything else, such as a 403,
- * counts as a refusal: it may be temporary too, but the reader does not wait for its end forever.
+ * Whether the error is a network failure, or comes from a failing or overloaded server: then the read is retried
+ * without limit. Any other error, such as a 403, counts as a refusal: then the read is retried for a limited time.
  */
 function isNoAnswer(error: unknown): boolean {
   if (error instanceof ApiServerError) return error.code === 429 || error.code >= 500;

@@ -29,7 +29,7 @@ function scene({ store = testStore(), wraps = (stateStore) => stateStore, refusa
   const state = { term: null as number | null };
   const valid = createLastValidVersions();
   const warnings: string[] = [];
-  /** The number of resources that each read returned. */
+  /** The number of resources in each report of the reader; 0: there was no unread state. */
   const reads: number[] = [];
   const log = { info() {}, warn: (_details: object, message?: string) => void warnings.push(message ?? "") };
   let writes = 0;
@@ -256,7 +256,7 @@ test("when the encryption key is replaced while an operator leads, the new key i
   assert.deepEqual(warnings, ["the encryption key of the saved state has changed: encrypting all of it again"]);
 });
 
-test("an unreadable key is logged, and does not stop the operator", async () => {
+test("an unreadable encryption key is logged, and the state is saved again once a key can be read", async () => {
   let fails = false;
   const store = testStore();
   const { valid, lead, writes, warnings } = scene({

@@ -9,13 +9,19 @@ export interface StateSaverOptions {
   readonly store: Pick<StateStore, "write" | "isKeyReplaced">;
   readonly reader: Pick<StateReader, "isRead" | "restored" | "readNew">;
   readonly leadership: Pick<Leadership, "terms">;
-  /** Minimum milliseconds between two writes, and between two checks of the key. */
+  /** Minimum milliseconds between two writes; also the interval at which the encryption key is checked. */
   readonly interval: number;
-  /** Hash of the document to be saved, which may not be acknowledged yet; null while another operator leads. */
+  /**
+   * Hash of the document to be saved, which may not be acknowledged yet; null while this operator does not publish, or
+   * has published nothing.
+   */
   readonly hash: () => string | null;
-  /** Changes when there is something new to save, even if the document is the same. */
+  /** Increases when there is something new to save although the document may be the same. */
   readonly version: () => number;
-  /** The state that the nodes run; null while some nodes lag, or while another operator leads. */
+  /**
+   * The state that the nodes run; null while some nodes lag, while changes are not translated yet, or while this
+   * operator does not publish.
+   */
   readonly acknowledged: () => AcknowledgedState | null;
   readonly log: Pick<Logger, "warn">;
 }
@@ -89,7 +95,10 @@ export function createStateSaver(options: StateSaverOptions) {
     }, wait).unref();
   }
 
-  /** Polls the key: RBAC lets the operator read its Secret by name only, not watch it. */
+  /**
+   * Checks the encryption key. Called at an interval, because RBAC lets the operator read the key's Secret by
+   * name only, not watch it.
+   */
   async function checkKey(): Promise<void> {
     if (isCheckingKey || !reader.isRead() || hash() === null) return;
     isCheckingKey = true;

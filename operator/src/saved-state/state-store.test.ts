@@ -68,12 +68,12 @@ test("a change of one resource writes one part and removes the replaced part", a
   assert.equal(store.puts.length, first + 1);
   assert.equal(store.kept.size, first);
   assert.deepEqual((await keeper().read())?.get("Route/default/route-7")?.spec, { paths: ["/other"] });
-  // A restarted operator finds the complete state.
+  // A restarted operator knows the saved parts, and writes only the part that differs.
   await (await informed()).write(document(before, 3, 2));
   assert.equal(store.puts.length, first + 2);
 });
 
-test("the saved copy contains no secret in clear text, and cannot be decrypted with another key", async () => {
+test("the saved state contains no secret in clear text, and cannot be decrypted with another key", async () => {
   const { store, keeper, warnings } = scene();
   const secret = "a-password-that-nobody-may-read";
   await keeper().write(document(new Map([route("secret", { config: { redis_password: secret } })])));
@@ -157,7 +157,7 @@ test("an operator of an earlier term does not replace the state of a later term"
   assert.equal((await keeper().read())?.size, 1);
 });
 
-test("only the unknown parts of state that another operator has saved are read, and only once", async () => {
+test("after another operator has saved, a read reads only the parts that are unknown to its store, and each only once", async () => {
   const { store, keeper } = scene();
   const [one, other] = [keeper(), keeper()];
   const before = many(200);

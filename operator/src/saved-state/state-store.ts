@@ -1,7 +1,7 @@
 /**
- * Stores the resources behind the acknowledged document as parts, and a manifest that names the parts. Parts are
- * written before the manifest and removed after it: whenever a process is killed, the manifest names only existing
- * parts.
+ * Stores the resources behind the acknowledged document as parts, and a manifest that names the parts. New parts are
+ * written before the manifest, and unused parts are removed after the manifest was written: whenever a process is
+ * killed, the manifest names only existing parts.
  */
 import { setImmediate as nextTurn } from "node:timers/promises";
 import { Conflict, type Resource, type StateBackend } from "@sluice/crds";
@@ -38,7 +38,10 @@ export function createStateStore({ store, log }: { readonly store: StateBackend;
   /** The names of parts whose content this process knows; a name identifies its content. */
   let knownParts: ReadonlySet<string> = new Set();
 
-  /** The key may be replaced at any time. Parts that were encrypted with the old key are then encrypted again. */
+  /**
+   * The cipher with the current key, which may be replaced at any time. If it was, the next write encrypts all parts
+   * again.
+   */
   async function currentCipher(): Promise<PartCipher> {
     const current = await store.key();
     if (cipher && key?.equals(current)) return cipher;
@@ -106,8 +109,8 @@ export function createStateStore({ store, log }: { readonly store: StateBackend;
   return {
     /**
      * Reads saved state that this process has neither read nor written: the first call reads all of it, later calls
-     * read the state that other operators have saved since. Null: there is none. Unreadable parts are logged. Rejects
-     * when the store does not respond.
+     * read the state that other operators have saved since. Null: there is no such state. Unreadable parts are logged.
+     * Rejects when the store does not respond.
      */
     async read() {
       for (;;) {
@@ -123,9 +126,9 @@ export function createStateStore({ store, log }: { readonly store: StateBackend;
         return resources;
       }
     },
-    /** Whether the encryption key is another one than this process used. If so, the state has to be saved again. */
+    /** Whether the encryption key has changed since this process last used it: then the state has to be saved again. */
     isKeyReplaced: async () => key !== undefined && !key.equals(await store.key()),
-    /** The highest term in which state was saved; 0: no state was saved. */
+    /** The term in which state was last saved; 0: no state was saved. */
     term: async () => (await manifest())?.value.term ?? 0,
     /**
      * Saves the state. Rejects when an operator of a later term has saved, when there is unread state that would be

@@ -1,4 +1,4 @@
-/** Starts complete operators on a directory of resources and one node. They differ in saved state and leadership. */
+/** Starts complete operators on a directory of resources and one node. Tests choose their store and election. */
 import assert from "node:assert/strict";
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
@@ -24,13 +24,16 @@ export interface OperatorStatusBody {
 
 export interface OperatorParts {
   readonly store: StateBackend;
-  /** Interval between two saves. */
+  /** Minimum interval between two saves, as a duration of the settings: `1h`. */
   readonly interval: string;
   /** Default: the operator leads alone. */
   readonly startElection?: StartLeaderElection;
 }
 
-/** Directory and node are removed after the last test of the file. */
+/**
+ * A new directory of resources, a test node, and a function that starts operators on both. Directory and node are
+ * removed after the last test of the file.
+ */
 export async function operatorsOver(name: string) {
   const folder = temporaryFolder(name);
   after(() => folder.remove());

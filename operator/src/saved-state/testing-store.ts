@@ -4,7 +4,7 @@ import { Conflict, type StateBackend } from "@sluice/crds";
 
 export interface TestStore extends StateBackend {
   readonly kept: Map<string, Buffer>;
-  /** Written parts, in order. */
+  /** The names of the written parts, in order. */
   readonly puts: readonly string[];
   /** Lets this many further writes of parts succeed; all later ones fail. */
   failAfter(puts: number): void;

@@ -42,7 +42,7 @@ for (const [what, problems, progress, expected] of cases)
   test(`a resource ${what} has the conditions ${expected.join(", ")}`, () =>
     assert.deepEqual(shown(problems, progress), expected));
 
-test("Accepted shows all of its messages and the generation, and Programmed the first message or the progress", () => {
+test("Accepted has the messages of all its problems and the generation; Programmed has the first message or the progress", () => {
   const [accepted, , programmed] = conditionsOf(resource(), [invalid, { ...invalid, message: "more" }], pending);
   assert.deepEqual([accepted?.message, accepted?.observedGeneration], ["spec.paths: wrong; more", 3]);
   assert.equal(programmed?.message, "spec.paths: wrong");
@@ -68,7 +68,7 @@ test("conditions are compared by everything except their transition time", () =>
     assert.equal(hasConditions(resource(timed.map((one) => ({ ...one, ...change }))), conditions), false);
 });
 
-test("the outcome for a resource with problems is part of Programmed only", () => {
+test("the outcome of a problem is part of the message of Programmed only", () => {
   const [accepted, , programmed] = conditionsOf(
     resource(),
     [{ ...invalid, outcome: "the resource is not served" }],

@@ -53,7 +53,7 @@ test("problems are logged at once, and are written as Events two at a time", asy
   assert.equal(events.length, 3);
 });
 
-test("an Event that cannot be written is logged, and the next Event is written", async () => {
+test("an Event that the API server rejects is not written again, the rejection is logged, and the next Event is written", async () => {
   const { tell, lines, events, ends, pauses } = scene();
   for (const message of ["a", "b", "c"]) tell(message);
   await ends[0]?.(new Rejected("forbidden"));

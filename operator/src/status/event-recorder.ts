@@ -62,7 +62,7 @@ export function createEventRecorder({
         );
       });
     },
-    /** Discards queued Events, and those that wait for another attempt. */
+    /** Discards queued Events, and Events that wait for another attempt. */
     close() {
       closing.abort();
     },

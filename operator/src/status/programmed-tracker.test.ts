@@ -86,7 +86,7 @@ test("the status of a resource that appears after the first document is not trus
   assert.equal(programmed(2), true);
 });
 
-test("deleted resources are forgotten", () => {
+test("after forget(), a resource is not tracked", () => {
   const { contained, book } = scene();
   contained(resource(1), 5);
   book.forget("r");

@@ -54,8 +54,8 @@ export function createProgrammedTracker(now: () => number = () => performance.no
     },
     forget: (key: string) => void entries.delete(key),
     /**
-     * Whether the resource is programmed; undefined while it is too early to report waiting, or when the resource is
-     * not tracked.
+     * Whether the resource is programmed, and `waitingFor` as the message if not. Undefined while it is too early to
+     * report waiting, or when the resource is not tracked.
      */
     progress(key: string, acknowledged: number, waitingFor: string) {
       const entry = entries.get(key);

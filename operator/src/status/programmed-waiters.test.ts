@@ -37,14 +37,14 @@ function scene(t: TestContext) {
     void room.wait(request).then((given) => {
       answer = given;
     });
-    /** Returns the answer; undefined while the request waits. */
+    /** Returns the response; undefined while the request waits. */
     return () => answer;
   };
   return { room, state, put, remove, wait, tick: (time: number) => t.mock.timers.tick(time) };
 }
 const spec = { spec: { paths: ["/users"] } };
 
-test("a wait for a change that every node already serves returns at once", async (t) => {
+test("a wait for a change that every node except silent ones already serves returns at once", async (t) => {
   const { put, wait, room } = scene(t);
   put("Route", "users", spec);
   const result = wait({ generation: 1 });
@@ -78,7 +78,7 @@ test("a wait ends with the revision that contains the write, not with an earlier
   assert.equal(result()?.programmed, true);
 });
 
-test("a wait for a deletion ends when no node serves the resource", async (t) => {
+test("a wait for a deletion ends when every node except silent ones has removed the resource", async (t) => {
   const { put, remove, wait, room, state } = scene(t);
   const { metadata } = put("Route", "users", spec);
   const result = wait({ deleted: true, ...(metadata.uid && { uid: metadata.uid }) });
@@ -118,7 +118,7 @@ test("a write that is never observed is waited for until the timeout: five secon
   assert.equal(result()?.programmed, false);
 });
 
-test("a wait for a resource that is left out returns its problems", async (t) => {
+test("a wait for a resource with problems returns these problems", async (t) => {
   const { put, wait, state } = scene(t);
   put("Route", "users", spec);
   state.problems = [{ ...written, reason: "Invalid", message: "wrong" }];

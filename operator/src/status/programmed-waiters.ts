@@ -9,7 +9,7 @@ import type { ClusterState, WatchedKind } from "../watch/cluster-state.ts";
 
 export interface ProgrammedWaitersOptions {
   readonly clusterState: ClusterState;
-  /** False while the document lacks changes of the cluster that are not synced or not translated yet. */
+  /** Whether the document contains all changes of the cluster; false while some are not synced or not translated. */
   readonly upToDate: () => boolean;
   readonly revision: () => number;
   readonly acknowledgement: (revision: number) => Acknowledgement;
@@ -18,7 +18,7 @@ export interface ProgrammedWaitersOptions {
 
 interface Waiter {
   readonly request: WaitRequest;
-  /** The first known revision that contains the write; null until the write has been read and translated. */
+  /** The first known revision with all writes of the request; null until they have been read and translated. */
   revision: number | null;
   readonly settle: (answer: WaitResponse) => void;
 }

@@ -15,7 +15,7 @@ interface WrittenStatus {
   readonly generation: number | undefined;
 }
 
-/** The stage behind a real translate stage. Every new document gets the next revision. */
+/** A status stage behind a real translate stage. Every new document gets the next revision. */
 function scene(t: TestContext) {
   const made = testTranslateStage(t);
   const { translate, clusterState, classes, changes } = made;

@@ -41,11 +41,11 @@ export interface StatusStage {
   close(): Promise<void>;
 }
 
-/** Milliseconds between syncs of all unsettled resources, such as those whose written status was not read back. */
+/** Milliseconds between syncs of all unsettled resources, such as resources whose written status was not read back. */
 const RESYNC_INTERVAL = 10_000;
 /** Milliseconds until the next sync when it is too early to report resources as waiting. */
 const PENDING_RECHECK_INTERVAL = 1000;
-/** If a full translation has more resources than this, their statuses are written after those of later changes. */
+/** Above this number of resources in a full translation, statuses of resources that change later are written first. */
 const BULK_THRESHOLD = 500;
 
 type Content = Pick<Translation, "owners" | "problems">;
@@ -54,7 +54,7 @@ export function createStatusStage(options: StatusStageOptions): StatusStage {
   const { watch, translate, publish, leadership, gate, client, manager, events, settings, metrics, log } = options;
   const { clusterState, classes } = watch;
   const { publisher } = publish;
-  /** The content of the last published document. */
+  /** The owners and problems of the last published document. */
   let content: Content = { problems: new BucketMap<readonly Problem[]>(byHash), owners: new BucketMap<Owner>(byHash) };
   /** The result of `publisher.missingPlugins` at the last sync. */
   let lacking: ReadonlyMap<string, readonly string[]> = new Map();

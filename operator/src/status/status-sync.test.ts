@@ -111,7 +111,7 @@ test("only the resources of due retries are synced again, and only until they ha
   assert.deepEqual(look().said, []);
 });
 
-test("a sync handles only dirty resources: other resources cost nothing, however many exist", () => {
+test("a sync handles only dirty resources", () => {
   const { add, look, open, nodes } = scene();
   for (const name of ["a", "b", "c"]) add(name);
   nodes.acknowledged = 1;
@@ -140,7 +140,7 @@ test("of very many lagging nodes, only the first ten are named", () => {
   assert.match(look().said[0] ?? "", /Waiting for the nodes n0, .*n9 and 491 more\.$/);
 });
 
-test("waiting is reported after a grace period, with the names of the nodes, until the resource is programmed", () => {
+test("waiting for nodes is reported after a grace period, with the addresses of the nodes, until the resource is programmed", () => {
   const { add, look, openAll, nodes, settled, pass } = scene();
   add("a");
   assert.deepEqual(look(), { said: [], tooEarly: true, isCut: false });

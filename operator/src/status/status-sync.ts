@@ -1,4 +1,7 @@
-/** Writes every resource's conditions until its status, as read back, has them. A settled resource costs nothing. */
+/**
+ * Writes every resource's conditions until its status, as read back, has them. Then the resource is settled, and syncs
+ * skip it.
+ */
 import { namespacedName, type Resource } from "@sluice/crds";
 import type { Publisher } from "../publish/publisher.ts";
 import type { Owner } from "../translate/translation.ts";
@@ -31,7 +34,7 @@ const namesOf = (nodes: readonly string[]): string => {
 /**
  * The message of the condition of an enabled Plugin whose plugin some nodes do not have. Undefined for other resources.
  *
- * @param lacking The addresses of these nodes by the plugin's name
+ * @param lacking The addresses of these nodes by the plugin's name.
  */
 export function missingPluginMessage(
   { kind, spec }: Pick<Resource, "kind" | "spec">,
@@ -52,11 +55,11 @@ export function createStatusSync(options: StatusSyncOptions) {
   const bulk = new Set<string>();
   /** When the last resource was added to `bulk`. */
   let bulkSince = 0;
-  /** Unsettled resources that the next sync handles. */
+  /** The queue: unsettled resources that the next syncs handle. */
   const due = { single: new Set<string>(), many: new Set<string>() };
   /** Unsettled resources whose conditions change when the nodes acknowledge a later revision. */
   const waitingForNodes = new Set<string>();
-  /** Waiting resources whose conditions were not written yet. */
+  /** Waiting resources whose conditions were not written yet, because it is too early to report them as waiting. */
   const withheld = new Set<string>();
   let acknowledged = 0;
 
@@ -87,10 +90,10 @@ export function createStatusSync(options: StatusSyncOptions) {
 
   return {
     /**
-     * Called when the resource or its status has changed: its conditions are written until they have settled.
+     * Called when the resource or its status has changed: its conditions are written until the resource has settled.
      *
-     * @param options.many Whether the resource is one of very many: its conditions are written after those of
-     * other resources, and wait while many writes are in progress.
+     * @param options.many Whether the resource is one of very many: its conditions are written after the
+     * conditions of other resources, and wait while many writes are in progress.
      */
     markDirty(key: string, options: { readonly many?: boolean } = {}) {
       unsettled.add(key);
@@ -103,7 +106,7 @@ export function createStatusSync(options: StatusSyncOptions) {
       }
       enqueue(key);
     },
-    /** Queues all unsettled resources, including those written and not yet read back. */
+    /** Queues all unsettled resources, including resources whose conditions were written and not yet read back. */
     retryAll() {
       for (const key of unsettled) enqueue(key);
     },

@@ -16,7 +16,7 @@ const resource = (name: string, conditions: readonly Condition[] = []): Resource
 interface Write {
   readonly name: string;
   readonly reason: string | undefined;
-  /** Whether the writer hands the client the resource that it has read, so that the client need not read it again. */
+  /** Whether the writer passes a copy of the resource to the client, so that the client need not read the resource. */
   readonly isRead: boolean;
   end(error?: Error): Promise<void>;
 }
@@ -98,7 +98,7 @@ test("of several sets of conditions that wait for a write of the same resource, 
   assert.deepEqual(reasons(), ["a One", "a Three"]);
 });
 
-test("conditions that are reverted during a write are written back, although the copy read before the write has them", async (t) => {
+test("former conditions that are requested during a write of new ones are written again, although the last read copy has them", async (t) => {
   const { want, writes, reasons } = scene(t);
   want("a", "New", saying("Old"));
   assert.equal(want("a", "Old", saying("Old")), false);

@@ -67,7 +67,7 @@ test("a resource whose class no operator serves is reported after a while, with 
   ]);
 });
 
-test("a condition of another reason for the current generation stays; one for an earlier generation, or with an outdated message, is replaced", async (t) => {
+test("a condition for the current generation with a reason other than ClassNotServed stays; a condition for an earlier generation or with an outdated message is replaced", async (t) => {
   const { put, said, messages } = scene(t);
   put("current", {}, [condition("Accepted", 1)]);
   put("changed", {}, [condition("Accepted", 0)]);

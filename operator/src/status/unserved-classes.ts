@@ -1,7 +1,7 @@
 /**
  * Reports resources whose class no operator serves. Otherwise they would never get a status, and a client that waits
- * for one would wait forever. Only one operator reports them, and only those without another condition for their
- * current generation.
+ * for the status would wait forever. Only one operator reports them. A resource that has another condition for its
+ * current generation is not reported.
  */
 import {
   type ClassTracker,
@@ -26,7 +26,8 @@ export interface UnservedClassesOptions {
   readonly isReporter: () => boolean;
   readonly log: Pick<Logger, "warn">;
   /**
-   * Milliseconds that a resource waits for its operator. Default 15,000: an operator may be starting or being replaced.
+   * Milliseconds for which a resource waits for an operator of its class before it is reported. Default 15,000: an
+   * operator may be starting or being replaced.
    */
   readonly gracePeriod?: number;
 }
@@ -51,8 +52,8 @@ export function createUnservedClasses(options: UnservedClassesOptions) {
   }
 
   /**
-   * The resource and the message to report. Undefined: its class is served, or its current generation has a condition
-   * already, other than an outdated report.
+   * The resource and the message to report. Undefined: the resource does not exist, its class is served, or its current
+   * generation already has a condition other than an outdated report.
    */
   function unreportedProblem(kind: SluiceKind, key: string) {
     const resource = clusterState[kind].get(key);

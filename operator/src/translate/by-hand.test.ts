@@ -9,7 +9,7 @@ import { createTranslate } from "./translator.ts";
 
 const junk: readonly unknown[] = [null, 7, "text", true, [], {}, [null], [7], ["text"], [[]], [{}], [{ port: null }]];
 
-/** Kinds, members, and a function that returns a resource that is valid except for this member. */
+/** Kinds, members, and functions that return a resource with a given value of the member and valid other members. */
 const written: readonly (readonly [kind: WatchedKind, member: string, (value: unknown) => object])[] = [
   ["CoreService", "spec", (spec) => ({ spec })],
   ["CoreService", "spec.ports", (ports) => ({ spec: { ports } })],

@@ -11,7 +11,7 @@ export interface TestClusterState {
   remove(kind: Kind, name: string): void;
 }
 
-/** The members of a ReferenceGrant that allows these references. The default group is that of Sluice. */
+/** The members of a ReferenceGrant that allows these references. The default group is `sluice.dev`. */
 export const granting = (
   from: readonly { readonly kind: string; readonly namespace: string }[],
   to: readonly { readonly group?: string; readonly kind: string; readonly name?: string }[],

@@ -25,7 +25,7 @@ import { createGrantIndex, type GrantIndex } from "./references/grant-index.ts";
 import type { EntityTranslation, ResourceTranslation } from "./translate-resource.ts";
 import type { Item, Owner, Translation } from "./translation.ts";
 
-/** Parents before children. */
+/** The order in which kinds are translated: each kind comes after the kinds that its resources refer to. */
 export const kindOrder: readonly SluiceKind[] = [
   "Certificate",
   "CACertificate",
@@ -66,7 +66,7 @@ export interface FullTranslation {
   readonly grants: GrantIndex;
 }
 
-/** Returns a function that translates everything in steps. The cluster state must not change until its last step. */
+/** Returns a function that translates everything in steps. The cluster state must not change before the last step. */
 export function createTranslateAll(cache: TranslationCache<ResourceTranslation>, lookups: ResourceLookups) {
   const standIns = createStandIns();
   const oldestFirst = new Map(
@@ -78,9 +78,9 @@ export function createTranslateAll(cache: TranslationCache<ResourceTranslation>,
     const problems = new Map<string, Problem[]>();
     const owners = new Map<string, Owner>();
     const endpoints = new Map<string, readonly ServiceEndpoint[]>();
-    /** Owners whose entity is in the document, unchanged or, for a Route, as a stand-in that answers 503. */
+    /** The keys of owners whose first entity is in the document, itself or, for a Route, as a stand-in. */
     const served = new Set<string>();
-    /** Owners whose entity is replaced by a stand-in that answers 503. */
+    /** The keys of owners whose first entity is replaced by a stand-in that answers 503. */
     const closed = new Set<string>();
     const translated = new Map<string, TranslatedResource>();
     const interests = createClaimInterests();
@@ -142,7 +142,7 @@ export function createTranslateAll(cache: TranslationCache<ResourceTranslation>,
      */
     function standInForPlugin(owner: Owner, original: EntityTranslation, reason: string): void {
       postponed.push(() => {
-        // A target that is not served has no requests, and its id may be that of another resource's entity.
+        // A target that is not served has no requests, and its id may be the id of another resource's entity.
         if (unserved(owner, original)) return;
         const isTaken = (id: string) => items.plugins.has(id);
         const entity = standIns.plugin(original, { owner, reason, isTaken });
@@ -181,8 +181,8 @@ export function createTranslateAll(cache: TranslationCache<ResourceTranslation>,
       const conflict = claims.claim({ owner, collection, entity: validItem.entity });
       if (conflict) {
         addProblem(owner, { condition: "Accepted", reason: "Conflicted", message: conflict });
-        // The requests of a conflicting route belong to the older route; those of a conflicting plugin may be
-        // unprotected.
+        // The requests of a conflicting route belong to the older route. Requests in the scope of a conflicting plugin
+        // may be unprotected.
         if (collection === "plugins") standIn(owner, entity, [conflict]);
         return false;
       }

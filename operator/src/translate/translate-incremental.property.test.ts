@@ -197,7 +197,10 @@ const annotations = ({ size, removes, completes }: Mark): Record<string, string>
   ...(completes && { [BATCH_COMPLETE]: ONE }),
 });
 
-/** Applies steps of several operations; all operations of one step are translated together. */
+/**
+ * Applies steps of several operations; all operations of one step are translated together. Asserts that each result
+ * equals the result of a full translation. `carried`: the number of steps that were translated incrementally.
+ */
 function follow(steps: readonly (readonly Op[])[], keepsValid = false): { readonly carried: number } {
   const { clusterState, put, remove } = testClusterState();
   const lastValid = createLastValidVersions();
@@ -285,7 +288,7 @@ test("independent changes are translated incrementally, one or two at a time", (
       { op: "put", kind: "Secret", name: `default/${one}`, members: secret(`key of ${one}`) },
       put("Consumer", one, { username: one, keyAuth: [{ secretRef: { name: one, key: "key" } }] }),
     ]),
-    // A key whose Secret is read later than its consumer.
+    // A key whose Secret is created after the Consumer.
     [put("Consumer", "late", { username: "late", keyAuth: [{ secretRef: { name: "late", key: "key" } }] })],
     [{ op: "put", kind: "Secret", name: "default/late", members: secret("late key") }],
     ...many.map((one): Op[] => [put("Service", one, { url: `http://${one}.other.test` })]),

@@ -1,7 +1,7 @@
 /**
  * Continues a translation: translates a few changed resources at a cost that does not depend on how many others there
  * are. Where the result depends on more than the changed resources and their dependents (conflicts, resources that are
- * not served, stand-ins), the function returns undefined, and everything is translated again.
+ * not served, stand-ins), the result is undefined, and everything is translated again.
  */
 
 import { isDeepStrictEqual } from "node:util";

@@ -40,7 +40,7 @@ test("a change of the status gives the same objects, because the generation is t
   assert.deepEqual(changed(first, run()), []);
 });
 
-test("after a change of a spec, only that resource is translated again", () => {
+test("after a change of the spec of a resource, only this resource is translated again", () => {
   const { put, run } = scene();
   const first = run();
   put("Route", "users", { spec: { serviceRef: { name: "users" }, paths: ["/people"] } });
@@ -50,7 +50,7 @@ test("after a change of a spec, only that resource is translated again", () => {
   );
 });
 
-test("after a change of a Secret, only its consumer is translated again", () => {
+test("after a change of a Secret, only the Consumer that refers to the Secret is translated again", () => {
   const { put, run } = scene();
   const first = run();
   put("Secret", "a", secret("another key"));
@@ -70,7 +70,7 @@ test("routes that refer to a created or deleted Service are translated again", (
   assert.equal(run().problems.size, 0);
 });
 
-test("a resource that was replaced by another with its name is translated again", () => {
+test("a resource that replaces a deleted resource with the same name is translated again", () => {
   const { put, remove, run } = scene();
   run();
   remove("Service", "users");

@@ -33,7 +33,7 @@ export interface ResourceTranslation {
   readonly entities: readonly EntityTranslation[];
   /** The keys of everything that was read, existing or not. */
   readonly dependencies: ReadonlySet<string>;
-  /** Of a Certificate: its last valid Secret. */
+  /** The last valid Secret of a Certificate; undefined: none is known, or the owner is of another kind. */
   readonly secret: Resource | undefined;
 }
 

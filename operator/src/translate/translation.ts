@@ -13,7 +13,7 @@ export interface Item {
   readonly entity: Readonly<Record<string, unknown>> & { readonly id: string };
 }
 
-/** After an incremental translation, the maps share unchanged structure with those of the previous translation. */
+/** After an incremental translation, the maps share unchanged buckets with the maps of the previous translation. */
 export interface Translation {
   /** Items by id. */
   readonly items: Readonly<Record<Collection, BucketMap<Item>>>;

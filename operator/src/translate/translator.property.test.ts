@@ -9,7 +9,7 @@ import { createTranslate } from "./translator.ts";
 
 type Members = Record<string, unknown>;
 
-/** Values that people write by mistake, most of them similar to a valid value. */
+/** Values that people may write by mistake, some of them similar to a valid value. */
 const odd = fc.oneof(
   fc.jsonValue({ maxDepth: 2 }),
   fc.constantFrom(

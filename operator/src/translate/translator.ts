@@ -64,7 +64,7 @@ export function createTranslator(options: TranslatorOptions) {
 
 export type Translator = ReturnType<typeof createTranslator>;
 
-/** Runs each translation without interruption. Changes are null (the default) when they are unknown. */
+/** Returns a function that translates without interruption. `changed` null (the default): the changes are unknown. */
 export function createTranslate(options: TranslatorOptions) {
   const translator = createTranslator(options);
   return (clusterState: ClusterState, changed: ReadonlySet<string> | null = null): Translation =>

@@ -22,7 +22,10 @@ export type WatchedKind = (typeof watchedKinds)[number];
 
 export type ClusterState = Readonly<Record<WatchedKind, ReadonlyMap<string, Resource>>>;
 
-/** A copy that stays the same over several turns of the event loop. It is cheap: the copy shares the buckets of the cache's maps (see `BucketMap`). */
+/**
+ * A copy that stays the same over several turns of the event loop. It is cheap: the copy shares the buckets of the
+ * cache's maps (see `BucketMap`).
+ */
 export const copyClusterState = (clusterState: ClusterState): ClusterState =>
   Object.fromEntries(
     watchedKinds.map((kind) => [kind, BucketMap.of(clusterState[kind], byHash)]),

@@ -9,7 +9,7 @@ import { temporaryFolder, waitFor } from "../../../tools/process/index.ts";
 import { operatorSettings } from "../settings.ts";
 import { type ClusterChange, createWatchStage } from "./watch-stage.ts";
 
-/** The stage on a directory of resources. */
+/** A watch stage on a directory of resources. */
 async function scene(t: TestContext) {
   const { path: directory, remove } = temporaryFolder("watch");
   const log = pino({ level: "silent" });
@@ -37,7 +37,7 @@ async function scene(t: TestContext) {
       writeFileSync(file, JSON.stringify(resource));
     },
     remove: () => rmSync(file),
-    /** The changes of the Service since the last call, once there are any. */
+    /** The first change of a Service since the last call, once there is one. */
     async next() {
       const ofService = () =>
         changes.flatMap(({ resources, versions, isMeaningful }) =>

@@ -24,7 +24,10 @@ export interface ChangedResource {
 
 export interface ObservedVersion {
   readonly kind: WatchedKind;
-  /** null: there was none; undefined: unknown, because reading has just begun or the namespace was just selected. */
+  /**
+   * The previous version. Null: there was none; undefined: it is unknown, because reading has just begun or the
+   * namespace was just selected.
+   */
   readonly before: Resource | null | undefined;
   readonly resource: Resource;
 }

@@ -1,11 +1,14 @@
-/** Members that are accepted and have no effect, for compatibility with Kong or because of other members. */
+/**
+ * Members that are accepted but have no effect, because Sluice has them only for compatibility with Kong, or because of
+ * the values of other members.
+ */
 import type { Resource } from "@sluice/crds";
 
 type Spec = Readonly<Record<string, unknown>>;
 
 /**
- * A member, the reason why it has no effect, the condition (`when`), and the requests concerned (default: all). For a
- * member directly in the spec, `when` is called only if the member is set.
+ * A member, the reason why it has no effect, the condition under which it has none (`when`), and the requests for which
+ * it has none (default: all). For a member directly in the spec, `when` is called only if the member is set.
  */
 type IneffectiveMember = readonly [member: string, why: string, when: (spec: Spec) => boolean, on?: string];
 
@@ -69,7 +72,7 @@ const idle: Readonly<Record<string, readonly IneffectiveMember[]>> = {
   ]),
 };
 
-/** One sentence per member: `spec.regexPriority has no effect: no path is a regular expression (~/)`. */
+/** One sentence per member without effect: `spec.regexPriority has no effect: no path is a regular expression (~/)`. */
 export function ineffectiveMembers({ kind, spec = {} }: Pick<Resource, "kind" | "spec">): readonly string[] {
   return (Object.hasOwn(idle, kind) ? (idle[kind] ?? []) : [])
     .filter(([member, , when]) => (member.includes(".") || (spec[member] ?? null) !== null) && when(spec))

@@ -23,7 +23,7 @@ export interface ListenerOptions extends ReviewOptions {
 
 const WEBHOOK_PATH = "/validate";
 
-/** Rejects when the address is in use. */
+/** Starts the listener. Rejects when the address is in use. */
 export async function listenForReviews(options: ListenerOptions) {
   const { listen, registry } = options;
   const server = Fastify({

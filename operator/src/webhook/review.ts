@@ -29,7 +29,7 @@ type Members = Readonly<Record<string, unknown>>;
 /** Maximum characters of a warning: the API server may truncate longer ones. */
 const LONGEST_WARNING = 256;
 
-/** The reply to a review. `fault`: the body is not an AdmissionReview of this version, and the caller answers 400. */
+/** The reply to a review. `fault`: the body is no valid AdmissionReview of this version, and the caller answers 400. */
 export function review(body: unknown, options: ReviewOptions): AdmissionReview | { readonly fault: string } {
   if (!isRecord(body) || body.kind !== REVIEW.kind) return { fault: "expected an AdmissionReview" };
   if (body.apiVersion !== REVIEW.apiVersion)

@@ -28,7 +28,7 @@ const table: readonly (readonly [kind: ResourceKind, spec: object, found: string
 
 describe("the size limits", () => {
   for (const [index, [kind, spec, expected]] of table.entries())
-    test(`${expected ? "refuse" : "accept"} row ${index} (${kind})${expected ? `, limit ${expected}` : ""}`, () => {
+    test(`${expected ? "refuse" : "accept"} a ${kind} ${expected ? `above the limit ${expected}` : "within them"} (row ${index})`, () => {
       const found = sizeViolation(kinds[kind].spec, spec);
       assert.equal(found && `${formatPath(found.path)} ${found.message.replace("holds more than ", "")}`, expected);
     });

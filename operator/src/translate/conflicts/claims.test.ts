@@ -23,7 +23,7 @@ const credential = (namespaces: readonly string[] | undefined) => ({
 });
 const limit = (scope: object) => ({ name: "rate-limiting", service: null, route: null, consumer: null, ...scope });
 
-/** Pairs of entities: their relation, collection, the older one, the younger one, and the message for the younger. */
+/** Relation of two entities, collection, older entity, younger entity, message for the younger (null: no conflict). */
 const cases: readonly (readonly [string, Collection, object, object, RegExp | null])[] = [
   ["with the same id", "services", { id: "x" }, { id: "x" }, /the older Route one\/older has the id x/],
   ["with the same name", "services", { name: "web" }, { name: "web" }, /has the name web/],
@@ -221,7 +221,10 @@ for (const [what, collection, older, younger, expected] of cases)
     else assert.equal(answer, null);
   });
 
-/** Namespaces of the older credential and of its owner, those of the younger one, and the message for the younger. */
+/**
+ * Two equal keys: the namespaces whose routes the older key opens (undefined: all), and the namespace of its owner; the
+ * same for the younger key; and the message for the owner of the younger key (null: no conflict).
+ */
 const keys: readonly (readonly [
   readonly string[] | undefined,
   string,
@@ -297,7 +300,7 @@ test("a stand-in takes over the scope of the plugin that it replaces", () => {
   assert.equal(claims.holderOfScope(claimant("plugins", entity)), "stand-in");
 });
 
-test("two thousand owners of one key in separate namespaces do not conflict", () => {
+test("two thousand equal keys, each for the routes of a different namespace, do not conflict", () => {
   const claims = createClaimTable(createClaimInterests());
   for (let index = 0; index < 2000; index++) {
     const own = claimant("keyauth_credentials", credential([`n${index}`]), "demo", `n${index}`);

@@ -1,6 +1,6 @@
 /**
- * The unique properties of entities: names, ids, a plugin's scope, a key within its scope, a route's matches. The older
- * resource keeps a property; the younger gets a problem. The oldest resource of a kind claims first.
+ * The unique properties of entities: names, ids, a plugin's scope, a key in the namespaces where it is valid, a route's
+ * matches. The older resource keeps a property; the younger gets a problem. The oldest resource of a kind claims first.
  */
 import { refKey } from "@sluice/crds";
 import {
@@ -59,14 +59,17 @@ const groupOf = ({ consumer, group }: Claimant["entity"]): string => `group=${JS
 /** Whether credentials of the collection are found by a value, such as a key, which is unique in each namespace. */
 const isFoundByValue = (collection: Collection): boolean => typeof entities[collection].credential?.lookup === "string";
 
-/** Different namespaces may have equal CA certificates (unique-claims.ts of @sluice/model). */
+/**
+ * Whether entities of the collection are unique only within a namespace: credentials that are found by a value, and CA
+ * certificates (unique-claims.ts of @sluice/model).
+ */
 const isUniqueInNamespace = (collection: Collection): boolean =>
   isFoundByValue(collection) || collection === "ca_certificates";
 
 const authorityOf = ({ cert_digest, _sluice }: Claimant["entity"]): string =>
   `authority=${JSON.stringify([(_sluice as CaCertificateExtras | undefined)?.namespace, cert_digest])}`;
 
-/** Cached per entity, which never changes: every full translation claims for every entity. */
+/** An entity never changes, so its claims are cached: every full translation needs the claims of every entity. */
 const known = new WeakMap<object, readonly EntityClaim[]>();
 
 /**
@@ -117,8 +120,8 @@ function conflictMessage(claim: EntityClaim, holder: Owner, { collection, owner 
 }
 
 /**
- * The keys of everything that decides which of several entities is served. Resources without a common key do not affect
- * each other's claims, whichever is older.
+ * The `key`s of all claims of the entity, including the claims for a credential and for a route's matches. Resources
+ * without a common `key` do not affect each other's claims, whichever is older.
  */
 export function claimKeysOf(claimant: Claimant): readonly string[] {
   const key = credentialClaimOf(claimant);
@@ -139,7 +142,7 @@ export function createClaimTable(interests: { add(claimant: Claimant): void }) {
   const matches = new Map<string, Owner>();
   const reserved = new Map<string, Owner>();
 
-  /** The owner of a key in any namespace where this credential would be valid. */
+  /** The owner of an equal key in a namespace where this credential would be valid; undefined: there is none. */
   const holderOf = ({ key, namespaces }: NamespacedClaim): Owner | undefined =>
     keys.get(key)?.find((other) => namespacesOverlap(other.namespaces, namespaces))?.owner;
 
@@ -163,8 +166,9 @@ export function createClaimTable(interests: { add(claimant: Claimant): void }) {
 
   return {
     /**
-     * Claims the properties of the entity and returns null. A route claims those of its matches that are free; it has a
-     * conflict only if none is free. On a conflict nothing is claimed, and the result is a sentence about the conflict.
+     * Claims the properties of the entity and returns null. A route claims the matches that no other route has claimed;
+     * it has a conflict only if every match is claimed, or reserved by another namespace. On a conflict nothing is
+     * claimed, and the result is a sentence about the conflict.
      */
     claim(claimant: Claimant) {
       interests.add(claimant);

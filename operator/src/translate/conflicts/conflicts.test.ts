@@ -1,4 +1,4 @@
-/** Two resources with the same claim: the older one gets it, and the younger one gets it once the older releases it. */
+/** Two resources with the same claim: the younger resource is served once the older resource releases the claim. */
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { Kind, Resource } from "@sluice/crds";
@@ -88,7 +88,7 @@ const cases: readonly Case[] = [
   },
 ];
 
-/** A translated cluster state with both resources. `step` translates it again after a change of the older one. */
+/** A translated cluster state with both resources. `step` translates it again after a change of the older resource. */
 function scene({ kind, older, younger }: Pick<Case, "kind" | "older" | "younger">) {
   const { clusterState, put, remove } = testClusterState();
   put("Service", "up", { spec: { url: "http://up.test" } });
@@ -168,7 +168,7 @@ test("a grant for keys of another namespace makes equal keys conflict", () => {
   assert.deepEqual(reasons(translate(clusterState, changed)), [undefined, undefined]);
 });
 
-test("a Route whose reference needs a grant is served while the grant exists", () => {
+test("a Route whose reference needs a grant is served while the grant exists, and answers 503 after its removal", () => {
   const { clusterState, put, remove } = testClusterState();
   put("Service", "shop/web", { spec: { url: "http://web.test" } });
   put("Route", "team/web", { spec: { paths: ["/web"], serviceRef: { namespace: "shop", name: "web" } } });

@@ -4,12 +4,12 @@
  */
 import type { Route } from "@sluice/model";
 
-/** Cached per entity, which never changes: every full translation needs the matches. */
+/** An entity never changes, so its matches are cached: every full translation needs them. */
 const known = new WeakMap<object, readonly string[]>();
 
 /**
- * One string per combination: Kong treats a route with several paths, hosts and methods as several routes. Protocols do
- * not count: they are checked after the route has been chosen.
+ * One string per combination of path, host and method: Kong treats a route with several of them as several routes.
+ * Protocols do not count: they are checked after the route has been chosen.
  */
 export function routeMatchesOf(route: Route): readonly string[] {
   const before = known.get(route);
@@ -48,7 +48,10 @@ function spell({ paths, hosts, methods, headers, snis }: Route): readonly string
 const isPattern = ([first, ...others]: readonly string[]): boolean =>
   others.length === 0 && first !== undefined && first.startsWith("~*");
 
-/** If only one of two routes with a common host has wildcards, the router prefers one of them, whatever their age. */
+/**
+ * The rank of a route by its hosts, which is part of its matches: if only one of two routes with a common host has
+ * wildcards, the router prefers one of them, whatever their age.
+ */
 function rankOf(hosts: readonly string[]): string {
   const wildcards = hosts.filter((host) => host.includes("*"));
   if (wildcards.length === 0) return "plain";

@@ -1,6 +1,6 @@
 /**
- * A Certificate whose Secret becomes invalid is served with its last valid Secret until it has a valid one or is
- * deleted.
+ * A Certificate whose Secret becomes invalid is served with its last valid Secret, until the Certificate has a valid
+ * Secret again or is deleted.
  */
 import assert from "node:assert/strict";
 import { test } from "node:test";
@@ -75,7 +75,7 @@ for (const how of ["full translation", "incremental translation"]) {
     assert.deepEqual(problemsOf(renewed), []);
   });
 
-  test(`a deleted certificate is no longer served, and a new one with its name does not inherit its Secret (${how})`, () => {
+  test(`a deleted certificate is no longer served, and a new Certificate with its name does not inherit its last valid Secret (${how})`, () => {
     const { put, remove, translate } = start();
     put("Secret", "a", tls(mixed));
     translate(...of("Secret/default/a"));

@@ -28,7 +28,7 @@ function scene(lastValid: LastValidVersions = createLastValidVersions()) {
   return {
     ...made,
     translated,
-    /** Starts a process that knows only the saved versions. */
+    /** Simulates a new process that knows only the saved versions. */
     restart() {
       const kept = new Map(lastValid.all());
       for (const key of kept.keys()) lastValid.forget(key);
@@ -91,7 +91,7 @@ for (const [what, spec, isServed] of madeInvalid)
     assert.equal(translated().plugin?.[1], !isServed);
   });
 
-test("a route that was never valid has no earlier version to serve", () => {
+test("a route that was invalid in every translation is left out or answers 503", () => {
   const { put, translated } = scene();
   put("Route", "users", route(["no-slash"]));
   assert.equal(translated().paths?.[1] ?? true, true);

@@ -41,8 +41,8 @@ export function withLastValid(
 
 /**
  * Translates a Certificate whose Secret has become invalid: its current content with the last valid Secret. Clients
- * keep seeing the certificate that they know until there is a valid one or the Certificate is deleted. The Secret is
- * saved with the last valid Certificate (saved-state/last-valid-versions.ts).
+ * keep seeing the certificate that they know, until the Certificate has a valid Secret again or is deleted. The Secret
+ * is saved with the last valid Certificate (saved-state/last-valid-versions.ts).
  *
  * @param translated The Certificate with its current Secret.
  * @param last The last valid Secret; undefined: none is known.

@@ -123,7 +123,7 @@ test("a route with an unknown member answers 503; a route with an invalid path i
   assert.equal(standIns.route(pieceOf("Route", { paths: ["a"] }), "why"), undefined);
 });
 
-test("a reason names the resource and three violations, within the model's length limit", () => {
+test("a reason names the resource and its first three violations, within the model's length limit", () => {
   assert.equal(reasonFor(owner, ["a", "b", "c", "d"]), "Plugin default/mine: a; b; c");
   const long = reasonFor(owner, [`${"x".repeat(972)}😀${"y".repeat(2000)}`]);
   assert.ok(long.length <= 1024 && long.isWellFormed() && long.endsWith("…"));

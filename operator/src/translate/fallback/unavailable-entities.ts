@@ -26,7 +26,7 @@ interface PluginOptions {
   readonly isTaken: (id: string) => boolean;
 }
 
-/** Caches stand-ins by their originals: an unchanged one is the identical object. */
+/** Caches stand-ins by their originals: an unchanged stand-in is the identical object. */
 export function createStandIns() {
   const made = new WeakMap<Entry, { readonly reason: string; readonly entity: Entity | undefined }>();
 

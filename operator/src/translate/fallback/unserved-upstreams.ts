@@ -1,7 +1,7 @@
 /**
- * Upstreams that are not served: Services with their names as host are refused. Otherwise requests of these
- * Services would go to the host that the name resolves to in DNS, bypassing targets, health checks and client
- * certificate.
+ * Upstreams that are not served. A Service whose host is the name of such an Upstream is refused. Otherwise requests of
+ * the Service would go to the host that the name resolves to in DNS, bypassing the Upstream's targets, health checks
+ * and client certificate.
  */
 import type { Problem } from "../../status/conditions.ts";
 import type { EntityTranslation } from "../translate-resource.ts";

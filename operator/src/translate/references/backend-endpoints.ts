@@ -4,7 +4,7 @@ import type { ServiceEndpoint } from "@sluice/model";
 import type { ClusterState } from "../../watch/cluster-state.ts";
 import type { EndpointSliceIndex } from "./endpoint-slice-index.ts";
 
-/** The endpoints, followed by the cluster address of the core Service; empty when there are no endpoints. */
+/** The endpoints and then the cluster address of the core Service, if it has one; empty when there are no endpoints. */
 export function backendEndpoints(
   { namespace, name, port }: BackendService,
   coreServices: ClusterState["CoreService"],

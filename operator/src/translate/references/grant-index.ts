@@ -40,7 +40,7 @@ const isKind = ({ group, kind }: Side, of: CrossNamespaceReference["to"]["kind"]
 
 const isNamed = ({ name }: Side): boolean => name !== undefined && name !== null && name !== "";
 
-/** Namespaces whose Consumers may refer to all Routes because of the grant. */
+/** Namespaces whose Consumers may, because of the grant, refer to all Routes of the grant's namespace. */
 const consumersOf = (from: readonly Side[], to: readonly Side[]): ReadonlySet<string> =>
   to.some((side) => isKind(side, "Route") && !isNamed(side))
     ? new Set(from.filter((side) => isKind(side, "Consumer")).map(({ namespace }) => `${namespace}`))
@@ -76,7 +76,7 @@ export function createGrantIndex(all: Iterable<Resource>): GrantIndex {
       }
       return false;
     },
-    // Sorted. A grant for single Routes does not count: keys apply to whole namespaces.
+    // The result is sorted. A grant for single Routes does not count: keys apply to whole namespaces.
     namespacesOpenTo: (namespace) =>
       [...byNamespace]
         .filter(
