@@ -194,7 +194,7 @@ export const certificates: Table = {
       },
     },
     {
-      does: "requires both parts of a second pair",
+      does: "requires both the certificate and the key of a second pair",
       ask: "PATCH /certificates/base.example",
       json: { cert_alt: elliptic.cert },
       status: 400,
@@ -214,20 +214,20 @@ export const certificates: Table = {
       has: { data: [{ name: "base.example", certificate: { id: ids.certificate } }], next: null },
     },
     {
-      does: "accepts a new server name below it",
+      does: "accepts a new server name at the URL of its list",
       ask: "POST /certificates/base.example/snis",
       form: "name=below.example",
       status: 201,
       has: { name: "below.example", certificate: { id: ids.certificate }, tags: null },
     },
     {
-      does: "shows a server name below it",
+      does: "shows one of its server names at a URL below its own",
       ask: `GET /certificates/${ids.certificate}/snis/below.example`,
       status: 200,
       has: { name: "below.example" },
     },
     {
-      does: "does not show another certificate's server name below it",
+      does: "does not show another certificate's server name at a URL below its own",
       ask: `GET /certificates/${ids.certificate}/snis/url.example`,
       status: 404,
     },
@@ -238,7 +238,7 @@ export const certificates: Table = {
       body: sniNotFound,
     },
     {
-      does: "accepts a new server name at the top level",
+      does: "accepts a new server name at /snis",
       ask: "POST /snis",
       json: { name: "top.example", certificate: { id: ids.certificate } },
       status: 201,
