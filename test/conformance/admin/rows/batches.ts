@@ -32,7 +32,12 @@ export const batches: Table = {
         deleted: [],
       },
     },
-    { does: "has created the service and the route", ask: "GET /services/shop/routes/shop", status: 200, has: { paths: ["/shop"] } },
+    {
+      does: "has created the service and the route",
+      ask: "GET /services/shop/routes/shop",
+      status: 200,
+      has: { paths: ["/shop"] },
+    },
     { does: "has created the key", ask: "GET /key-auths/ann-key/consumer", status: 200, has: { username: "ann" } },
     {
       does: "sees the effects of its earlier writes",
@@ -192,7 +197,13 @@ export const batches: Table = {
       status: 400,
       message: "writes.1.path: must not have a query: set dry_run and force in the query of the batch itself",
     },
-    { does: "needs a list of writes", ask: "POST /batch", json: {}, status: 400, message: "writes: expected a list of writes" },
+    {
+      does: "needs a list of writes",
+      ask: "POST /batch",
+      json: {},
+      status: 400,
+      message: "writes: expected a list of writes",
+    },
     { does: "needs at least one write", ask: "POST /batch", ...batch(), status: 400 },
     {
       does: "has at most 5,000 writes",

@@ -10,7 +10,7 @@ export const conditions: Table = {
   of: "a condition",
   rows: [
     {
-      does: "needs an ETag, which every entity has",
+      does: "needs an ETag, which the response for an entity has",
       ask: "GET /services/base",
       status: 200,
       keep: first,
@@ -28,7 +28,7 @@ export const conditions: Table = {
     { does: "accepts a list of ETags", ask: "GET /services/base", headers: noneMatch('"x", {first}'), status: 304 },
     { does: "accepts a weak ETag", ask: "GET /services/base", headers: noneMatch("W/{first}"), status: 304 },
     {
-      does: "returns the entity if the client has another version",
+      does: "lets a GET return the entity if the client has the ETag of another version",
       ask: "GET /services/base",
       headers: noneMatch('"x"'),
       status: 200,
@@ -88,16 +88,21 @@ export const conditions: Table = {
       status: 412,
       message: /there is no such entity/,
     },
-    { does: "refuses to remove a missing entity", ask: "DELETE /services/nobody", headers: match("*"), status: 412 },
     {
-      does: "answers 404 to a change of a missing entity",
+      does: "of If-Match: * refuses the removal of a missing entity",
+      ask: "DELETE /services/nobody",
+      headers: match("*"),
+      status: 412,
+    },
+    {
+      does: "of If-Match: * does not replace the 404 for a PATCH of a missing entity",
       ask: "PATCH /services/nobody",
       headers: match("*"),
       json: {},
       status: 404,
     },
     {
-      does: "lets a PUT create an entity only if it does not exist",
+      does: "of If-None-Match: * lets a PUT create an entity that does not exist",
       ask: "PUT /services/fresh",
       headers: noneMatch("*"),
       json: { host: "a" },
@@ -105,7 +110,7 @@ export const conditions: Table = {
       has: { name: "fresh" },
     },
     {
-      does: "prevents a PUT from replacing an existing entity",
+      does: "of If-None-Match: * prevents a PUT from replacing an existing entity",
       ask: "PUT /services/fresh",
       headers: noneMatch("*"),
       json: { host: "b" },
@@ -127,14 +132,14 @@ export const conditions: Table = {
       status: 412,
     },
     {
-      does: "applies below a parent",
+      does: "applies to a PATCH below a parent",
       ask: "PATCH /services/base/routes/base",
       headers: match('"x"'),
       json: {},
       status: 412,
     },
     {
-      does: "applies to a referenced entity",
+      does: "applies to a URL that follows a reference",
       ask: "PATCH /routes/base/service",
       headers: match('"x"'),
       json: {},
@@ -159,19 +164,19 @@ export const conditions: Table = {
       status: 204,
     },
     {
-      does: "lets a GET read a certificate, whose ETag a later condition names",
+      does: "(preparation: a GET reads the ETag of a certificate)",
       ask: "GET /certificates/base.example",
       status: 200,
       keep: { header: "etag", as: "certificate" },
     },
     {
-      does: "lets a POST create a server name, which changes the ETag of the certificate",
+      does: "(preparation: a POST creates a server name of the certificate)",
       ask: `POST /certificates/${ids.certificate}/snis`,
       form: "name=more.example",
       status: 201,
     },
     {
-      does: "returns a certificate again after a change of its server names",
+      does: "lets a GET return a certificate whose server names have changed since the client got the ETag",
       ask: "GET /certificates/base.example",
       headers: noneMatch("{certificate}"),
       status: 200,

@@ -86,8 +86,8 @@ export const reading: Table = {
     { does: "answers 404 for an unknown path", ask: "GET /nope", status: 404, body: notFound },
     { does: "answers 404 for an unknown nested path", ask: "GET /services/base/nope", status: 404, body: notFound },
     { does: "answers 404 for a path in capitals", ask: "GET /Services", status: 404, body: notFound },
-    { does: "answers 404 for a workspace", ask: "GET /workspaces", status: 404, body: notFound },
-    { does: "must not have an invalid encoding", ask: "GET /services/%zz", status: 400 },
+    { does: "answers 404 for the list of workspaces", ask: "GET /workspaces", status: 404, body: notFound },
+    { does: "must not have an invalid percent-encoding", ask: "GET /services/%zz", status: 400 },
     {
       does: "refuses DELETE of a collection",
       ask: "DELETE /services",
@@ -137,7 +137,7 @@ export const reading: Table = {
       sends: { allow: one },
     },
     {
-      does: "answers with the headers Server and X-Sluice-Admin-Latency",
+      does: "answers with the headers Server and X-Sluice-Admin-Latency, and without X-Kong-Admin-Latency",
       ask: "GET /services",
       status: 200,
       sends: { server: /^sluice\//, "x-sluice-admin-latency": /^\d+$/, "x-kong-admin-latency": undefined },
