@@ -31,7 +31,7 @@ export function keepCase(
     name: string;
     report: BenchReport;
     order: readonly string[];
-    /** The command before the case's name. */
+    /** The command without the case's name, which follows it. */
     command?: string;
   },
 ): void {

@@ -1,5 +1,6 @@
 /**
- * RBAC applies to the admin API too: real service accounts, their tokens, and the admin listener with its own rights.
+ * The admin API applies the cluster's RBAC to its clients: tests with tokens of real service accounts, and with an
+ * admin listener that has its own rights.
  */
 import assert from "node:assert/strict";
 import { readdir } from "node:fs/promises";

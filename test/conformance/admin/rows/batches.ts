@@ -156,7 +156,7 @@ export const batches: Table = {
       },
     },
     {
-      does: "checks the conditions of its writes",
+      does: "is refused if the if_match of one of its writes is not met",
       ask: "POST /batch",
       ...batch({ method: "PATCH", path: "/services/store", body: {}, if_match: '"x"' }),
       status: 412,

@@ -17,7 +17,7 @@ export const bodies: Table = {
       status: 201,
     },
     {
-      does: "may have a content type in capitals",
+      does: "may have a content type with capitals",
       ask: "POST /services",
       json: { name: "capitals", host: "a" },
       headers: [type("Application/JSON")],

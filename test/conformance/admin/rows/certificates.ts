@@ -170,7 +170,7 @@ export const certificates: Table = {
       has: { cert: second.cert, snis: ["url.example"] },
     },
     {
-      does: "refuses a key that does not match, and never shows it",
+      does: "refuses a key that does not match, and does not show the key in the error",
       ask: "POST /certificates",
       json: { cert: first.cert, key: second.key },
       status: 400,
@@ -182,7 +182,7 @@ export const certificates: Table = {
       },
     },
     {
-      does: "refuses an invalid key, and never shows it",
+      does: "refuses an invalid key, and does not show the key in the error",
       ask: "POST /certificates",
       json: { cert: first.cert, key: "my-secret" },
       status: 400,
@@ -201,7 +201,7 @@ export const certificates: Table = {
       has: { fields: { "@entity": ["all or none of these fields must be set: 'cert_alt', 'key_alt'"] } },
     },
     {
-      does: "accepts a second pair of another key type",
+      does: "accepts a second certificate whose key is of another type",
       ask: "PATCH /certificates/base.example",
       json: { cert_alt: elliptic.cert, key_alt: elliptic.key },
       status: 200,

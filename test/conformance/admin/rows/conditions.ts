@@ -17,7 +17,7 @@ export const conditions: Table = {
       sends: { etag: /^"[0-9a-f]{16}"$/ },
     },
     {
-      does: "applies to an entity by id with an ETag that was read by name",
+      does: "applies to a GET by id with the ETag from a GET by name",
       ask: `GET /services/${ids.service}`,
       headers: noneMatch("{first}"),
       status: 304,

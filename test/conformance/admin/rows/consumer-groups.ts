@@ -1,4 +1,4 @@
-/** Consumer groups, their members and their plugins. */
+/** Consumer groups, their consumers and their plugins. */
 import { deriveId } from "@sluice/model";
 import { ids } from "../fixture.ts";
 import type { Row, Table } from "../row.ts";

@@ -51,7 +51,12 @@ export const information: Table = {
       },
       matches: { node_id: /^[0-9a-f-]{36}$/ },
     },
-    { does: "shows the status", ask: "GET /status", status: 200, has: { database: { reachable: true } } },
+    {
+      does: "shows the status, with a reachable database",
+      ask: "GET /status",
+      status: 200,
+      has: { database: { reachable: true } },
+    },
     {
       does: "lists the plugins",
       ask: "GET /plugins/enabled",

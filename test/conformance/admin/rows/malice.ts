@@ -269,7 +269,7 @@ export const malice: Table = {
     { does: "with two slashes in the URL is answered 404", ask: "GET //services", status: 404 },
     { does: "with the segment .. in the URL is answered 404", ask: "GET /services/../consumers", status: 404 },
     {
-      does: "in a different character encoding is refused",
+      does: "in Latin-1 instead of UTF-8 is refused",
       ask: "POST /consumers",
       bytes: Buffer.from('{"username":"\xe9"}', "latin1"),
       headers: [type("application/json")],

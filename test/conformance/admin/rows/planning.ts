@@ -1,4 +1,4 @@
-/** `?dry_run=1`: plans of writes. */
+/** `?dry_run=1`: shows the effects that a write would have, without applying the write. */
 import { ids } from "../fixture.ts";
 import type { Table } from "../row.ts";
 

@@ -18,7 +18,13 @@ export const reading: Table = {
       status: 200,
       has: { data: [{ name: "base" }] },
     },
-    { does: "ignores a body", ask: "GET /services", json: "{", status: 200, has: { data: [{ name: "base" }] } },
+    {
+      does: "ignores the body of a GET",
+      ask: "GET /services",
+      json: "{",
+      status: 200,
+      has: { data: [{ name: "base" }] },
+    },
     { does: "finds an entity by name", ask: "GET /services/base", status: 200, has: { id: ids.service } },
     {
       does: "finds an entity by name with a trailing slash",
@@ -116,7 +122,7 @@ export const reading: Table = {
       status: 200,
       sends: { "content-length": /^\d{3}$/ },
     },
-    { does: "answers HEAD for a missing entity", ask: "HEAD /services/nobody", status: 404 },
+    { does: "answers 404 to HEAD for a missing entity", ask: "HEAD /services/nobody", status: 404 },
     {
       does: "answers OPTIONS, and allows no other site to read",
       ask: "OPTIONS /services",

@@ -75,7 +75,7 @@ export const refusals: Table = {
       message: "schema violation (port: value should be between 0 and 65535)",
     },
     {
-      does: "refuses a protocol that is not proxied",
+      does: "refuses a protocol that Sluice does not proxy",
       ask: "POST /services",
       form: "host=a&protocol=tcp",
       status: 400,
@@ -158,7 +158,7 @@ export const refusals: Table = {
       message: /at least one of these fields must be non-empty: 'config.second'/,
     },
     {
-      does: "refuses policy cluster without a database",
+      does: "refuses policy cluster of rate-limiting without a database",
       ask: "POST /plugins",
       form: "name=rate-limiting&config.minute=1&config.policy=cluster",
       where: "elsewhere",
@@ -166,7 +166,7 @@ export const refusals: Table = {
       message: /^schema violation \(config\.policy: expected one of: local, redis/,
     },
     {
-      does: "accepts policy cluster with a database",
+      does: "accepts policy cluster of rate-limiting with a database",
       ask: "POST /plugins?dry_run=1",
       form: "name=rate-limiting&config.minute=1&config.policy=cluster",
       where: "in a database",

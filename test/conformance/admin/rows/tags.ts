@@ -79,7 +79,7 @@ export const tags: Table = {
       has: { data: [{ name: "two" }] },
     },
     {
-      does: "is read from the first argument tags if a URL has several",
+      does: "is read from the first argument `tags` if a URL has several",
       ask: "GET /services?tags=base&tags=red",
       status: 200,
       has: { data: [{ name: "base" }] },
