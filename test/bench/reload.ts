@@ -20,7 +20,7 @@ const head = '_format_version: "3.0"\nservices:\n';
 const service = (at: number): string => `- name: s${at}\n  url: http://s${at}.test:8080\n`;
 const range = (length: number): readonly number[] => Array.from({ length }, (_, at) => at);
 
-/** By the layout of a declarative file, makes its text with `routes` routes. The route in the middle has `path`. */
+/** By layout: returns the text of a declarative file with `routes` routes, of which the middle one has `path`. */
 const shapes: Readonly<Record<string, (routes: number, path: string) => string>> = {
   "in services of 100": (routes, path) => {
     const routeOf = (at: number) => `  - name: r${at}\n    paths:\n    - ${at === routes / 2 ? path : `/path/${at}`}\n`;
