@@ -1,4 +1,7 @@
-/** Changes one route in a declarative file with many routes: the time until it is served, and the memory used. */
+/**
+ * Measures a change of one route in a declarative file with many routes: the time until the changed route is served,
+ * and the memory used meanwhile.
+ */
 import { readdirSync, readFileSync, renameSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
@@ -7,14 +10,17 @@ import { startNode } from "./proxy/sluice.ts";
 import { atMost, type BenchReport } from "./report.ts";
 import { median } from "./rounds.ts";
 
-/** Seconds until a change is served, and the ratio of memory during the reload to idle memory. */
+/**
+ * Upper bounds: seconds until a change is served, and the ratio of the peak of memory during the first change to the
+ * memory at rest.
+ */
 const BOUNDS = { seconds: 2, memory: 1.3 };
 
 const head = '_format_version: "3.0"\nservices:\n';
 const service = (at: number): string => `- name: s${at}\n  url: http://s${at}.test:8080\n`;
 const range = (length: number): readonly number[] => Array.from({ length }, (_, at) => at);
 
-/** Files with a given number of routes; the middle one has the given path. */
+/** By layout: returns the text of a declarative file with `routes` routes, of which the middle one has `path`. */
 const shapes: Readonly<Record<string, (routes: number, path: string) => string>> = {
   "in services of 100": (routes, path) => {
     const routeOf = (at: number) => `  - name: r${at}\n    paths:\n    - ${at === routes / 2 ? path : `/path/${at}`}\n`;
@@ -33,7 +39,7 @@ const shapes: Readonly<Record<string, (routes: number, path: string) => string>>
   },
 };
 
-/** Megabytes of the process and its children; shared pages are counted once. */
+/** Memory of the process and its children in megabytes. Pages that they share with each other are counted once. */
 function memoryOf(pid: number): number {
   const children = readdirSync(`/proc/${pid}/task`).flatMap((task) =>
     readFileSync(`/proc/${pid}/task/${task}/children`, "latin1").split(" ").filter(Boolean).map(Number),
@@ -48,7 +54,7 @@ function memoryOf(pid: number): number {
   return [pid, ...children].reduce((sum, one) => sum + own(one), 0);
 }
 
-/** Seconds until the path is routed, and the peak of memory until then. */
+/** Requests `url` until the response is not 404. Resolves to the seconds until then and the peak of memory (MB). */
 async function untilRouted(url: string, pid: number): Promise<{ seconds: number; most: number }> {
   const from = performance.now();
   for (let most = 0; ; await sleep(10)) {

@@ -8,7 +8,7 @@ export interface Ratio {
   readonly to: string;
   /** Default: cpu. */
   readonly figure?: "cpu" | "p99" | "perSecond";
-  /** The upper bound of the project; for requests per second the lower bound. */
+  /** The bound that the project sets itself: a lower bound for requests per second, else an upper bound. */
   readonly bound?: number;
 }
 
@@ -55,8 +55,8 @@ export function reportOf({
 const verdict = (met: boolean): string => (met ? "met" : "MISSED");
 
 /**
- * The ratio of two contestants, and whether it meets its bound. They are compared round by round, so that a machine
- * that slows down in between affects both.
+ * A line with the ratio of two contestants' figures, and whether the ratio meets its bound. The figures are compared
+ * round by round, so that a machine that slows down during the bench affects both contestants.
  */
 function verdictOf(
   { name, of, to, figure = "cpu", bound }: Ratio,
@@ -71,11 +71,11 @@ function verdictOf(
   return `${name}: ${ratio.toFixed(3)} (bound ${least ? "at least " : ""}${bound}: ${verdict(met)})`;
 }
 
-/** A figure with its upper bound. */
+/** A line with a figure, its upper bound, and whether the figure meets the bound. */
 export const atMost = (name: string, value: number, { bound, unit }: { bound: number; unit: string }): string =>
   `${name}: ${rounded(value, 2)}${unit} (bound ${bound}${unit}: ${verdict(value <= bound)})`;
 
-/** The machine of the measurements. */
+/** Describes this machine: processors, memory, and the versions of Linux and Node. */
 export const machine = (): string =>
   `${cpus().length} x ${cpus()[0]?.model.trim()}, ${Math.round(totalmem() / 2 ** 30)} GiB, Linux ${release().split("-")[0]}, Node ${process.version}`;
 

@@ -11,7 +11,7 @@ function write(name: string, text: string, data: object): void {
   writeFileSync(join(folder, `${name}.json`), `${JSON.stringify(data, null, 2)}\n`);
 }
 
-/** @param command The command that users type. */
+/** @param command The command that produces the report, for the heading. */
 export function keepReport(bench: string, report: BenchReport, command = `npm run bench ${bench}`): void {
   const text = `# Results of \`${command}\`\n\n${machine()}\n\n${renderReport(report)}`;
   write(bench, text, { machine: machine(), ...report });
@@ -19,7 +19,7 @@ export function keepReport(bench: string, report: BenchReport, command = `npm ru
 
 type Kept = BenchReport & { readonly machine: string; readonly at: string };
 
-/** Replaces one case in the bench's files; other cases are unchanged. */
+/** Adds or replaces the report of one case in the bench's files. Those of the other cases in `order` are kept. */
 export function keepCase(
   bench: string,
   {
@@ -31,7 +31,7 @@ export function keepCase(
     name: string;
     report: BenchReport;
     order: readonly string[];
-    /** The command before the case's name. */
+    /** The command without the case's name, which follows it. */
     command?: string;
   },
 ): void {

@@ -3,11 +3,12 @@
 export interface Sample {
   /** Microseconds of CPU of the contestant per request. */
   readonly cpu: number;
-  /** Milliseconds. */
+  /** The median latency in milliseconds. */
   readonly p50: number;
+  /** The 99th percentile of the latency in milliseconds. */
   readonly p99: number;
   readonly perSecond: number;
-  /** Bytes of a request or response body, where it matters. */
+  /** Bytes of each request or response body, if the bench reports the throughput in MB/s. */
   readonly bytes?: number;
 }
 
@@ -24,7 +25,10 @@ export const median = (values: readonly number[]): number => {
     : ((sorted[middle - 1] as number) + (sorted[middle] as number)) / 2;
 };
 
-/** Runs the contestants in turn. Resolves to their samples by name, without those of a first round, the warm-up. */
+/**
+ * Measures the contestants in turn: once as a warm-up, then once in each of `rounds` rounds. Resolves to the samples of
+ * these rounds by the contestant's name.
+ */
 export async function inTurn(contestants: readonly Contestant[], rounds: number): Promise<Map<string, Sample[]>> {
   const samples = new Map<string, Sample[]>(contestants.map(({ name }) => [name, []]));
   for (let round = 0; round <= rounds; round++)

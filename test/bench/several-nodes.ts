@@ -8,7 +8,7 @@ import { freeAddresses } from "../product/free-addresses.ts";
 
 const main = join(root, "gateway/src/main.ts");
 
-/** In the result, `admin` is an address of `sluice start`, and `proxy` one of the second node. */
+/** In the result, `admin` is the URL of the admin API of `sluice start`, and `proxy` the URL of the second node. */
 export async function startSeveralNodes(): Promise<RunningStore> {
   const ends: (() => Promise<unknown>)[] = [];
   async function stop(): Promise<void> {

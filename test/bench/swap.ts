@@ -1,6 +1,6 @@
 /**
- * The cost of a change of one entity in a node's event loop, from the pushed change to the runtime that serves it
- * (check, apply, compile). Also measures the additional cost of the first request after a change. Runs in one
+ * Measures how long a node's event loop is busy with a change of one entity, from the pushed change to the runtime that
+ * serves it (check, apply, compile). Also measures the additional cost of the first request after a change. Runs in one
  * process, without sockets.
  */
 import { applyChange, type Change, deriveId, emptySnapshot, type Snapshot } from "@sluice/model";
@@ -17,7 +17,7 @@ import { httpClientsBehind } from "../../gateway/src/proxy/http1/plugin-client/h
 import type { BenchReport } from "./report.ts";
 import { median } from "./rounds.ts";
 
-/** The bound for a change in microseconds of event loop time. */
+/** The upper bound for the time of a change in the event loop, in microseconds. */
 const BOUND = 1000;
 
 type Item = Readonly<Record<string, unknown>>;
@@ -27,7 +27,10 @@ const id = (collection: Parameters<typeof deriveId>[0], name: string): { readonl
 });
 const put = (collection: string, ...items: readonly Item[]): Change => ({ put: { [collection]: items }, remove: {} });
 
-/** Every third service has an upstream entity as its host. Some of the others have endpoints of a core Service. */
+/**
+ * The host of every third service is an upstream entity. Some of the other services get endpoints in `contentOf`, as if
+ * their host were a core Service of Kubernetes.
+ */
 const service = (at: number, members: Item = {}): Item => ({
   name: `s${at}`,
   host: at % 3 === 0 ? `pool-${at}` : `up-${at}.test`,

@@ -1,5 +1,6 @@
 /**
- * RBAC applies to the admin API too: real service accounts, their tokens, and the admin listener with its own rights.
+ * The admin API applies the cluster's RBAC to its clients: tests with tokens of real service accounts, and with an
+ * admin listener that has its own rights.
  */
 import assert from "node:assert/strict";
 import { readdir } from "node:fs/promises";
@@ -107,7 +108,7 @@ describe("the admin API in a cluster", () => {
     assert.equal(listed, "users");
   });
 
-  test("lets a user with read access read, and refuses writes with the reason", async () => {
+  test("lets a user with read access read, and refuses the user's writes, with the reason for a POST", async () => {
     assert.equal((await ask("reader", "GET", "/services/users")).body.name, "users");
     const refused = await ask("reader", "POST", "/services", { name: "mine", host: "a" });
     assert.equal(refused.status, 403);
@@ -120,20 +121,20 @@ describe("the admin API in a cluster", () => {
     assert.equal((await ask("writer", "GET", "/services/users")).status, 200);
   });
 
-  test("lets a user with rights in one namespace create only entities that are always created there", async () => {
+  test("lets a user with rights in one namespace create only entities that are always created in that namespace", async () => {
     assert.equal((await ask("tenant", "POST", "/consumers", { username: "theirs" })).status, 201);
     const refused = await ask("tenant", "POST", "/routes", { paths: ["/"], service: { name: "users" } });
     assert.equal(refused.status, 403);
     assert.match(refused.body.message ?? "", /may not create routes\.sluice\.dev in all namespaces/);
   });
 
-  test("shows keys only to a user who may read their Secrets", async () => {
+  test("does not show keys to a user who may not list Secrets", async () => {
     const { status, body } = await ask("writer", "GET", "/key-auths");
     assert.equal(status, 403);
     assert.match(body.message ?? "", /may not list secrets in the namespace default/);
   });
 
-  test("shows a user without rights only that the admin API runs", async () => {
+  test("lets a user without rights read the information at /, but not entities", async () => {
     assert.equal((await ask("nobody", "GET", "/services")).status, 403);
     assert.equal((await ask("nobody", "GET", "/")).status, 200);
   });

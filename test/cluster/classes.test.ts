@@ -44,7 +44,7 @@ function made(kind: string, at: string, spec: object): object {
   return { apiVersion: "sluice.dev/v1alpha1", kind, metadata: { namespace, name }, spec };
 }
 
-/** Starts an operator process with its own Lease and its own node. Resolves to the node. */
+/** Starts an operator process with its own Lease for leader election and its own node. Resolves to the node. */
 async function operator(env: Readonly<Record<string, string>>): Promise<TestNode> {
   const node = await startTestNode(TOKEN);
   started.push(node);
@@ -83,7 +83,7 @@ test("an operator with its own class serves resources without a class in its hom
   await says("dev-home/web", "Programmed", /^True/);
 });
 
-test("a resource whose class no operator serves gets a condition that lists the served classes", async () => {
+test("a resource whose class no operator serves gets an Event, and conditions that list the served classes", async () => {
   const unset = "to which resources of shop without spec.class belong";
   const words = `no operator serves the class sluice, ${unset}: set spec.class to one that is served \\(dev\\)$`;
   for (const type of ["Accepted", "Programmed"])
@@ -91,7 +91,7 @@ test("a resource whose class no operator serves gets a condition that lists the 
   assert.match(await plane.kubectl(["get", "events", "-n", "shop"]), /ClassNotServed/);
 });
 
-test("an operator of the default class serves the resources without a class in all other namespaces, and no resource is served by two operators", async () => {
+test("an operator of the default class serves resources without a class in namespaces that belong to no other class, and no resource is served by two operators", async () => {
   other = await operator({ SLUICE_HOME_NAMESPACE: "default" });
   await serves(other, ["shop.web"]);
   await says("shop/web", "Programmed", /^True/);
@@ -99,7 +99,7 @@ test("an operator of the default class serves the resources without a class in a
   assert.deepEqual(routesOf(dev), ["given.web", "web"]);
 });
 
-test("the admin API of a class lists the resources that its operator serves", async () => {
+test("the store of an admin API with a class lists the routes that the operator of that class serves", async () => {
   const { value: settings } = readSettings(adminSettings, {
     SLUICE_STORE: "cluster",
     SLUICE_CLASS: "dev",
@@ -109,7 +109,7 @@ test("the admin API of a class lists the resources that its operator serves", as
   const before = process.env.KUBECONFIG;
   process.env.KUBECONFIG = plane.kubeconfig;
   const { store, close } = await openStore(settings, quiet);
-  // The Kubernetes client has read KUBECONFIG, which is therefore restored.
+  // KUBECONFIG can be restored already, because the Kubernetes client has read it.
   if (before === undefined) delete process.env.KUBECONFIG;
   else process.env.KUBECONFIG = before;
   try {
@@ -120,7 +120,7 @@ test("the admin API of a class lists the resources that its operator serves", as
   }
 });
 
-test("a namespace whose Lease is deleted is assigned to the default class", async () => {
+test("after the Lease that assigns a namespace to a class is deleted, the default class serves the namespace", async () => {
   await plane.kubectl(["delete", "lease", "-n", "given", "classless"]);
   await serves(dev, ["web"]);
   await serves(other, ["given.web", "shop.web"]);

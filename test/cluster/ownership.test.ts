@@ -36,7 +36,7 @@ const route = (at: string, spec: Spec): object => made("Route", at, spec);
 
 interface Running {
   readonly node: TestNode;
-  /** The resources for which the operator wrote a status or an Event, each once: `Route one/web`. */
+  /** The resources for which the operator wrote a status or an Event, each once, such as `Route one/web`. */
   readonly touched: ReadonlySet<string>;
   close(): Promise<void>;
 }
@@ -73,7 +73,7 @@ describe("operators and admin listeners of different scopes", { concurrency: fal
   const namespace = (name: string, labels: Spec = {}) =>
     apply({ apiVersion: "v1", kind: "Namespace", metadata: { name, labels } });
 
-  /** An operator with the chart's rights and its own node. */
+  /** Starts an operator with the chart's rights and its own node. */
   async function operator(env: Readonly<Record<string, string>> = {}): Promise<Running> {
     const node = await startTestNode(TOKEN);
     const { value: settings, violations } = readSettings(operatorSettings, {
@@ -134,7 +134,7 @@ describe("operators and admin listeners of different scopes", { concurrency: fal
   const says = (at: string, type: string, words: RegExp, timeout = 10_000) =>
     waitFor(async () => words.test(await condition(at, type)), { what: `${at} to report ${words}`, timeout });
 
-  test("two installations with different classes never write each other's resources, and a resource may move from one installation to the other", async () => {
+  test("two installations with different classes never write a status or an Event of each other's resources, and a resource may move from one installation to the other", async () => {
     await namespace("classes");
     const mine = await operator();
     const theirs = await operator({ SLUICE_CLASS: "theirs" });
@@ -168,7 +168,7 @@ describe("operators and admin listeners of different scopes", { concurrency: fal
     await plane.kubectl(["delete", "namespace", "classes", "--wait=false"]);
   });
 
-  test("two installations of one class that watch different namespaces never touch each other's resources", async () => {
+  test("two installations of one class that watch different namespaces never write a status or an Event of each other's resources", async () => {
     const scopes = ["scope-a", "scope-b"];
     for (const name of scopes) await namespace(name);
     const [one, two] = await Promise.all(
@@ -251,7 +251,7 @@ describe("operators and admin listeners of different scopes", { concurrency: fal
     const at = { namespace: "shop", name: "team" };
     const grant = referenceGrant(at, { kind: "Route", namespace: "team" }, { kind: "Service" });
     await waitFor(() => apply(grant), { what: "the new kind to be served" });
-    // The operator retries the list of a missing kind with a backoff of up to 30 s.
+    // The operator retries to list a kind whose CRD was missing, with a backoff of up to 30 s.
     await serves(one, ["team.guess closed", "team.web"], 45_000);
     await says("team/web", "Programmed", /^True/);
     await says("team/guess", "ResolvedRefs", /^False ServiceNotFound/);
@@ -351,7 +351,7 @@ describe("operators and admin listeners of different scopes", { concurrency: fal
     assert.ok(settings, JSON.stringify(violations));
     const quiet = { info() {}, warn() {}, error() {} };
     const opened = await openStore(settings, quiet);
-    // The Kubernetes client has read KUBECONFIG, which is therefore restored.
+    // KUBECONFIG can be restored already, because the Kubernetes client has read it.
     if (kubeconfig === undefined) delete process.env.KUBECONFIG;
     else process.env.KUBECONFIG = kubeconfig;
     const admin = await startAdmin({ settings, opened, log: quiet, version: "1" });

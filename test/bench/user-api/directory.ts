@@ -1,4 +1,4 @@
-/** A database with users and posts, and its servers: the user API, GraphQL Yoga and Apollo Server. */
+/** Fills a database with users and posts, and starts servers on it: the user API, GraphQL Yoga and Apollo Server. */
 import { randomUUIDv7 } from "node:crypto";
 import { join } from "node:path";
 import { freePort, startProcess } from "../../../tools/process/index.ts";
@@ -28,7 +28,7 @@ export async function fill(url: string): Promise<string> {
 }
 
 const root = join(import.meta.dirname, "../../..");
-/** graphql-js performs additional checks in development. */
+/** Without this NODE_ENV, graphql-js performs additional checks. */
 const production = { ...process.env, NODE_ENV: "production" };
 
 /**
@@ -52,7 +52,7 @@ export async function startOurs(url: string): Promise<Started> {
 }
 
 /**
- * A peer in test/bench/peers, which prints its port.
+ * Starts one of the servers in test/bench/peers, which prints its port.
  *
  * @param store The user API's store, or the plain one (plain-store.ts).
  */

@@ -21,7 +21,7 @@ interface Case extends Effort {
   readonly run: (scene: Scene) => Promise<BenchReport>;
 }
 
-/** All cases take about four minutes. */
+/** All cases together take about six minutes. */
 const cases = {
   users: { run: users, rounds: 7, seconds: 4 },
   user: { run: user, rounds: 7, seconds: 4 },
@@ -42,7 +42,7 @@ export async function benchUserApi(
     for (const name of chosen) {
       const { run, ...own } = cases[name];
       console.log(`\n${name}`);
-      // A new database for each case, because subscriptions create users.
+      // Each case gets a new database, because the case `subscriptions` creates users.
       const postgres = await startPostgres();
       try {
         const userId = await fill(postgres.url);

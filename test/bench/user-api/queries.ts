@@ -1,4 +1,7 @@
-/** A list of users with their posts, and one user by id, against GraphQL Yoga and Apollo Server. */
+/**
+ * Compares the user API with GraphQL Yoga and Apollo Server in two queries: a list of users with their posts, and one
+ * user by id.
+ */
 import assert from "node:assert/strict";
 import { sampleOf } from "../proxy/field.ts";
 import type { Started } from "../proxy/stage.ts";

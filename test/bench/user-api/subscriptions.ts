@@ -28,7 +28,7 @@ async function followOne(url: string): Promise<WebSocket> {
   socket.send('{"type":"connection_init"}');
   await once(socket, "message");
   socket.send(JSON.stringify({ id: "1", type: "subscribe", payload: { query } }));
-  // Messages are answered in order.
+  // The server handles messages in order: once it answers the ping, it has handled the subscription.
   socket.send('{"type":"ping"}');
   await once(socket, "message");
   return socket;

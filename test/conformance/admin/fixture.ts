@@ -6,7 +6,7 @@ import { deriveId, registerPlugins } from "@sluice/model";
 import { first } from "../../../tools/programs/pairs.ts";
 import { deviceTokenFacts } from "../../plugins/device-token.ts";
 
-/** A plugin with credentials of its own, as users write one. */
+// A plugin such as users write, with its own kind of credentials.
 registerPlugins([deviceTokenFacts]);
 
 export const ids = {
@@ -22,7 +22,7 @@ export const ids = {
   unknown: "99999999-9999-4999-8999-999999999999",
 } as const;
 
-/** The credential's key is `base-key`. */
+/** The POST requests that create the entities, in this order. The key of the key-auth credential is `base-key`. */
 export const fixture: readonly (readonly [path: string, body: object])[] = [
   ["/certificates", { id: ids.certificate, ...first, snis: ["base.example"] }],
   ["/services", { name: "base", host: "base.example", tags: ["blue", "base"] }],

@@ -3,7 +3,7 @@
 export interface Part {
   readonly name: string;
   readonly value: string | Buffer;
-  /** The name of an uploaded file. */
+  /** The file name, if the part is an uploaded file. */
   readonly file?: string;
 }
 

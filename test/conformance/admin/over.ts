@@ -1,4 +1,4 @@
-/** Admin listeners for the tables. */
+/** Starts admin listeners for the tables of requests (tables.ts). */
 import { startAdmin } from "../../../gateway/src/admin/index.ts";
 import { requestAt, silentLog, testingSettings } from "../../../gateway/src/admin/testing.ts";
 import { openStore } from "../../../gateway/src/stores/open.ts";
@@ -9,7 +9,7 @@ import type { AdminHolder } from "./suite.ts";
 export const openWith = (env: Readonly<Record<string, string>>): Promise<OpenedStore> =>
   openStore(testingSettings({ SLUICE_OPERATOR_URL: "http://127.0.0.1:1", ...env }), silentLog);
 
-/** A store without a fleet: the nodes are unknown. */
+/** The store, with a fleet that knows no nodes. */
 export const withoutNodes = (store: Store): Pick<OpenedStore, "store" | "fleet"> => ({
   store,
   fleet: {

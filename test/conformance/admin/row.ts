@@ -2,29 +2,29 @@
 import type { RequestOptions } from "../../../gateway/src/admin/testing.ts";
 
 export interface Row extends RequestOptions {
-  /** The behaviour, as a sentence. */
+  /** The behaviour, as a sentence without its subject, which is the table's `of`. */
   readonly does: string;
-  /** Such as `POST /services`. A word in braces is a value that an earlier row kept under this name. */
+  /** Such as `POST /services`. A word in braces stands for the value that an earlier row kept under it. */
   readonly ask: string;
   readonly status: number;
-  /** Sent only to a store that is a database, or only to one that is not. */
+  /** If set, the row runs only over a store that is a database, or only over other stores. */
   readonly where?: "in a database" | "elsewhere";
   /** The expected body. */
   readonly body?: unknown;
-  /** Members that the body must contain. */
+  /** Members that the body must contain, with their values. */
   readonly has?: object;
-  /** Members of the body with a pattern for their text. */
+  /** By the name of a member of the body, the pattern that its value as text must match. */
   readonly matches?: Readonly<Record<string, RegExp>>;
   /** Members that the body must not have. */
   readonly lacks?: readonly string[];
   readonly message?: string | RegExp;
-  /** Expected headers by their lower-case names; undefined: absent. */
+  /** Expected response headers by their lower-case names; undefined if the header must be absent. */
   readonly sends?: Readonly<Record<string, string | RegExp | undefined>>;
   /** Keeps a header of the response under a name, for later rows. */
   readonly keep?: { readonly header: string; readonly as: string };
 }
 
-/** Rows in the order in which they are sent. The store holds the fixture before the first row. */
+/** Rows in the order of their requests. The store holds the fixture before the first row. */
 export interface Table {
   /** The subject of the rows' sentences. */
   readonly of: string;

@@ -9,7 +9,7 @@ export const batches: Table = {
   of: "a batch",
   rows: [
     {
-      does: "creates an entity that refers to another one of the batch",
+      does: "creates entities that refer to other entities of the same batch",
       ask: "POST /batch",
       ...batch(
         put("/services/shop", { url: "http://shop:80" }),
@@ -32,7 +32,12 @@ export const batches: Table = {
         deleted: [],
       },
     },
-    { does: "has created the entities", ask: "GET /services/shop/routes/shop", status: 200, has: { paths: ["/shop"] } },
+    {
+      does: "has created the service and the route",
+      ask: "GET /services/shop/routes/shop",
+      status: 200,
+      has: { paths: ["/shop"] },
+    },
     { does: "has created the key", ask: "GET /key-auths/ann-key/consumer", status: 200, has: { username: "ann" } },
     {
       does: "sees the effects of its earlier writes",
@@ -90,7 +95,7 @@ export const batches: Table = {
     },
     { does: "that is refused creates no entity", ask: "GET /services/one", status: 404 },
     {
-      does: "is refused completely for a name that is taken",
+      does: "is refused if one of its writes takes the name of an existing entity",
       ask: "POST /batch",
       ...batch(put("/services/one", { host: "a" }), {
         method: "POST",
@@ -110,7 +115,7 @@ export const batches: Table = {
       status: 409,
       has: { code: 5, fields: { name: "twice" }, write: 1 },
     },
-    { does: "that is refused creates neither of two entities", ask: "GET /services/twice", status: 404 },
+    { does: "that is refused for a duplicate name creates no entity", ask: "GET /services/twice", status: 404 },
     {
       does: "is refused if it changes an entity that it removed",
       ask: "POST /batch",
@@ -151,7 +156,7 @@ export const batches: Table = {
       },
     },
     {
-      does: "checks the conditions of its writes",
+      does: "is refused if the if_match of one of its writes is not met",
       ask: "POST /batch",
       ...batch({ method: "PATCH", path: "/services/store", body: {}, if_match: '"x"' }),
       status: 412,
@@ -192,10 +197,16 @@ export const batches: Table = {
       status: 400,
       message: "writes.1.path: must not have a query: set dry_run and force in the query of the batch itself",
     },
-    { does: "needs writes", ask: "POST /batch", json: {}, status: 400, message: "writes: expected a list of writes" },
+    {
+      does: "needs a list of writes",
+      ask: "POST /batch",
+      json: {},
+      status: 400,
+      message: "writes: expected a list of writes",
+    },
     { does: "needs at least one write", ask: "POST /batch", ...batch(), status: 400 },
     {
-      does: "has a maximum size",
+      does: "has at most 5,000 writes",
       ask: "POST /batch",
       json: { writes: Array.from({ length: 5001 }, () => ({})) },
       status: 400,

@@ -1,4 +1,4 @@
-/** Bodies, and the errors of those that cannot be parsed. */
+/** Request bodies, and the errors for bodies that are refused. */
 import type { Table } from "../row.ts";
 
 const type = (value: string): readonly [string, string] => ["Content-Type", value];
@@ -17,7 +17,7 @@ export const bodies: Table = {
       status: 201,
     },
     {
-      does: "may have a content type in capitals",
+      does: "may have a content type with capitals",
       ask: "POST /services",
       json: { name: "capitals", host: "a" },
       headers: [type("Application/JSON")],
@@ -78,7 +78,7 @@ export const bodies: Table = {
       message: /nested deeper than 8 levels/,
     },
     {
-      does: "must not be a form with a very high list position",
+      does: "must not be a form with a very high list position inside a name",
       ask: "POST /services",
       form: "a[40000000].b=%ff",
       status: 400,
@@ -92,21 +92,21 @@ export const bodies: Table = {
       body: { message: "the body is nested deeper than 64 levels" },
     },
     {
-      does: "must not contain very many values",
+      does: "must not contain more than 10,000 values",
       ask: "POST /services",
       json: Object.fromEntries(Array.from({ length: 10_001 }, (_, index) => [`k${index}`, index])),
       status: 400,
       body: { message: "the body holds more than 10000 values" },
     },
     {
-      does: "must not ask for a list with very many positions",
+      does: "must not be a form with a very high list position at the end of a name",
       ask: "POST /routes",
       form: "paths[999999999999]=/a",
       status: 400,
       message: /paths: list positions are between 1 and 1000/,
     },
     {
-      does: "must not be a form with very many arguments",
+      does: "must not be a form with more than 1,000 arguments",
       ask: "POST /services",
       form: "a=1&".repeat(2000),
       status: 400,
@@ -159,7 +159,7 @@ export const bodies: Table = {
       message: /Content-Type/,
     },
     {
-      does: "may be as large as 10 MiB",
+      does: "of 10 MiB is read, and its members are checked",
       ask: "POST /services",
       form: `host=${"a".repeat(10 * MiB - 5)}`,
       status: 400,

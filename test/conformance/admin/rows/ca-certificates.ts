@@ -1,4 +1,4 @@
-/** CA certificates, and the services and plugins that use them. */
+/** CA certificates, and the services that use them. */
 import { makeAuthority } from "../../../../tools/programs/certificates.ts";
 import { elliptic, first, second } from "../../../../tools/programs/pairs.ts";
 import { ids } from "../fixture.ts";
@@ -44,15 +44,15 @@ export const caCertificates: Table = {
     { does: "does not exist at first", ask: "GET /ca_certificates", status: 200, body: { data: [], next: null } },
     ...refused("POST /ca_certificates"),
     {
-      does: "is created with its digest",
+      does: "is created with its computed digest, whatever digest the request contains",
       ask: "POST /ca_certificates",
       json: { id: one, cert: first.cert, cert_digest: "ignored", tags: ["blue"] },
       status: 201,
       has: { id: one, cert: first.cert, cert_digest: digest, tags: ["blue"] },
     },
-    { does: "is listed", ask: "GET /ca_certificates?tags=blue", status: 200, has: { data: [{ id: one }] } },
+    { does: "is listed by its tag", ask: "GET /ca_certificates?tags=blue", status: 200, has: { data: [{ id: one }] } },
     {
-      does: "is refused a second time",
+      does: "is refused if the same certificate exists already",
       ask: "POST /ca_certificates",
       json: { cert: first.cert },
       status: 409,
@@ -73,7 +73,7 @@ export const caCertificates: Table = {
     },
     ...refused(`PATCH /ca_certificates/${two}`),
     {
-      does: "is replaced by PATCH, with its digest",
+      does: "gets another certificate and its digest by PATCH",
       ask: `PATCH /ca_certificates/${two}`,
       json: { cert: elliptic.cert },
       status: 200,
@@ -86,7 +86,7 @@ export const caCertificates: Table = {
       body: { message: "Not found" },
     },
     {
-      does: "has no name in URLs",
+      does: "cannot be found by a name",
       ask: "GET /ca_certificates/internal",
       status: 400,
       body: {
@@ -140,7 +140,7 @@ export const caCertificates: Table = {
       status: 400,
     },
     {
-      does: "has a schema with its unique digest",
+      does: "has a schema that declares the digest as unique",
       ask: "GET /schemas/ca_certificates",
       status: 200,
       has: {

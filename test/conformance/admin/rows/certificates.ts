@@ -170,7 +170,7 @@ export const certificates: Table = {
       has: { cert: second.cert, snis: ["url.example"] },
     },
     {
-      does: "refuses a key that does not match, and never shows it",
+      does: "refuses a key that does not match, and does not show the key in the error",
       ask: "POST /certificates",
       json: { cert: first.cert, key: second.key },
       status: 400,
@@ -182,7 +182,7 @@ export const certificates: Table = {
       },
     },
     {
-      does: "refuses an invalid key, and never shows it",
+      does: "refuses an invalid key, and does not show the key in the error",
       ask: "POST /certificates",
       json: { cert: first.cert, key: "my-secret" },
       status: 400,
@@ -194,14 +194,14 @@ export const certificates: Table = {
       },
     },
     {
-      does: "requires both parts of a second pair",
+      does: "requires both the certificate and the key of a second pair",
       ask: "PATCH /certificates/base.example",
       json: { cert_alt: elliptic.cert },
       status: 400,
       has: { fields: { "@entity": ["all or none of these fields must be set: 'cert_alt', 'key_alt'"] } },
     },
     {
-      does: "accepts a second pair of another key type",
+      does: "accepts a second certificate whose key is of another type",
       ask: "PATCH /certificates/base.example",
       json: { cert_alt: elliptic.cert, key_alt: elliptic.key },
       status: 200,
@@ -214,20 +214,20 @@ export const certificates: Table = {
       has: { data: [{ name: "base.example", certificate: { id: ids.certificate } }], next: null },
     },
     {
-      does: "accepts a new server name below it",
+      does: "accepts a new server name at the URL of its list",
       ask: "POST /certificates/base.example/snis",
       form: "name=below.example",
       status: 201,
       has: { name: "below.example", certificate: { id: ids.certificate }, tags: null },
     },
     {
-      does: "shows a server name below it",
+      does: "shows one of its server names at a URL below its own",
       ask: `GET /certificates/${ids.certificate}/snis/below.example`,
       status: 200,
       has: { name: "below.example" },
     },
     {
-      does: "does not show another certificate's server name below it",
+      does: "does not show another certificate's server name at a URL below its own",
       ask: `GET /certificates/${ids.certificate}/snis/url.example`,
       status: 404,
     },
@@ -238,7 +238,7 @@ export const certificates: Table = {
       body: sniNotFound,
     },
     {
-      does: "accepts a new server name at the top level",
+      does: "accepts a new server name at /snis",
       ask: "POST /snis",
       json: { name: "top.example", certificate: { id: ids.certificate } },
       status: 201,

@@ -87,7 +87,7 @@ export const changing: Table = {
       },
     },
     {
-      does: "refuses to leave a route with nothing to match by, as POST does",
+      does: "refuses to leave a route with nothing by which it matches requests",
       ask: "PATCH /routes/base",
       json: { paths: null },
       status: 400,
@@ -126,7 +126,7 @@ export const changing: Table = {
       has: { headers: { c: ["3"] } },
     },
     {
-      does: "unsets the headers",
+      does: "unsets the headers of a route",
       ask: "PATCH /routes/base",
       json: { headers: null },
       status: 200,
@@ -226,7 +226,7 @@ export const changing: Table = {
       status: 200,
       has: { name: "base" },
     },
-    { does: "lets a POST create another entity", ask: "POST /services", form: "name=other&host=a", status: 201 },
+    { does: "(preparation: POST of another entity)", ask: "POST /services", form: "name=other&host=a", status: 201 },
     {
       does: "refuses the name of another entity",
       ask: "PATCH /services/other",
@@ -304,7 +304,7 @@ export const changing: Table = {
       has: { enabled: false },
     },
     {
-      does: "lets a PUT create a plugin that counts in Redis",
+      does: "(preparation: a PUT creates a plugin that counts in Redis)",
       ask: "PUT /plugins/limits",
       json: { name: "rate-limiting", config: { minute: 5, policy: "redis", redis: { host: "one", port: 7000 } } },
       status: 200,
@@ -317,7 +317,7 @@ export const changing: Table = {
       has: { config: { minute: 5, redis: { host: "two", port: 7000 } } },
     },
     {
-      does: "applies a deprecated member to the record that replaces it, and shows both",
+      does: "writes the value of a deprecated member into the record that replaces it, and shows both",
       ask: "PATCH /plugins/limits",
       form: "config.redis_host=three",
       status: 200,
@@ -358,7 +358,7 @@ export const changing: Table = {
       has: { key: "base-key", tags: ["k"] },
     },
     {
-      does: "changes the key itself",
+      does: "changes the key of a key-auth credential",
       ask: `PATCH /key-auths/${ids.key}`,
       json: { key: "new-key" },
       status: 200,

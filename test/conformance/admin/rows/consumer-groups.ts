@@ -1,4 +1,4 @@
-/** Consumer groups, their members and their plugins. */
+/** Consumer groups, their consumers and their plugins. */
 import { deriveId } from "@sluice/model";
 import { ids } from "../fixture.ts";
 import type { Row, Table } from "../row.ts";
@@ -50,7 +50,7 @@ const definition: readonly Row[] = [
     has: { consumer_group: { ...gold, name: "gold" }, consumers: [] },
   },
   {
-    does: "is shown without its consumers",
+    does: "is shown without its consumers for list_consumers=false",
     ask: "GET /consumer_groups/gold?list_consumers=false",
     status: 200,
     has: { consumer_group: gold },
@@ -94,7 +94,7 @@ const members: readonly Row[] = [
     has: { fields: { tags: "unknown field" } },
   },
   {
-    does: "is added to a consumer, also by a form",
+    does: "is added to a consumer by a form",
     ask: "POST /consumers/base/consumer_groups",
     form: "group=silver",
     status: 201,
@@ -148,7 +148,7 @@ const members: readonly Row[] = [
   { does: "does not lose a consumer twice", ask: "DELETE /consumer_groups/silver/consumers/base", status: 404 },
   { does: "loses all consumers", ask: "DELETE /consumer_groups/platinum/consumers", status: 204 },
   {
-    does: "has no consumers after it lost them",
+    does: "is not listed below a consumer that it lost",
     ask: "GET /consumers/base/consumer_groups",
     status: 200,
     body: { data: [], next: null },
@@ -172,7 +172,7 @@ const plugins: readonly Row[] = [
     status: 409,
   },
   {
-    does: "gets the same plugin for a service",
+    does: "gets the same plugin again for one service only",
     ask: "POST /services/base/plugins",
     json: { name: "rate-limiting", config: limits, consumer_group: { name: "platinum" } },
     status: 201,
@@ -212,7 +212,7 @@ const plugins: readonly Row[] = [
     has: { data: [{ name: "cors" }], next: null },
   },
   {
-    does: "gets a consumer that a later row removes",
+    does: "gets a consumer that a later test removes",
     ask: "POST /consumer_groups/silver/consumers",
     json: { consumer: "base" },
     status: 201,
@@ -233,7 +233,7 @@ const plugins: readonly Row[] = [
   },
   { does: "does not show a consumer that was removed", ask: "GET /consumer_groups/silver/consumers/base", status: 404 },
   {
-    does: "lets a POST create the removed consumer again, with the same id",
+    does: "(preparation: a POST creates the removed consumer again, with the same id)",
     ask: "POST /consumers",
     json: { username: "base" },
     status: 201,

@@ -1,4 +1,4 @@
-/** Successful writes, in every form that Kong accepts. */
+/** Writes that succeed: POST with JSON and form bodies in the spellings that Kong accepts, and DELETE. */
 import { deriveId } from "@sluice/model";
 import { ids } from "../fixture.ts";
 import type { Table } from "../row.ts";
@@ -37,7 +37,7 @@ export const creating: Table = {
       sends: json201,
     },
     {
-      does: "derives the id from the name, as in every other form of the configuration",
+      does: "derives the id from the collection and the name",
       ask: "POST /services",
       form: "name=derived&host=a",
       status: 201,
@@ -51,7 +51,7 @@ export const creating: Table = {
       has: { port: 8080, enabled: false, retries: 0, tags: ["a", "b"] },
     },
     {
-      does: "accepts a single text for a list",
+      does: "accepts a single value in a form for a list",
       ask: "POST /services",
       form: "name=lone&host=a&tags=only",
       status: 201,
@@ -79,7 +79,7 @@ export const creating: Table = {
       has: { paths: ["/p1", "/p2"] },
     },
     {
-      does: "accepts a header match in brackets",
+      does: "accepts the name of a header to match in brackets",
       ask: "POST /services/base/routes",
       form: "headers[x-version]=1",
       status: 201,
@@ -142,7 +142,7 @@ export const creating: Table = {
       has: { service: { id: ids.service } },
     },
     {
-      does: "creates a second nameless entity with the same members under an id of its own",
+      does: "creates a second nameless entity with the same members",
       ask: "POST /services/base/routes",
       form: "paths[]=/p1&paths[]=/p2",
       status: 201,
@@ -242,7 +242,7 @@ export const creating: Table = {
       has: { name: "é😀" },
     },
     {
-      does: "accepts __proto__ like any other text",
+      does: "accepts __proto__ as a username like any other text",
       ask: "POST /consumers",
       form: "username=__proto__",
       status: 201,
@@ -261,7 +261,7 @@ export const creating: Table = {
       body: { message: "Not found" },
     },
     {
-      does: "answers 204 for a missing entity, and waits for no node",
+      does: "answers 204 to the DELETE of a missing entity, and waits for no node",
       ask: "DELETE /services/all",
       status: 204,
       sends: { "x-sluice-programmed": undefined },
@@ -274,9 +274,17 @@ export const creating: Table = {
       status: 204,
       form: "x=[",
     },
-    { does: "removes a route with its plugins", ask: "DELETE /routes/base/", status: 204 },
-    { does: "has removed the route and its plugins", ask: `GET /routes/${ids.route}/plugins`, status: 404 },
-    { does: "removes a consumer with its keys and plugins", ask: "DELETE /consumers/base?foo=bar", status: 204 },
+    { does: "removes a route that has plugins", ask: "DELETE /routes/base/", status: 204 },
+    {
+      does: "has removed the route, whose list of plugins is not found",
+      ask: `GET /routes/${ids.route}/plugins`,
+      status: 404,
+    },
+    {
+      does: "removes a consumer that has keys and plugins, and ignores an unknown argument",
+      ask: "DELETE /consumers/base?foo=bar",
+      status: 204,
+    },
     {
       does: "has removed the consumer's keys",
       ask: "GET /key-auths",

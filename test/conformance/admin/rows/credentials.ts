@@ -1,10 +1,10 @@
-/** Credentials of jwt, hmac-auth and basic-auth, and groups of consumers. */
+/** Credentials of jwt, hmac-auth, basic-auth and mtls-auth, and ACL groups. */
 import { deriveId } from "@sluice/model";
 import { ids } from "../fixture.ts";
 import type { Row, Table } from "../row.ts";
 
 const consumer = { id: ids.consumer };
-/** hmac-auth credentials in the order of their ids. */
+/** Ids of hmac-auth credentials, in ascending order. */
 const [ann, bea] = ["11111111-1111-4111-8111-111111111111", "22222222-2222-4222-8222-222222222222"];
 const KONG_HASH = "0123456789abcdef0123456789abcdef01234567";
 const generated = /^[A-Za-z0-9]{32}$/;
@@ -90,7 +90,7 @@ export const credentials: Table = {
       matches: { secret: generated },
     },
     {
-      does: "of hmac-auth is created at its user name by PUT",
+      does: "of hmac-auth is created by PUT with the user name in the URL",
       ask: "PUT /hmac-auths/bea",
       json: { id: bea, secret: "s", consumer },
       status: 200,
@@ -161,7 +161,7 @@ export const credentials: Table = {
   ],
 };
 
-/** For each kind of credential and for groups: the paths, the bodies of two entities, and the name of the second. */
+/** For four kinds of credentials and for ACL groups: the paths, two bodies, and the second entity's name in URLs. */
 const kinds = [
   { top: "jwts", nested: "jwt", one: { key: "k1" }, two: { key: "k2" }, name: "k2" },
   {
@@ -173,7 +173,7 @@ const kinds = [
   },
   { top: "hmac-auths", nested: "hmac-auth", one: { username: "u1" }, two: { username: "u2" }, name: "u2" },
   { top: "acls", nested: "acls", one: { group: "g1" }, two: { group: "g2" }, name: "g2" },
-  // These credentials have no name, so the second is found by its id.
+  // mtls-auth credentials have no name, so the second is found by its id.
   {
     top: "mtls-auths",
     nested: "mtls-auth",
@@ -186,7 +186,7 @@ const kinds = [
 const entryId = "44444444-4444-4444-8444-444444444444";
 
 export const consumerEntries: Table = {
-  of: "a credential or group of a consumer",
+  of: "a credential or ACL group of a consumer",
   rows: kinds.flatMap(({ top, nested, one, two, name }): Row[] => [
     {
       does: `needs a consumer: POST /${top}`,
@@ -284,7 +284,7 @@ export const secondConsumer: Table = {
       status: 200,
     },
     {
-      does: "may not have a credential with a user name of the first consumer",
+      does: "may not have a credential with the user name of a credential of the first consumer",
       ask: "POST /consumers/second/basic-auth",
       json: { username: "ann", password: "x" },
       status: 409,
@@ -336,7 +336,7 @@ export const secondConsumer: Table = {
 };
 
 export const consumerGroups: Table = {
-  of: "a consumer's group",
+  of: "a consumer's ACL group",
   rows: [
     {
       does: "is created",
@@ -375,7 +375,7 @@ export const consumerGroups: Table = {
     },
     { does: "is not found by its name alone", ask: "GET /acls/admins", status: 404 },
     {
-      does: "is created by PUT at its name",
+      does: "is created by PUT with the name in the URL",
       ask: "PUT /consumers/base/acls/staff",
       json: {},
       status: 200,

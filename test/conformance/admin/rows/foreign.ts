@@ -67,7 +67,7 @@ export const foreign: Table = {
       body: { message: "Not found" },
     },
     {
-      does: "lets a PUT create a route without a service",
+      does: "(preparation: a PUT creates a route without a service)",
       ask: "PUT /routes/alone",
       json: { paths: ["/alone"] },
       status: 200,
@@ -116,7 +116,7 @@ export const foreign: Table = {
       status: 404,
     },
     {
-      does: "lets a PATCH attach a certificate to a service",
+      does: "(preparation: a PATCH attaches a certificate to a service)",
       ask: "PATCH /services/base",
       json: { protocol: "https", client_certificate: { id: ids.certificate } },
       status: 200,

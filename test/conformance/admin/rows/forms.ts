@@ -1,4 +1,4 @@
-/** Form bodies of both types, and how their texts are converted to values. */
+/** Form bodies, urlencoded and multipart, and how their texts are converted to values. */
 import { elliptic } from "../../../../tools/programs/pairs.ts";
 import { ids } from "../fixture.ts";
 import { multipart } from "../multipart.ts";

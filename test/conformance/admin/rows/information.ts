@@ -18,7 +18,7 @@ const paid: readonly Row[] = [
   "/event-hooks",
 ].map((url) => ({ does: `answers 404 for ${url}`, ask: `GET ${url}`, status: 404, body: notFound }));
 
-/** Lists that decK requests, treating 404 as an empty list. */
+/** Lists that decK requests; decK treats a 404 as an empty list. */
 const lists: readonly Row[] = [
   "/oauth2",
   "/partials",
@@ -51,7 +51,12 @@ export const information: Table = {
       },
       matches: { node_id: /^[0-9a-f-]{36}$/ },
     },
-    { does: "shows the status", ask: "GET /status", status: 200, has: { database: { reachable: true } } },
+    {
+      does: "shows the status, with a reachable database",
+      ask: "GET /status",
+      status: 200,
+      has: { database: { reachable: true } },
+    },
     {
       does: "lists the plugins",
       ask: "GET /plugins/enabled",
@@ -110,7 +115,7 @@ export const information: Table = {
     { does: "answers 404 for a cache entry", ask: "GET /cache/x", status: 404, body: notFound },
     { does: "answers 404 for data planes", ask: "GET /clustering/data-planes", status: 404, body: notFound },
     {
-      does: "refuses a whole document if entities can be written one by one",
+      does: "refuses a whole document over a database, where entities are written one by one",
       ask: "POST /config",
       json: { _format_version: "3.0" },
       status: 400,
@@ -184,7 +189,7 @@ export const information: Table = {
       where: "elsewhere",
     },
     {
-      does: "refuses policy cluster with the same message as a POST of the plugin",
+      does: "refuses policy cluster with the message that a POST of the plugin reports too",
       ask: "POST /plugins",
       json: clustered,
       status: 400,

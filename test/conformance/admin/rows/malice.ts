@@ -109,9 +109,13 @@ export const malice: Table = {
       ask: "GET /upstreams/base.example/targets/a%00b",
       status: 400,
     },
-    { does: "with a null character in a custom_id is refused", ask: "GET /consumers?custom_id=%00", status: 400 },
     {
-      does: "with a null character in a tag is refused",
+      does: "with a null character in the custom_id of a query is refused",
+      ask: "GET /consumers?custom_id=%00",
+      status: 400,
+    },
+    {
+      does: "with a null character in the tags of a query is refused",
       ask: "GET /consumers?tags=%00",
       status: 400,
       has: { code: 11 },
@@ -203,7 +207,7 @@ export const malice: Table = {
       body: { data: [], next: null },
     },
     {
-      does: "with a very long key is refused, and not shown",
+      does: "with a very long key is refused, and the response does not show the key",
       ask: "POST /consumers/base/key-auth",
       json: { key: "k".repeat(600) },
       status: 400,
@@ -222,7 +226,7 @@ export const malice: Table = {
       has: { fields: { host: "length must be at most 255" } },
     },
     {
-      does: "with a reference to an entity's own id is refused, because no service has that id",
+      does: "with a route whose own id is also that of its service is refused, because no service has that id",
       ask: `PUT /routes/${ids.unknown}`,
       json: { paths: ["/"], service: { id: ids.unknown } },
       status: 400,
@@ -263,9 +267,9 @@ export const malice: Table = {
       body: { message: "Method not allowed" },
     },
     { does: "with two slashes in the URL is answered 404", ask: "GET //services", status: 404 },
-    { does: "with dots in the URL is answered 404", ask: "GET /services/../consumers", status: 404 },
+    { does: "with the segment .. in the URL is answered 404", ask: "GET /services/../consumers", status: 404 },
     {
-      does: "in a different character encoding is refused",
+      does: "in Latin-1 instead of UTF-8 is refused",
       ask: "POST /consumers",
       bytes: Buffer.from('{"username":"\xe9"}', "latin1"),
       headers: [type("application/json")],

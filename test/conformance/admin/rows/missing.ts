@@ -35,7 +35,7 @@ export const missing: Table = {
     },
     { does: "is not found below a consumer", ask: "GET /consumers/base/oauth2", status: 404 },
     {
-      does: "answers OPTIONS with its methods",
+      does: "has a URL that answers OPTIONS with the methods of lists and entities",
       ask: "OPTIONS /keys",
       status: 204,
       sends: { allow: "DELETE, GET, HEAD, OPTIONS, PATCH, POST, PUT" },

@@ -1,4 +1,4 @@
-/** Credentials of mtls-auth: subject names of certificates, each for one CA certificate or for any. */
+/** Credentials of mtls-auth: subject names of client certificates, each for one issuing CA certificate or for any. */
 import { makeAuthority } from "../../../../tools/programs/certificates.ts";
 import { ids } from "../fixture.ts";
 import type { Table } from "../row.ts";
@@ -12,13 +12,13 @@ export const mtlsAuthCredentials: Table = {
   of: "a subject name of mtls-auth",
   rows: [
     {
-      does: "lets a POST create a CA certificate",
+      does: "(preparation: a POST creates a CA certificate)",
       ask: "POST /ca_certificates",
       json: { id: ca, cert },
       status: 201,
     },
     {
-      does: "is required",
+      does: "is required in a credential",
       ask: "POST /consumers/base/mtls-auth",
       json: {},
       status: 400,

@@ -1,4 +1,4 @@
-/** `?dry_run=1`: plans of writes. */
+/** `?dry_run=1`: shows the effects that a write would have, without applying the write. */
 import { ids } from "../fixture.ts";
 import type { Table } from "../row.ts";
 
@@ -8,7 +8,7 @@ export const planning: Table = {
   of: "a dry run",
   rows: [
     {
-      does: "shows the entities that would be created, without defaults",
+      does: "shows the entities that would be created, without members that have their default value",
       ask: "POST /services?dry_run=1",
       json: { name: "new", host: "a", retries: 5, port: 81 },
       status: 200,
@@ -82,7 +82,7 @@ export const planning: Table = {
       body: { dry_run: true, ...nothing, requests: null },
     },
     {
-      does: "never shows a key",
+      does: "does not show the old or new value of a key that would be changed",
       ask: "PATCH /key-auths/base-key?dry_run=1",
       json: { key: "next-key" },
       status: 200,
@@ -97,7 +97,7 @@ export const planning: Table = {
       },
     },
     {
-      does: "never shows a key that would be created",
+      does: "does not show the value of a key that would be created",
       ask: "POST /consumers/base/key-auth?dry_run=1",
       json: { key: "next-key", tags: ["t"] },
       status: 200,
@@ -184,7 +184,7 @@ export const planning: Table = {
       has: { code: 4 },
     },
     ...["", "=", "=maybe", "=2"].map((said) => ({
-      does: `is refused for dry_run${said}, which is neither true nor false`,
+      does: `is refused for the query dry_run${said}, which sets neither true nor false`,
       ask: `DELETE /services/base?dry_run${said}`,
       status: 400,
       has: { code: 11, message: "invalid option (dry_run: expected true or false)" },
@@ -197,7 +197,7 @@ export const planning: Table = {
       has: { dry_run: true },
     },
     {
-      does: "of a batch must also be set to true or false",
+      does: "must be set to true or false in the query of a batch too",
       ask: "POST /batch?dry_run",
       json: { writes: [{ method: "DELETE", path: "/routes/base" }] },
       status: 400,

@@ -1,4 +1,4 @@
-/** Credentials of plugins that users write. */
+/** Credentials of a plugin that a user has written. */
 import { ids } from "../fixture.ts";
 import type { Table } from "../row.ts";
 
@@ -38,7 +38,7 @@ export const pluginCredentials: Table = {
       has: { key: "tok-1", consumer, config: { model: "any", pin: "1234" } },
     },
     {
-      does: "has no name in URLs, because several plugins may have the same key",
+      does: "is not found by its key, because credentials of several plugins may have the same key",
       ask: "GET /plugin-credentials/tok-1",
       status: 400,
       message: `invalid primary key: '{id="expected a valid UUID"}'`,

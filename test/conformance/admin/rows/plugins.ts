@@ -122,7 +122,7 @@ export const plugins: Table = {
       has: { fields: { config: { second: "value must be greater than 0" } } },
     },
     {
-      does: "requires the host of Redis if it counts there",
+      does: "requires the host of Redis if it counts in Redis",
       ask: "POST /plugins",
       form: "name=rate-limiting&config.second=1&config.policy=redis",
       status: 400,
@@ -228,6 +228,11 @@ export const plugins: Table = {
       status: 200,
       has: { id: ids.plugin },
     },
-    { does: "is listed as enabled", ask: "GET /plugins/enabled", status: 200, has: { enabled_plugins: ["cors"] } },
+    {
+      does: "of an available kind is listed as enabled",
+      ask: "GET /plugins/enabled",
+      status: 200,
+      has: { enabled_plugins: ["cors"] },
+    },
   ],
 };

@@ -18,7 +18,13 @@ export const reading: Table = {
       status: 200,
       has: { data: [{ name: "base" }] },
     },
-    { does: "ignores a body", ask: "GET /services", json: "{", status: 200, has: { data: [{ name: "base" }] } },
+    {
+      does: "ignores the body of a GET",
+      ask: "GET /services",
+      json: "{",
+      status: 200,
+      has: { data: [{ name: "base" }] },
+    },
     { does: "finds an entity by name", ask: "GET /services/base", status: 200, has: { id: ids.service } },
     {
       does: "finds an entity by name with a trailing slash",
@@ -86,8 +92,8 @@ export const reading: Table = {
     { does: "answers 404 for an unknown path", ask: "GET /nope", status: 404, body: notFound },
     { does: "answers 404 for an unknown nested path", ask: "GET /services/base/nope", status: 404, body: notFound },
     { does: "answers 404 for a path in capitals", ask: "GET /Services", status: 404, body: notFound },
-    { does: "answers 404 for a workspace", ask: "GET /workspaces", status: 404, body: notFound },
-    { does: "must not have an invalid encoding", ask: "GET /services/%zz", status: 400 },
+    { does: "answers 404 for the list of workspaces", ask: "GET /workspaces", status: 404, body: notFound },
+    { does: "must not have an invalid percent-encoding", ask: "GET /services/%zz", status: 400 },
     {
       does: "refuses DELETE of a collection",
       ask: "DELETE /services",
@@ -116,7 +122,7 @@ export const reading: Table = {
       status: 200,
       sends: { "content-length": /^\d{3}$/ },
     },
-    { does: "answers HEAD for a missing entity", ask: "HEAD /services/nobody", status: 404 },
+    { does: "answers 404 to HEAD for a missing entity", ask: "HEAD /services/nobody", status: 404 },
     {
       does: "answers OPTIONS, and allows no other site to read",
       ask: "OPTIONS /services",
@@ -137,7 +143,7 @@ export const reading: Table = {
       sends: { allow: one },
     },
     {
-      does: "answers with the headers Server and X-Sluice-Admin-Latency",
+      does: "answers with the headers Server and X-Sluice-Admin-Latency, and without X-Kong-Admin-Latency",
       ask: "GET /services",
       status: 200,
       sends: { server: /^sluice\//, "x-sluice-admin-latency": /^\d+$/, "x-kong-admin-latency": undefined },

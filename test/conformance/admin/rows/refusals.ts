@@ -14,7 +14,7 @@ const unique = (rendered: string, fields: object) => ({
   message: `UNIQUE violation detected on '${rendered}'`,
   fields,
 });
-/** Clients of Kong search the message for `not enabled`. */
+/** The message for an unknown plugin, in which Kong's clients search for `not enabled`. */
 export const notEnabled = (name: string): string =>
   `plugin '${name}' not enabled: Sluice has acl, basic-auth, bot-detection, correlation-id, cors, datadog, device-token, file-log, forward-auth, grpc-web, hmac-auth, http-log, ip-restriction, jwt, key-auth, ldap-auth, loggly, mtls-auth, openid-connect, opentelemetry, prometheus, proxy-cache, rate-limiting, redirect, request-size-limiting, request-termination, request-transformer, request-validator, response-ratelimiting, response-transformer, session, standard-webhooks, statsd, syslog, tcp-log, udp-log, zipkin; use one of these, or load a plugin of your own with SLUICE_PLUGINS`;
 const missing = "required field missing";
@@ -75,7 +75,7 @@ export const refusals: Table = {
       message: "schema violation (port: value should be between 0 and 65535)",
     },
     {
-      does: "refuses a protocol that is not proxied",
+      does: "refuses a protocol that Sluice does not proxy",
       ask: "POST /services",
       form: "host=a&protocol=tcp",
       status: 400,
@@ -151,14 +151,14 @@ export const refusals: Table = {
       body: schema("config.minute: expected a number", { config: { minute: "expected a number" } }),
     },
     {
-      does: "requires at least one limit",
+      does: "requires at least one limit in a rate-limiting plugin",
       ask: "POST /plugins",
       form: "name=rate-limiting",
       status: 400,
       message: /at least one of these fields must be non-empty: 'config.second'/,
     },
     {
-      does: "refuses policy cluster without a database",
+      does: "refuses policy cluster of rate-limiting without a database",
       ask: "POST /plugins",
       form: "name=rate-limiting&config.minute=1&config.policy=cluster",
       where: "elsewhere",
@@ -166,7 +166,7 @@ export const refusals: Table = {
       message: /^schema violation \(config\.policy: expected one of: local, redis/,
     },
     {
-      does: "accepts policy cluster with a database",
+      does: "accepts policy cluster of rate-limiting with a database",
       ask: "POST /plugins?dry_run=1",
       form: "name=rate-limiting&config.minute=1&config.policy=cluster",
       where: "in a database",

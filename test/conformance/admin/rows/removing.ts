@@ -1,4 +1,4 @@
-/** DELETE, and the entities that are deleted with it. */
+/** DELETE of an entity, and the dependents that are removed with the entity. */
 import { ids } from "../fixture.ts";
 import type { Table } from "../row.ts";
 
@@ -38,7 +38,7 @@ export const removing: Table = {
       sends: { "content-type": undefined },
     },
     {
-      does: "lets a PUT attach a plugin to a route and a consumer",
+      does: "(preparation: a PUT attaches a plugin to a route and a consumer)",
       ask: `PUT /plugins/${ids.unknown}`,
       json: {
         name: "rate-limiting",
@@ -64,7 +64,7 @@ export const removing: Table = {
     },
     { does: "has removed the key", ask: "GET /key-auths/base-key", status: 404 },
     {
-      does: "lets a POST create another key",
+      does: "(preparation: a POST creates another key)",
       ask: "POST /consumers/base/key-auth",
       form: "key=again",
       status: 201,
@@ -89,18 +89,22 @@ export const removing: Table = {
       status: 204,
     },
     {
-      does: "answers 404 to a second removal",
+      does: "answers 404 to the second removal of a target below its upstream",
       ask: `DELETE /upstreams/base.example/targets/${ids.target}`,
       status: 404,
     },
     {
-      does: "lets a POST create another target",
+      does: "(preparation: a POST creates another target)",
       ask: "POST /upstreams/base.example/targets",
       form: "target=a:1",
       status: 201,
     },
-    { does: "removes an upstream with its targets", ask: "DELETE /upstreams/base.example", status: 204 },
-    { does: "has removed the upstream", ask: "GET /upstreams/base.example/targets", status: 404 },
+    { does: "removes an upstream that has targets", ask: "DELETE /upstreams/base.example", status: 204 },
+    {
+      does: "has removed the upstream, whose list of targets is not found",
+      ask: "GET /upstreams/base.example/targets",
+      status: 404,
+    },
     { does: "removes a certificate by its server name", ask: "DELETE /certificates/base.example", status: 204 },
     {
       does: "has also removed the certificate's server names",

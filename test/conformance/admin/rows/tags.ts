@@ -1,4 +1,4 @@
-/** Tags: list filters, and the lists of tags. */
+/** Tags as filters of lists, and the lists of tags themselves. */
 import { deriveId } from "@sluice/model";
 import { ids } from "../fixture.ts";
 import type { Table } from "../row.ts";
@@ -10,7 +10,7 @@ const invalid = (why: string) => ({
   options: { tags: why },
 });
 
-/** The services of the rows with their tags, in the order of their ids. */
+/** The services that exist after the first two rows, in the order of their ids, with their tags. */
 const services = Object.entries({
   base: ["base", "blue"],
   two: ["blue", "größe", "two words"],
@@ -19,7 +19,7 @@ const services = Object.entries({
   .map(([name, tags]) => ({ id: deriveId("services", name), tags }))
   .toSorted((one, other) => (one.id < other.id ? -1 : 1));
 const ofService = (tag: string, entity_id: string) => ({ tag, entity_name: "services", entity_id });
-/** All tags when the lists of tags are requested, in order. */
+/** The tags that exist when the rows request lists of tags, in the order of these lists. */
 const all = [
   ...services.flatMap(({ id, tags }) => tags.map((tag) => ofService(tag, id))),
   { tag: "blue", entity_name: "consumers", entity_id: ids.consumer },
@@ -79,7 +79,7 @@ export const tags: Table = {
       has: { data: [{ name: "two" }] },
     },
     {
-      does: "is read from the first argument tags if a URL has several",
+      does: "is read from the first argument `tags` if a URL has several",
       ask: "GET /services?tags=base&tags=red",
       status: 200,
       has: { data: [{ name: "base" }] },
