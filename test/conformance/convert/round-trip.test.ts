@@ -21,7 +21,7 @@ import { withPasswordsAs } from "../../../gateway/src/stores/passwords.ts";
 import { type EntityLists, entitiesOf } from "../../../gateway/src/stores/read-all.ts";
 import { createTables, type Tables, write } from "../../../gateway/src/stores/tables/index.ts";
 
-/** The ids of the entities that other entities refer to, one for each collection. */
+/** The ids of the entities that other entities refer to. */
 const anchors: { readonly [Name in Collection]?: string } = {
   certificates: CERTIFICATE,
   upstreams: UPSTREAM,

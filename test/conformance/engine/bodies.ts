@@ -1,4 +1,4 @@
-/** Bodies stream in both directions without being buffered. */
+/** Bodies stream in both directions without being buffered, unless a plugin reads them. */
 import assert from "node:assert/strict";
 import { createHash, randomBytes } from "node:crypto";
 import { once } from "node:events";

@@ -185,7 +185,7 @@ const rows: readonly Row[] = [
     expected: [false, true],
   },
   {
-    says: "upstream_headers of a service replace a client's headers",
+    says: "upstream_headers of a service replace a client's headers with the same names",
     rig: () => ({ upstream: echo, service: { upstream_headers: [{ name: "X-Secret", value: "ours" }] } }),
     seen: async (ask) => JSON.parse((await ask(withHeaders({ "x-secret": "forged" }))).body)["x-secret"],
     expected: "ours",

@@ -316,7 +316,7 @@ export function grpcSuite(engine: Engine): void {
       assert.equal(sessions.size, 5);
     });
 
-    it("after a swap to a runtime without an upstream, closes the connections to it once their calls have ended", async (test) => {
+    it("after a swap, closes the connections to an upstream that the new runtime does not use, when their calls have ended", async (test) => {
       const [began, goOn, closed] = [signal(), signal(), signal()];
       const { rig, session } = await startGrpc(test, engine, async (stream) => {
         stream.session?.once("close", () => closed.fire());

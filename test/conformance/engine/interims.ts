@@ -1,4 +1,4 @@
-/** Interim responses (RFC 9110 section 15.2) are forwarded at once. An upstream that sends nothing else times out. */
+/** Interim responses (RFC 9110 section 15.2): engine `http1` forwards them at once; they do not extend read_timeout. */
 import assert from "node:assert/strict";
 import { randomBytes } from "node:crypto";
 import { createServer, type Socket } from "node:net";
