@@ -21,9 +21,9 @@ cachesSuite("caches in memory", async () => {
   };
 });
 
-describe("full caches in memory", () => {
+describe("caches in memory of limited size", () => {
   const text = "x".repeat(400);
-  /** The bytes that the cache counts for `text`, with its key and overhead. */
+  /** The bytes that a cache counts for `text` under a key of two characters, with 200 bytes of overhead. */
   const each = 200 + 2 * 2 + 800;
 
   it("drop the values that have not been used for the longest time", () => {
@@ -54,7 +54,7 @@ describe("full caches in memory", () => {
     assert.deepEqual([cache.get("k1"), cache.size], [undefined, 2]);
   });
 
-  it("do not store a value that is larger than all of their memory, and keep the others", () => {
+  it("do not store a value that is larger than all of their memory, and keep the stored values", () => {
     const all = new MemoryCaches({ bytes: each, now: () => 0 });
     const cache = all.open(textCodec);
     cache.set("k1", text, 1000);

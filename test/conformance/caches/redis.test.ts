@@ -49,7 +49,7 @@ cachesSuite("caches in Redis", async () => {
   };
 });
 
-it("nodes share a cache in Redis, except between generations, and clearing removes all generations", async () => {
+it("a cache in Redis is shared by nodes with the same generation, and is cleared for all generations", async () => {
   await admin.flushall();
   const [one, other] = [open(), open()];
   try {
@@ -64,7 +64,7 @@ it("nodes share a cache in Redis, except between generations, and clearing remov
   }
 });
 
-it("a value in Redis that the codec does not know counts as absent", async () => {
+it("a value in Redis that the codec cannot decode counts as absent", async () => {
   const caches = open();
   try {
     const cache = caches.open("a", optionsOf("1"));
@@ -75,7 +75,10 @@ it("a value in Redis that the codec does not know counts as absent", async () =>
   }
 });
 
-/** Sends one request through an instance of proxy-cache, and returns X-Cache-Status and the body of the cache. */
+/**
+ * Sends one request through an instance of proxy-cache. Returns X-Cache-Status, and the body that the plugin took from
+ * the cache; undefined: the request was forwarded.
+ */
 async function serve(plugin: ReturnType<typeof pluginInstance>, vary?: string) {
   const exchange = fakeExchange({
     headers: { "x-a": "1" },
@@ -94,7 +97,7 @@ async function serve(plugin: ReturnType<typeof pluginInstance>, vary?: string) {
 }
 
 for (const vary of [undefined, "X-A"]) {
-  it(`proxy-cache keeps responses in Redis with strategy redis${vary === undefined ? "" : " and Vary"}`, async () => {
+  it(`proxy-cache with strategy redis keeps responses${vary === undefined ? "" : " with Vary"} in Redis`, async () => {
     await admin.flushall();
     const caches = open();
     try {

@@ -14,7 +14,7 @@ export const textCodec: CacheCodec<string> = {
 export interface CachesUnderTest {
   readonly caches: PluginCaches;
   readonly options: CacheOptions<string>;
-  /** Advances the clock, or waits. */
+  /** Advances the clock by `milliseconds`, or waits until the value of the key `k` has expired. */
   readonly advance: (milliseconds: number) => Promise<void>;
 }
 

@@ -1,4 +1,4 @@
-/** Property test: entities that are written in any form and read again are equal and keep their ids. */
+/** Property test: entities are unchanged, with their ids, after they were written in any form and read again. */
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { parseResources, printResource } from "@sluice/crds";
@@ -21,7 +21,7 @@ import { withPasswordsAs } from "../../../gateway/src/stores/passwords.ts";
 import { type EntityLists, entitiesOf } from "../../../gateway/src/stores/read-all.ts";
 import { createTables, type Tables, write } from "../../../gateway/src/stores/tables/index.ts";
 
-/** Entities that other entities refer to. */
+/** The ids of the entities that other entities refer to. */
 const anchors: { readonly [Name in Collection]?: string } = {
   certificates: CERTIFICATE,
   upstreams: UPSTREAM,
@@ -54,7 +54,10 @@ const raws: fc.Arbitrary<readonly (readonly [Collection, object])[]> = fc
   )
   .map((lists) => lists.flat());
 
-/** A custom resource may only name CA certificates that exist; in other forms a service may name any id, as in Kong. */
+/**
+ * Whether the entity names a CA certificate that is not in `kept`. A custom resource must not do this; in other forms a
+ * service may name any id, as in Kong.
+ */
 function refersToAbsentAuthority(entity: Entity, kept: ReadonlyMap<Collection, readonly Entity[]>): boolean {
   const ids = "ca_certificates" in entity ? (entity.ca_certificates ?? []) : [];
   return ids.some((id) => !kept.get("ca_certificates")?.some((authority) => authority.id === id));

@@ -8,7 +8,7 @@ const SECOND = 1000;
 const DAY = 86_400 * SECOND;
 const windowStart = Date.now() - SECOND;
 
-/** Counters of one plugin instance, each for a different identifier. */
+/** This number of counters of one plugin instance (`scope`), each for a different identifier. */
 const countersOf = (scope: string, count: number, members: Partial<Counter> = {}): readonly Counter[] =>
   Array.from({ length: count }, (_, at) =>
     counter({ name: `${scope}:${at}`, scope, windowStart, expires: windowStart + DAY, ...members }),
@@ -18,7 +18,7 @@ const countersOf = (scope: string, count: number, members: Partial<Counter> = {}
 const victims: readonly (readonly [which: string, members: Partial<Counter>])[] = [
   ["of a minute", { period: "minute", expires: windowStart + 60 * SECOND }],
   ["of an hour", { period: "hour", expires: windowStart + 3600 * SECOND }],
-  ["of the flood's own period", { period: "day" }],
+  ["of a day", { period: "day" }],
   ["of a month", { period: "month", expires: windowStart + 30 * DAY }],
 ];
 
@@ -42,7 +42,7 @@ export function boundedCountersSuite(name: string, open: (capacity: number) => r
   describe(name, () => {
     for (const [which, members] of victims)
       for (const times of [1.02, 3])
-        it(`keep an instance's counters ${which} while another instance adds ${times} times the capacity`, async () => {
+        it(`keep an instance's counters ${which} while another instance adds ${times} times the capacity in counters of a day`, async () => {
           const take = opened();
           const kept = countersOf("kept", capacity / 50, members);
           for (const one of kept) await take(one);

@@ -38,7 +38,7 @@ for (const kind of ["embedded", "postgres"] as const)
     return { counters, config, held };
   });
 
-it("two nodes that share counters admit exactly the limit, without a deadlock", async () => {
+it("two nodes that share counters admit exactly as many requests as the limits allow, without a deadlock", async () => {
   const nodes = [counting("postgres"), counting("postgres")];
   const [one, other] = [counter({ limit: 40 }), counter({ limit: 60 })];
   const taken = await Promise.all(

@@ -104,7 +104,7 @@ describe("a Redis with a certificate of a private authority", () => {
       const node = await startNode({ SLUICE_TRUSTED_CERTIFICATES: trusted ? redis.authorityFile : "" });
       try {
         const answer = await fetch(`http://127.0.0.1:${node.proxy.port}/`);
-        // The route has no service, so a request that passes the limit gets 503.
+        // The route has no service, so a request within the limit gets 503.
         assert.equal(answer.status, status, await answer.text());
         assert.equal(answer.headers.get("ratelimit-limit"), status === 503 ? "5" : null);
       } finally {

@@ -132,7 +132,7 @@ describe("Redis counters of concurrent requests", () => {
   }
 });
 
-describe("Redis counters of several nodes", () => {
+describe("Redis counters that nodes share", () => {
   it("together admit exactly as many requests as the limit says", async () => {
     const nodes = [1, 2, 3].map(() => new RedisCounters({ warn: silent, connect }));
     const one = counter({ limit: 100 });
@@ -155,7 +155,7 @@ describe("Redis counters of several nodes", () => {
     await Promise.all([here.close(), there.close()]);
   });
 
-  it("accept new counters of one plugin instance while they refuse those of an instance that has exceeded its share", async () => {
+  it("accept new counters of one plugin instance while they refuse new counters of another instance that has exceeded its share", async () => {
     const counters = new SyncedCounters({
       client: async () => admin,
       interval: 3_600_000,
@@ -198,7 +198,7 @@ describe("connections to Redis", () => {
     await until(async () => (await connections()) === 0, "no connection is left");
   });
 
-  it("are closed when they are not used, and opened again when they are", async () => {
+  it("are closed while they are not used, and opened again for the next request", async () => {
     const counters = new RedisCounters({ warn: silent, connect, idle: 30 });
     await counters.take([counter()], configWith());
     await until(async () => (await connections()) === 0, "the idle connection is closed");

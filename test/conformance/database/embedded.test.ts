@@ -23,7 +23,7 @@ describeMigrations("the embedded database", async () => {
   return { database, close: () => database.close() };
 });
 
-test("an embedded database keeps its data in its folder, which other users cannot read", async () => {
+test("an embedded database keeps its data in its folder, which other users cannot read and no second process can open", async () => {
   const folder = temporaryFolder("embedded");
   const path = join(folder.path, "database");
   try {
@@ -93,7 +93,7 @@ test("an embedded database does not block the event loop while it works", async 
   }
 });
 
-test("an embedded database writes a checkpoint after writes, and no checkpoint without writes", async () => {
+test("an embedded database vacuums and writes a checkpoint after writes, and writes no checkpoint without writes", async () => {
   const database = await openEmbedded({ folder: await prepare("checkpoints"), upkeep: 10 });
   const checkpoint = async () =>
     (await database.query("select redo_lsn::text as at from pg_control_checkpoint()"))[0]?.at;

@@ -48,7 +48,7 @@ test("a lost listening connection is opened again, and listeners learn that noti
   }
 });
 
-test("a transaction fails when its connection is lost, and the next transaction uses a new connection", async () => {
+test("a transaction fails when its connection is lost, and the next query uses a new connection", async () => {
   const database = openPostgres(options({ poolSize: 1 }));
   const killer = openPostgres(options());
   try {
@@ -65,7 +65,7 @@ test("a transaction fails when its connection is lost, and the next transaction 
   }
 });
 
-test("a statement that takes too long is aborted", async () => {
+test("a statement that takes longer than the timeout is rejected", async () => {
   const database = openPostgres(options({ timeout: 100 }));
   try {
     await assert.rejects(database.query("select pg_sleep(5)"), /does not answer: .*timeout/);

@@ -26,7 +26,7 @@ export function describeDatabase(name: string, hold: () => Promise<DatabaseHolde
     const words = async () => (await database.query("select word from things order by id")).map(({ word }) => word);
     const insert = "insert into things values ($1, $2)";
 
-    test("returns numbers, texts, arrays and JSON with their types", async () => {
+    test("returns numbers, booleans, nulls, texts, arrays and JSON with their types", async () => {
       const json = { a: [1, null, "x"], "b.c": { d: 1.5 } };
       const [row] = await database.query(
         `select 9007199254740991::int8 as big, 5::int4 as small, 1.5::float8 as fraction, true as flag, null as nothing,

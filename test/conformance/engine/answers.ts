@@ -49,7 +49,7 @@ export function answerSuite(engine: Engine): void {
       ],
     ];
     for (const [says, rig, status, message] of reasons) {
-      it(`logs the reason with the request's id, and shows the client only the id, when ${says}`, async (test) => {
+      it(`logs the reason once with the request's id, and shows the client the id but not the reason, when ${says}`, async (test) => {
         const { port, log } = await startRig(test, engine, rig);
         for (const accept of ["application/json", "text/html", "text/plain", "application/xml"]) {
           const answer = await send(port, { headers: { Accept: accept } });
@@ -183,13 +183,13 @@ export function answerSuite(engine: Engine): void {
       ],
       ["an invalid head", "NONSENSE\r\n\r\n", 400, "Bad request"],
       [
-        "two lengths",
+        "two Content-Length headers",
         "POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 1\r\nContent-Length: 2\r\n\r\n",
         400,
         "Bad request",
       ],
       [
-        "both a length and chunks",
+        "both a Content-Length and chunks",
         "POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 3\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n",
         400,
         "Bad request",

@@ -24,7 +24,7 @@ const HANDSHAKE = "GET / HTTP/1.1\r\nHost: a\r\nConnection: Upgrade\r\nUpgrade: 
 const loads = ({ balancer }: Rig): readonly number[] => balancer().entries.map(({ member }) => member.inFlight);
 
 export function balancingSuite(engine: Engine): void {
-  /** A rig in front of this number of servers. */
+  /** Starts `count` servers, and a rig whose upstream has them as targets. */
   async function startBalanced(
     test: TestContext,
     { count, serve, weights, upstream, ...options }: BalancedOptions & Omit<RigOptions, "upstream" | "pool">,
@@ -42,7 +42,7 @@ export function balancingSuite(engine: Engine): void {
       assert.equal(await letters(rig.port, 4), "bcbc");
     });
 
-    it("answers 503 when there is no target", async (test) => {
+    it("answers 503 when there is no target, or only a target with weight 0", async (test) => {
       for (const targets of [[], [["127.0.0.1:1", 0]]]) {
         const pool = { targets: Object.fromEntries(targets) };
         const { port } = await startRig(test, engine, { pool });

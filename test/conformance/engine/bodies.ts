@@ -1,4 +1,4 @@
-/** Bodies stream in both directions without being buffered. */
+/** Bodies stream in both directions without being buffered, unless a plugin reads them. */
 import assert from "node:assert/strict";
 import { createHash, randomBytes } from "node:crypto";
 import { once } from "node:events";
@@ -130,7 +130,7 @@ export function bodySuite(engine: Engine): void {
       });
     }
 
-    it("forwards trailers to a client that accepts them", async (test) => {
+    it("forwards trailers only to a client that accepts them", async (test) => {
       const { port } = await startRig(test, engine, {
         upstream: (_request, response) => {
           response.writeHead(200, { Trailer: "X-Sum" }).write("ok");
@@ -221,7 +221,7 @@ export function bodySuite(engine: Engine): void {
         });
       }
 
-    it("closes the upstream's connection when the client disconnects in the middle of its body", async (test) => {
+    it("closes the upstream's connection when the client disconnects in the middle of the request's body", async (test) => {
       const begun = signal();
       const gone = signal();
       const { port } = await startRig(test, engine, {
@@ -237,7 +237,7 @@ export function bodySuite(engine: Engine): void {
       await gone.seen;
     });
 
-    it("aborts the response when the upstream aborts its body", async (test) => {
+    it("aborts the response to the client when the upstream aborts its response", async (test) => {
       const { port, log } = await startRig(test, engine, {
         upstream: (_request, response) => {
           response.writeHead(200, { "Content-Length": "100" });

@@ -12,7 +12,7 @@ import { type Engine, startRig } from "./proxy-rig.ts";
 
 export const plain = { "Content-Type": "text/plain" };
 
-/** Answers every request differently: "1 GET /", "2 GET /", and so on. */
+/** An upstream that answers every request differently: "1 GET /", "2 GET /", and so on. */
 export function counting(headers: Readonly<Record<string, string | string[]>> = {}, status = 200): RequestListener {
   let count = 0;
   return ({ method, url }, response) => {
@@ -37,7 +37,7 @@ export const startCache = (
 
 export function cachedResponseSuite(engine: Engine): void {
   describe(`cached responses (${engine.name})`, () => {
-    it("are those of the upstream, with Age, status and key of the cache", async (test) => {
+    it("are those of the upstream, with the headers Age, X-Cache-Status and X-Cache-Key", async (test) => {
       const upstream: RequestListener = (_request, response) => {
         response.writeHead(200, [
           ...["Content-Type", "text/plain", "Date", "Mon, 01 Jan 2024 00:00:00 GMT", "Server", "up", "X-Many", "1"],
@@ -195,7 +195,7 @@ export function cachedResponseSuite(engine: Engine): void {
     });
 
     if (engine.name !== "http1") return;
-    it("are served over HTTP/2, also to HEAD, and shared with HTTP/1.1", async (test) => {
+    it("are served over HTTP/2, also to HEAD but not to a GET with a body, and shared with HTTP/1.1", async (test) => {
       const { rig, session } = await startHttp2(test, engine, {
         upstream: counting({ "x-many": ["1", "2"] }),
         plugins: { "proxy-cache": cachePlugin() },

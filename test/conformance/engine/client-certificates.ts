@@ -39,7 +39,7 @@ async function dialTls(test: TestContext, port: number, more: ConnectionOptions)
   return socket;
 }
 
-/** Sends one of several requests on an HTTP/1.1 connection. */
+/** Sends a request on an HTTP/1.1 connection, which stays open for further requests. */
 async function askOn(socket: TLSSocket): Promise<Answer> {
   const received = receiveUntil(socket, "}");
   socket.write("GET / HTTP/1.1\r\nHost: a.example\r\n\r\n");
@@ -47,7 +47,7 @@ async function askOn(socket: TLSSocket): Promise<Answer> {
   return { status: Number(text.split(" ")[1]), body: JSON.parse(text.slice(text.indexOf("{"), text.indexOf("}") + 1)) };
 }
 
-/** The ways in which a client reaches the proxy. */
+/** The ways in which a client can send a request to this engine over TLS. */
 const protocols = ({ name }: Engine) =>
   (["TLSv1.2", "TLSv1.3"] as const).flatMap((maxVersion) => [
     {
@@ -110,7 +110,7 @@ export function clientCertificateSuite(engine: Engine): void {
       server = await authority.issue({ name: "a.example", sans: ["a.example"], usage: "server" });
     });
 
-    /** mtls-auth that trusts these authorities. */
+    /** Options of a rig whose mtls-auth trusts these authorities. */
     function withPlugin(trusted: readonly Authority[], plugin: Partial<SnapshotPlugin> = {}): RigOptions {
       const authorities = trusted.map(({ certificate }) => certificate);
       const ids = authorities.map((pem) => caCertificateOf(pem).id);
@@ -158,7 +158,7 @@ export function clientCertificateSuite(engine: Engine): void {
       assert.match(await receiveUntil(socket, "}"), new RegExp(`^HTTP/1\\.1 401 [^]*"message":"${ABSENT}"`));
     });
 
-    it("removes a client's own headers about a certificate, also on a route without mtls-auth", async (test) => {
+    it("removes a client's own X-Client-Cert-Dn and X-Client-Cert-San even on a route without mtls-auth", async (test) => {
       const { port } = await startRig(test, engine, { upstream: echo });
       const socket = await dial(test, port);
       socket.write(
@@ -198,7 +198,7 @@ export function clientCertificateSuite(engine: Engine): void {
       });
     }
 
-    it("lists the names of authorities in the request only with send_ca_dn", async (test) => {
+    it("lists the names of authorities in the request for a certificate only with send_ca_dn", async (test) => {
       const rig = await start(test);
       const listed = async () =>
         (await certificateRequest(test, rig.tlsPort, "a.example"))?.includes("the trusted authority");

@@ -21,10 +21,10 @@ const content = Buffer.alloc(16 * MEGABYTE);
 const huge: RigOptions["upstream"] = ({ url }, response) => void response.end(url === "/ok" ? "ok" : content);
 const get = (id: number, fields = plainRequest) =>
   frameBytes(frame.headers, flag.endStream | flag.endHeaders, id, block(fields));
-/** SETTINGS_INITIAL_WINDOW_SIZE of zero. */
+/** A SETTINGS frame with a SETTINGS_INITIAL_WINDOW_SIZE of zero. */
 const noWindow = frameBytes(frame.settings, 0, 0, Buffer.from([0, 4, 0, 0, 0, 0]));
 
-/** A connection that sends this number of requests and grants no window for response bodies. */
+/** A connection on which `streams` requests are sent and no window is granted for response bodies. */
 async function dialDeaf(test: TestContext, port: number, streams: number, more: typeof plainRequest = []) {
   const client = await dialFrames(test, port);
   client.send(
@@ -45,7 +45,7 @@ export function clientMemorySuite(engine: Engine): void {
       ["pipeline requests and read nothing", "GET / HTTP/1.1\r\nHost: a\r\n\r\n".repeat(50)],
     ];
     for (const [says, request] of deaf) {
-      it(`once the memory limit is reached, closes connections that ${says}, and serves other clients`, async (test) => {
+      it(`once the memory limit is reached, closes connections of clients that ${says}, and serves other clients`, async (test) => {
         const { proxy, port } = await startRig(test, engine, {
           upstream: huge,
           settings: { clientMemory: MEGABYTE },
@@ -99,7 +99,7 @@ function http2Suite(engine: Engine): void {
       for (const { socket } of clients) socket.destroy();
     });
 
-    it("releases all memory when the connections are gone, and announces the usual limit of streams to clients again", async (test) => {
+    it("announces a lower limit of streams while memory is scarce and the usual limit afterwards, and releases all memory when the connections are gone", async (test) => {
       const held: (() => void)[] = [];
       const { rig, session } = await startHttp2(test, engine, {
         upstream: (_incoming, response) => held.push(() => response.end("ok")),

@@ -21,7 +21,7 @@ export interface Received {
   readonly complete: boolean;
 }
 
-/** One request on a connection of its own. */
+/** Sends one request on a connection of its own; returns the response with its body. */
 export async function send(port: number, { method = "GET", path = "/", headers, body }: Sent = {}): Promise<Received> {
   const response = await new Promise<IncomingMessage>((resolve, reject) => {
     const options = { host: "127.0.0.1", port, method, path, agent: false, headers: headers as never };
@@ -62,7 +62,7 @@ export async function dial(test: TestContext, port: number): Promise<Socket> {
   return socket;
 }
 
-/** Resolves with everything received as soon as it contains the text. */
+/** Resolves to everything received since the call, once this contains `text`; rejects when the socket closes first. */
 export function receiveUntil(socket: Socket, text: string): Promise<string> {
   return new Promise((resolve, reject) => {
     let all = "";
@@ -83,7 +83,7 @@ export interface Signal<Value> {
   fire(value: Value): void;
 }
 
-/** A promise that the test resolves. */
+/** A promise (`seen`) that `fire` resolves. */
 export function signal<Value = void>(): Signal<Value> {
   const { promise, resolve } = Promise.withResolvers<Value>();
   return { seen: promise, fire: resolve };

@@ -61,7 +61,7 @@ const guarded = (members: Partial<PluginConfigs["key-auth"]>): RigOptions => ({
   plugins: { "key-auth": pluginInstance("key-auth", { ...filledKeyAuth, ...members }) },
 });
 
-/** No key is valid: the message of the response shows only whether the plugin found a key. */
+/** For each request, whether key-auth found a key. No key is valid, but the message shows whether one was found. */
 const found = async (ask: Asks, asked: readonly Asked[]) => {
   const messages: unknown[] = [];
   for (const { headers, ...each } of asked) {
@@ -108,7 +108,8 @@ const rows: readonly Row[] = [
     expected: [200, 200, 429, 429],
   },
   {
-    says: "key-auth finds a key in a header of key_names, and in a query argument with exactly that name",
+    says:
+      "key-auth finds a key in a header of key_names, and in a query argument whose name exactly equals one of them",
     rig: () => guarded({ key_names: ["X-Api-Key", "Api_Token"] }),
     seen: (ask) =>
       found(ask, [
@@ -174,7 +175,8 @@ const rows: readonly Row[] = [
     expected: { ofOne: 1, isSpread: true },
   },
   {
-    says: "an upstream hashes on a cookie with exactly that name, because cookie names are case-sensitive (RFC 6265)",
+    says:
+      "an upstream hashes on a cookie with exactly the configured name, because cookie names are case-sensitive (RFC 6265)",
     rig: hashed({ hash_on: "cookie", hash_on_cookie: "Home" }),
     seen: async (ask) => {
       const gets = async (cookie: string) => (await ask(withHeaders({ cookie }))).headers["set-cookie"] !== undefined;
@@ -183,7 +185,7 @@ const rows: readonly Row[] = [
     expected: [false, true],
   },
   {
-    says: "upstream_headers of a service replace a client's headers",
+    says: "upstream_headers of a service replace a client's headers with the same names",
     rig: () => ({ upstream: echo, service: { upstream_headers: [{ name: "X-Secret", value: "ours" }] } }),
     seen: async (ask) => JSON.parse((await ask(withHeaders({ "x-secret": "forged" }))).body)["x-secret"],
     expected: "ours",

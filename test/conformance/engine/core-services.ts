@@ -10,7 +10,7 @@ const at = (port: number, address = "127.0.0.1") => ({ address, port });
 const own = (port: number) => ({ ...at(port), fallback: true });
 
 export function coreServiceSuite(engine: Engine): void {
-  /** The server behind the core Service's cluster IP. */
+  /** Starts the server behind the core Service's cluster IP; returns the IP as a fallback endpoint. */
   const startCluster = async (test: TestContext) => {
     const server = await startUpstream(test, (_request, response) => response.end("cluster"));
     server.on("upgrade", (_request, socket) =>

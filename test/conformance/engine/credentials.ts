@@ -63,7 +63,7 @@ function tokenOf(claims: object): string {
   return `${signed}.${createHmac("sha256", SECRET).update(signed).digest("base64url")}`;
 }
 
-/** Spellings of groups that a client may claim. */
+/** Headers in which a client may claim a group, in several spellings. */
 const forged = {
   "X-Consumer-Groups": "admins",
   X_Consumer_Groups: "admins",
@@ -116,7 +116,7 @@ export function credentialSuite(engine: Engine): void {
       });
     }
 
-    it("refuses a token after its credential was removed, although it accepted the token before", async (test) => {
+    it("refuses a token after its credential was removed, although the token was accepted before", async (test) => {
       const rig = await start(test, engine, { jwt: {} });
       const headers = { Authorization: `Bearer ${tokenOf({})}` };
       assert.equal((await send(rig.port, { headers })).status, 200);
@@ -136,7 +136,7 @@ export function credentialSuite(engine: Engine): void {
     });
 
     if (engine.name !== "http1") return;
-    it("verifies a signature of a target with bytes above ASCII", async (test) => {
+    it("verifies a signature over a request target with bytes above ASCII", async (test) => {
       const { port } = await start(test, engine, { "hmac-auth": {} });
       const date = new Date().toUTCString();
       // The bytes of ü, as characters of Latin-1.

@@ -14,7 +14,7 @@ const AGREED = "HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgra
 /** A deadline that no test reaches, in milliseconds. */
 const FAR = 60_000;
 
-/** An upstream that handles upgrade requests with this function. */
+/** Starts an upstream that passes the socket of each upgrade request to `upgrade`; returns its port. */
 async function startUpgrading(test: TestContext, upgrade: (socket: Socket) => void): Promise<number> {
   const server = createServer((_request, response) => response.end("ok"));
   server.on("upgrade", ({ socket }) => {
@@ -86,7 +86,7 @@ export function drainSuite(engine: Engine): void {
       await drained;
     });
 
-    it("aborts unfinished requests, handshakes and tunnels at the deadline", async (test) => {
+    it("aborts unfinished requests, WebSocket handshakes and tunnels at the deadline", async (test) => {
       const [asked, shaken] = [signal(), signal<Socket>()];
       const held = await startUpgrading(test, shaken.fire);
       const silent = await startRig(test, engine, { upstream: () => asked.fire() });

@@ -20,7 +20,7 @@ import {
   startUpstream,
 } from "./proxy-rig.ts";
 
-/** A TCP server that handles connections with this function and speaks no HTTP. */
+/** Starts a TCP server that passes each connection to `serve` and speaks no HTTP; returns its port. */
 async function startBare(test: TestContext, serve: (socket: Socket) => void): Promise<number> {
   const server = createServer((socket) => {
     socket.on("error", () => {});
@@ -182,7 +182,7 @@ export function failureSuite(engine: Engine): void {
       ...["64:ff9b::7f00:1", "64:ff9b::a9fe:a9fe", "64:ff9b:1::7f00:1", "2002:7f00:1::1", "2002:a9fe:a9fe::"],
       ...["2001:db8::5efe:127.0.0.1", "0177.0.0.1", "0x7f.1", "017700000001", "0xa9fea9fe", "2852039166"],
     ]) {
-      it(`refuses ${host} without connecting`, async (test) => {
+      it(`refuses ${host} if no entry of SLUICE_ALLOWED_UPSTREAMS allows it`, async (test) => {
         const { status, rig } = await answerOf(test, {
           service: { host, retries: 0 },
           settings: { allowedUpstreams: [] },

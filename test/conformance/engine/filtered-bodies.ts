@@ -31,7 +31,7 @@ export const buffering = (limit: number, longer: "unchanged" | "refused" = "unch
   whole: (body) => Buffer.from(`<${body}>`),
 });
 
-/** A plugin that filters every response. */
+/** A plugin that filters the body of every response; null: it sets no filter. */
 export const filtering = (filter: BodyFilter | null): PluginPhases => ({ responseBody: () => filter });
 
 export const sized: RequestListener = (_request, response) => {
@@ -54,7 +54,7 @@ interface Seen {
   readonly complete: boolean;
 }
 
-/** A connection that was closed before the head of the response. */
+/** What a client has received if its connection is closed before the head of the response. */
 const aborted: Received = { status: 0, headers: {}, rawHeaders: [], trailers: {}, body: "", complete: false };
 
 type Ask = (test: TestContext, options: RigOptions, method?: string) => Promise<Seen>;
@@ -139,7 +139,7 @@ const ownRows: readonly (readonly [filter: BodyFilter, status: number, body: str
   [failing, 500, "An unexpected error occurred"],
 ];
 
-/** How a client sends its request, for each version of HTTP of the engine. */
+/** How a client sends its request, for each version of HTTP that the engine supports. */
 export const waysToAsk = (engine: Engine): readonly (readonly [version: string, Ask])[] => [
   ["HTTP/1.1", overHttp1(engine)],
   ...(engine.name === "http1" ? [["HTTP/2", overHttp2(engine)] as const] : []),

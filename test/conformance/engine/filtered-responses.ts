@@ -13,7 +13,7 @@ import { startHttp2 } from "./http2.ts";
 import { answered, grpcHeaders, message, startHttp2Upstream } from "./http2-client.ts";
 import { type Engine, listen, portOf, startRig } from "./proxy-rig.ts";
 
-/** A response that ends with its connection. */
+/** Starts an upstream whose response ends with its connection; returns the port. */
 async function untilClose(test: TestContext): Promise<number> {
   const server = createServer((socket) => {
     socket.on("error", () => {}).once("data", () => socket.end("HTTP/1.1 200 OK\r\n\r\nhello"));
@@ -113,7 +113,7 @@ export function filteredResponseSuite(engine: Engine): void {
       await second;
     });
 
-    it("are not read from the upstream while the client does not read", async (test) => {
+    it("are not read completely from the upstream while the client does not read", async (test) => {
       const total = 64 * 1024 * 1024;
       const piece = Buffer.alloc(65_536, "a");
       const blocked = signal<number>();

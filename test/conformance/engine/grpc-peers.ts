@@ -140,7 +140,7 @@ export function grpcPeerSuite(engine: Engine): void {
       assert.deepEqual(trailer?.get("proof-bin"), [Buffer.from([0, 255])]);
     });
 
-    it("get errors with their details and trailers", async (test) => {
+    it("exchange errors with their details and trailers", async (test) => {
       const { client } = await startClient(test, engine, echoHandlers);
       const { error, trailer } = await callOne(client, "");
       assert.deepEqual([error?.code, error?.details], [status.NOT_FOUND, "Straße nicht gefunden"]);

@@ -26,7 +26,7 @@ interface Reply {
   readonly body: Buffer;
 }
 
-/** One call over HTTP/1.1. */
+/** Sends one call over HTTP/1.1; returns the response. */
 function call(port: number, type: string, body: Buffer | string, path = echoService.One.path): Promise<Reply> {
   return new Promise((resolve, reject) => {
     const headers = { "Content-Type": type, "X-Grpc-Web": "1" };
@@ -75,7 +75,7 @@ export function grpcWebSuite(engine: Engine): void {
     }
 
     for (const type of ["application/grpc-web", "application/grpc-web+proto"]) {
-      it(`carries ${type} over HTTP/1.1, with the trailers as the last frame`, async (test) => {
+      it(`works over HTTP/1.1 with the type ${type}, with the trailers as the last frame`, async (test) => {
         const { port } = await startWeb(test, engine);
         const { status, headers, body } = await call(port, `${type}; charset=utf-8`, message("hello"));
         assert.deepEqual([status, headers["content-type"], headers["access-control-allow-origin"]], [200, type, "*"]);
@@ -84,7 +84,7 @@ export function grpcWebSuite(engine: Engine): void {
     }
 
     for (const type of ["application/grpc-web-text", "application/grpc-web-text+proto"]) {
-      it(`carries ${type} over HTTP/1.1, with padded pieces of base64`, async (test) => {
+      it(`works over HTTP/1.1 with the type ${type}, with padded pieces of base64`, async (test) => {
         const { port } = await startWeb(test, engine);
         const asked = message("hello");
         const text = asked.subarray(0, 7).toString("base64") + asked.subarray(7).toString("base64");
@@ -94,7 +94,7 @@ export function grpcWebSuite(engine: Engine): void {
       });
     }
 
-    it("is also carried over HTTP/2", async (test) => {
+    it("works over HTTP/2 too", async (test) => {
       const { port } = await startWeb(test, engine, { settings: { cleartextHttp2: true } });
       const { headers, body } = await ask(dialHttp2(test, port), {
         headers: { ":method": "POST", ":path": echoService.One.path, "content-type": "application/grpc-web" },

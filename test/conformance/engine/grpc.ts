@@ -40,7 +40,7 @@ const unary: StreamHandler = async (stream) => reply(stream, [await bodyOf(strea
 const service: RigOptions["service"] = { protocol: "grpc" };
 const route: RigOptions["route"] = { protocols: ["grpc", "grpcs"], strip_path: false };
 
-/** A rig in front of an HTTP/2 upstream, and a client's connection to it. */
+/** A rig in front of an HTTP/2 upstream, and a client's connection to the rig. */
 async function startGrpc(test: TestContext, engine: Engine, handler: StreamHandler, options: RigOptions = {}) {
   const upstream = await startHttp2Upstream(test, handler);
   const { service: members, ...others } = options;
@@ -106,7 +106,7 @@ export function grpcSuite(engine: Engine): void {
       );
     });
 
-    it("forwards a response that ends before the client has sent all messages, and cancels the request", async (test) => {
+    it("forwards a response that ends before the client has sent all messages, and cancels the request to the upstream", async (test) => {
       const ended = signal<number>();
       const { session } = await startGrpc(test, engine, (stream) => {
         stream.resume().once("close", () => ended.fire(stream.rstCode ?? 0));
@@ -177,7 +177,7 @@ export function grpcSuite(engine: Engine): void {
       assert.equal((await ask(session, { headers: web, body: message("x") })).headers["grpc-status"], "14");
     });
 
-    it("refuses requests that are not gRPC, that lack required TLS, or that use HTTP/1.1", async (test) => {
+    it("refuses requests that are not gRPC, that lack required TLS, or that use HTTP/1.1 for a service of protocol grpc", async (test) => {
       const { rig, session } = await startGrpc(test, engine, unary, { route: { ...route, protocols: ["grpcs"] } });
       const plain = await ask(session, { headers: { ":method": "POST" }, body: "x" });
       assert.deepEqual(
@@ -269,7 +269,7 @@ export function grpcSuite(engine: Engine): void {
       const streams = [session.request(grpcHeaders), session.request(grpcHeaders)];
       for (const stream of streams) stream.on("error", () => {}).write(message("x"));
       await reached.seen;
-      // Node's `close` ends the request first, so neither peer would see a cancellation.
+      // A stream's `close` would end the request first, so neither the proxy nor the upstream would see a cancellation.
       for (const stream of streams) stream.destroy(new Error("away"));
       await both.seen;
       assert.deepEqual(codes, [constants.NGHTTP2_CANCEL, constants.NGHTTP2_CANCEL]);
@@ -316,7 +316,7 @@ export function grpcSuite(engine: Engine): void {
       assert.equal(sessions.size, 5);
     });
 
-    it("after a swap, closes the connections to an unused upstream once their calls have ended", async (test) => {
+    it("after a swap, closes the connections to an upstream that the new runtime does not use, when their calls have ended", async (test) => {
       const [began, goOn, closed] = [signal(), signal(), signal()];
       const { rig, session } = await startGrpc(test, engine, async (stream) => {
         stream.session?.once("close", () => closed.fire());

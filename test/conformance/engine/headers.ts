@@ -199,7 +199,7 @@ export function headerSuite(engine: Engine): void {
       assert.equal((await seenBy(test, { headers: { TE: "gzip" } })).headers.te, undefined);
     });
 
-    it("also lists TE in Connection", async (test) => {
+    it("also lists TE in Connection when it sends TE", async (test) => {
       // undici, which @fastify/reply-from uses, accepts no options in Connection but its own.
       if (engine.name !== "http1") return;
       assert.equal((await seenBy(test, { headers: { TE: "trailers" } })).headers.connection, "keep-alive, TE");
@@ -319,7 +319,7 @@ export function headerSuite(engine: Engine): void {
       assert.equal(headers.connection, "close", "the client asked to close the connection");
     });
 
-    it("sends Server and Response-Latency with its own responses", async (test) => {
+    it("sends Server and X-Sluice-Response-Latency with its own responses", async (test) => {
       const { port } = await startRig(test, engine, { route: { paths: ["/other"] } });
       const { headers } = await send(port);
       assert.equal(headers.server, "sluice/1.2.3");
@@ -335,7 +335,7 @@ export function headerSuite(engine: Engine): void {
       assert.match(String(headers["x-kong-upstream-latency"]), /^\d+$/);
     });
 
-    it("omits tokens and latencies if a setting disables them", async (test) => {
+    it("omits its own Via and the latencies if settings disable them", async (test) => {
       const settings = { serverTokens: false, latencyTokens: false };
       const { port } = await startRig(test, engine, { upstream, settings });
       const { headers } = await send(port);

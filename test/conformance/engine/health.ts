@@ -78,7 +78,7 @@ export function healthSuite(engine: Engine): void {
       assert.deepEqual(statuses, [200]);
     });
 
-    it("answers 503 when too little weight is healthy", async (test) => {
+    it("answers 503 when the healthy targets have too little weight", async (test) => {
       const servers = await startPool(test, 3);
       const healthchecks = { passive: { unhealthy: { timeouts: 1 } }, threshold: 40 };
       const rig = await startRig(test, engine, { pool: { upstream: { healthchecks }, targets: weighted(servers) } });

@@ -13,8 +13,8 @@ import { type Engine, startRig } from "./proxy-rig.ts";
 const request = "GET / HTTP/1.1\r\nHost: a\r\n\r\n";
 
 /**
- * A plugin whose phase `response` reads a body that does not end, or never settles. The signals fire when the phase
- * begins, when its read fails, and when the exchange is logged.
+ * A plugin whose phase `response` never settles, or with `reads` waits for a body that does not end. The signals fire
+ * when the phase begins, when its read fails, and when the exchange is logged.
  */
 function stuck(reads: boolean) {
   const entered = signal();
@@ -38,7 +38,7 @@ function stuck(reads: boolean) {
 
 export function heldConnectionSuite(engine: Engine): void {
   describe(`responses that a plugin holds, and their connections (${engine.name})`, () => {
-    it("are not read from the upstream while they are held", async (test) => {
+    it("are not read completely from the upstream while they are held", async (test) => {
       const total = 32 * 1024 * 1024;
       const goOn = signal();
       const blocked = signal<number>();
@@ -201,7 +201,7 @@ export function heldConnectionSuite(engine: Engine): void {
         assert.ok(!rig.log.some(({ message: text }) => text === "a plugin failed"));
       });
 
-    it("are replaced if the body of the request is rejected while they are held", async (test) => {
+    it("are replaced by 400 if a malformed chunk of the request arrives while they are held", async (test) => {
       const { plugin, entered } = stuck(false);
       const { port } = await startRig(test, engine, {
         upstream: (_request, response) => void response.write("early"),

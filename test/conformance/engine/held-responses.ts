@@ -30,7 +30,7 @@ export const editsResponse = afterTurn(async ({ responseHeaders }) => {
   return undefined;
 });
 
-/** Replaces the response by its body, read up to the limit, in angle brackets. */
+/** Puts the body into angle brackets: `<null>` if it exceeds the limit. */
 export const quotesBody = (limit: number): PluginPhases =>
   afterTurn(async (_exchange, response) => ({
     status: response.status,
@@ -91,7 +91,7 @@ const rows: readonly Row[] = [
     { body: "hello" },
   ],
   [
-    "sent unchanged after the plugin has read a part",
+    "sent unchanged after the plugin has read them with too low a limit",
     chunked,
     afterTurn(async (_exchange, response) => {
       assert.equal(await response.body(4), null);
@@ -177,7 +177,7 @@ export function heldResponseSuite(engine: Engine): void {
       assert.deepEqual([status, body, headers["x-a"], headers["x-up"]], [202, "new", "kept, outer", undefined]);
     });
 
-    it("reach the other phases once, as they are sent; header edits of those phases take precedence", async (test) => {
+    it("reach the phases responseHeaders and responseBody once, as the phase response left them; header edits of other phases take precedence", async (test) => {
       const ran: string[] = [];
       const other: PluginPhases = {
         access({ responseHeaders }) {
@@ -236,7 +236,7 @@ export function heldResponseSuite(engine: Engine): void {
       }
     });
 
-    it("begin before the upstream has ended them if the plugin does not read the body", async (test) => {
+    it("reach the client before the upstream has ended them if the plugin does not read the body", async (test) => {
       const { upstream, rest } = startOpenEnded();
       const { port } = await startRig(test, engine, { upstream, plugins: { [middle]: editsResponse } });
       const socket = await dial(test, port);

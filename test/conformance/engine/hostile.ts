@@ -91,7 +91,7 @@ export function hostileSuite(engine: Engine): void {
   // Only engines with our own socket handling have these limits.
   if (engine.name !== "http1") return;
   describe(`hostile clients: the ${engine.name} engine`, () => {
-    it("answers no further requests while the client reads no responses", async (test) => {
+    it("stops forwarding pipelined requests while the client reads no responses", async (test) => {
       let served = 0;
       const { port } = await startRig(test, engine, {
         upstream: (_incoming, response) => {

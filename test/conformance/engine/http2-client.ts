@@ -48,7 +48,7 @@ export interface Asked {
   readonly trailers?: OutgoingHttpHeaders;
 }
 
-/** One request; the path is `/` unless the headers contain another. */
+/** Sends one request, with the path `/` unless the headers contain another; resolves when its stream has closed. */
 export function ask(session: ClientHttp2Session, { headers, body, trailers }: Asked = {}): Promise<Answered> {
   const stream = session.request(
     { ":path": "/", ...headers },

@@ -24,7 +24,7 @@ const word = (value: number): Buffer => {
   return bytes;
 };
 const window = (stream: number, more: number) => frameBytes(WINDOW, 0, stream, word(more));
-/** SETTINGS_INITIAL_WINDOW_SIZE. */
+/** A SETTINGS frame with this SETTINGS_INITIAL_WINDOW_SIZE. */
 const initialWindow = (size: number) =>
   frameBytes(frame.settings, 0, 0, Buffer.concat([Buffer.from([0, 4]), word(size)]));
 

@@ -169,7 +169,7 @@ export function http2LimitSuite(engine: Engine): void {
   });
 
   describe(`hostile clients of HTTP/2: the ${engine.name} engine`, () => {
-    it("ends a connection that opens streams to reset them", async (test) => {
+    it("ends a connection that opens streams only to reset them", async (test) => {
       let reached = 0;
       const { client } = await startFrames(test, engine, { upstream: () => reached++ });
       const cancel = Buffer.from([0, 0, 0, constants.NGHTTP2_CANCEL]);
@@ -182,7 +182,7 @@ export function http2LimitSuite(engine: Engine): void {
       assert.ok(reached < 700, `${reached} requests reached the upstream`);
     });
 
-    it("closes a connection with endless heads", async (test) => {
+    it("closes a connection on which a head does not end", async (test) => {
       const { client } = await startFrames(test, engine);
       client.send(frameBytes(frame.headers, flag.endStream, 1, block(plainRequest)));
       for (let count = 0; count < 200; count++) {
@@ -281,7 +281,7 @@ export function http2LimitSuite(engine: Engine): void {
   });
 
   describe(`a graceful shutdown with HTTP/2: the ${engine.name} engine`, () => {
-    it("completes requests and calls in flight, and accepts no more streams", async (test) => {
+    it("completes requests and calls in flight, and closes idle connections", async (test) => {
       const [held, called] = [signal<() => void>(), signal<() => void>()];
       const upstream = await startHttp2Upstream(test, (stream) => {
         called.fire(() => {

@@ -12,7 +12,7 @@ import { type Engine, listen, portOf, type RigOptions, startRig } from "./proxy-
 
 const KILOBYTE = 1024;
 
-/** A link to the port with a limited rate in bytes per second, in each direction. */
+/** Starts a link to the port, limited to `rate` bytes per second in each direction; returns the link's own port. */
 async function startLine(test: TestContext, port: number, rate: number): Promise<number> {
   const carry = (from: Socket, to: Socket) =>
     from

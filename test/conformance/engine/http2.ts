@@ -198,7 +198,7 @@ export function http2Suite(engine: Engine): void {
       assert.equal((await answer).body.toString(), "all");
     });
 
-    it("passes trailers both ways", async (test) => {
+    it("passes trailers both ways, without fields that must not be in trailers", async (test) => {
       const { session } = await startHttp2(test, engine, {
         upstream: (incoming, response) => {
           incoming.resume().on("end", () => {
@@ -333,7 +333,7 @@ export function http2Suite(engine: Engine): void {
       assert.equal((await ask(session)).status, 200, "the connection continues");
     });
 
-    it("tries the next endpoint as often as `retries` allows, and repeats a GET when a reused connection breaks", async (test) => {
+    it("tries the next endpoint as often as `retries` allows, and repeats a GET, but not a POST, when a reused connection breaks", async (test) => {
       const served = new WeakSet<object>();
       const { session } = await startHttp2(test, engine, {
         upstream: (incoming, response) => {
@@ -354,7 +354,7 @@ export function http2Suite(engine: Engine): void {
       }
     });
 
-    it("answers 502 for a status that HTTP/2 does not know", async (test) => {
+    it("answers 502 if the upstream responds with a status above 599, which is invalid", async (test) => {
       const { session } = await startHttp2(test, engine, {
         upstream: (_incoming, response) => response.writeHead(999).end("blocked"),
       });

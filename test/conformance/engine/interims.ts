@@ -1,4 +1,4 @@
-/** Interim responses (RFC 9110 section 15.2) are forwarded at once. An upstream that sends nothing else times out. */
+/** Interim responses (RFC 9110 section 15.2): engine `http1` forwards them at once; they do not extend read_timeout. */
 import assert from "node:assert/strict";
 import { randomBytes } from "node:crypto";
 import { createServer, type Socket } from "node:net";
@@ -13,7 +13,7 @@ const GET = "GET / HTTP/1.1\r\nHost: a\r\n\r\n";
 const OK = "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok";
 const hints = (size: number): string => `HTTP/1.1 103 Early Hints\r\nLink: ${"x".repeat(size)}\r\n\r\n`;
 
-/** An upstream that handles each connection with this function once a request has arrived. */
+/** Starts an upstream that passes each connection to `serve` once a request has arrived; returns the port. */
 async function startAsked(test: TestContext, serve: (socket: Socket) => void): Promise<number> {
   const server = createServer((socket) => {
     socket.on("error", () => {}).once("data", () => serve(socket));
@@ -21,7 +21,7 @@ async function startAsked(test: TestContext, serve: (socket: Socket) => void): P
   return portOf(await listen(test, server));
 }
 
-/** Writes without end, as fast as the peer reads. */
+/** Writes `piece` without end, as fast as the peer reads. */
 function flood(socket: Socket, piece: string): void {
   const go = () => {
     while (!socket.destroyed && socket.write(piece));
@@ -105,7 +105,7 @@ export function interimSuite(engine: Engine): void {
       });
     }
 
-    it("are dropped for an HTTP/2 client that reads nothing, but the final responses are not", async (test) => {
+    it("are partly dropped for an HTTP/2 client that reads nothing, but the final responses are not", async (test) => {
       const [streams, each] = [80, 90];
       const hint = () => `HTTP/1.1 103 Early Hints\r\nLink: ${randomBytes(650).toString("hex")}\r\n\r\n`;
       const all = `${Array.from({ length: each }, hint).join("")}${OK}`;

@@ -11,7 +11,7 @@ import { type Engine, type RigOptions, startRig } from "./proxy-rig.ts";
 
 const POST = "POST / HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n";
 
-/** A rig that limits bodies to ten bytes. */
+/** Options of a rig that limits bodies to ten bytes. */
 const limited = (upstream: RequestListener, plugins: RigOptions["plugins"] = {}): RigOptions => ({
   upstream,
   plugins: {
@@ -60,7 +60,7 @@ export function limitedBodySuite(engine: Engine): void {
       });
     }
 
-    it("are refused without a connection to the upstream if Content-Length is beyond the limit", async (test) => {
+    it("are refused without a request to the upstream if Content-Length is beyond the limit", async (test) => {
       const { port } = await startRig(
         test,
         engine,

@@ -140,7 +140,7 @@ const responses: readonly Table[] = [
   ["headers of responses", responseHeaders],
 ];
 
-/** The cases that the parser rejects. */
+/** The cases that the parser rejects, each with the status of its error. */
 const refused = (rows: readonly Case[]) =>
   rows.flatMap((row) => {
     const { expect, asked } = row;
@@ -149,10 +149,10 @@ const refused = (rows: readonly Case[]) =>
     return [{ ...row, status: parseErrorOf(fault[expect]).status }];
   });
 
-/** The status of the last response. */
+/** The status of the last response; 0: there is no response. */
 const statusOf = (answers: string): number => Number([...answers.matchAll(/HTTP\/1\.1 (\d{3})/g)].at(-1)?.[1] ?? 0);
 
-/** Everything received until the connection closes; for a documented difference, only the head of the response. */
+/** Everything received until the connection closes, or for a documented difference until the first head has ended. */
 async function answerTo(test: TestContext, port: number, bytes: string, difference?: Difference): Promise<string> {
   if (difference === undefined) return sendRaw(test, port, bytes);
   const socket = await dial(test, port);

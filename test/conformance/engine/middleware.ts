@@ -30,7 +30,7 @@ type Row = readonly [what: string, upstream: RequestListener, handler: Middlewar
 
 const rows: readonly Row[] = [
   [
-    "reads status, headers and body of a response, and returns another one",
+    "reads status, headers and body of a response, and returns another response",
     upstreamJson,
     async (request, next) => {
       const response = await next(request);
@@ -52,7 +52,7 @@ const rows: readonly Row[] = [
     { status: 201, body: '{"n":22}', length: "8", edits: "1" },
   ],
   [
-    "waits after the response has arrived",
+    "waits after the response has arrived, and then edits its headers",
     sized,
     async (_request, next) => {
       const response = await next();
@@ -64,7 +64,7 @@ const rows: readonly Row[] = [
     { body: "hello", length: "5", edits: "1, 2" },
   ],
   [
-    "returns the body of the response in another Response, as Workers do",
+    "returns the body of the response in another Response, as in Cloudflare Workers",
     chunked,
     async (_request, next) => {
       const response = await next();
@@ -80,7 +80,7 @@ const rows: readonly Row[] = [
     { status: 404, body: "hello", length: "5" },
   ],
   [
-    "returns a stream that it has made of the body",
+    "returns a stream into which it has piped the body",
     chunked,
     async (_request, next) => {
       const upper = new TransformStream<Uint8Array, Uint8Array>({

@@ -23,7 +23,7 @@ export type Serve = (letter: string) => RequestListener;
 
 const withLetter: Serve = (letter) => (_request, response) => response.end(letter);
 
-/** Starts the servers, which are closed when the test ends. */
+/** Starts `count` servers, which are closed when the test ends. Returns them by ascending address. */
 export async function startPool(
   test: TestContext,
   count: number,

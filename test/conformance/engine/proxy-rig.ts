@@ -55,7 +55,7 @@ export interface RigOptions {
   readonly settings?: Partial<ProxySettings>;
   /** Consumers and their credentials. */
   readonly identities?: Partial<Pick<Snapshot, "consumers" | CredentialCollection>>;
-  /** Stand-ins for the plugins with these names; each applies globally. */
+  /** Stand-ins for the plugins with these names; each applies globally by default. */
   readonly plugins?: Readonly<Record<string, PluginPhases>>;
   /** Members of all these plugins. */
   readonly pluginMembers?: Partial<SnapshotPlugin>;

@@ -189,7 +189,8 @@ export function slowClientSuite(engine: Engine): void {
     });
 
     it("lets a client read the end of its last response after the gateway has written it", async (test) => {
-      // The kernel buffers about this much of a response: the ends of some of these responses stay in the gateway.
+      // The kernel buffers about `kept` bytes of a response. The `sizes` are below and above this number, so the
+      // gateway still holds the ends of some responses while the clients read nothing.
       const kept = await keptBySystem(test);
       const sizes = Array.from({ length: 50 }, (_, step) => kept + (step - 20) * 10_000);
       const content = Buffer.alloc(kept + 300_000);

@@ -7,8 +7,8 @@ import { dial, receiveUntil, send, sendRaw, signal } from "./client.ts";
 import { type Engine, listen, portOf, startRig } from "./proxy-rig.ts";
 
 /**
- * An upstream that responds to each request with the same bytes. `sockets` are the connections on which it responded:
- * undici opens another one after an abort, and keeps it idle for a minute.
+ * An upstream that responds to each request with the same bytes. `sockets` has only the connections on which it
+ * responded, because undici opens another connection after an abort and keeps it idle for a minute.
  */
 async function startSaying(test: TestContext, answer: string): Promise<{ port: number; sockets: Set<Socket> }> {
   const sockets = new Set<Socket>();
@@ -139,7 +139,7 @@ export function strictnessSuite(engine: Engine): void {
       assert.deepEqual([body, complete], ["ok", true]);
     });
 
-    it("answers HEAD with a head only, also if it refuses an expectation", async (test) => {
+    it("answers HEAD with a head only even if it refuses an expectation", async (test) => {
       const { port } = await startRig(test, engine, { upstream: (_request, response) => response.end("forwarded") });
       const all = await sendRaw(
         test,

@@ -1,4 +1,4 @@
-/** The conformance suite of HTTP engines, as observed on the wire. */
+/** The conformance suite of HTTP engines. It asserts what clients and upstreams observe on the wire. */
 import { answerSuite } from "./answers.ts";
 import { balancingSuite } from "./balancing.ts";
 import { bodySuite } from "./bodies.ts";

@@ -25,7 +25,7 @@ interface VisitOptions extends ConnectionOptions {
   readonly forged?: string;
 }
 
-/** A handshake and a request. */
+/** Performs a handshake and a request on a new connection. */
 async function visit(test: TestContext, port: number, { forged, ...options }: VisitOptions): Promise<Visit> {
   const socket = connect({ port, host: "127.0.0.1", rejectUnauthorized: false, ...options });
   // Node's types do not declare `setServername`.
@@ -70,7 +70,7 @@ export function tlsSessionSuite(engine: Engine): void {
         }
       });
 
-      it(`are not resumed under another name, with another or the same certificate (${maxVersion})`, async (test) => {
+      it(`are not resumed under another name, even if the same certificate matches it (${maxVersion})`, async (test) => {
         const { tlsPort } = await startRig(test, engine, { upstream, certificates });
         for (const [from, to] of [
           ["a.example", "b.example"],

@@ -240,7 +240,7 @@ export function unsharedResponseSuite(engine: Engine): void {
     }
 
     for (const [what, upstream] of truncated) {
-      it(`are never truncated: a body with ${what} that the upstream aborts is not stored`, async (test) => {
+      it(`are never truncated: a body with ${what} is not stored if the upstream aborts it`, async (test) => {
         let isBroken = true;
         const { port } = await startCache(test, engine, {
           upstream: (request, response) => (isBroken ? upstream(request, response) : counting()(request, response)),

@@ -93,7 +93,7 @@ export const upstreams: Table = {
       has: { target: "10.0.0.1:80", weight: 100, tags: null, upstream: { id: deriveId("upstreams", "plain.example") } },
     },
     {
-      does: "accepts a target without a port",
+      does: "accepts a target without a port, and adds the port 8000",
       ask: "POST /upstreams/plain.example/targets",
       form: "target=a.example&weight=5",
       status: 201,

@@ -29,7 +29,7 @@ export const vaults: Table = {
       has: { prefix: "other-env", name: "env", description: null, config: null },
     },
     {
-      does: "has every member of a given config",
+      does: "shows every member of a given config, as null if the request does not set it",
       ask: "PUT /vaults/other-env",
       json: { name: "env", config: {} },
       status: 200,
@@ -54,7 +54,7 @@ export const vaults: Table = {
       has: { ...mine, config: { prefix: "CERT_" }, description: "of the team", tags: ["blue"] },
     },
     {
-      does: "keeps its id if its prefix changes",
+      does: "keeps its config if PATCH changes its prefix",
       ask: "PATCH /vaults/form-env",
       json: { prefix: "renamed-env" },
       status: 200,
@@ -103,7 +103,7 @@ export const vaults: Table = {
       has: { code: 10, name: "invalid unique prefix", message: "must not be one of: env" },
     },
     {
-      does: "cannot have members of other kinds in its config",
+      does: "cannot have members in its config that its kind does not have",
       ask: "PATCH /vaults/my-env",
       json: { config: { base64_decode: true } },
       status: 400,
