@@ -5,7 +5,7 @@ export type Direction = "requests" | "responses";
 export interface Message {
   /** Method and target, or status and reason. */
   readonly line: readonly [string, string];
-  /** `1.1` */
+  /** Such as `1.1`. */
   readonly version: string;
   /** Name, value, name, value, in the received order. */
   readonly headers: readonly string[];
