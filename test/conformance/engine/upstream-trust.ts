@@ -62,7 +62,12 @@ const table: readonly (readonly [does: string, server: typeof tls, options: RigO
     { ...trusting([right.certificate]), authorities: [] },
     502,
   ],
-  ["refuses a certificate with a name other than the service's host", tls, trusting([right.certificate], { host: "127.0.0.1" }), 502],
+  [
+    "refuses a certificate with a name other than the service's host",
+    tls,
+    trusting([right.certificate], { host: "127.0.0.1" }),
+    502,
+  ],
   [
     "refuses a certificate of an expired CA",
     { cert: old.certificate, key: old.key },

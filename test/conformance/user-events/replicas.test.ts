@@ -66,7 +66,7 @@ describe("two processes on one database", () => {
       { seconds: 0 },
     ));
 
-  it("notify the other process of every created user before they exit", async (context) => {
+  it("notify each other of every created user, even if the process that created the users is stopped", async (context) => {
     const environment = { SLUICE_USER_API_DATABASE_URL: postgres.url };
     const one = await startReplica(environment);
     await connected([one], "database", true);

@@ -110,10 +110,18 @@ export const connections = cases([
   ["close between empty list members", connection(",, ,close,,"), ends],
   ["an empty Connection header", connection(""), stays],
   ["close, but not a request after it", `${connection("close")}${NEXT}`, [ends]],
-  ["an upgrade to WebSocket, after which no request follows", get("Connection: Upgrade\r\nUpgrade: websocket\r\n"), ends],
+  [
+    "an upgrade to WebSocket, after which no request follows",
+    get("Connection: Upgrade\r\nUpgrade: websocket\r\n"),
+    ends,
+  ],
   ["the option upgrade without an Upgrade header, which has no effect", connection("upgrade"), stays],
   ["an Upgrade header without the option upgrade, which has no effect", get("Upgrade: websocket\r\n"), stays],
-  ["upgrade in HTTP/1.0, which has no effect", "GET / HTTP/1.0\r\nConnection: keep-alive, upgrade\r\nUpgrade: x\r\n\r\n", stays],
+  [
+    "upgrade in HTTP/1.0, which has no effect",
+    "GET / HTTP/1.0\r\nConnection: keep-alive, upgrade\r\nUpgrade: x\r\n\r\n",
+    stays,
+  ],
   ["the maximum number of options", connection(Array.from({ length: 32 }, (_, at) => `x${at}`).join()), stays],
   ["too many options", connection(Array.from({ length: 33 }, (_, at) => `x${at}`).join()), "connection"],
 ]);
