@@ -55,7 +55,7 @@ export class OurReader {
     this.#before += bytes.length;
   }
 
-  /** Called when the sender has closed the connection. */
+  /** Must be called when the sender has closed the connection. Returns the result for all pushed bytes. */
   end(): Reading {
     if (this.#state === "close") this.#finish([]);
     const { length } = this.#pending;

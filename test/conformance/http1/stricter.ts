@@ -13,7 +13,7 @@ interface Rule {
   /** The rule, as a sentence. */
   readonly rule: string;
   /**
-   * The bytes of a connection that violate only this rule. They are responses if they begin with a status line or with
+   * Bytes of one connection, which violate only this rule. They are responses if they begin with a status line or with
    * an empty line and a status line, and requests otherwise.
    */
   readonly example: string;
