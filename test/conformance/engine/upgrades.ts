@@ -1,4 +1,4 @@
-/** WebSocket upgrades: the handshake passes the plugins like any request; after it, bytes are tunnelled. */
+/** WebSocket upgrades: plugins run for the handshake as for any request; after it, bytes are tunnelled. */
 import assert from "node:assert/strict";
 import { once } from "node:events";
 import { createServer } from "node:http";
@@ -13,7 +13,10 @@ const HANDSHAKE =
 
 const HTTP10 = "HTTP/1.0 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n\r\n";
 
-/** An upstream that upgrades and echoes everything. */
+/**
+ * Starts an upstream that accepts every upgrade, sends `hello ` and echoes all bytes. Returns its port, and the upgrade
+ * requests that it receives.
+ */
 async function startEcho(test: TestContext, onSocket: (socket: Socket) => void = () => {}) {
   const requests: { url: string | undefined; headers: Record<string, unknown> }[] = [];
   const server = createServer((_request, response) => response.end("no upgrade here"));
@@ -31,7 +34,10 @@ async function startEcho(test: TestContext, onSocket: (socket: Socket) => void =
   return { port: portOf(await listen(test, server)), requests };
 }
 
-/** An upstream that upgrades, sends `hello` and then only what the test writes; it never closes by itself. */
+/**
+ * Starts an upstream that accepts every upgrade, sends `hello` and then only what the test writes, and never closes by
+ * itself. Returns its port.
+ */
 async function startSilent(test: TestContext, onSocket: (socket: Socket) => void = () => {}) {
   const server = createServer();
   server.on("upgrade", ({ socket }) => {
@@ -98,7 +104,7 @@ export function upgradeSuite(engine: Engine): void {
       }
     });
 
-    it("keeps a tunnel in which only one side sends data from time to time", async (test) => {
+    it("keeps a tunnel in which only the upstream sends data, at intervals shorter than read_timeout", async (test) => {
       const rig = await startRig(test, engine, {
         service: { read_timeout: 400 },
         upstream: await startSilent(test, (socket) => {
@@ -138,7 +144,7 @@ export function upgradeSuite(engine: Engine): void {
       });
     }
 
-    it("accepts the protocol's name in any case", async (test) => {
+    it("tunnels when the upstream's response writes the protocol's name in another case than the request", async (test) => {
       const server = createNetServer((socket) => {
         const head = "HTTP/1.1 101 Switching Protocols\r\nConnection: upgrade\r\nUpgrade: WebSocket\r\n\r\n";
         socket.on("error", () => {}).once("data", () => socket.write(`${head}hello`));
@@ -170,7 +176,7 @@ export function upgradeSuite(engine: Engine): void {
       assert.match(await receiveUntil(socket, "no Route"), /^HTTP\/1\.1 404 /);
     });
 
-    it("forwards a response that is not an upgrade", async (test) => {
+    it("forwards a response that does not accept the upgrade, and closes the client's connection", async (test) => {
       const { port } = await startRig(test, engine, {
         upstream: (_request, response) => response.writeHead(403, { "X-Why": "closed" }).end("not today"),
       });
@@ -181,7 +187,7 @@ export function upgradeSuite(engine: Engine): void {
       await once(socket, "close");
     });
 
-    it("answers 502 when the upstream refuses connections, and 503 when the address is refused", async (test) => {
+    it("answers 502 when the upstream refuses connections, and 503 when the settings do not allow its address", async (test) => {
       const upstream = await closedPort(test);
       for (const [allowedUpstreams, status] of [
         [["127.0.0.1"], 502],
@@ -206,8 +212,8 @@ export function upgradeSuite(engine: Engine): void {
 
     const plain: readonly (readonly [what: string, request: string])[] = [
       ["with a body", `${HANDSHAKE.slice(0, -2)}Content-Length: 2\r\n\r\nhi`],
-      ["with chunks", `${HANDSHAKE.slice(0, -2)}Transfer-Encoding: chunked\r\n\r\n2\r\nhi\r\n0\r\n\r\n`],
-      ["of HTTP/1.0", HANDSHAKE.replace("HTTP/1.1", "HTTP/1.0")],
+      ["with a chunked body", `${HANDSHAKE.slice(0, -2)}Transfer-Encoding: chunked\r\n\r\n2\r\nhi\r\n0\r\n\r\n`],
+      ["in HTTP/1.0", HANDSHAKE.replace("HTTP/1.1", "HTTP/1.0")],
     ];
     for (const [what, request] of plain) {
       it(`serves a handshake ${what} as an ordinary request`, async (test) => {
@@ -220,7 +226,7 @@ export function upgradeSuite(engine: Engine): void {
       });
     }
 
-    it("ignores a request to upgrade to another protocol", async (test) => {
+    it("forwards a request to upgrade to another protocol as an ordinary request without Upgrade", async (test) => {
       const { port } = await startRig(test, engine, {
         upstream: (request, response) => response.end(`upgrade: ${request.headers.upgrade}`),
       });

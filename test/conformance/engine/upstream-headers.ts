@@ -1,4 +1,7 @@
-/** Headers that a service adds to its requests (`upstream_headers`): upstreams can rely on them. */
+/**
+ * Headers that a service adds to the requests to its upstream (`upstream_headers`). Neither clients nor plugins can
+ * replace or remove them, so the upstream can rely on them.
+ */
 import assert from "node:assert/strict";
 import { createServer, type IncomingHttpHeaders } from "node:http";
 import { describe, it } from "node:test";
@@ -12,12 +15,12 @@ const upstream_headers = [
   { name: "X-Zone", value: "blau-ü" },
 ];
 
-/** Responds with the received headers as a flat list, in their own case. */
+/** Responds with the received headers as a flat list of names and values, with the names in their received case. */
 const echo: RigOptions["upstream"] = (request, response) => {
   request.resume().on("end", () => response.end(JSON.stringify(request.rawHeaders)));
 };
 
-/** The values of the header under any spelling, in the received order. */
+/** The values of all headers with this name in any case, also with underscores for hyphens, in the received order. */
 const spelled = (flat: readonly string[], name: string): readonly string[] =>
   flat.filter((_, at) => at % 2 === 1 && flat[at - 1]?.toLowerCase().replaceAll("_", "-") === name);
 
@@ -62,7 +65,7 @@ export function upstreamHeaderSuite(engine: Engine): void {
       }
     });
 
-    it("replace headers that a plugin set or removed, in every spelling", async (test) => {
+    it("replace headers that a plugin set, in every spelling, and are sent even if a plugin removed them", async (test) => {
       const { port } = await startRig(test, engine, {
         upstream: echo,
         service: { upstream_headers },
@@ -91,7 +94,7 @@ export function upstreamHeaderSuite(engine: Engine): void {
       assert.deepEqual(spelled(JSON.parse(body), "x-forwarded-proto"), ["https"]);
     });
 
-    it("are sent with an upgrade", async (test) => {
+    it("are sent with an upgrade request, instead of a client's headers of the same name", async (test) => {
       const seen = signal<readonly string[]>();
       const server = createServer().on("upgrade", (request, socket) => {
         seen.fire(request.rawHeaders);
@@ -123,13 +126,13 @@ export function upstreamHeaderSuite(engine: Engine): void {
 
     if (engine.name !== "http1") return;
 
-    it("are sent with HTTP/2 requests", async (test) => {
+    it("are sent with the request of an HTTP/2 client, instead of the client's headers of the same name", async (test) => {
       const { session } = await startHttp2(test, engine, { upstream: echo, service: { upstream_headers } });
       const { body } = await ask(session, { headers: { "x-gateway-secret": "forged", x_gateway_secret: "forged" } });
       assert.deepEqual(spelled(JSON.parse(body.toString()), "x-gateway-secret"), ["the-secret"]);
     });
 
-    it("are sent with gRPC calls", async (test) => {
+    it("are sent with a gRPC call, without a client's headers and trailers of the same name", async (test) => {
       const seen = signal<IncomingHttpHeaders>();
       const seenTrailers = signal<IncomingHttpHeaders>();
       const upstream = await startHttp2Upstream(test, (stream, headers) => {

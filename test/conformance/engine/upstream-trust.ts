@@ -1,4 +1,4 @@
-/** Upstreams that are verified by the CA certificates of their service. */
+/** Upstreams whose certificates are verified with the CA certificates of the service. */
 import assert from "node:assert/strict";
 import { createSecureServer, type ServerHttp2Stream } from "node:http2";
 import { createServer } from "node:https";
@@ -46,23 +46,28 @@ async function startSecure(test: TestContext, options = tls): Promise<number> {
 const chain = { cert: `${deep.certificate}\n${below.certificate}`, key: deep.key };
 const old = await expired.issue(leaf);
 
-/** The server's certificate, the options and the status. */
+/** The title, the upstream's certificate and key, the options, and the status that the client receives. */
 const table: readonly (readonly [does: string, server: typeof tls, options: RigOptions, status: number])[] = [
-  ["accepts an upstream with a certificate of its CA", tls, trusting([right.certificate]), 200],
+  ["accepts an upstream with a certificate of the service's CA", tls, trusting([right.certificate]), 200],
   [
-    "accepts an upstream with a certificate of one of its CAs",
+    "accepts an upstream with a certificate of one of the service's CAs",
     tls,
     trusting([wrong.certificate, right.certificate]),
     200,
   ],
   ["refuses an upstream with a certificate of another CA", tls, trusting([wrong.certificate]), 502],
   [
-    "refuses every upstream if no CA certificate has one of the service's ids",
+    "refuses every upstream if the ids in the service's ca_certificates belong to no CA certificate",
     tls,
     { ...trusting([right.certificate]), authorities: [] },
     502,
   ],
-  ["refuses a certificate with another name", tls, trusting([right.certificate], { host: "127.0.0.1" }), 502],
+  [
+    "refuses a certificate with a name other than the service's host",
+    tls,
+    trusting([right.certificate], { host: "127.0.0.1" }),
+    502,
+  ],
   [
     "refuses a certificate of an expired CA",
     { cert: old.certificate, key: old.key },

@@ -13,10 +13,13 @@ import { type Engine, type RigOptions, startRig } from "./proxy-rig.ts";
 /** Interval of the upstream's events in milliseconds. */
 const EVENTS = 50;
 const hex = (port: number): string => port.toString(16).toUpperCase().padStart(4, "0");
-/** The kind of a keep-alive timer in /proc/net/tcp, which shows a colon and hundredths of a second after the kind. */
+/** The kind of keep-alive timers in /proc/net/tcp. A colon and the remaining hundredths of a second follow it there. */
 const KEEP_ALIVE = "02";
 
-/** The kernel's timer for the proxy's side of a connection, and its remaining milliseconds. */
+/**
+ * The kind of the kernel's timer for the proxy's side of a connection, and its remaining milliseconds. Without such a
+ * connection the kind is empty.
+ */
 function timerOf(port: number, clientPort: number): { readonly kind: string; readonly left: number } {
   const rows = readFileSync("/proc/net/tcp", "utf8").split("\n");
   const row = rows
@@ -30,7 +33,7 @@ function timerOf(port: number, clientPort: number): { readonly kind: string; rea
 
 export function vanishedClientSuite(engine: Engine): void {
   describe(`clients that vanish (${engine.name})`, () => {
-    it("are probed by TCP keep-alive, also over TLS", async (test) => {
+    it("have a TCP keep-alive timer of at most 20 s, also on the TLS port", async (test) => {
       const authority = await makeAuthority();
       const certificates = { "*": await authority.issue({ name: "a", sans: ["a"], usage: "server" }) };
       const { port, tlsPort } = await startRig(test, engine, {
@@ -85,7 +88,7 @@ function http2Suite(engine: Engine): void {
       });
     }
 
-    it("are distinguished from clients that answer before the deadline", async (test) => {
+    it("are distinguished from clients that acknowledge each PING, which get even a late response", async (test) => {
       const goOn = signal();
       const { session } = await startHttp2(test, engine, {
         upstream: (_incoming, response) => void goOn.seen.then(() => response.end("late")),

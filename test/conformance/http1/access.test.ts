@@ -28,7 +28,7 @@ const capitals = (name: string): string => name.replace(/\b[a-z]/g, (letter) => 
 const lines = names.flatMap((name) => [`${name}: 1 \xe9`, `${capitals(name)}:2`, `${name.toUpperCase()}:  3 `]);
 const text = `POST / HTTP/1.1\r\nHOST: a\r\n${lines.join("\r\n")}\r\nContent-Length: 0\r\n\r\n`;
 
-/** Node's result for the bytes, without a network. */
+/** The request that node:http parses from the bytes, without a network. */
 async function byNode(bytes: Buffer): Promise<IncomingMessage> {
   const [client, socket] = duplexPair();
   const server = createServer();
@@ -43,7 +43,7 @@ async function byNode(bytes: Buffer): Promise<IncomingMessage> {
   return request;
 }
 
-test("header fields are read as in Node's messages", async () => {
+test("header fields are read as node:http reads them", async () => {
   const bytes = Buffer.from(text, "latin1");
   const request = await byNode(bytes);
   const head = new RequestHeadParser({ line: 100, fields: 10_000, count: 200 });

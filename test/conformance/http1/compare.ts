@@ -5,11 +5,11 @@ import type { Direction, Message, Reading } from "./reading.ts";
 import { stricterThanNode } from "./stricter.ts";
 
 export interface Comparison {
-  /** Null when the results are equal, or differ by a rule. */
+  /** The first difference that no rule explains; null when there is none. */
   readonly difference: string | null;
   /** The number of messages that both accepted with equal results. */
   readonly agreed: number;
-  /** The fault for which our parser rejected a message that Node accepted; null: it rejected none. */
+  /** The fault for which our parser rejected, by a rule, a message that Node accepted; null if there is none. */
   readonly stricter: string | null;
 }
 
@@ -26,7 +26,7 @@ export function compare(text: string, options: { readonly direction: Direction; 
     if (one.keepAlive !== other.keepAlive) return { difference: null, agreed: agreed + 1, stricter: null };
   }
   if (ours.ending === "more" && node.ending === "refused" && ours.messages.length === agreed) {
-    // Our parser reports some faults only at the end of a section.
+    // Our parser reports some faults only at the end of a header or trailer section.
     const ended = readOurs(`${text}\r\n\r\n`, options);
     if (ended.ending === "refused" && ended.messages.length === agreed) {
       return { difference: null, agreed, stricter: null };
@@ -43,7 +43,7 @@ interface Readings {
   readonly agreed: number;
 }
 
-/** Compares the bytes after the messages that both accepted. */
+/** Compares what the parsers made of the bytes after the messages that both accepted. */
 function compareEnds({ ours, node, agreed }: Readings, text: string): Omit<Comparison, "agreed"> {
   const same = { difference: null, stricter: null };
   const difference = (what: string) => ({ difference: what, stricter: null });
@@ -79,14 +79,14 @@ function compareEnds({ ours, node, agreed }: Readings, text: string): Omit<Compa
 
 const isUnknown = (method: string): boolean => !nodeMethods.has(method) || method === "PRI";
 
-/** Raw UTF-8, which curl sends and nginx accepts. */
+/** Whether the target has bytes above ASCII, such as raw UTF-8, which curl sends and nginx accepts. */
 const isRaw = (target: string): boolean => /[\x80-\xff]/.test(target);
 
-/** Node closes a connection for a Connection field in trailers, where it has no meaning. */
+/** Whether the trailers have a Connection field, which has no meaning there, but makes Node close the connection. */
 const trailersClose = (message: Message | undefined): boolean =>
   message?.trailers.some((name, at) => at % 2 === 0 && name.toLowerCase() === "connection") === true;
 
-/** Line breaks are allowed before a message and after the last one. */
+/** Whether nothing but line breaks is left, which are allowed before a message and after the last message. */
 const isBlank = (text: string): boolean => /^[\r\n]*$/.test(text);
 
 function differs(one: Message, other: Message, { asked }: { readonly asked?: Asked }): string | null {

@@ -1,4 +1,7 @@
-/** Property tests with random messages. Each throws on failure, with the counterexample, its seed and its path. */
+/**
+ * Property tests with random messages. Each throws on failure, with the counterexample, and with the seed and the path
+ * from which fast-check reproduces it.
+ */
 import assert from "node:assert/strict";
 import fc from "fast-check";
 import { type Comparison, compare } from "./compare.ts";
@@ -22,7 +25,7 @@ export interface Tally {
 }
 
 const messages = { requests, responses };
-/** The body of a response depends on the request's method. */
+/** The methods of the requests with which each text is read. Whether a response has a body depends on the method. */
 const askedOf: Readonly<Record<Direction, readonly Asked[]>> = { requests: ["GET"], responses: ["GET", "HEAD"] };
 
 /** Asserts that our parser's result for each text equals Node's, or differs only as `compare` allows. */
@@ -42,7 +45,7 @@ export function readsAsNodeDoes({ direction, cases, seed }: FuzzOptions): Tally 
   return { agreed, stricter };
 }
 
-/** Asserts that the result does not depend on how the bytes are split into pieces. */
+/** Asserts that our parser's result does not depend on how the bytes are split into pieces. */
 export function readsPiecesAsTheWhole({ direction, cases, seed }: FuzzOptions): void {
   const places = fc.array(share, { maxLength: 6 });
   const check = (text: string, cuts: readonly number[]): void => {

@@ -1,6 +1,6 @@
 /**
  * A long run of the differential test: `node test/conformance/http1/fuzz.ts --cases 100000 --seed 7`. Without --seed
- * each run uses a new seed, which is printed. A third as many texts are also parsed in pieces.
+ * each run uses a new seed, which is printed. Then random texts, a third as many, are parsed in pieces.
  */
 import { parseArgs } from "node:util";
 import { readsAsNodeDoes, readsPiecesAsTheWhole } from "./differential.ts";

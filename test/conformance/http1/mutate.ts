@@ -1,4 +1,7 @@
-/** Mutations: flipped, dropped, doubled and inserted bytes, replaced line ends, repeated lines, and cut texts. */
+/**
+ * Mutations: flipped bits, dropped, doubled, inserted and replaced bytes, replaced line ends, repeated lines, and cut
+ * texts.
+ */
 import fc from "fast-check";
 
 /** Bytes that parsers have mishandled. */

@@ -3,7 +3,8 @@ import { createRequire } from "node:module";
 import type { Direction, Message, Reading } from "./reading.ts";
 
 /**
- * Not a public interface: the members that node:http uses. A missing member fails the tests, which need this oracle.
+ * Not a public interface: members that node:http itself uses. If Node drops a member, the tests fail, because they need
+ * Node's parser for comparison.
  */
 interface NodeParser {
   [event: number]: (...values: never[]) => number | undefined;
@@ -32,7 +33,7 @@ const { HTTPParser, methods } = createRequire(import.meta.url)("node:_http_commo
 /** Methods that Node's parser knows; it rejects all others. */
 export const nodeMethods: ReadonlySet<string> = new Set(methods);
 
-/** The number of this method is not its index in Node's list, which omits methods of other protocols. */
+/** The parser's number for this method is not its index in Node's list, which omits methods of other protocols. */
 const LISTED_LAST = "QUERY";
 
 /** Larger than the longest message of the suites. */

@@ -12,7 +12,7 @@ import type { Direction, Message, Reading } from "./reading.ts";
 export type Asked = keyof typeof method;
 
 const NOTHING = Buffer.alloc(0);
-/** A prefix before the kept bytes of a head, so that its offset changes. */
+/** A prefix before the kept bytes of a head, so that the offset of the head changes. */
 const MOVED = Buffer.from("....");
 
 /** Parses the bytes of one connection piece by piece. */
@@ -42,7 +42,7 @@ export class OurReader {
   }
 
   push(piece: Buffer): void {
-    // The kept bytes move, so their offsets must change too.
+    // The kept bytes move to other offsets, so the parsers must adjust the offsets that they remember.
     const { length } = this.#pending;
     const bytes = length > 0 ? Buffer.concat([MOVED, this.#pending, piece]) : piece;
     let at = length > 0 ? MOVED.length : 0;
@@ -55,7 +55,7 @@ export class OurReader {
     this.#before += bytes.length;
   }
 
-  /** Called when the sender has closed the connection. */
+  /** Must be called when the sender has closed the connection. Returns the result for all pushed bytes. */
   end(): Reading {
     if (this.#state === "close") this.#finish([]);
     const { length } = this.#pending;
@@ -141,7 +141,7 @@ const statusLine = ({ fields: { bytes }, status, reasonStart, reasonEnd }: Respo
   bytes.toString("latin1", reasonStart, reasonEnd),
 ];
 
-/** Our result for a whole connection, with its bytes in Latin-1. */
+/** Our parser's result for a whole connection, with its bytes in Latin-1. */
 export function readOurs(text: string, { direction, asked }: { direction: Direction; asked?: Asked }): Reading {
   const reader = new OurReader(direction, asked);
   reader.push(Buffer.from(text, "latin1"));

@@ -5,7 +5,7 @@ export type Direction = "requests" | "responses";
 export interface Message {
   /** Method and target, or status and reason. */
   readonly line: readonly [string, string];
-  /** `1.1` */
+  /** Such as `1.1`. */
   readonly version: string;
   /** Name, value, name, value, in the received order. */
   readonly headers: readonly string[];
@@ -21,7 +21,7 @@ export interface Reading {
   readonly messages: readonly Message[];
   /** The head (without body) of the incomplete message; null when there is none or the head itself is incomplete. */
   readonly open: Omit<Message, "body" | "trailers"> | null;
-  /** all: every byte belongs to a message. more: bytes are missing. last: nothing may follow. refused: a fault. */
+  /** all: every byte belongs to a message. more: bytes are missing. last: no message may follow. refused: a fault. */
   readonly ending: "all" | "more" | "last" | "refused";
   /** The reason for `refused`. */
   readonly fault: string | null;

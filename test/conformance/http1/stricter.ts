@@ -13,8 +13,8 @@ interface Rule {
   /** The rule, as a sentence. */
   readonly rule: string;
   /**
-   * A connection that violates only this rule: responses if it begins with a status line, also after an empty line;
-   * otherwise requests.
+   * Bytes of one connection, which violate only this rule. They are responses if they begin with a status line or with
+   * an empty line and a status line, and requests otherwise.
    */
   readonly example: string;
   /** Whether the message violates the rule. */

@@ -1,6 +1,6 @@
 /**
  * The kind of configuration that self-hosted backend platforms ship with Kong, in a node that is started as users start
- * it. The file is served unchanged, except for the port of its upstreams.
+ * it. One test serves the file unchanged, except for the port of its upstreams; the other adds a Lua function first.
  */
 import assert from "node:assert/strict";
 import { readFileSync, writeFileSync } from "node:fs";
@@ -55,7 +55,7 @@ interface Row {
   readonly path: string;
   readonly headers?: Readonly<Record<string, string>>;
   readonly status?: number;
-  /** The URL at the upstream. */
+  /** The URL that the upstream receives. */
   readonly url?: string;
   /** Headers that the upstream receives; undefined for a header that it must not receive. */
   readonly sent?: Readonly<Record<string, string | undefined>>;
@@ -151,7 +151,7 @@ test("the configuration of a backend platform is served unchanged", async (conte
   });
 });
 
-test("a post-function is refused by name, and after migrate only its service answers 503", async (context) => {
+test("a post-function is refused by name, and after `sluice migrate` only the service that has it answers 503", async (context) => {
   const lua = [
     "      - name: post-function",
     "        config:",

@@ -14,7 +14,7 @@ interface Outcome {
   readonly faults?: readonly string[];
 }
 
-/** Files that are not listed load without a warning. Sentences begin with line and column. */
+/** Outcomes by file name. Files that are not listed load without a warning. Sentences begin with line and column. */
 const outcomes: Readonly<Record<string, Outcome>> = {
   "authorization-server.yml": {
     faults: [

@@ -173,7 +173,7 @@ describe("a resource client of a real API server", () => {
       await witness.sees(({ reported }) => reported.at(-1) === "replaced ", "the kind to be back");
     }));
 
-  test("misses no change when the API server restarts", () =>
+  test("misses no change when the API server restarts, and does not report the short interruption", () =>
     using({}, async (client, namespace) => {
       const stop = new AbortController();
       const witnesses = [createWitness(), createWitness()];

@@ -7,7 +7,7 @@ import { createWitness, type Witness } from "./witness.ts";
 export interface Holder {
   /** A new client of the same resources: two of them behave like two processes. */
   client(): ResourceClient;
-  /** A new namespace for each case. */
+  /** Returns the name of an existing namespace that no other call returns. */
   namespace(): Promise<string>;
 }
 
@@ -161,7 +161,7 @@ export function describeResourceClient(name: string, holder: () => Holder): void
       await witness.sees(({ reported }) => reported.includes("changed c"), "the change after the throws");
     });
 
-    test("delivers no event after the abort", async () => {
+    test("delivers nothing to a watch after the abort of its signal", async () => {
       const following = await follow();
       const [never, once] = [createWitness(), createWitness()];
       const own = new AbortController();
@@ -196,7 +196,7 @@ export function describeResourceClient(name: string, holder: () => Holder): void
       assert.equal(second.creationTimestamp, first.creationTimestamp);
     });
 
-    test("creates a resource only if it is absent, on request", async () => {
+    test("creates a resource with the expectation `absent` only if the resource does not exist", async () => {
       await client.apply("Service", service("a"), { manager, expect: "absent" });
       await assert.rejects(
         client.apply("Service", service("a", { retries: 1 }), { manager, expect: "absent" }),
@@ -234,7 +234,7 @@ export function describeResourceClient(name: string, holder: () => Holder): void
       for (const name of ["../evil", "Upper", "a_b"]) await assert.rejects(put(service(name)), Rejected, name);
     });
 
-    test("removes a resource, and reports whether it existed", async () => {
+    test("removes a resource unless its uid differs from the given uid, and reports whether the resource existed", async () => {
       const { uid } = (await put(service("a"))).metadata;
       await assert.rejects(
         client.remove(ref("a"), { uid: "00000000-0000-4000-8000-000000000000" }),
@@ -263,7 +263,7 @@ export function describeResourceClient(name: string, holder: () => Holder): void
       assert.equal(after.status?.conditions?.length, 1, "an apply never touches the status");
     });
 
-    test("keeps the conditions of other writers, and its own conditions that the write omits", async () => {
+    test("keeps the conditions of other writers, and the writer's own conditions that a write omits", async () => {
       await put(service("a"));
       await client.setConditions(ref("a"), [{ ...accepted, type: "Foreign" }], { manager: "somebody" });
       await client.setConditions(ref("a"), [accepted], { manager: "op" });
@@ -284,7 +284,7 @@ export function describeResourceClient(name: string, holder: () => Holder): void
       assert.deepEqual(said?.sort(), ["Accepted Second", "Foreign Accepted"]);
     });
 
-    test("keeps the transition time while the status is unchanged", async () => {
+    test("keeps the transition time of a condition while the condition's status is unchanged", async () => {
       await put(service("a"));
       const time = async () => (await client.get(ref("a")))?.status?.conditions?.[0]?.lastTransitionTime;
       await client.setConditions(ref("a"), [accepted], { manager: "op" });
@@ -355,7 +355,7 @@ export function describeResourceClient(name: string, holder: () => Holder): void
       }
     });
 
-    test("lets holders of a mutex run one at a time, and tells a process whether another process may have held it in between", async () => {
+    test("lets holders of a mutex run one at a time, and tells each whether another process may have held it since this process last did", async () => {
       const other = holder().client();
       const of = { namespace, name: "sluice-admin" };
       let running = 0;

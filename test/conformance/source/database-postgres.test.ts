@@ -29,7 +29,7 @@ describeDatabaseSource("Postgres", async () => {
 
 const insert = `insert into consumers (id, created_at, updated_at, username) values (gen_random_uuid(), 0, 0, $1)`;
 
-test("writes during a connection loss are served once the connections are back", async () => {
+test("a write during the loss of the listening connection is served once the source listens again", async () => {
   const [database, other] = [open(), open()];
   await bootstrap(other);
   const names = new Set<string | null>();
@@ -46,7 +46,7 @@ test("writes during a connection loss are served once the connections are back",
     await other.transaction(async (connection) => {
       await connection.query(insert, ["bob"]);
       await connection.query("select pg_terminate_backend(pid) from pg_stat_activity where query like 'LISTEN%'");
-      // Committed and notified before the source listens again.
+      // The write is committed and its notification sent before the source listens again.
     });
     await waitFor(() => names.has("bob"), { what: "the writes during the outage to be served" });
   } finally {

@@ -1,4 +1,4 @@
-/** The suite of the database source, in addition to that of all sources. Run for both databases. */
+/** The suite of all sources and more tests, for the database source. Run for Postgres and for the embedded database. */
 import assert from "node:assert/strict";
 import { randomUUID } from "node:crypto";
 import { after, before, beforeEach, describe, test } from "node:test";
@@ -40,7 +40,7 @@ function service(name: string): Entities["services"] {
 
 const create = (name: string): Write => ({ op: "create", collection: "services", entity: service(name) });
 
-/** A source on the database. `offer` writes to it through a store. */
+/** Empties the database, writes the service `first`, and returns a source on that database. `offer` uses a store. */
 export async function subjectOf(database: Database): Promise<Subject> {
   await empty(database);
   const store = createDatabaseStore(database, async () => null);
@@ -113,7 +113,7 @@ export function describeDatabaseSource(name: string, keep: () => Promise<Databas
       return { served, state: intake.state, failure: source.failure, stop: source.stop };
     }
 
-    /** Runs nodes with these addresses and a store that waits for them. */
+    /** Calls `run` with started nodes, and with a function that writes to a store and waits for the nodes. */
     async function withNodes(
       addresses: readonly string[],
       run: (nodes: readonly RunningNode[], write: (...writes: Write[]) => ReturnType<typeof waited>) => Promise<void>,
@@ -176,7 +176,7 @@ export function describeDatabaseSource(name: string, keep: () => Promise<Databas
       request: { method, path: ["caches"], query: { text: "\0\ud800" } },
     });
 
-    test("a request to an endpoint of a plugin is answered once by every node, and leaves nothing behind", async () => {
+    test("a request to an endpoint of a plugin is answered once by every node, and leaves no row in the database", async () => {
       const calls: PluginEndpointCall[] = [];
       const nodes = await Promise.all(
         [204, 404].map((status, at) =>
@@ -229,7 +229,7 @@ export function describeDatabaseSource(name: string, keep: () => Promise<Databas
       }
     });
 
-    test("the median write of nine reaches every node within 100 ms", () =>
+    test("the median time from a write until all nodes confirm it is below 100 ms", () =>
       withNodes(["a:1", "b:2"], async (nodes, write) => {
         await write(create("warm"));
         const times: number[] = [];
@@ -254,7 +254,7 @@ export function describeDatabaseSource(name: string, keep: () => Promise<Databas
         assert.equal(after?.services.get(id), before?.services.get(id));
       }));
 
-    test("a plugin may count in the database (policy cluster)", () =>
+    test("a rate-limiting plugin that counts in the database (policy cluster) is served", () =>
       withNodes(["a:1"], async ([node], write) => {
         const raw = { name: "rate-limiting", config: { minute: 5, policy: "cluster" } };
         const { value } = checkEntity("plugins", raw, { database: true });

@@ -131,17 +131,21 @@ const movedAway = (file: string, text: string) => {
 };
 
 for (const [what, first, rest, begin = inPlace] of [
-  ["rewritten in two parts, with the plugin last,", good + route, `${keyAuth}- name: cors\n`],
+  ["rewritten in two parts, with the plugin last", good + route, `${keyAuth}- name: cors\n`],
   ["moved away and rewritten in two parts", good + route, `${keyAuth}- name: cors\n`, movedAway],
   ["truncated and continued", good + route + keyAuth.slice(0, 9), `${keyAuth.slice(9)}- name: cors\n`],
   [
-    "longer than before while the plugin is still missing",
+    "rewritten, and longer than before while the plugin is still missing",
     `# ${"x".repeat(500)}\n${good}${route}`,
     `${keyAuth}- name: cors\n`,
   ],
-  ["so long that the reader process reads it", `# ${"x".repeat(20_000)}\n${good}${route}`, `${keyAuth}- name: cors\n`],
+  [
+    "rewritten, and so long that the reader process reads it",
+    `# ${"x".repeat(20_000)}\n${good}${route}`,
+    `${keyAuth}- name: cors\n`,
+  ],
 ] as const)
-  test(`a file that is ${what} serves no route without its key-auth`, async (context) => {
+  test(`the file source serves no route without its key-auth while the file is ${what}`, async (context) => {
     const { file, lines, served } = await protectedFile(context, { unprotectWait: LONG_WAIT });
     begin(file, first);
     const isSeen = () =>
@@ -162,7 +166,7 @@ test("after a file is emptied, its last valid content is still served", async (c
   assert.deepEqual(served, [["key-auth"]]);
 });
 
-test("a plugin that is removed in place is dropped only after a wait, which is logged once", async (context) => {
+test("a plugin that is removed by writing the file in place is dropped only after a wait, which is logged once", async (context) => {
   const { file, lines, served } = await protectedFile(context, { unprotectWait: 400 });
   const began = performance.now();
   writeFileSync(file, good + route);

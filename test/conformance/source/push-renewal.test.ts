@@ -14,11 +14,11 @@ import { type Authority, makeAuthority } from "../../../tools/programs/certifica
 const bundle = (authorities: readonly Authority[]) =>
   authorities.map(({ certificate }) => `${certificate.trim()}\n`).join("");
 
-/** A node with writable certificate files, and its log. */
+/** Starts a push source with writable certificate files. Returns functions that use it, and the lines of its log. */
 async function scene(t: TestContext) {
   const folder = temporaryFolder("push-renewal");
   const files = { cert: join(folder.path, "crt"), key: join(folder.path, "key"), ca: join(folder.path, "ca") };
-  /** Writes a certificate signed by the first authority, and trusts all of the authorities. */
+  /** Writes a server certificate that the first authority signed, and a CA file with all of the authorities. */
   async function write([first, ...others]: readonly [Authority, ...Authority[]]): Promise<void> {
     const { certificate, key } = await first.issue({ name: "node", sans: ["node"], usage: "server" });
     writeFileSync(files.ca, bundle([first, ...others]));
@@ -59,7 +59,7 @@ async function scene(t: TestContext) {
     };
   }
 
-  /** Serial number of the node's certificate. */
+  /** The serial number of the certificate that the node presents on a new connection. */
   async function shown(): Promise<string> {
     const { tls } = await operatorOf(one);
     const socket = connect({ ...tls, host: "127.0.0.1", port });
@@ -93,7 +93,7 @@ test("during a rotation of the authority no request fails, and afterwards only o
   await assert.rejects(next.ask(), "an unknown authority");
   const steps: readonly (readonly [Authority, ...Authority[]])[] = [[one, other], [other, one], [other]];
   for (const [index, authorities] of steps.entries()) {
-    // A certificate that is trusted both before and after the step: the old one until both authorities are trusted.
+    // The operator whom the node trusts before and after the step: the old authority's, until both are trusted.
     const { ask } = index === 0 ? old : next;
     await write(authorities);
     let isRenewed = false;
@@ -110,7 +110,7 @@ test("during a rotation of the authority no request fails, and afterwards only o
   }, "the old authority's operator");
 });
 
-test("files that do not match change nothing, and are logged without their contents", async (t) => {
+test("a certificate file that does not match the key file changes nothing, and is logged without its content", async (t) => {
   const { files, write, one, lines, operatorOf, shown, renewed } = await scene(t);
   const before = await shown();
   const { certificate } = await one.issue({ name: "node", sans: ["node"], usage: "server" });

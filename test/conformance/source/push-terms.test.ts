@@ -88,7 +88,7 @@ test("of concurrent pushes of two operators, none with the lower term is served 
 const file = () => join(folder.path, `document-${Math.random()}`);
 const log = { info() {}, warn() {}, error() {} };
 
-test("the last pushed document is served after a start without an operator, and earlier pushes are refused", async () => {
+test("the last pushed document is served after a start without an operator, and a push of an earlier term is refused", async () => {
   const keptIn = file();
   const keep = () => createSnapshotJournal({ file: keptIn, log });
   await withNode({ journal: keep() }, async ({ push, failure }) => {
@@ -108,7 +108,7 @@ test("the last pushed document is served after a start without an operator, and 
   });
 });
 
-test("the saved document is not served while the operator may still push, nor after a push", async () => {
+test("the saved document is not served before the operator timeout, nor after a push", async () => {
   const keptIn = file();
   const keep = () => createSnapshotJournal({ file: keptIn, log });
   await withNode({ journal: keep() }, async ({ push }) => void (await push(1, 1, ["kept"])));

@@ -106,11 +106,11 @@ test("a request of the operator to an endpoint of a plugin is answered by the no
 });
 
 for (const [what, body, headers, status] of [
-  ["without the token", call, { authorization: "" }, 401],
-  ["without a request", { plugin: "id" }, {}, 400],
-  ["of more than 1 MiB", { ...call, padding: "x".repeat(1024 * 1024) }, {}, 413],
+  ["that lacks the token", call, { authorization: "" }, 401],
+  ["that lacks the member request", { plugin: "id" }, {}, 400],
+  ["that is larger than 1 MiB", { ...call, padding: "x".repeat(1024 * 1024) }, {}, 413],
 ] as const)
-  test(`a request to an endpoint of a plugin ${what} is refused`, async () => {
+  test(`a call ${what} does not reach the plugin's endpoint and is refused with ${status}`, async () => {
     const { answer, calls } = await callPlugin(body, headers);
     assert.deepEqual([answer[0], calls], [status, []]);
   });
@@ -300,7 +300,7 @@ for (const [what, coding, body, status] of [
   ["gzipped", "gzip", zip(good), 200],
   ["gzipped but not JSON", "gzip", zip("{"), 400],
   ["declared as gzip but not compressed", "gzip", good, 400],
-  ["truncated inside the gzip", "gzip", zip(good).slice(0, -10), 400],
+  ["gzipped and truncated", "gzip", zip(good).slice(0, -10), 400],
   ["gzipped but larger than the limit when decompressed", "gzip", zip(long), 413],
   ["declared as compressed in an unsupported way", "br", good, 415],
 ] as const)

@@ -16,7 +16,7 @@ export interface Subject {
 
 export interface SubjectFactory {
   readonly name: string;
-  /** A source on new input: a push source has none before `offer`; other sources have the service `first`. */
+  /** A source on new input. A push source has no document before `offer`; other sources have the service `first`. */
   create(): Promise<Subject>;
 }
 

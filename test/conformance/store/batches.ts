@@ -16,7 +16,7 @@ import {
 } from "./entities.ts";
 import { create, remove, replace, type StoreTest } from "./suite.ts";
 
-/** An effect without its timestamps. */
+/** An effect for comparison: entities without timestamps, and dependents as texts. */
 const entitiesOf = ({ collection, before, after, along }: Effect) => ({
   collection,
   before: before && timeless(before),

@@ -31,7 +31,7 @@ before(async () => {
 });
 after(() => cluster?.stop());
 
-/** Every case has its own home namespace and its own class, because names are unique across namespaces. */
+/** Every case has its own home namespace and its own class: names must be unique in a class, across namespaces. */
 async function hold(): Promise<Opener & { readonly name: string }> {
   assert.ok(++cases <= enough, "raise `enough`");
   const name = `case-${cases}`;
@@ -164,7 +164,7 @@ describe("a store in a cluster with other writers", () => {
       assert.equal((await replace(store, "services", { ...changed, read_timeout: 60_000 })).fault, undefined);
     }));
 
-  test("adds a target to those of another manager, and changes that manager's targets only by force", () =>
+  test("adds a target beside another manager's target, refuses to change that target, and removes it only by force", () =>
     using(async (store, { apply, get }) => {
       await apply(
         "Upstream",
@@ -192,7 +192,7 @@ describe("a store in a cluster with other writers", () => {
       assert.equal(((await get("upstreams", "pool")).spec.targets as unknown[]).length, 1);
     }));
 
-  test("replaces one member by another atomically", () =>
+  test("by force, replaces or removes another manager's fields in one change of the resource", () =>
     using(async (store, { apply, get }) => {
       const generation = async (kind: string, name: string) => Number((await get(kind, name)).metadata.generation);
       await apply("Service", "users", { backendRef: { name: "core", port: 80 }, tags: ["a"] }, "gitops");
@@ -292,7 +292,7 @@ describe("a store in a cluster with other writers", () => {
       assert.equal((await made()).fault, undefined);
     }));
 
-  test("adds keys while another writer keeps annotating the resource", () =>
+  test("adds keys to a consumer while another writer keeps annotating the consumer's resource", () =>
     using(async (store, { kubectl }) => {
       const bob = consumer("bob");
       await create(store, "consumers", bob);

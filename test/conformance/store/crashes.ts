@@ -1,4 +1,4 @@
-/** Stores over resources when a writer dies in the middle of a write, or when the API rejects a write. */
+/** Stores over resources: writers that die, writes that the API rejects, Secrets of entities, and late watch events. */
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import { batchMark, isManaged, type Kind, Rejected, type Resource, type ResourceClient } from "@sluice/crds";
@@ -31,7 +31,7 @@ interface TroubledWrite {
   readonly resource?: Resource;
 }
 
-/** A client that fails when a test requests it. */
+/** A client with the faults that the test has set. */
 export function withFaults(client: ResourceClient, faults: InjectedFaults): ResourceClient {
   return {
     ...client,
@@ -68,7 +68,7 @@ export function withFaults(client: ResourceClient, faults: InjectedFaults): Reso
 
 export interface TroubledHolder extends Opener {
   readonly faults: InjectedFaults;
-  /** Another client of the same resources, without failures. */
+  /** Another client of the same resources, without the faults. */
   client(): ResourceClient;
   /** Whether the resource belongs to this test. */
   isOurs(resource: Resource): boolean;
@@ -122,7 +122,7 @@ export function describeCrashes(name: string, hold: () => Promise<TroubledHolder
         assert.deepEqual(await secrets(holder), []);
       }));
 
-    test("undoes a batch if a write in the middle is refused, and reports the refused write", () =>
+    test("undoes a batch if one of its writes is refused, and reports the refused write", () =>
       using(async (holder, all) => {
         const store = holder.open();
         const users = service("users", { tags: ["before"] });
@@ -185,7 +185,7 @@ export function describeCrashes(name: string, hold: () => Promise<TroubledHolder
         assert.deepEqual((await other.find("services", { id: users.id }))?.tags, ["before"]);
       }));
 
-    test("undoes a batch that could not be undone immediately, before the next write", () =>
+    test("undoes a failed batch before the next write, if it could not be undone immediately", () =>
       using(async (holder, all) => {
         const store = holder.open();
         const users = service("users");
@@ -205,7 +205,7 @@ export function describeCrashes(name: string, hold: () => Promise<TroubledHolder
         );
       }));
 
-    test("never completes a batch that was undone while its writer's calls hung", () =>
+    test("executes a batch completely, or refuses it completely, if another process writes while the batch's last call hangs", () =>
       using(async (holder, all) => {
         holder.faults.isOutOfTurn = true;
         const store = holder.open();

@@ -65,7 +65,7 @@ export function creating(test: StoreTest): void {
     assert.equal((await its.store.find("services", { id: unknown }))?.name, null);
   });
 
-  test("refuses unique values of another entity, and writes nothing", async (its) => {
+  test("refuses ids and unique values that another entity has, and writes nothing", async (its) => {
     const users = await its.create("services", service("users"));
     const bob = await its.create("consumers", consumer("bob", { custom_id: "42" }));
     const key = await its.create("keyauth_credentials", credential(bob, "secret"));
@@ -134,7 +134,7 @@ export function creating(test: StoreTest): void {
     }
   });
 
-  test("waits for the nodes after a write, and does not wait if no entity was written", async (its) => {
+  test("returns a function that waits for the nodes after a write, and none if no entity was written", async (its) => {
     const users = service("users");
     const written = await its.store.write([create("services", users)]);
     assert.ok(written.programmed, "the write has a function to wait for the nodes");

@@ -1,4 +1,4 @@
-/** The suite of the database store, in addition to that of all stores. Run for both databases. */
+/** Tests of the database store, in addition to the suite of all stores. Run for Postgres and the embedded database. */
 import assert from "node:assert/strict";
 import { randomUUID } from "node:crypto";
 import { after, before, beforeEach, describe, test } from "node:test";
@@ -100,7 +100,7 @@ export function describeDatabaseStore(name: string, keep: () => Promise<Database
       assert.equal(await count("services"), evil.length);
     });
 
-    test("lookups by invalid values find nothing and write nothing", async () => {
+    test("lookups and removals by invalid values find nothing, and lists accept invalid options without an error", async () => {
       await done(create("services", service("users")));
       const lookups = [
         { id: "' or true; --" },
@@ -156,7 +156,7 @@ export function describeDatabaseStore(name: string, keep: () => Promise<Database
       assert.equal(await count("services"), 0);
     });
 
-    test("either all writes are executed, each seeing the effects of earlier writes, or no write is executed", async () => {
+    test("either all writes of a batch are executed, each seeing the effects of earlier writes, or no write is executed", async () => {
       const [a, b] = [service("a"), service("b")];
       const web = route({ name: "web", service: { id: a.id } });
       const moved = { ...web, service: { id: b.id } };
@@ -177,7 +177,7 @@ export function describeDatabaseStore(name: string, keep: () => Promise<Database
       assert.equal((await done(...many)).length, 1200);
     });
 
-    test("dependents of a removed entity are reported, and so is an entity that forbids the removal", async () => {
+    test("the dependents of a removed entity are reported, and so is the collection whose entities forbid a removal", async () => {
       const up = entity("upstreams", { name: "up" });
       const target = entity("targets", { target: "a:80", upstream: { id: up.id }, created_at: 1.5, updated_at: 2.25 });
       const users = service("users");
@@ -212,7 +212,7 @@ export function describeDatabaseStore(name: string, keep: () => Promise<Database
       assert.deepEqual(await database.query("select number from revision"), before);
     });
 
-    test("of several conditional writes with the same ETag, the first is executed and the others are rejected", async () => {
+    test("of several conditional writes with the same ETag, exactly one is executed and the others are rejected", async () => {
       const users = service("users");
       await done(create("services", users));
       const etag = etagOf(users);
@@ -259,7 +259,7 @@ export function describeDatabaseStore(name: string, keep: () => Promise<Database
       assert.deepEqual(again.fault, { kind: "changed", message: "the service was removed in the meantime" });
     });
 
-    test("an expired key is replaced by a new key", async () => {
+    test("an expired credential gives way to a new credential with the same key", async () => {
       const bob = consumer("bob");
       const past = Math.floor(Date.now() / 1000) - 60;
       await done(

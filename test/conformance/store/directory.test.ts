@@ -126,7 +126,7 @@ describe("a store in a directory with files of users", () => {
       { "bad.yaml": `${head("Service", "bad")}spec: { url: "http://a", retries: -1 }\n` },
     ));
 
-  test("writes a resource into the namespace of the resource to which it refers, and refuses keys and secret config values outside the home namespace", () =>
+  test("writes a resource into the namespace of the resource to which it refers, and refuses keys of consumers and secrets of plugins outside the home namespace", () =>
     using(
       async (store, { directory, waited }) => {
         const cart = await store.find("services", { member: "name", value: "shop.cart" });
@@ -177,7 +177,7 @@ describe("a store in a directory with files of users", () => {
       },
     ));
 
-  test("refuses a key beyond a consumer's maximum, and keeps no Secret of it", () =>
+  test("refuses a key beyond a consumer's maximum, and leaves no Secret for the key", () =>
     using(
       async (store, { directory }) => {
         const bob = await store.find("consumers", { member: "username", value: "bob" });

@@ -10,7 +10,7 @@ export function entity<Name extends Collection>(collection: Name, raw: object): 
   return checked.value;
 }
 
-/** An entity without its timestamps: `updated_at` may also change when another entity in the same resource is written. */
+/** An entity without timestamps: `updated_at` may also change when another entity in the same resource is written. */
 export function timeless<Any extends Entity>(one: Any | null | undefined): object {
   const {
     created_at: _created,

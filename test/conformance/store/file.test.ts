@@ -17,7 +17,7 @@ for (const [name, text] of [
     writeFileSync(file, text);
     const source = createFileSource({ file, log: pino({ level: "silent" }), keepContent: true });
     await source.start(createIntake({ node: "n", version: "0", serve() {} }));
-    // Only one store may write a file, so `open` always returns this one.
+    // Only one store may write a file, so `open` always returns this store.
     const store = createFileStore({ file, source, writable: true, programmed: async () => null });
     return {
       open: () => store,

@@ -39,7 +39,7 @@ export function racing(test: StoreTest): void {
     );
   });
 
-  test("never leaves a route without its service", async (its) => {
+  test("refuses either the removal of a service or the concurrent creation of a route that refers to the service", async (its) => {
     const users = await its.create("services", service("users"));
     const other = await its.open();
     await waitFor(() => other.find("services", { id: users.id }), { what: "the other store to find the service" });

@@ -23,7 +23,7 @@ export function reading(test: StoreTest): void {
     );
     const made = await its.create("consumers", consumer("bob", { custom_id: "42" }));
     const key = await its.create("keyauth_credentials", credential(made, "secret", { tags: ["t"], ttl: 1000 }));
-    // A key may be stored in its consumer's resource: adding one may count as a change of the consumer.
+    // A key may be stored in its consumer's resource: adding a key may count as a change of the consumer.
     const bob = await its.store.find("consumers", { id: made.id });
     assert.deepEqual(timeless(bob), timeless(made));
     const limit = await its.create(
@@ -117,7 +117,7 @@ export function reading(test: StoreTest): void {
     assert.equal(await its.store.find("services", { id: "11111111-1111-4111-8111-111111111111" }), null);
   });
 
-  test("lists entities in the order of ids, in pages, or only those that refer to an entity", async (its) => {
+  test("lists entities in the order of their ids, in pages, and on request only entities that refer to a given entity", async (its) => {
     const [one, two] = [await its.create("services", service("one")), await its.create("services", service("two"))];
     const routes = [];
     for (let count = 0; count < 5; count++)
@@ -138,7 +138,7 @@ export function reading(test: StoreTest): void {
     assert.deepEqual(await its.store.list("routes", { size: 9, where: nowhere }), { entities: [], more: false });
   });
 
-  test("lists the entities that have all of the given tags, or any of them", async (its) => {
+  test("lists the entities that have all of the given tags, or at least one of the given tags, in pages", async (its) => {
     const made = [
       await its.create("services", service("a", { tags: ["x", "y z"] })),
       await its.create("services", service("b", { tags: ["y z"] })),

@@ -20,7 +20,7 @@ import { replace, type StoreTest } from "./suite.ts";
 const unknown = "11111111-1111-4111-8111-111111111111";
 
 export function replacing(test: StoreTest): void {
-  test("replaces an entity completely, in every collection", async (its) => {
+  test("replaces entities of nine collections completely", async (its) => {
     const users = await its.create("services", service("users", { path: "/a", tags: ["a"], retries: 1 }));
     const web = await its.create("routes", route({ name: "web", service: { id: users.id }, hosts: ["a.example"] }));
     const bob = await its.create("consumers", consumer("bob", { custom_id: "42", tags: ["a"] }));
@@ -107,7 +107,7 @@ export function replacing(test: StoreTest): void {
     }
   });
 
-  test("refuses a replacement with a conflict or a reference to a missing entity", async (its) => {
+  test("refuses a replacement with another entity's name or with a reference to a missing entity", async (its) => {
     const users = await its.create("services", service("users"));
     await its.create("services", service("other"));
     const web = await its.create("routes", route({ service: { id: users.id } }));
@@ -123,7 +123,7 @@ export function replacing(test: StoreTest): void {
       assert.deepEqual((await its.refused(replace(collection, made))).fault, fault);
   });
 
-  test("replaces an entity only if it is unchanged since it was read", async (its) => {
+  test("replaces or removes an entity with an ETag only if the entity still has this ETag", async (its) => {
     const users = await its.create("services", service("users"));
     const etag = etagOf(users);
     const next = { ...users, retries: 1 };

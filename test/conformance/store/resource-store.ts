@@ -7,7 +7,7 @@ import type { Lookup, Store, StoreWriteOptions, WriteOutcome } from "../../../ga
 export const quiet: Log = { info() {}, warn() {}, error() {} };
 
 export interface Opener {
-  /** The writes for which the store has waited for the nodes, in order. */
+  /** The resources of each write for which a store has waited for the nodes, in order. */
   readonly waited: (readonly WrittenResource[])[];
   open(orphanAge?: number): Store;
   close(): Promise<void>;

@@ -19,8 +19,8 @@ import { replacing } from "./replacing.ts";
 
 export interface StoreHolder {
   /**
-   * A new store over the same entities: two stores behave like two processes, or one process if the store allows only
-   * one.
+   * Opens a store over the same entities. Two stores behave like two processes; if only one process may write, all
+   * calls return the same store.
    */
   open(): Store | Promise<Store>;
   /** Closes all opened stores and deletes the entities. */
@@ -32,12 +32,12 @@ export interface Case {
   readonly store: Store;
   /** Opens a store as another process would. */
   open(): Promise<Store>;
-  /** Writes that must succeed. */
+  /** Executes writes, which must succeed, and returns their effects. */
   write(writes: readonly Write[], options?: StoreWriteOptions): Promise<readonly Effect[]>;
   create<Name extends Collection>(collection: Name, entity: Entities[Name]): Promise<Entities[Name]>;
   replace<Name extends Collection>(collection: Name, entity: Entities[Name]): Promise<Entities[Name]>;
   remove(collection: Collection, id: string): Promise<Effect>;
-  /** Writes that must be rejected and change nothing. */
+  /** Executes writes, asserts that they are refused and change nothing, and returns the fault. */
   refused(...writes: readonly Write[]): Promise<{ readonly fault: WriteFault; readonly index: number }>;
   all<Name extends Collection>(collection: Name): Promise<readonly Entities[Name][]>;
   ids(collection: Collection): Promise<readonly string[]>;

@@ -44,7 +44,7 @@ describe("two processes on one database", () => {
   }
 
   for (const through of ["redis", "database"] as const) {
-    it(`notify subscribers of both when a user is created on either, with events through ${through === "redis" ? "Redis" : "the database"}`, async () => {
+    it(`notify the subscribers of both processes when a user is created on either process, with events through ${through === "redis" ? "Redis" : "the database"}`, async () => {
       const [one, other] = await startTwo(through);
       const followed = [bySocket(one), byStream(one), bySocket(other), byStream(other)];
       await allFollow(one, followed);
@@ -66,7 +66,7 @@ describe("two processes on one database", () => {
       { seconds: 0 },
     ));
 
-  it("notify the other process of every created user before they exit", async (context) => {
+  it("notify each other of every created user, even if the process that created the users is stopped", async (context) => {
     const environment = { SLUICE_USER_API_DATABASE_URL: postgres.url };
     const one = await startReplica(environment);
     await connected([one], "database", true);

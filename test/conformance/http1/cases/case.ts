@@ -1,4 +1,4 @@
-/** Rows of the tables: bytes, and the result of a strict parser. */
+/** Rows of the tables: the bytes of a connection, and the result that a strict parser must have. */
 import type { fault } from "../../../../gateway/src/proxy/http1/parse/faults.ts";
 import type { Asked } from "../read-ours.ts";
 import type { Message } from "../reading.ts";
@@ -6,8 +6,8 @@ import type { Message } from "../reading.ts";
 export type FaultName = keyof typeof fault;
 
 /**
- * A fault; `more` when bytes are missing; members of the only message; or all accepted messages in order, with nothing
- * left over.
+ * The name of a fault; `more` if the parser must wait for more bytes; or some members of the only message, or of all
+ * messages in order.
  */
 export type Expected = FaultName | "more" | Partial<Message> | readonly Partial<Message>[];
 
@@ -25,13 +25,13 @@ export type Row = readonly [name: string, bytes: string, expect: Expected, asked
 export const cases = (rows: readonly Row[]): readonly Case[] =>
   rows.map(([name, bytes, expect, asked]) => ({ name, bytes, expect, asked }));
 
-/** A request line and a Host header. */
+/** A request with this request line and a Host header. */
 export const line = (text: string): string => `${text}\r\nHost: a\r\n\r\n`;
 
 /** A request with Host and these header lines, each with its line ending. */
 export const get = (lines: string): string => `GET / HTTP/1.1\r\nHost: a\r\n${lines}\r\n`;
 
-/** A request with one header line and a body. */
+/** A POST request with Host, this header line and this body. */
 export const post = (header: string, body: string): string => `POST / HTTP/1.1\r\nHost: a\r\n${header}\r\n\r\n${body}`;
 
 export const chunked = (body: string): string => post("Transfer-Encoding: chunked", body);

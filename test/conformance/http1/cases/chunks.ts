@@ -2,7 +2,7 @@
 import { cases, chunked, NEXT, next } from "./case.ts";
 
 const abc = { body: "abc", trailers: [] };
-/** One chunk with this size line, then the last chunk. */
+/** A request whose body is a chunk with this size line and the data `abc`, then the last chunk. */
 const size = (text: string): string => chunked(`${text}\r\nabc\r\n0\r\n\r\n`);
 const trailer = (lines: string): string => chunked(`3\r\nabc\r\n0\r\n${lines}\r\n`);
 
@@ -65,7 +65,7 @@ export const extensions = cases([
   ["extensions of 256 bytes", size(`3;${"a".repeat(255)}`), abc],
   ["extensions of 257 bytes", size(`3;${"a".repeat(256)}`), "chunkExtensionTooLong"],
   [
-    "very many chunks with short extensions",
+    "90 chunks with extensions of 201 bytes each",
     chunked(`1;${"a".repeat(200)}\r\nx\r\n`.repeat(90)),
     "chunkExtensionTooLong",
   ],

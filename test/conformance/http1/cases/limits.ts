@@ -5,7 +5,7 @@ const line = (length: number): string => {
   const rest = "GET  HTTP/1.1\r\n".length;
   return `GET /${"a".repeat(length - rest - 1)} HTTP/1.1\r\nHost: a\r\n\r\n`;
 };
-/** Header lines and the empty line after them, with this total size in bytes. */
+/** A request whose header lines and the empty line after them have this total size in bytes. */
 const fields = (length: number): string => {
   const rest = "Host: a\r\nA: \r\n\r\n".length;
   return get(`A: ${"b".repeat(length - rest)}\r\n`);

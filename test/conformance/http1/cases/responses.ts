@@ -60,7 +60,7 @@ export const responseBodies = cases([
     { ...abc, keepAlive: false },
   ],
   ["an empty body without a length or chunks", ok("A: b\r\n"), { body: "", keepAlive: false }],
-  ["a body without a length or chunks that looks like a response", ok("", SECOND), { body: SECOND }],
+  ["a body that looks like a response, without a length or chunks", ok("", SECOND), { body: SECOND }],
   [
     "a body with a length, and Connection: close",
     ok("Connection: close\r\nContent-Length: 3\r\n", "abc"),

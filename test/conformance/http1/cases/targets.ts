@@ -62,7 +62,7 @@ export const targets = cases([
   ["a URL whose port differs from the port of Host", absolute("http://a:81/", "a"), "hostContradicts"],
   ["a URL whose default port differs from the port of Host", absolute("https://a/", "a:80"), "hostContradicts"],
   ["a URL and an empty Host", absolute("http://a/", ""), "hostContradicts"],
-  ["a URL with a longer host than Host", absolute("http://a.b/", "a"), "hostContradicts"],
+  ["a URL whose host is longer than Host", absolute("http://a.b/", "a"), "hostContradicts"],
   ["a URL without Host in HTTP/1.1", "GET http://a/ HTTP/1.1\r\n\r\n", "hostMissing"],
   ["a URL without Host in HTTP/1.0", "GET http://a/ HTTP/1.0\r\n\r\n", { version: "1.0" }],
   ["a URL with a user", absolute("http://u@a/", "a"), "hostSyntax"],
