@@ -1,14 +1,14 @@
-/** Names, labels and images, equal to the chart's (charts/sluice/templates/_names.tpl). */
+/** Names, labels (except managed-by) and images, equal to the chart's (charts/sluice/templates/_names.tpl). */
 import type { Values } from "../values.d.ts";
 
-/** Members common to all parts with a Deployment. */
+/** The values that all parts with a Deployment have. */
 export type Workload = Omit<Values["operator"], "privateNamespace" | "existingSecret">;
 
 export interface Release {
   /** The prefix of the names of objects in the home namespace. */
   readonly name: string;
   readonly namespace: string;
-  /** The version of the images, unless a part sets a tag. */
+  /** The tag of the images, unless a part sets a tag or a digest. */
   readonly version: string;
   readonly values: Values;
 }
@@ -29,7 +29,7 @@ export function longestName({ postgres, redis }: Values): { readonly length: num
 
 const label = (part: string): string => ` with ${part}.enabled, because a label of its pods is derived from it`;
 
-/** Names of objects that are cluster-scoped or may be outside the home namespace. */
+/** The name of an object that is cluster-scoped or may be outside the home namespace. */
 export const wideName = ({ namespace, name }: Release, component: string): string =>
   `${namespace}-${name}-${component}`;
 

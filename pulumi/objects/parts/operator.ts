@@ -67,7 +67,7 @@ function deployment(release: Release): KubernetesObject {
   });
 }
 
-/** Existing certificates that the values name; null: the operator creates them. */
+/** Volume, mount and settings of the existing push certificates that the values name; null: the operator makes some. */
 function ownPush({ values }: Release) {
   return values.push.existingSecret === "" ? null : pushVolume(values.push.existingSecret, component);
 }
