@@ -8,7 +8,7 @@ import { GROUPS } from "./sluice.ts";
 export interface WrkOptions {
   readonly url: string;
   readonly seconds: number;
-  /** The folder for the script. */
+  /** The folder for wrk's script and the file of tokens. */
   readonly folder: string;
   /** Default 64. */
   readonly connections?: number;
