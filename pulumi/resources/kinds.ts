@@ -122,7 +122,7 @@ export type PluginArgs<Chosen extends PluginChoice> = Placed &
   Targets &
   MembersOf<Omit<PluginSpec, "plugin" | "config" | "targetRefs">> & {
     readonly plugin: Chosen;
-    /** The config, with the members of the plugin's schema (for Kong's plugins, Kong's names). Unset members get defaults. */
+    /** The config: members of the plugin's schema (with Kong's names for Kong's plugins). Unset: their defaults. */
     readonly config?: InputsOf<Unfilled<ConfigOf<Chosen>>>;
   };
 

@@ -1,7 +1,7 @@
 /**
  * Rotates the webhook's certificate. It is stored in a Secret that all replicas of the operator share. Its authorities
- * are also written to the ValidatingWebhookConfiguration, whose addresses of the webhook determine the certificate's
- * names.
+ * are also written to the ValidatingWebhookConfiguration. The names in the certificate are the host names by which that
+ * object addresses the webhook.
  * Everything is checked every minute, so that changes by other clients are repaired.
  */
 import type { ClusterObject, ClusterObjects, Resource, ResourceClient } from "@sluice/crds";

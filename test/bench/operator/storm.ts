@@ -65,7 +65,7 @@ export async function storm(stage: OperatorStage, { perSecond, seconds }: StormO
   const counts = Math.round(perSecond * seconds);
   const pid = operator.process.pid;
 
-  /** Requests the path of each change from a node until the node serves it; changes in the order they were applied. */
+  /** Requests each change's path from a node until the node serves it, in the order of the API server's responses. */
   async function watch(proxy: number): Promise<void> {
     for await (const { path, at } of feed.read()) late.push((await untilServed(proxy, path, { interval: 5 })) - at);
   }

@@ -1,6 +1,6 @@
 /**
  * The usual store for Apollo Server or Yoga: one SQL statement for a user, and one for the posts of all users in a
- * response, whose ids a loader collects for each operation. Statements of concurrent requests are not combined.
+ * response: a loader for each operation collects the users' ids. Statements of concurrent requests are not combined.
  */
 
 import type { Database } from "../../../user-api/src/store/database.ts";

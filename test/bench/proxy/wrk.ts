@@ -12,7 +12,7 @@ export interface WrkOptions {
   readonly folder: string;
   /** Default 64. */
   readonly connections?: number;
-  /** Default GET; with `body` a POST. */
+  /** The body of each request, which is then a POST. Default: GET requests without a body. */
   readonly body?: { readonly bytes: number } | { readonly json: string };
   /** Mean milliseconds between two requests of a connection. Default: none. */
   readonly pause?: number;
