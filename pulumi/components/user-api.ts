@@ -16,7 +16,7 @@ export interface UserApiOptions extends ComponentResourceOptions {
 
 /** The user directory, and its route through the gateway if `userApi.route` enables it. */
 export class UserApiComponent extends SluiceComponent {
-  /** The first consumer's API key. Undefined if there is no route, or if an option or an existing Secret has it. */
+  /** The first consumer's API key. Undefined without a route, or if `options.key` or an existing Secret has it. */
   readonly key?: Output<string>;
 
   constructor(name: string, release: Release, options: UserApiOptions = {}) {

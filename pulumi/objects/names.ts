@@ -19,7 +19,8 @@ export const objectName = (release: Release, component: string): string => `${re
 
 /**
  * The maximum length of a release's name. Names of Services derive from it and have at most 63 characters. Values of
- * labels have the same limit: on pods, one consists of the StatefulSet's name, a `-` and a hash of ten digits.
+ * labels have the same limit, and the label `controller-revision-hash` of a StatefulSet's pods consists of the
+ * StatefulSet's name, a `-` and a hash of ten digits.
  */
 export function longestName({ postgres, redis }: Values): { readonly length: number; readonly why: string } {
   if (postgres.enabled) return { length: 43, why: label("postgres") };

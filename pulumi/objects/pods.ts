@@ -27,7 +27,7 @@ export const podsOf = (release: Release, { component, values, pod, container, vo
   },
 });
 
-/** The security context that Pod Security `restricted` requires, no variables for Services, and the pull Secrets. */
+/** Members of a pod's spec: the security context for Pod Security `restricted`, no Service variables, pull Secrets. */
 const podSecurity = ({ values }: Release) => ({
   enableServiceLinks: false,
   securityContext: {

@@ -58,7 +58,7 @@ async function timed(run: () => Promise<unknown>): Promise<number> {
   return performance.now() - began;
 }
 
-/** decK with its default parallelism of 10: the sync of a file into an empty store, and the diff after it. */
+/** Measures decK with its default parallelism of 10: the sync of a file into an empty store, and the diff after it. */
 async function syncPart(admin: string, services: number): Promise<Part> {
   const folder = temporaryFolder("bench-deck");
   try {
