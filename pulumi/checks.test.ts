@@ -23,7 +23,7 @@ const words: Readonly<Record<string, RegExp>> = {
 };
 
 for (const [name, expected] of Object.entries(words))
-  test(`a name that cannot be part of a Service's DNS label is refused: '${name}'`, () => {
+  test(`a release's name that cannot be a prefix of Service names is refused: '${name}'`, () => {
     const [fault = "", ...others] = faultsOf({ name });
     assert.match(fault, expected);
     assert.deepEqual(others, []);
@@ -50,7 +50,7 @@ for (const [what, longest, values, because] of [
     " with postgres.enabled, because a label of its pods is derived from it",
   ],
 ] as const)
-  test(`a name has at most ${longest} characters ${what}`, () => {
+  test(`the name of a release ${what} has at most ${longest} characters`, () => {
     assert.deepEqual(faultsOf({ name: "a".repeat(longest), values }), []);
     const name = "a".repeat(longest + 1);
     assert.deepEqual(faultsOf({ name, values }), [
@@ -70,7 +70,7 @@ test("`env` must not have a variable that another value sets, or that other obje
   ]);
 });
 
-test("a label by which pods are selected or objects are owned is refused wherever labels are given", () => {
+test("a label that selects pods or identifies the owner of an object is refused in every map of labels", () => {
   const labels = { "app.kubernetes.io/name": "shop", team: "a" };
   const monitoring = { dashboards: { labels: { "app.kubernetes.io/part-of": "shop" } } };
   assert.deepEqual(faultsOf({ values: { labels, monitoring } }), [
@@ -81,7 +81,7 @@ test("a label by which pods are selected or objects are owned is refused whereve
 
 const pinned = (repository: string): string => `images.example.com/${repository}@sha256:${"0a".repeat(32)}`;
 
-test("an image of a plugin must have a digest, and may have a tag too", () => {
+test("images of plugins must be distinct and have a digest, and may have a tag too", () => {
   const images = [pinned("acme/a"), "acme/b:1", "acme/c@sha256:12", pinned("acme/d:1"), `${pinned("acme/e")} `];
   const expected = "expected a reference with a digest, such as images.example.com/acme/sluice-plugin-x@sha256:… (64";
   assert.deepEqual(
@@ -140,7 +140,7 @@ for (const [part, objectsOf] of Object.entries(parts))
     }
   });
 
-test("the variables of a Postgres or Redis server may be set in `env` only if no such server is configured", () => {
+test("variables that name a Postgres or Redis server may be set in `env` only if no other value sets one", () => {
   const env = {
     SLUICE_USER_API_REDIS_URL: "redis://users:word@redis.example:6379/3",
     SLUICE_USER_API_REDIS_PREFIX: "users",
@@ -152,7 +152,7 @@ test("the variables of a Postgres or Redis server may be set in `env` only if no
   assert.deepEqual(faultsOf({ values: { userApi: { env }, ...servers } }).length, 4);
 });
 
-/** Names of the variables of a Deployment's containers. */
+/** Names of the environment variables of a Deployment's containers; none for an object of another kind. */
 function variablesIn({ kind, spec }: KubernetesObject): readonly string[] {
   if (kind !== "Deployment") return [];
   const { containers } = (

@@ -6,11 +6,11 @@ import { hasPostgres, redisAddressOf } from "./objects/parts/databases.ts";
 
 /** An error in the values or in the name of a release. */
 export interface ValuesFault {
-  /** Dot-separated: `gateway.replicas`. Empty for an error in the name. */
+  /** Such as `gateway.replicas`, `plugins.images[0]` or `labels["team"]`. Empty for an error in the release's name. */
   readonly path: string;
   /** What is wrong: where possible, the expected and the actual value. */
   readonly message: string;
-  /** No value would be valid: the member must be removed. */
+  /** True if no value would be valid, so that the member must be removed. */
   readonly surplus?: true;
 }
 

@@ -10,7 +10,7 @@ type Texts = Readonly<Record<string, string>>;
 
 const secretKeys = ["sluice:consumerKey", "sluice:databaseUrl", "sluice:redisPassword"];
 
-/** Pulumi passes maps and lists to a program as JSON, and separately the keys that are secrets. */
+/** Loads `values` as Pulumi passes them: maps and lists as JSON, and a separate list of the keys with secret values. */
 function load(values: Texts, secrets: readonly string[] = secretKeys) {
   const config = Object.fromEntries(Object.entries(values).map(([name, value]) => [`sluice:${name}`, value]));
   runtime.setAllConfig(config, [...secrets]);
@@ -35,7 +35,7 @@ const faultsOf = (values: Texts, secrets?: readonly string[]): readonly string[]
   }
 };
 
-test("only the key namespace is required: all other values have the chart's defaults", () => {
+test("only the key namespace is required: all other keys are optional, and the chart's values have defaults", () => {
   const { release, ownNamespace, isPublic, timeout } = loaded({ namespace: "shop" });
   assert.deepEqual([release.name, release.namespace, release.version], ["sluice", "shop", "0.1.0"]);
   assert.equal(release.values.gateway.replicas, 2);
@@ -61,7 +61,7 @@ test("missing values, also in nested maps, get the chart's defaults", () => {
   });
 });
 
-test("secrets stay secrets, and parts get the names of their Secrets", async () => {
+test("secrets in the config stay secrets, and the values name the Secrets that will hold them", async () => {
   const secrets = {
     databaseUrl: "postgres://users:pass@db.example/users",
     redisPassword: "letters1",

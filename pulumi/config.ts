@@ -9,11 +9,11 @@ export interface SluiceConfig {
   readonly release: Release;
   /** Whether the stack owns the namespace and deletes it on destroy. */
   readonly ownNamespace: boolean;
-  /** Whether the gateway is public: then every Route must have a Plugin. */
+  /** Whether the gateway is public: then a Plugin must act on every Route. */
   readonly isPublic: boolean;
   /** The time limit for creating or changing one object, with its unit: `90s`. Unset: 5 minutes. */
   readonly timeout?: string;
-  /** API key of the user API's first consumer. Unset: one is generated. */
+  /** API key of the user API's first consumer. Unset: one is generated, unless an existing Secret has it. */
   readonly consumerKey?: Output<string>;
   /** Address of the user API's Postgres server, with user and password. Unset: the values of `postgres` apply. */
   readonly databaseUrl?: Output<string>;
@@ -40,13 +40,13 @@ interface Key {
 
 const isName = (text: string): boolean => text.length <= 63 && /^[a-z0-9]([-a-z0-9]*[a-z0-9])?$/.test(text);
 
-/** Whether the value is encrypted in the config. Pulumi's types lack this function. */
+/** Whether the value is encrypted in the config. Pulumi's types lack `isConfigSecret`. */
 const isSecret = (key: string): boolean =>
   (runtime as typeof runtime & { isConfigSecret(key: string): boolean }).isConfigSecret(key);
 
 const isBoolean = (text: string): boolean => text === "true" || text === "false";
 
-/** Keys that are not values of the chart. */
+/** The keys, besides `creates`, that are not values of the chart. */
 const keys = {
   namespace: { expected: "the name of a namespace", example: "sluice", accepts: isName },
   name: { expected: "the prefix of the names of all objects", example: "sluice", optional: true, accepts: isName },
@@ -81,7 +81,7 @@ export const given = { database: "given-database", redis: "given-redis" } as con
 /**
  * Reads the config of the stack. `creates` is `sluice` (the default) or `crds`.
  *
- * @throws RunError with every error: the key and the stack, the expected value, and the command that sets it.
+ * @throws RunError with a line for each error: the key, the expected value, and the command that sets or removes it.
  */
 export function loadConfig(config = new Config(), stack = getStack()): StackConfig {
   const creates = config.get("creates") ?? "sluice";
@@ -113,7 +113,10 @@ export function loadConfig(config = new Config(), stack = getStack()): StackConf
   };
 }
 
-/** Values of the chart: every other key of the project, parsed as JSON or else as a string. */
+/**
+ * Values of the chart: all keys of the project except `creates` and those in `keys`. If the config has the URL of
+ * Postgres or the password of Redis, the values also name the Secret that will hold it.
+ */
 function valuesOf(config: Config, release: string): Readonly<Record<string, unknown>> {
   const prefix = `${config.name}:`;
   const values = Object.entries(runtime.allConfig()).flatMap(([key, text]) => {
@@ -158,7 +161,7 @@ function faultOf(name: string, key: Key, { config, stack }: Place): readonly str
   const text = config.get(name);
   if (text === undefined) return key.optional ? [] : fault("but it is not set");
   if (key.example === undefined && !isSecret(full)) return fault("but it is in clear text in the stack's file");
-  // Secrets are not quoted.
+  // The message does not quote a secret.
   if (!key.accepts(text)) return fault(key.example === undefined ? "but it is something else" : `not '${text}'`);
   return [];
 }

@@ -24,7 +24,7 @@ before(async () => {
   await runtime.disconnect();
 });
 
-test("pods of the namespace must be restricted, and every object has the stack's label", () => {
+test("both namespaces enforce Pod Security restricted, and every object has the stack's label", () => {
   for (const name of ["shop", "shop-sluice-keys"])
     assert.equal(labelsOf(find("Namespace", name)?.inputs)?.["pod-security.kubernetes.io/enforce"], "restricted");
   for (const { inputs } of objects()) assert.equal(labelsOf(inputs)?.["sluice.dev/stack"], "dev", inputs.kind);
@@ -37,7 +37,7 @@ test("every object has the annotation with which Pulumi reverts changes by other
   }
 });
 
-test("objects without pods are deleted in the background", () => {
+test("only objects without pods are deleted in the background", () => {
   for (const { inputs } of objects()) {
     const { annotations } = inputs.metadata as { annotations?: Readonly<Record<string, string>> };
     const expected = ["Deployment", "StatefulSet", "Namespace"].includes(inputs.kind) ? undefined : "background";
@@ -45,7 +45,7 @@ test("objects without pods are deleted in the background", () => {
   }
 });
 
-test("each part is a component of its type", () => {
+test("each part and each of Sluice's custom resources is a component of its type", () => {
   const components = registered
     .filter(({ type }) => type.startsWith("sluice:"))
     .map(({ type, name }) => `${type} ${name}`);

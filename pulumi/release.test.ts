@@ -29,7 +29,7 @@ test("all errors are thrown as one RunError, which is shown without a stack trac
   });
 });
 
-test("names of inherited properties are not values", () => {
+test("names of properties that every object inherits are refused as unknown values", () => {
   const values = JSON.parse('{"__proto__":{"replicas":1},"constructor":{}}');
   assert.deepEqual(
     checkRelease({ ...place, values }).faults.map(({ path }) => path),

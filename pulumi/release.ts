@@ -1,4 +1,4 @@
-/** Builds a release from values: fills in the chart's defaults and validates with the chart's schema. */
+/** Builds a release from values: fills in the chart's defaults, and validates with the chart's schema and checks.ts. */
 import { readFileSync } from "node:fs";
 import { RunError } from "@pulumi/pulumi";
 import { Ajv, type ErrorObject } from "ajv";
@@ -21,7 +21,7 @@ export interface ReleaseArgs {
 /**
  * The release, with the chart's defaults for unset values.
  *
- * @throws RunError with all errors of name and values.
+ * @throws RunError with all violations of the chart's schema or, without these, all other errors of name and values.
  */
 export function releaseOf(args: ReleaseArgs): Release {
   const { release, faults } = checkRelease(args);

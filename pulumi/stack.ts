@@ -94,7 +94,7 @@ export function createSluice({ release, ownNamespace, ...secrets }: SluiceConfig
   };
 }
 
-/** The namespace of the release, in which only pods with restricted Pod Security may run. */
+/** The namespace of the release, in which only pods that satisfy Pod Security `restricted` may run. */
 const namespaceOf = ({ namespace }: Release) => ({
   apiVersion: "v1",
   kind: "Namespace",

@@ -13,9 +13,9 @@ export interface KubernetesObject {
 export interface Registered {
   readonly type: string;
   readonly name: string;
-  /** As sent to the engine, secrets unwrapped. */
+  /** As sent to the engine, but with the plain values of secrets. */
   readonly inputs: KubernetesObject;
-  /** Members of the inputs that were sent as secrets. */
+  /** Dot-separated paths of the members of the inputs that were sent as secrets. */
   readonly secrets: readonly string[];
 }
 
@@ -63,7 +63,7 @@ export const known = <Value>(output: Output<Value>): Promise<Value> =>
     output.apply(resolve);
   });
 
-/** All objects in the YAML files of a folder, relative to the repository's root. */
+/** All objects in the YAML files of a folder, whose path is relative to the repository's root. */
 export function readObjects(folder: string): readonly KubernetesObject[] {
   const url = new URL(`../${folder}/`, import.meta.url);
   return readdirSync(url)

@@ -10,7 +10,7 @@ async function linesOf(registry: Registry): Promise<readonly string[]> {
   return lines.filter((line) => line !== "" && !line.startsWith("#") && !line.includes("_bucket{"));
 }
 
-test("queue items are counted with controller-runtime's metric names", async () => {
+test("the work queues are measured with controller-runtime's metric names", async () => {
   const registry = new Registry();
   const { status } = createWorkMetrics(registry);
   const none = () => 0;
@@ -51,7 +51,7 @@ test("queue items are counted with controller-runtime's metric names", async () 
     assert.ok(lines.includes(line), `${line} is not among:\n${lines.join("\n")}`);
 });
 
-test("requests to the API server are counted with client-go's metric names", async () => {
+test("requests to the API server are counted and timed with client-go's metric names", async () => {
   const registry = new Registry();
   const answered = createRestMetrics(registry);
   for (const code of ["200", "200", "<error>"]) answered({ method: "GET", code, host: "api:6443", seconds: 0.5 });

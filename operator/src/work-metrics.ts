@@ -4,7 +4,7 @@
  */
 import { Counter, Gauge, Histogram, type Registry } from "prom-client";
 
-/** `document`: translates and publishes changes. `status`: writes conditions; each item is one resource. */
+/** `document`: translates and publishes changes. `status`: writes conditions; each queued item is one resource. */
 export const controllers = ["document", "status"] as const;
 export type ControllerName = (typeof controllers)[number];
 
@@ -54,18 +54,18 @@ export function createWorkMetrics(registry: Registry) {
   });
   function workOf(controller: ControllerName) {
     const [of, itself] = [queue(controller), { controller }];
-    // Start at 0, so that an alert on an increase sees the first event.
+    // The counters start at 0, so that an alert on an increase sees the first event.
     for (const counter of [adds, retries]) counter.inc(of, 0);
     errors.inc(itself, 0);
     return {
-      /** Called when an item is queued that was not queued before. */
+      /** Called when an item is queued that the queue does not contain yet. */
       added: () => adds.inc(of),
-      /** @param waited Seconds from `added`. */
+      /** @param waited Seconds since the item was queued. */
       started(waited: number) {
         waits.observe(of, waited);
         active.inc(itself);
       },
-      /** @param took Seconds from `started`. */
+      /** @param took Seconds since the processing of the item started. */
       ended(took: number, result: "success" | "error") {
         active.dec(itself);
         works.observe(of, took);

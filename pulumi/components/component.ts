@@ -22,7 +22,7 @@ export abstract class SluiceComponent extends ComponentResource {
   }
 }
 
-/** Objects that protect the pods of a part. */
+/** The NetworkPolicy and the PodDisruptionBudget of a part, as far as the values enable them. */
 export function guardsOf(release: Release, component: Component): readonly KubernetesObject[] {
   const { networkPolicies, disruptionBudgets } = release.values;
   const single = component === "postgres" || component === "redis";

@@ -1,4 +1,4 @@
-/** Components that consist of Kubernetes objects only, one for each part except the user API. */
+/** The components of all parts except the user API (user-api.ts). */
 import type { ComponentResourceOptions, Output } from "@pulumi/pulumi";
 import { createOnce, createPulumiObject } from "../objects/create.ts";
 import { monitoringObjects } from "../objects/monitoring.ts";
@@ -10,7 +10,7 @@ import { operatorObjects, privateNamespaceObjects } from "../objects/parts/opera
 import { keptEntry, randomText, secretObject } from "../objects/secrets.ts";
 import { guardsOf, SluiceComponent } from "./component.ts";
 
-/** The operator, which reads custom resources and pushes them to the nodes, with its RBAC objects and its webhook. */
+/** The operator, which pushes documents made from custom resources to the nodes, with its RBAC objects and webhook. */
 export class OperatorComponent extends SluiceComponent {
   constructor(name: string, release: Release, options?: ComponentResourceOptions) {
     super("Operator", name, options);

@@ -4,7 +4,7 @@ import { AdminComponent, GatewayComponent, OperatorComponent, PostgresComponent,
 import { UserApiComponent } from "./user-api.ts";
 
 export interface SluiceOptions extends ComponentResourceOptions {
-  /** API key of the user API's first consumer. Unset: one is generated. */
+  /** API key of the user API's first consumer. Unset: one is generated, unless an existing Secret has it. */
   readonly consumerKey?: Input<string>;
 }
 

@@ -10,13 +10,13 @@ import { Consumer, type Placed, Plugin, type PluginArgs, Route, Service } from "
 import { guardsOf, SluiceComponent } from "./component.ts";
 
 export interface UserApiOptions extends ComponentResourceOptions {
-  /** The first consumer's API key. Unset: one is generated. */
+  /** The first consumer's API key. Unset: one is generated, unless an existing Secret has it. */
   readonly key?: Input<string>;
 }
 
 /** The user directory, and its route through the gateway if `userApi.route` enables it. */
 export class UserApiComponent extends SluiceComponent {
-  /** The first consumer's API key. Undefined if there is no route, or if `key` or an existing Secret has the key. */
+  /** The first consumer's API key. Undefined without a route, or if `options.key` or an existing Secret has it. */
   readonly key?: Output<string>;
 
   constructor(name: string, release: Release, options: UserApiOptions = {}) {

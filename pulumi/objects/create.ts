@@ -1,4 +1,7 @@
-/** Creates Kubernetes objects as Pulumi resources. All special handling of kinds for Pulumi is here. */
+/**
+ * Creates Kubernetes objects as Pulumi resources. Kinds that Pulumi must handle specially are handled here and in
+ * `ownEverything` (stack.ts).
+ */
 import * as kubernetes from "@pulumi/kubernetes";
 import type { CustomResource, CustomResourceOptions } from "@pulumi/pulumi";
 
@@ -10,7 +13,7 @@ interface ObjectMetadata {
   readonly annotations?: Readonly<Record<string, string>>;
 }
 
-/** As sent to the API server, with outputs in place of secrets. */
+/** A Kubernetes object as sent to the API server, with Pulumi outputs in place of secrets. */
 export interface KubernetesObject {
   readonly apiVersion: string;
   readonly kind: string;
@@ -26,7 +29,7 @@ const constructors = kubernetes as unknown as Readonly<
   Record<string, Partial<Record<string, Record<string, Constructor>>>>
 >;
 
-/** The constructor of Pulumi for the kind; undefined: there is none. */
+/** Pulumi's constructor for the object's kind; undefined: there is none. */
 function constructorOf({ apiVersion, kind }: KubernetesObject): Constructor | undefined {
   const [group = "", version = ""] = apiVersion.includes("/") ? apiVersion.split("/") : ["core", apiVersion];
   return constructors[group.split(".")[0] ?? ""]?.[version]?.[kind];

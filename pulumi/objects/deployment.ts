@@ -6,16 +6,16 @@ import { placementOf, podsOf } from "./pods.ts";
 export interface DeploymentParts {
   readonly component: string;
   readonly values: Workload;
-  /** Omitted if an autoscaler sets it. */
+  /** Unset if an autoscaler sets the number of replicas. */
   readonly replicas?: number;
   /** Whether new pods become ready before old ones are stopped. */
   readonly surges?: boolean;
-  /** Seconds from SIGTERM to SIGKILL. */
+  /** Seconds from the start of a pod's termination, before its preStop hook, to SIGKILL. */
   readonly grace: number;
   /** Whether the pods use the API server, with the service account of the part's name. */
   readonly usesApi: boolean;
   readonly initContainers?: readonly object[];
-  /** Members of the container besides image, security context and resources. */
+  /** Members of the container besides its name, its resources and those of `containerOf`. */
   readonly container: object;
   readonly volumes?: readonly object[];
 }
@@ -51,11 +51,11 @@ export interface ServiceParts {
   readonly component: string;
   readonly suffix?: string;
   readonly annotations?: Readonly<Record<string, string>>;
-  /** Members of the spec besides selector and ports. */
+  /** Members of the Service's spec besides selector and ports. */
   readonly spec?: object;
-  /** By name: the port of the Service. The pods' port has the same name. */
+  /** Ports of the Service by name. The pods' ports have the same names. */
   readonly ports: Readonly<Record<string, number>>;
-  /** Node ports by the same names. Absent or 0: Kubernetes assigns one. */
+  /** Node ports by the same names. Absent or 0: Kubernetes assigns one if the type of the Service requires it. */
   readonly nodePorts?: Readonly<Record<string, number>>;
 }
 

@@ -3,7 +3,7 @@ import { readFileSync } from "node:fs";
 import type { KubernetesObject } from "./create.ts";
 import { metadataOf, type Release, selectorOf } from "./names.ts";
 
-/** The port of each part's Service that serves metrics. */
+/** By part: the name of the port of its Service that serves metrics. */
 const ports = { gateway: "status", operator: "http", "user-api": "http" } as const;
 
 export function monitoringObjects(release: Release, component: keyof typeof ports): readonly KubernetesObject[] {

@@ -1,14 +1,14 @@
-/** Names, labels and images, equal to the chart's (charts/sluice/templates/_names.tpl). */
+/** Names, labels (except managed-by) and images, equal to the chart's (charts/sluice/templates/_names.tpl). */
 import type { Values } from "../values.d.ts";
 
-/** Members common to all parts with a Deployment. */
+/** The values that all parts with a Deployment have. */
 export type Workload = Omit<Values["operator"], "privateNamespace" | "existingSecret">;
 
 export interface Release {
   /** The prefix of the names of objects in the home namespace. */
   readonly name: string;
   readonly namespace: string;
-  /** The version of the images, unless a part sets a tag. */
+  /** The tag of the images, unless a part sets a tag or a digest. */
   readonly version: string;
   readonly values: Values;
 }
@@ -19,7 +19,8 @@ export const objectName = (release: Release, component: string): string => `${re
 
 /**
  * The maximum length of a release's name. Names of Services derive from it and have at most 63 characters. Values of
- * labels have the same limit: on pods, one consists of the StatefulSet's name, a `-` and a hash of ten digits.
+ * labels have the same limit, and the label `controller-revision-hash` of a StatefulSet's pods consists of the
+ * StatefulSet's name, a `-` and a hash of ten digits.
  */
 export function longestName({ postgres, redis }: Values): { readonly length: number; readonly why: string } {
   if (postgres.enabled) return { length: 43, why: label("postgres") };
@@ -29,7 +30,7 @@ export function longestName({ postgres, redis }: Values): { readonly length: num
 
 const label = (part: string): string => ` with ${part}.enabled, because a label of its pods is derived from it`;
 
-/** Names of objects that are cluster-scoped or may be outside the home namespace. */
+/** The name of an object that is cluster-scoped or may be outside the home namespace. */
 export const wideName = ({ namespace, name }: Release, component: string): string =>
   `${namespace}-${name}-${component}`;
 

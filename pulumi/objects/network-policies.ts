@@ -1,4 +1,4 @@
-/** NetworkPolicies of each part, equal to the chart's. A rule without peers allows all of them. */
+/** NetworkPolicies of each part, equal to the chart's. A rule without peers allows all peers. */
 
 import type { KubernetesObject } from "./create.ts";
 import { type Component, hasWebhook, metadataOf, type Release, selectorOf } from "./names.ts";

@@ -12,8 +12,8 @@ interface PluginParts {
 }
 
 /**
- * Each image of a plugin becomes a volume with the package in its folder `package`: an image volume, or an emptyDir
- * into which an init container of the image copies the package.
+ * Each image of a plugin becomes a volume that has the plugin's package in its folder `package`: an image volume, or an
+ * emptyDir into which an init container that runs the image copies the package.
  *
  * @param resources The compute resources of the part, which the init containers may use too.
  */

@@ -4,9 +4,9 @@ import { imageOf, labelsOf, type Release, selectorOf, type Workload } from "./na
 interface PodParts {
   readonly component: string;
   readonly values: Pick<Workload, "image" | "resources">;
-  /** Members of the pod besides those of its security, containers and volumes. */
+  /** Members of the pod's spec besides `containers`, `volumes` and those of `podSecurity`. */
   readonly pod: object;
-  /** Members of the container besides image, security context and resources. */
+  /** Members of the container besides its name, its resources and those of `containerOf`. */
   readonly container: object;
   readonly volumes: readonly object[];
 }
@@ -27,7 +27,7 @@ export const podsOf = (release: Release, { component, values, pod, container, vo
   },
 });
 
-/** The security context of a pod for restricted Pod Security, and the Secrets for pulling its images. */
+/** Members of a pod's spec: the security context for Pod Security `restricted`, no Service variables, pull Secrets. */
 const podSecurity = ({ values }: Release) => ({
   enableServiceLinks: false,
   securityContext: {
@@ -43,7 +43,9 @@ const podSecurity = ({ values }: Release) => ({
 });
 
 /**
- * The container's security context for restricted Pod Security, with its image: that of a part, or a full reference.
+ * The image of a container, and the security context that Pod Security `restricted` requires.
+ *
+ * @param image A part's image, or a full reference.
  */
 export const containerOf = (release: Release, image: Workload["image"] | string) => ({
   image: typeof image === "string" ? image : imageOf(release, image),

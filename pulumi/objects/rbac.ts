@@ -27,7 +27,8 @@ const apiGroup = "rbac.authorization.k8s.io";
 const apiVersion = `${apiGroup}/v1`;
 
 /**
- * A service account with its roles in the cluster (or in the namespaces that are read) and in the home namespace.
+ * A service account with its roles: in the cluster (or in the namespaces that are read), in the home namespace and, for
+ * the operator, in the private namespace.
  *
  * @param clusterOnly Whether to include the rules for cluster-scoped objects.
  */
@@ -78,7 +79,7 @@ function granted(kind: "ClusterRole" | "Role", { metadata, rules, account }: Gra
   ];
 }
 
-/** The rules with this release's resource names in place of those in the files. */
+/** Returns a function that returns a section's rules, in which this release's resource names replace the file's. */
 function rulesOf(release: Release, component: string): (section: Section) => readonly Rule[] {
   const path = new URL(`../../charts/sluice/files/${component}-role.yaml`, import.meta.url);
   const file: Partial<Readonly<Record<Section, readonly Rule[]>>> = parse(readFileSync(path, "utf8"));

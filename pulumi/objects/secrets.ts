@@ -1,4 +1,4 @@
-/** Secrets that a stack generates, like the chart: their entries are generated once and then kept. */
+/** Secrets that a stack generates, as the chart does: their entries are generated once and then kept. */
 import { randomBytes } from "node:crypto";
 import { core } from "@pulumi/kubernetes";
 import { type CustomResourceOptions, type Input, type Output, output, secret } from "@pulumi/pulumi";
@@ -6,7 +6,7 @@ import { CREDENTIAL_LABEL } from "@sluice/model";
 import { createOnce, type KubernetesObject } from "./create.ts";
 import { metadataOf, type Release } from "./names.ts";
 
-/** Thirty-two hexadecimal digits, which need no escapes in URLs and headers. */
+/** Thirty-two random hexadecimal digits, which need no escapes in URLs and headers. */
 export const randomText = (): string => randomBytes(16).toString("hex");
 
 export interface SecretParts {

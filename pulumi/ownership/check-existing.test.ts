@@ -1,4 +1,7 @@
-/** test/e2e/deploy/pulumi-others.test.ts tests that a stack is refused: a mock of the engine cannot end a program. */
+/**
+ * Not tested here is that a stack is refused, because the mock of the engine cannot end a program:
+ * test/e2e/deploy/pulumi-others.test.ts tests it.
+ */
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { runtime } from "@pulumi/pulumi";

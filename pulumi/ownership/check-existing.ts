@@ -12,7 +12,8 @@ export const STACK_LABEL = "sluice.dev/stack";
  * Holds back every Kubernetes object registered from now on until all have been checked. Call the returned function
  * when all are registered; it resolves when they may be created.
  *
- * @returns a function that rejects with a RunError listing objects of other owners; in that case nothing is created.
+ * @returns a function that, if objects of other owners exist, rejects with a RunError that lists them. In that case
+ * nothing is created.
  */
 export function lookFirst(stack: string, read: ReadObject): () => Promise<void> {
   const looks: Promise<string | null>[] = [];
@@ -58,7 +59,7 @@ const isNamed = (props: unknown): props is ObjectIdentity & { readonly data?: un
 const isKept = (kind: string, opts: { readonly ignoreChanges?: readonly string[] }): boolean =>
   kind === "Secret" && opts.ignoreChanges?.includes("data") === true;
 
-/** The generated entries, replaced by those in the cluster, which are in use: a volume's data may need the password. */
+/** The generated entries; an entry in the cluster replaces the generated one, because a volume's data may need it. */
 const keptEntries = (made: unknown, found: Promise<Found | null>) =>
   secret(output({ made, found }).apply(({ made, found }) => ({ ...(made as object), ...found?.data })));
 

@@ -8,7 +8,7 @@ import { createReader } from "./reader.ts";
 
 /** The paths of all requests. */
 const asked: string[] = [];
-/** An API server that responds for each Secret with the status in its name: `status-403`. */
+/** An API server that responds to a read of a Secret with the status in the Secret's name: `status-403`. */
 const server = createServer((request, response) => {
   asked.push(request.url ?? "");
   const [, status] = /status-(\d+)$/.exec(request.url ?? "") ?? [];
@@ -65,7 +65,7 @@ describe("an existing object", () => {
     });
 
   for (const status of [429, 500, 503])
-    test(`is not read after a response ${status}, which is an error`, async () => {
+    test(`causes a RunError with the status after a response ${status}`, async () => {
       const reading = readerOf({ kubeconfig: kubeconfig({ a: port }) })(`status-${status}`);
       await assert.rejects(reading, (error) => RunError.isInstance(error) && error.message.includes(`${status}`));
     });

@@ -25,20 +25,21 @@ export interface Found {
 }
 
 /**
- * Null if the object does not exist, the server is unreachable or the program may not read: the provider reports a
- * missing cluster or permission itself, in a preview too. Rejects for other responses and on timeout.
+ * Resolves to null if the object does not exist, the cluster does not serve the kind, the server is unreachable or the
+ * program may not read: the provider reports a missing cluster or permission itself, in a preview too. Rejects with a
+ * RunError for other error responses and on timeout.
  */
 export type ReadObject = (identity: ObjectIdentity) => Promise<Found | null>;
 
-/** Milliseconds for one response. */
+/** Milliseconds after which a request has timed out. */
 const PATIENCE = 20_000;
 
-/** Concurrent requests; an API server answers 429 to too many. */
+/** Maximum number of concurrent requests; an API server answers 429 to too many. */
 const AT_A_TIME = 8;
 
 /**
- * Reads from the cluster that the provider uses by default: `kubernetes:kubeconfig`, `:context` and `:cluster`, else
- * KUBECONFIG.
+ * Returns a function that reads from the cluster that the provider uses by default, set by the keys
+ * `kubernetes:kubeconfig`, `:context` and `:cluster`, else by KUBECONFIG or `~/.kube/config`.
  */
 export function createReader(config = new Config("kubernetes")): ReadObject {
   const api = connect(config);

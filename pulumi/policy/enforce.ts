@@ -9,8 +9,8 @@ import { bareRoutes, isObject, judge } from "./rules.ts";
  * been created.
  *
  * @param isPublic Whether to refuse Routes on which no Plugin acts.
- * @returns a function that throws a RunError with every violation. Refused Routes are logged as an error later, which
- * fails the program too.
+ * @returns a function that throws a RunError with all violations if there are any. Refused Routes are logged as errors
+ * later, which fails the program too.
  */
 export function enforcePolicies(isPublic: boolean): () => void {
   const seen: KubernetesObject[] = [];

@@ -12,7 +12,7 @@ export interface Rule {
 type Container = types.output.core.v1.Container;
 type PodSpec = types.output.core.v1.PodSpec;
 
-/** Whether a resource of this type is a Kubernetes object. */
+/** Whether a Pulumi resource with this type and these properties is a Kubernetes object. */
 export const isObject = (type: string, props: unknown): props is KubernetesObject =>
   type.startsWith("kubernetes:") &&
   typeof props === "object" &&
@@ -20,7 +20,7 @@ export const isObject = (type: string, props: unknown): props is KubernetesObjec
   "kind" in props &&
   "metadata" in props;
 
-/** The pod template of an object; undefined if it has none. */
+/** The spec of a pod, or that in another object's pod template; undefined if the object has none. */
 function podOf({ kind, spec }: KubernetesObject): PodSpec | undefined {
   const members = spec as { template?: { spec?: PodSpec }; jobTemplate?: { spec?: { template?: { spec?: PodSpec } } } };
   if (kind === "Pod") return spec as PodSpec;
@@ -80,7 +80,7 @@ const safeSysctls = new Set([
   "net.ipv4.tcp_wmem",
 ]);
 
-/** The faults that the security context of a pod and that of a container can have. */
+/** Violations by the members that the security contexts of pods and of containers have in common. */
 const contextFaults = ({ runAsUser, seLinuxOptions, appArmorProfile, windowsOptions }: SecurityContext) => [
   ...(runAsUser === 0 ? ["it runs as root (runAsUser)"] : []),
   ...(seLinuxTypes.has(seLinuxOptions?.type ?? "") && !seLinuxOptions?.user && !seLinuxOptions?.role

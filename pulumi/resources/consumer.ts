@@ -5,7 +5,7 @@ import { timeouts } from "../objects/create.ts";
 import type { InputsOf, MembersOf } from "./inputs.ts";
 import { type Placed, type ResourceMetadata, SluiceResource } from "./resource.ts";
 
-/** A key that the component stores in a Secret of its own. */
+/** An API key (key-auth), for which the component creates a Secret. */
 export interface Key extends MembersOf<Omit<KeyAuthEntry, "secretRef">> {
   /** The key's value. Stored as a Pulumi secret, whether or not it is one already. */
   readonly key: Input<string>;
@@ -14,13 +14,13 @@ export interface Key extends MembersOf<Omit<KeyAuthEntry, "secretRef">> {
 /** Members of the spec, in addition to `metadata` and `keys`. */
 export type ConsumerArgs = Placed &
   MembersOf<Omit<ConsumerSpec, "keyAuth">> & {
-    /** Keys by a name that is unique within the consumer. The Secret is called `<metadata.name>-<name>`. */
+    /** Keys by a name that is unique within the consumer. A key's Secret is called `<metadata.name>-<name>`. */
     readonly keys?: Readonly<Record<string, Key>>;
     /** Keys in existing Secrets. In the spec they follow those of `keys`. */
     readonly keyAuth?: readonly InputsOf<KeyAuthEntry>[];
   };
 
-/** A person or program that sends requests, with a Secret for each of its keys. */
+/** A person or program that sends requests, with a Secret for each key in `keys`. */
 export class Consumer extends SluiceResource<"Consumer"> {
   constructor(name: string, args: ConsumerArgs, options?: ComponentResourceOptions) {
     const { metadata, keys = {}, keyAuth = [], ...members } = args;
@@ -46,7 +46,7 @@ interface Owner {
   readonly keyName: string;
 }
 
-/** Creates the key's Secret and returns the entry that refers to it. */
+/** Creates the key's Secret and returns the entry of `keyAuth` that refers to it. */
 function entryOf({ key, ...members }: Key, { parent, name, keyName, metadata }: Owner) {
   const created = new core.v1.Secret(
     `${name}-${keyName}`,

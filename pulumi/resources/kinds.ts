@@ -92,7 +92,10 @@ export class Vault extends SluiceResource<"Vault"> {
   }
 }
 
-/** The plugin's targets: it acts on requests that match all of them, or on all requests if none is given. */
+/**
+ * The plugin's targets: it acts on requests that match all of them. Without targets it acts on all requests, which only
+ * Plugins in Sluice's home namespace may do.
+ */
 export interface Targets {
   readonly service?: ComponentReference<"Service">;
   readonly route?: ComponentReference<"Route">;
@@ -119,7 +122,7 @@ export type PluginArgs<Chosen extends PluginChoice> = Placed &
   Targets &
   MembersOf<Omit<PluginSpec, "plugin" | "config" | "targetRefs">> & {
     readonly plugin: Chosen;
-    /** The plugin's own members, spelled as in Kong. Unset members get the plugin's defaults. */
+    /** The config: members of the plugin's schema (with Kong's names for Kong's plugins). Unset: their defaults. */
     readonly config?: InputsOf<Unfilled<ConfigOf<Chosen>>>;
   };
 

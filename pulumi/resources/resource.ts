@@ -1,4 +1,4 @@
-/** Base class of the components of all kinds: one custom resource each, and a name for references. */
+/** Base class of the components of all kinds: each creates a custom resource, to which other resources can refer. */
 import { apiextensions } from "@pulumi/kubernetes";
 import { ComponentResource, type ComponentResourceOptions, type Input, type Output } from "@pulumi/pulumi";
 import { apiVersion, type ResourceKind } from "@sluice/model";
@@ -49,7 +49,7 @@ export abstract class SluiceResource<Kind extends ResourceKind> extends Componen
   }
 }
 
-/** A resource of the same namespace: its component, or its metadata.name if this program does not create it. */
+/** A resource of the referrer's namespace: its component, or its metadata.name if this program does not create it. */
 export type ComponentReference<Kind extends ResourceKind> = SluiceResource<Kind> | Input<string>;
 
 export const referencedName = (reference: ComponentReference<ResourceKind>): Input<string> =>

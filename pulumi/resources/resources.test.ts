@@ -38,7 +38,7 @@ test("a resource has its component's name, unless metadata has another name", as
   });
 });
 
-test("a reference is a component, a name, or an output of a name", async () => {
+test("a reference is a component, a name, or an output whose value is a name", async () => {
   const service = new Service("users", { metadata: { ...metadata, name: "people" }, url: "http://users.example" });
   for (const [reference, name] of [
     [service, "people"],
@@ -51,7 +51,7 @@ test("a reference is a component, a name, or an output of a name", async () => {
   }
 });
 
-test("a plugin is attached to each of its targets, or to no target", async () => {
+test("the targets of a Plugin become its targetRefs, which are unset without targets", async () => {
   const wide = await sent(new Plugin("metrics", { metadata, plugin: "prometheus" }));
   assert.deepEqual(wide?.spec, { plugin: "prometheus" });
   registered.length = 0;

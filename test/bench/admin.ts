@@ -1,6 +1,6 @@
 /**
- * The admin API: decK's sync of a large file into the embedded database, pages of a long list, and the time that a
- * write waits for the nodes in each store.
+ * Measures the admin API: decK's sync of a large file into the embedded database and a diff after it, the first and the
+ * last page of a long list, and, with each store, the time that a write waits for the nodes.
  */
 import { join } from "node:path";
 import { temporaryFolder } from "../../tools/process/index.ts";
@@ -12,7 +12,7 @@ import { median } from "./rounds.ts";
 import { startSeveralNodes } from "./several-nodes.ts";
 
 export interface AdminBenchOptions {
-  /** Services in decK's file, which has seven entities for each. */
+  /** Services in decK's file, which has on average seven entities per Service. */
   readonly services: number;
   /** Rows of the list. */
   readonly rows: number;
@@ -20,7 +20,7 @@ export interface AdminBenchOptions {
   readonly writes: number;
 }
 
-/** Rows that one batch creates. */
+/** Maximum number of rows that one batch creates. */
 const BATCH = 1000;
 const PAGE = 1000;
 
@@ -40,7 +40,7 @@ const judge = (
     (most ? value <= bound : value >= bound) ? "met" : "MISSED"
   })`;
 
-/** Calls `run` with the admin address of an empty store. */
+/** Starts the store of this name, empty, calls `run` with the address of its admin API, and stops it. */
 async function within<Result>(store: string, run: (admin: string) => Promise<Result>): Promise<Result> {
   const found = writableStores.find(({ name }) => name === store);
   if (!found) throw new Error(`no store '${store}' among ${writableStores.map(({ name }) => name).join(", ")}`);
@@ -58,7 +58,7 @@ async function timed(run: () => Promise<unknown>): Promise<number> {
   return performance.now() - began;
 }
 
-/** decK with its default parallelism of 10: the sync of a file into an empty store, and the diff after it. */
+/** Measures decK with its default parallelism of 10: the sync of a file into an empty store, and the diff after it. */
 async function syncPart(admin: string, services: number): Promise<Part> {
   const folder = temporaryFolder("bench-deck");
   try {
@@ -109,7 +109,7 @@ async function fill(admin: string, rows: number): Promise<void> {
   }
 }
 
-/** First and last page alternate, so that both run under the same conditions. */
+/** Requests for the first and the last page alternate, so that both run under the same conditions. */
 async function pagesPart(admin: string, rows: number): Promise<Part> {
   await fill(admin, rows);
   const page = async (path: string) => {

@@ -36,7 +36,7 @@ async function startNode(name: string): Promise<{ process: Process; proxy: numbe
   return { process: started, proxy, push };
 }
 
-/** Sends requests until the proxy answers 200. Resolves to the milliseconds since `since`. */
+/** Sends requests until the proxy answers 200. Resolves to the milliseconds since `since`; rejects after 10 s. */
 async function answered(port: number, path: string, since: number): Promise<number> {
   for (;;) {
     const response = await fetch(`http://127.0.0.1:${port}${path}`);

@@ -4,7 +4,7 @@
  * `--seconds` and `--rounds` change the duration of the cases of proxy, user-api and `--against`. With either option,
  * no results are written, not even those of other benches.
  *
- * `npm run bench -- --against FOLDER --name COMMIT` compares this version with a built checkout of another one.
+ * `npm run bench -- --against FOLDER --name COMMIT` compares this version with a built checkout of another version.
  */
 import { parseArgs } from "node:util";
 import { benchAdmin } from "./admin.ts";

@@ -1,15 +1,16 @@
 /**
- * Limits the size of a resource before it is validated. The API server sends only what its schemas allow, but other
- * clients of the port can send anything. Reporting hundreds of thousands of violations would block the operator.
+ * Limits the size of a resource before it is validated. The API server sends only what the CRDs' schemas allow, but
+ * other clients of the webhook's port can send anything. Reporting hundreds of thousands of violations would block the
+ * operator.
  * Pure.
  */
 import type { Path } from "@sluice/crds";
 import { configSizeMessage, type SpecNode } from "@sluice/model";
 
-/** Maximum number of items and members where the schema has no limit. */
+/** Maximum number of items of an array, or of members of an object, where the schema has no limit. */
 const DEFAULT_MAX_ITEMS = 1000;
 
-/** The first member that exceeds its schema's limit; undefined: everything may be validated. */
+/** The path of the first value that exceeds a limit, with a message; undefined: everything may be validated. */
 export function sizeViolation(node: SpecNode, value: unknown, path: Path = ["spec"]): ReturnType<typeof excess> {
   if (node.open) {
     const message = configSizeMessage(value);

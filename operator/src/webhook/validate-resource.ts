@@ -1,7 +1,7 @@
 /**
  * Validates a resource before it is stored. Pure: it reads only the resource. Any client that reaches the webhook can
- * call it, so its responses must not reveal other resources. References are checked when the resource is translated,
- * and reported in conditions.
+ * call it, so its responses must not reveal other resources. References are checked later, when the operator translates
+ * the stored resource, and their errors are reported in its conditions.
  */
 import { isDeepStrictEqual } from "node:util";
 import { type Path, type Resource, sluiceKindOf, type TranslationLookups, translate } from "@sluice/crds";
@@ -18,8 +18,9 @@ const allReferencesResolve: TranslationLookups = {
 };
 
 /**
- * Returns the violations because of which the resource would not be served, and warnings: one sentence for each member
- * that would be stored without effect, and one for each plugin that the operator does not have.
+ * Returns the violations that would keep the resource from being served. Only without violations it returns warnings:
+ * one sentence for each member that would be stored without effect, and one for each plugin that the operator does not
+ * have.
  *
  * @throws TypeError for a resource that is not a custom resource of Sluice.
  */
@@ -32,7 +33,7 @@ export function validateResource(resource: Resource, homeNamespace: string) {
     .flatMap((translated) => translated.violations)
     .filter(({ condition, path }) => condition === "Accepted" && !later.some((place) => pathsOverlap(place, path)));
   const unknown = unknownPlugins(resource);
-  // A plugin may be installed after its resources are stored. Until then a condition reports that it is missing.
+  // A plugin may be installed after the resources that name it are stored. Until then a condition reports it missing.
   const refused = violations.filter(({ path }) => !unknown.some((one) => isDeepStrictEqual(one.path, path)));
   if (refused.length > 0) return { violations: refused, warnings: [] };
   return { violations: [], warnings: [...unknown.map(({ warning }) => warning), ...ineffectiveMembers(resource)] };

@@ -16,7 +16,10 @@ const configuration = (uid: string): ClusterObject => ({
   ],
 });
 
-/** The rotation on a fake API server. test/product/cluster/webhook.test.ts uses a real API server. */
+/**
+ * Starts the rotation on a fake API server that has the configuration `found` and rejects the first writes of a Secret
+ * with `refusals`. test/product/cluster/webhook.test.ts uses a real API server.
+ */
 async function scene(found: ClusterObject | null, refusals: Error[] = []) {
   const abort = new AbortController();
   const shown: CertificatePair[] = [];
@@ -59,7 +62,7 @@ async function scene(found: ClusterObject | null, refusals: Error[] = []) {
   };
 }
 
-test("every webhook of the configuration gets the authority, and no other member is written", async () => {
+test("every webhook of the configuration gets the authority as caBundle, and no other setting is written", async () => {
   const { shown, written, end } = await scene(configuration("1"));
   await waitFor(() => shown.length > 0, { what: "a certificate" });
   await end();
@@ -93,7 +96,7 @@ test("a missing permission is logged, and rotation is retried", async () => {
   assert.match(lines[0] ?? "", /cannot create resource \\"secrets\\"/);
 });
 
-test("a conflict with another replica is not an error", async () => {
+test("after a conflict with another replica the rotation is retried, and the conflict is not logged", async () => {
   const { shown, lines, end } = await scene(configuration("1"), [new Conflict("exists", "already exists")]);
   await waitFor(() => shown.length > 0, { what: "a certificate" });
   await end();

@@ -1,6 +1,7 @@
 /**
  * Rotates the webhook's certificate. It is stored in a Secret that all replicas of the operator share. Its authorities
- * are stored in the ValidatingWebhookConfiguration, and the addresses in that object determine the certificate's names.
+ * are also written to the ValidatingWebhookConfiguration. The names in the certificate are the host names by which that
+ * object addresses the webhook.
  * Everything is checked every minute, so that changes by other clients are repaired.
  */
 import type { ClusterObject, ClusterObjects, Resource, ResourceClient } from "@sluice/crds";
@@ -43,7 +44,7 @@ export function rotateWebhookCertificate(options: WebhookCertificateOptions): Pr
   });
 }
 
-/** One check: returns the certificate, after writing missing parts. */
+/** One check: writes what the Secret and the configuration lack or have outdated, and returns the certificate. */
 async function rotateOnce(options: WebhookCertificateOptions): Promise<CertificatePair> {
   const { client, objects, name, secretNamespace, manager, now = () => new Date() } = options;
   const configuration = await objects.get(KIND, name);
@@ -88,7 +89,7 @@ interface Webhook {
 
 const webhooksOf = ({ webhooks }: ClusterObject): readonly Webhook[] => (webhooks ?? []) as readonly Webhook[];
 
-/** The names by which the API server calls the webhook: of its core Service, or from the URL. */
+/** The host names by which the API server calls the webhooks: the DNS name of a core Service, or the URL's host. */
 function serverNamesOf(configuration: ClusterObject): readonly string[] {
   const names = webhooksOf(configuration).map(({ clientConfig: { url, service } }) =>
     service ? `${service.name}.${service.namespace}.svc` : new URL(url ?? "").hostname.replace(/^\[|\]$/g, ""),

@@ -29,7 +29,7 @@ export function createWebhookMetrics(registry: Registry, path: string): () => (c
     labelNames: ["webhook"],
     registers,
   });
-  // Start at 0, so that an alert on an increase sees the first event.
+  // The metrics start at 0, so that an alert on an increase sees the first event.
   for (const code of ["200", "500"]) requests.inc({ ...own, code }, 0);
   underWay.set(own, 0);
   return () => {

@@ -1,4 +1,4 @@
-/** The sizes of the images. */
+/** The sizes of Sluice's container images. */
 import { unpackImages } from "../../../tools/images/archive/unpack.ts";
 import { workloads } from "../../../tools/images/contents/workloads.ts";
 import { atMost, type BenchReport } from "../report.ts";

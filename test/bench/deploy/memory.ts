@@ -8,10 +8,10 @@ import type { DeployStage } from "./stage.ts";
 
 /** The maximum percentage of a pod's limit that it may use; the rest is reserve. */
 const BOUND = 75;
-/** Seconds before memory is measured. */
+/** Seconds of rest before memory is measured. */
 const REST = 30;
 
-/** The components that hold configuration. */
+/** The components that hold the configuration, and are therefore restarted. */
 const restarted = ["operator", "gateway", "admin"] as const;
 
 export async function memory(stage: DeployStage, { routes }: { readonly routes: number }): Promise<BenchReport> {

@@ -2,15 +2,16 @@
 import { waitFor } from "../../../tools/process/index.ts";
 import { type DeployStage, namespace } from "./stage.ts";
 
-/** Memory in MB (2^20 bytes). */
+/** Memory of one pod, in MB (2^20 bytes), and its restarts. */
 export interface PodMemory {
   readonly component: string;
   /** The kubelet's working set: the memory of the pod's control group without inactive file cache. */
   readonly workingSet: number;
   /** The peak resident size of the pod's largest process, from /proc. */
   readonly peak: number;
-  /** The memory limit. */
+  /** The sum of the containers' memory limits. */
   readonly limit: number;
+  /** The sum of the containers' restarts. */
   readonly restarts: number;
 }
 
@@ -37,7 +38,7 @@ const MB = 2 ** 20;
 /** Timeout in milliseconds for statistics of every pod: the kubelet collects them every 10 to 15 s. */
 const SUMMARY = 60_000;
 
-/** The memory of every pod, in the kubelet's first statistics after this call. */
+/** The memory of every pod: the peak until now, and the working set in the kubelet's first statistics after that. */
 export async function memoryOfPods({ cluster, kubectl }: DeployStage): Promise<readonly PodMemory[]> {
   const { items }: { items: readonly Pod[] } = JSON.parse(await kubectl("get", "pods", "--output=json"));
   const pods = items.filter(({ metadata }) => metadata.deletionTimestamp === undefined);
@@ -70,7 +71,7 @@ function mebibytes(quantity: string): number {
   return Number(number) * (unit === "Gi" ? 1024 : 1);
 }
 
-/** Prints the greatest VmHWM in kB of each pod's processes, by the pod's uid, which is in its control group's name. */
+/** Prints, by a pod's uid, which is in its control group's name, the greatest VmHWM of the pod's processes in kB. */
 const peaks = `
   import { readdirSync, readFileSync } from "node:fs";
   const found = {};

@@ -14,18 +14,18 @@ export interface Rollout {
   readonly failed: number;
   /** Requests sent again because their keep-alive connection closed before the first byte of a response. */
   readonly repeated: number;
-  /** The total of keep-alive connections. */
+  /** The number of keep-alive connections that the load opened. */
   readonly connections: number;
 }
 
-/** Generates load until SIGTERM, then prints its report. */
+/** The text of a module that generates load until SIGTERM, then prints the load's report. */
 const loading = (options: LoadOptions): string => `
   import { startLoad } from ${JSON.stringify(join(import.meta.dirname, "../../e2e/deploy/load.ts"))};
   const load = startLoad(${JSON.stringify(options)});
   process.once("SIGTERM", async () => console.log(JSON.stringify(await load.stop())));
   console.log("under way");`;
 
-/** Restarts the pods of a component under load. */
+/** Restarts the pods of a component under load, and counts the load's requests. */
 export async function rollOut({ cluster, kubectl, key }: DeployStage, component: string): Promise<Rollout> {
   const url = `http://sluice-gateway.${namespace}.svc.cluster.local/users/healthz`;
   const pods = () => kubectl("get", "pods", "-l", `app.kubernetes.io/component=${component}`, "--output=name");
@@ -56,7 +56,7 @@ export async function rollOut({ cluster, kubectl, key }: DeployStage, component:
 const components = ["gateway", "operator", "user-api"] as const;
 
 /**
- * The bound of the requests that are sent again while the component restarts. Each component has one pod. Only the
+ * The maximum number of requests sent again while the component restarts. Each component has one pod. Only the
  * gateway's pod closes connections of the load, each once and during at most one request.
  */
 const mostRepeated = (component: string): number => (component === "gateway" ? keptAtATime : 0);

@@ -1,4 +1,4 @@
-/** The environment of all cases: a cluster of one node, on which Pulumi has deployed the CRDs and the stack dev. */
+/** The environment of the cases on a cluster: it has one node, and Pulumi has deployed the CRDs and the stack dev. */
 import { type Cluster, startCluster } from "../../../tools/cluster/pods/cluster.ts";
 import { openProject, type Project } from "../../../tools/deploy/project.ts";
 import { selectStack } from "../../../tools/deploy/stack.ts";
@@ -15,7 +15,7 @@ export interface Times {
   readonly crds: number;
   /** `pulumi up` of dev, until it has ended. */
   readonly up: number;
-  /** From the start of `pulumi up` until a GraphQL query through the gateway succeeds. */
+  /** From the start of `pulumi up` of dev until a GraphQL query through the gateway succeeds. */
   readonly answered: number;
 }
 
@@ -24,9 +24,9 @@ export interface DeployStage {
   readonly times: Times;
   /** The API key of the user API's first consumer. */
   readonly key: string;
-  /** kubectl in the stack's namespace. */
+  /** Runs kubectl in the stack's namespace and resolves to its output. */
   kubectl(...args: readonly string[]): Promise<string>;
-  /** The body of a Service's response to a GET from the node. Rejects unless the status is 200. */
+  /** The body of a Service's response to a GET from the cluster's node. Rejects unless the status is 200. */
   get(service: string, path: string): Promise<string>;
   close(): Promise<void>;
 }
@@ -84,7 +84,7 @@ async function pulumi(project: Project, ...args: readonly string[]): Promise<str
   return output;
 }
 
-/** Runs a module's text on the node and resolves to its output. */
+/** Runs a module's text on the cluster's node and resolves to its output. */
 async function run(cluster: Cluster, script: string): Promise<string> {
   const { code, stdout, stderr } = await cluster.run(process.execPath, ["--input-type=module", "--eval", script]);
   if (code !== 0) throw new Error(stderr.trim());

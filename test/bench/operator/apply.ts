@@ -1,4 +1,4 @@
-/** New Routes one after the other, each until both nodes serve it. */
+/** Applies new Routes one after the other, and measures the time until both nodes serve each. */
 import { atMost, type BenchReport } from "../report.ts";
 import { MANAGER, resource } from "./population.ts";
 import { untilServed } from "./proxy-requests.ts";

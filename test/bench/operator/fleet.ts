@@ -1,4 +1,4 @@
-/** One change for many nodes: the time until the last one has it, and the operator's cost per node. */
+/** One change for many nodes: the time until the last node has it, and the operator's cost per node. */
 import { join } from "node:path";
 import { setTimeout as pause } from "node:timers/promises";
 import { type Process, startProcess } from "../../../tools/process/index.ts";
@@ -44,7 +44,10 @@ async function startSimulated(stage: OperatorStage, nodes: number): Promise<read
 const portsOf = (simulated: Process): readonly number[] =>
   JSON.parse(/^ports (.*)\n/m.exec(simulated.output())?.[1] ?? "[]");
 
-/** Waits until all nodes have the same hash, other than `but`. Resolves to that hash and the time of the last node. */
+/**
+ * Waits until all nodes have the same document, whose hash is not `but`. Resolves to its hash and the Unix milliseconds
+ * at which the last node got it.
+ */
 async function untilAll(
   simulated: readonly Process[],
   { but, timeout }: { but: string | null; timeout: number },

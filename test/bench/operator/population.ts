@@ -21,7 +21,7 @@ export const resource = (kind: SluiceKind, name: string, spec: Resource["spec"])
 
 export const routeName = (at: number): string => `route-${at}`;
 
-/** A Route of the population; each has its own Service while there are enough. */
+/** A Route of the population. Each has its own Service if there are enough; otherwise several share one. */
 export const route = (at: number, services: number, paths: readonly string[] = [`/route-${at}`]): Resource =>
   resource("Route", routeName(at), { serviceRef: { name: `service-${at % services}` }, paths });
 

@@ -1,4 +1,4 @@
-/** Requests to a node's proxy with little CPU use: all processes share two cores. */
+/** Requests to a node's proxy that use little CPU, because all processes share two cores. */
 import { once } from "node:events";
 import { Agent, type IncomingMessage, request } from "node:http";
 import { setTimeout as pause } from "node:timers/promises";
@@ -22,7 +22,10 @@ export interface UntilOptions {
   readonly timeout?: number;
 }
 
-/** Sends requests until the proxy answers 200. Resolves to the time of that response by `performance.now`. */
+/**
+ * Sends requests until the proxy answers 200. Resolves to the time of that response by `performance.now`; rejects after
+ * the timeout.
+ */
 export async function untilServed(port: number, path: string, options: UntilOptions = {}): Promise<number> {
   const { interval = 1, timeout = 30_000 } = options;
   const end = performance.now() + timeout;

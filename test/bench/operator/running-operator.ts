@@ -22,7 +22,7 @@ export interface RunningOperator {
   untilAcknowledged(nodes: number, timeout?: number): Promise<void>;
   /** Waits until no work is queued and no status has been written for two seconds. */
   untilSettled(): Promise<void>;
-  /** The sum of a metric's values over all labels. */
+  /** The sum of a metric's values over all its series. */
   metric(name: string): Promise<number>;
   /** Seconds of CPU time so far. */
   cpu(): number;
@@ -65,7 +65,7 @@ export async function startOperatorProcess(options: OperatorProcessOptions): Pro
     return own.reduce((sum, line) => sum + Number(line.slice(line.lastIndexOf(" ") + 1)), 0);
   }
 
-  /** A process that has ended is not awaited. */
+  /** Aborted when the process ends, so that `untilAcknowledged` does not wait for an operator that has ended. */
   const ended = new AbortController();
   started.exited.then(({ code }) => ended.abort(new Error(`the operator has ended with ${code}:\n${started.tail()}`)));
 
@@ -99,7 +99,7 @@ export async function startOperatorProcess(options: OperatorProcessOptions): Pro
   };
 }
 
-/** The flags in the command's first line, and additional Node flags such as `--cpu-prof`. */
+/** The flags in the command's first line, and Node flags from BENCH_OPERATOR_FLAGS, such as `--cpu-prof`. */
 const flags = (): readonly string[] => [
   "--max-semi-space-size=8",
   "--heap-growing-percent=30",

@@ -1,8 +1,8 @@
 /**
- * A process of simulated nodes: `simulated-nodes.ts <count>`, with the settings of a node's certificate. Each
- * simulated node has a real push listener on a port of its own and its own hash. Equal documents are processed once
- * for all of them. Prints `ports [...]`, and `all {"hash", "at"}` (Unix milliseconds) when all have reached the same
- * hash.
+ * A process of simulated nodes: `simulated-nodes.ts <count>`, with the settings that name a node's certificate
+ * (SLUICE_PUSH_TLS_*). Each simulated node has a real push listener on a port of its own and its own hash. A document
+ * that several nodes receive is processed once for all of them. Prints `ports [...]`, and `all {"hash", "at"}` with the
+ * Unix milliseconds when all nodes have reached the same hash.
  */
 import { randomUUID } from "node:crypto";
 import { readFileSync } from "node:fs";
@@ -26,7 +26,7 @@ const tls = {
 };
 const count = Number(process.argv[2]);
 
-/** Snapshots, keyed by the push that made them. Nodes are at most a few documents apart. */
+/** Snapshots, keyed by the push that made them. The oldest are removed: nodes are at most a few documents apart. */
 const made = new Map<string, Checked<Snapshot>>();
 const REMEMBERED = 32;
 
@@ -42,7 +42,7 @@ function once(name: string, make: () => Checked<Snapshot>): Checked<Snapshot> {
   return checked;
 }
 
-/** The number of nodes by hash. */
+/** By hash of a document: the number of nodes that have it. */
 const runs = new Map<string, number>();
 
 function noteRun(before: string | null, hash: string): void {

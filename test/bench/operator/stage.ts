@@ -27,7 +27,7 @@ export interface OperatorStage {
   readonly client: ResourceClient;
   readonly certificates: PushCertificateFiles;
   readonly size: Size;
-  /** The operator's own access, with the chart's role. */
+  /** Path of the kubeconfig of the operator, which has the permissions of the chart's role. */
   readonly kubeconfig: string;
   /** The URL of all Services. */
   readonly url: string;
@@ -35,7 +35,7 @@ export interface OperatorStage {
   running(): Promise<Running>;
   /** Stops nodes and operator. */
   clear(): Promise<void>;
-  /** Two nodes without a document. The caller, or `clear`, stops them. */
+  /** Starts two nodes without a document. The caller, or `clear`, stops them. */
   startNodes(): Promise<readonly BenchNode[]>;
   startOperator(nodes: readonly string[]): Promise<RunningOperator>;
   close(): Promise<void>;

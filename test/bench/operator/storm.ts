@@ -8,8 +8,8 @@ import { atShare } from "./shares.ts";
 import type { OperatorStage } from "./stage.ts";
 
 /**
- * The number of Routes that are changed in turn. The first change of each adds a path, which needs memory. Every Route
- * has this path before the growth of memory is measured, so that the growth is the operator's own.
+ * The number of Routes that are changed in turn. The first change of each adds a path, which needs memory. All these
+ * Routes have the path before the growth of memory is measured, so that the growth is the operator's own.
  */
 const CHANGED = 1000;
 
@@ -20,7 +20,7 @@ export interface StormOptions {
 
 interface Applied {
   readonly path: string;
-  /** The time of the API server's response. */
+  /** The time of the API server's response by `performance.now`. */
   readonly at: number;
 }
 
@@ -65,7 +65,7 @@ export async function storm(stage: OperatorStage, { perSecond, seconds }: StormO
   const counts = Math.round(perSecond * seconds);
   const pid = operator.process.pid;
 
-  /** Requests each change from a node until the node serves it, in the order of the API server's responses. */
+  /** Requests each change's path from a node until the node serves it, in the order of the API server's responses. */
   async function watch(proxy: number): Promise<void> {
     for await (const { path, at } of feed.read()) late.push((await untilServed(proxy, path, { interval: 5 })) - at);
   }

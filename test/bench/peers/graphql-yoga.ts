@@ -8,7 +8,7 @@ interface Params {
   readonly setResult: (result: object) => void;
 }
 
-// A variable, so that the compiler does not resolve it: Yoga's types add browser types to the whole project.
+// A variable, so that the compiler does not resolve the module, whose types add browser types to the whole project.
 const name: string = "graphql-yoga";
 const { createYoga }: { createYoga(options: object): RequestListener } = await import(name);
 

@@ -1,6 +1,6 @@
 /**
- * The usual store for Apollo Server or Yoga: a statement for the user, and one for the posts of all users of a
- * response, by a loader for each operation. Concurrent requests are not combined.
+ * The usual store for Apollo Server or Yoga: one SQL statement for a user, and one for the posts of all users in a
+ * response: a loader for each operation collects the users' ids. Statements of concurrent requests are not combined.
  */
 
 import type { Database } from "../../../user-api/src/store/database.ts";

@@ -1,8 +1,8 @@
 /**
  * The lower bound: the cost of Node's sockets in a proxy that does nothing else. It forwards bytes unparsed on
- * keep-alive connections, a request in one chunk and its response in one. It reads and writes like Sluice, but with
- * public APIs only, so that only its upstream connections share a read buffer; in Sluice, client connections share the
- * buffer too. Prints its port.
+ * keep-alive connections, and assumes that each request and each response arrives in one chunk. It reads and writes
+ * like Sluice, but with public APIs only. Therefore only its upstream connections share a read buffer; in Sluice,
+ * client connections share the buffer too. Prints its port.
  */
 import { connect, createServer, type Socket } from "node:net";
 

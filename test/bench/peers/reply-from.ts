@@ -1,4 +1,4 @@
-/** The peer: the simplest handler on @fastify/reply-from. Forwards /api/x to the upstream's /x. Prints its port. */
+/** A proxy: the simplest handler on @fastify/reply-from. Forwards /api/x to the upstream's /x. Prints its port. */
 import replyFrom from "@fastify/reply-from";
 import Fastify from "fastify";
 

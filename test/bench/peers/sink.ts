@@ -1,4 +1,4 @@
-/** An HTTP server that reads each request and always responds with the same JSON. */
+/** An HTTP server that reads each request and always responds with the same JSON. Prints its port. */
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 

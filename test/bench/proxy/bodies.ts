@@ -1,4 +1,4 @@
-/** Large bodies in both directions: throughput. */
+/** The throughput of large bodies in both directions. */
 import type { BenchReport } from "../report.ts";
 import type { Field } from "./field.ts";
 import { nginx } from "./peers.ts";

@@ -9,7 +9,7 @@ const proxyCache = { name: "proxy-cache", config: { strategy: "memory", content_
 
 const bodies = { "100 bytes": "/api/x", "64 KiB": "/api/64k" };
 
-/** Stores a response. Rejects if the next request is not a hit. */
+/** Sends a request, so that the proxy caches the response. Rejects if the next request is not a hit. */
 async function warm({ port }: Started, path: string): Promise<void> {
   const statuses: (string | null)[] = [];
   for (let request = 0; request < 2; request++) {

@@ -44,7 +44,7 @@ const kinds: readonly ((turn: number) => Change["put"])[] = [
 
 const peers = join(import.meta.dirname, "../peers");
 
-/** A client of the node's push listener, with the state of the last response. */
+/** A client of a push listener, which keeps the node's report from the last response. */
 class Push {
   readonly #port: number;
   readonly #token: string;
@@ -83,7 +83,7 @@ class Push {
     return this.#send("PUT", { revision: 1, document });
   }
 
-  /** Changes entities until `until` settles; resolves to the milliseconds until the node had each change. */
+  /** Changes entities until `until` settles. Resolves to the milliseconds from each push until its response. */
   async keepChanging(until: Promise<unknown>): Promise<readonly number[]> {
     let over = false;
     const end = () => {
@@ -114,7 +114,7 @@ export async function changes(field: Field): Promise<BenchReport> {
   );
   const push = new Push(pushPort, token);
   await push.put(documentWith(stage, content));
-  // For comparison, a server that ignores the changes: their sender and reader use CPU of the same machine too.
+  // For comparison, a server that ignores the changes, because sending and reading them uses CPU of this machine too.
   const sink = new Push((await stage.keep(startOurs("sink", [join(peers, "sink.ts")]))).port, token);
   const waits: number[] = [];
   const url = `http://127.0.0.1:${sluice.port}/api/x`;

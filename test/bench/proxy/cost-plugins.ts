@@ -1,4 +1,4 @@
-/** Plugins of a user for the table of costs: they set one header of the request and one of the response. */
+/** Custom plugins for the table of costs: each sets one header of the request and one of the response. */
 import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 

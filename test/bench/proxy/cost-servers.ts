@@ -1,4 +1,4 @@
-/** The servers that the plugins of the table of costs use. */
+/** The servers and tokens for the plugins in the table of costs. */
 import { createHmac, generateKeyPairSync, sign } from "node:crypto";
 import { createSocket } from "node:dgram";
 import { once } from "node:events";
@@ -13,7 +13,7 @@ export function hmacToken(claims: object, secret: string): string {
   return `${text}.${createHmac("sha256", secret).update(text).digest("base64url")}`;
 }
 
-/** Servers in this process that read lines, over TCP and UDP, on one port, and send nothing. */
+/** Starts a TCP and a UDP server in this process, on the same port number, that read lines and send nothing. */
 export async function startLineReaders(): Promise<{ readonly port: number; close(): void }> {
   const server = createServer((socket) => socket.on("error", () => {}).resume()).listen(0, "127.0.0.1");
   await once(server, "listening");
@@ -34,7 +34,7 @@ export interface TokenProvider {
   close(): void;
 }
 
-/** An OpenID provider with its discovery document and its key. */
+/** Starts an OpenID provider that serves its discovery document and its key. */
 export async function startTokenProvider(): Promise<TokenProvider> {
   const { privateKey, publicKey } = generateKeyPairSync("ec", { namedCurve: "P-256" });
   const keys = [{ ...publicKey.export({ format: "jwk" }), kid: "bench", alg: "ES256", use: "sig" }];

@@ -21,7 +21,7 @@ const consumer = referTo("consumers", "consumer-5");
 
 interface Measured {
   readonly name: string;
-  /** Default: one plugin with the name and this config. */
+  /** Default: one plugin with this name and `config`. */
   readonly plugins?: readonly object[];
   readonly config?: object;
   readonly others?: Partial<Document>;
@@ -164,7 +164,7 @@ const measured = ({ collector, lines, ldap, provider, folder }: Servers): readon
   },
 ];
 
-/** Resident megabytes of a node with http-log before and during requests, while the log server never answers. */
+/** A sentence with a node's memory before and during requests, while the log server of http-log never answers. */
 async function memoryWithoutCollector({ stage, effort }: Field): Promise<string> {
   const silent = createServer((socket) => socket.on("error", () => {})).listen(0, "127.0.0.1");
   await once(silent, "listening");
@@ -182,7 +182,7 @@ async function memoryWithoutCollector({ stage, effort }: Field): Promise<string>
   return `http-log with a server that does not answer: ${from} MB before and at most ${to} MB during ${requests} requests`;
 }
 
-/** The header with the cookie that the gateway sets for a consumer with a key. */
+/** The header `Cookie` with the session cookie that the gateway sets for a request with a key. */
 async function cookieFrom(port: number): Promise<Readonly<Record<string, string>>> {
   const response = await fetch(`http://127.0.0.1:${port}/api/x`, { headers: { apikey: "key-5" } });
   const [cookie = ""] = response.headers.getSetCookie();

@@ -4,14 +4,14 @@ import { WebSocket } from "ws";
 import type { WrkResult } from "./wrk.ts";
 
 export interface Echoes {
-  /** The number of echoed messages and their latency. */
+  /** Sends messages for this time. Resolves to the number of echoed messages and their latency. */
   run(seconds: number): Promise<WrkResult>;
   close(): void;
 }
 
-/** Bytes of each message. */
+/** The content of each message. */
 const message = Buffer.alloc(64, "x");
-/** Concurrent handshakes. */
+/** Maximum number of concurrent handshakes. */
 const AT_ONCE = 100;
 
 export async function openEchoes({ url, connections }: { url: string; connections: number }): Promise<Echoes> {

@@ -1,4 +1,4 @@
-/** The contestants of a case: which of them are available on this machine, and their results under wrk. */
+/** The contestants of a case: which of them are available on this machine, and their results under load. */
 import type { Process } from "../../../tools/process/index.ts";
 import { cpuSeconds } from "../cpu.ts";
 import { type BenchReport, type Ratio, reportOf } from "../report.ts";
@@ -19,7 +19,10 @@ export interface Entry extends Omit<WrkOptions, "url" | "seconds" | "folder"> {
   readonly bytes?: number;
 }
 
-/** CPU time of the process tree per request, and latencies, under the load of `run`. Rejects when a request failed. */
+/**
+ * CPU time of the process tree per request, latencies and throughput under the load of `run`. Rejects when a request
+ * failed.
+ */
 export async function sampleOf(
   { name, pid }: Pick<Process, "name" | "pid">,
   run: () => Promise<{ requests: number; seconds: number; failures: number; p50: number; p99: number }>,
@@ -42,7 +45,7 @@ export class Field {
     this.effort = effort;
   }
 
-  /** Undefined when the contestant cannot be started; the report contains the reason. */
+  /** Starts a contestant. Resolves to undefined when it cannot be started; the report contains the reason. */
   async start(name: string, start: (stage: Stage) => Promise<Started>): Promise<Started | undefined> {
     try {
       return await this.stage.keep(start(this.stage));

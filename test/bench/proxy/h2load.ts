@@ -16,7 +16,7 @@ export interface H2loadOptions {
   readonly streams: number;
 }
 
-/** Rejects when h2load is missing or cannot connect. */
+/** Rejects when h2load is missing, cannot connect or does not get HTTP/2. */
 export async function runH2load({ url, seconds, folder, connections, streams }: H2loadOptions): Promise<WrkResult> {
   const log = join(folder, "h2load.log");
   // h2load appends to an existing log.

@@ -22,7 +22,7 @@ interface Case extends Effort {
 }
 
 /**
- * All cases take about twenty-five minutes. They have many short rounds, because disturbances on a machine last about
+ * All cases take about twenty-five minutes. Most have many short rounds, because disturbances on a machine last about
  * half a minute.
  */
 const cases = {

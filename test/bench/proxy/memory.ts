@@ -9,7 +9,7 @@ import { runWrk } from "./wrk.ts";
 const MB = 1024;
 const WORKERS = [1, 2, 4];
 
-/** Megabytes of the process, current and peak. */
+/** Resident memory of the process in MB (2^20 bytes), current and peak. */
 export function memoryOf(pid: number): { readonly now: number; readonly most: number } {
   const status = readFileSync(`/proc/${pid}/status`, "latin1");
   const member = (name: string) => Number(new RegExp(`${name}:\\s+(\\d+) kB`).exec(status)?.[1]) / MB;

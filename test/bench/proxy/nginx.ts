@@ -1,4 +1,4 @@
-/** nginx with one worker, no log and keep-alive connections. */
+/** The config of an nginx with one worker, no access log and keep-alive connections. */
 import { join } from "node:path";
 
 /** @param http Lines for the http block. */

@@ -78,7 +78,7 @@ interface ComparedCosts {
   readonly now: readonly Cost[];
 }
 
-/** The growth of instructions and CPU time in one case, and whether the growth of instructions is within the bound. */
+/** Sentences with the growth of instructions, whether it is within the bound, and the growth of CPU time in a case. */
 export function pairedVerdicts(what: string, { old, now }: ComparedCosts): readonly string[] {
   const growth = (figure: keyof Cost): number | null => {
     const before = medianOf(old.map((cost) => cost[figure]));

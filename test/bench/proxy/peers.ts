@@ -103,7 +103,7 @@ const address = (port: number) => ({ socket_address: { address: "127.0.0.1", por
 const many = { max_connections: 100_000, max_pending_requests: 100_000, max_requests: 100_000 };
 const typed = (name: string) => ({ "@type": `type.googleapis.com/envoy.extensions.filters.${name}` });
 
-/** HTTP filters of Envoy, in their order, without the router: name of the type, and config. */
+/** HTTP filters of Envoy, in their order, without the router: each with the name of its type, and its config. */
 export type EnvoyFilters = readonly (readonly [type: string, config: object])[];
 
 /** Written as JSON, which Envoy accepts like YAML. */

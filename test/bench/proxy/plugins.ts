@@ -1,4 +1,4 @@
-/** Four plugins, 10,000 routes and 1,000 consumers, compared with proxies without them; with and without TLS. */
+/** Sluice with four plugins, 10,000 routes and 1,000 consumers, compared with plain proxies, with and without TLS. */
 import type { BenchReport } from "../report.ts";
 import type { Field } from "./field.ts";
 import { envoy, nginx, nginxTls } from "./peers.ts";

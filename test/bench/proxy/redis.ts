@@ -27,12 +27,12 @@ async function iterationsOf({ process }: Started): Promise<number> {
   return Number((await process.waitForOutput(/iterations (\d+)/, { since }))[1]);
 }
 
-/** The number of reads of Redis from its connections: commands that arrive together count as one. */
+/** How often Redis has read from its connections; commands that arrive together count as one read. */
 async function readsOf(client: Redis): Promise<number> {
   return Number(/total_reads_processed:(\d+)/.exec(await client.info("stats"))?.[1]);
 }
 
-/** Round trips and event loop iterations while every connection sends requests at full speed. */
+/** Round trips to Redis per event loop iteration, and requests per round trip, at full speed on all connections. */
 async function tripsPerIteration(started: Started, client: Redis, { folder }: Stage, seconds: number) {
   const [iterations, reads] = [await iterationsOf(started), await readsOf(client)];
   const url = `http://127.0.0.1:${started.port}/api/x`;
@@ -41,7 +41,7 @@ async function tripsPerIteration(started: Started, client: Redis, { folder }: St
   return { perIteration: trips / ((await iterationsOf(started)) - iterations), requestsPerTrip: requests / trips };
 }
 
-/** Milliseconds of this process's round trips, every few milliseconds, until `until` settles. */
+/** Sends PINGs with short pauses until `until` settles. Resolves to the milliseconds of each round trip. */
 async function pingWhile(client: Redis, until: Promise<unknown>): Promise<readonly number[]> {
   const took: number[] = [];
   let over = false;
@@ -80,7 +80,7 @@ export async function redis(field: Field): Promise<BenchReport> {
       field.enter(`${name}, at full speed`, started);
     }
     const samples = await field.run();
-    // The baseline: round trips of a client that only uses Redis, on the same machine under the same load.
+    // The baseline: a client's plain round trips on the same machine, while the node that counts locally gets requests.
     const loaded = runWrk({
       url: `http://127.0.0.1:${local?.port}/api/x`,
       folder: stage.folder,

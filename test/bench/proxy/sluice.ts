@@ -1,4 +1,4 @@
-/** Starts Sluice by its command: with a file that has a given number of routes, or with other settings. */
+/** Starts a node by the command `sluice gateway`: with a file of given content, or with other settings. */
 import { join } from "node:path";
 import { type Document, deriveId } from "@sluice/model";
 import { emitAll } from "../../../tools/build/emit.ts";
@@ -24,7 +24,7 @@ export const fourPlugins: readonly object[] = [
   { name: "prometheus", config: { status_code_metrics: true, latency_metrics: true, bandwidth_metrics: true } },
 ];
 
-/** A reference in the form of pushed documents. */
+/** A reference to the entity of this name, by id as in pushed documents. */
 export const referTo = (collection: Parameters<typeof deriveId>[0], name: string): { readonly id: string } => ({
   id: deriveId(collection, name),
 });
@@ -94,8 +94,8 @@ function emit(): void {
 }
 
 /**
- * Resolves when the node's status listener responds. `ready` is another path of that listener to wait for; `root` is
- * the checkout of another version, which is built.
+ * Starts a node. Resolves when its status listener responds to the path `ready` with a status below 500. `root` is a
+ * checkout of Sluice; that of another version must already be built.
  */
 export async function startNode(
   env: Readonly<Record<string, string>>,

@@ -14,22 +14,22 @@ export interface Started {
 
 export interface Stage {
   readonly folder: string;
-  /** Port of the upstream with 100 bytes of JSON at any path, and files at /64k and /1m. */
+  /** Port of the upstream with 100 bytes of JSON at any path; with nginx, it has files at /64k and /1m. */
   readonly upstream: number;
   /** Port of an upstream that reads a request's body before it responds. */
   readonly reader: number;
-  /** PEM, for localhost, on P-256. */
+  /** A certificate for localhost and its P-256 key, both in PEM. */
   readonly certificate: { readonly certificate: string; readonly key: string };
   /** Writes a file into the folder and returns its path. */
   file(name: string, text: string): string;
-  /** Registers a started program for `clear`. */
+  /** Waits until the program has started, and registers it for `clear`. */
   keep<Kind extends Started>(start: Promise<Kind>): Promise<Kind>;
   /** Stops everything that was registered. */
   clear(): Promise<void>;
   close(): Promise<void>;
 }
 
-/** Starts one of our programs that print their port. */
+/** Starts one of the bench's own programs, which print their port. */
 export async function startOurs(name: string, args: readonly string[]): Promise<Started> {
   const started = await startProcess(process.execPath, args, { name, ready: /listening on (\d+)/ });
   return { process: started, port: Number(/listening on (\d+)/.exec(started.output())?.[1]) };

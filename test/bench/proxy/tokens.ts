@@ -52,7 +52,11 @@ const entities = (publicKey: KeyObject): Partial<Document> => {
   };
 };
 
-/** @param caches Whether verified tokens are cached, as jwt of Sluice always does. */
+/**
+ * The filters of Envoy that are equivalent to `plugins`.
+ *
+ * @param caches Whether Envoy caches verified tokens, as Sluice's jwt always does.
+ */
 function filters(publicKey: KeyObject, caches: boolean): EnvoyFilters {
   const keys = {
     HS256: { kty: "oct", k: Buffer.from(SECRET).toString("base64url") },

@@ -8,11 +8,11 @@ import { GROUPS } from "./sluice.ts";
 export interface WrkOptions {
   readonly url: string;
   readonly seconds: number;
-  /** The folder for the script. */
+  /** The folder for wrk's script and the file of tokens. */
   readonly folder: string;
   /** Default 64. */
   readonly connections?: number;
-  /** Default GET; with `body` a POST. */
+  /** The body of each request, which is then a POST. Default: GET requests without a body. */
   readonly body?: { readonly bytes: number } | { readonly json: string };
   /** Mean milliseconds between two requests of a connection. Default: none. */
   readonly pause?: number;
