@@ -141,7 +141,7 @@ interface PodSpec {
   readonly automountServiceAccountToken?: boolean;
 }
 
-/** The pod of an object's template, or the object itself if it is a pod. */
+/** The pod of an object's template, or the object itself if it is a pod. An empty list if the object is neither. */
 function podsIn({ kind, metadata, spec }: Rendered): readonly { readonly owner: string; readonly spec: PodSpec }[] {
   if (kind === "Pod") return [{ owner: metadata.name, spec: spec as PodSpec }];
   const { template } = (spec ?? {}) as { template?: { spec: PodSpec } };

@@ -25,7 +25,7 @@ before(async () => {
 });
 after(() => plane?.stop());
 
-/** Unknown members are errors, because the API server would not store them. */
+/** Creates the objects in a dry run. Unknown members are errors, because the API server would not store them. */
 const create = (items: readonly object[]) =>
   plane.kubectl(
     ["create", "--namespace=sluice", "--dry-run=server", "--validate=strict", "--output=name", "-f", "-"],

@@ -1,6 +1,6 @@
 /**
- * The same changes with and without a fault: a Route is added, one edited, one removed, one made invalid, under
- * constant load. A witness sends a request to both nodes whenever a status reports Programmed.
+ * The same changes with and without a fault: under constant load, one Route is added, one is edited, one is removed,
+ * and one is made invalid. A witness sends a request to both nodes whenever a status reports Programmed.
  */
 import assert from "node:assert/strict";
 import { isDeepStrictEqual } from "node:util";
@@ -21,7 +21,7 @@ export interface Outcome {
 
 const programmed = ["Accepted True Accepted", "Programmed True Programmed", "ResolvedRefs True ResolvedRefs"];
 
-/** The final state of the changes, with or without a fault. */
+/** The final state after the changes, with or without a fault. */
 export const expectedOutcome: Outcome = {
   served: {
     "/kept": [200, 200],
