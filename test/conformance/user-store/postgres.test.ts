@@ -47,7 +47,7 @@ describe("the user store in Postgres", () => {
     await link.cut();
   });
 
-  it("reads 1,000 users with their posts in two statements, and more users only by pages", async () => {
+  it("reads 1,000 users with their posts in two statements, and refuses to list more users at once", async () => {
     const real = await open();
     const statements: string[] = [];
     const store = await openUserStore({

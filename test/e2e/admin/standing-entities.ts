@@ -16,7 +16,10 @@ export const standing: readonly object[] = [
   { method: "POST", path: "/services/base/plugins", body: { name: "cors", instance_name: "base" } },
 ];
 
-/** By collection, the path and body of a creation. The new `cors` is global; the one above has a service. */
+/**
+ * By collection, the path and body of a request that creates another entity. The new `cors` is global; the one above
+ * has a service.
+ */
 export const makings: { readonly [Name in Collection]?: readonly [path: string, body: object] } = {
   certificates: ["/certificates", first],
   snis: ["/snis", { name: "other.example", certificate: { id: standingCertificate } }],

@@ -18,7 +18,10 @@ export interface RunningStore {
 }
 
 export interface WritableStore {
-  /** As SLUICE_STORE, but `database` is the embedded database, and `postgres` the same store in a Postgres server. */
+  /**
+   * As in SLUICE_STORE, except `postgres`, which is the store `database` in a Postgres server. `database` itself is the
+   * embedded database.
+   */
   readonly name: string;
   /** Starts the product without any entity. */
   start(): Promise<RunningStore>;

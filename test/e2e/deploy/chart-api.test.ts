@@ -58,7 +58,7 @@ describe("the charts on an API server", () => {
     await handToHelm();
   });
 
-  test("the chart sluice-crds takes over CRDs that Helm is to own, is refused as a second release, and leaves the CRDs when it is uninstalled", async () => {
+  test("the chart sluice-crds adopts CRDs with Helm's annotations and label, is refused as a second release, and leaves the CRDs when it is uninstalled", async () => {
     const first = await install(charts.crds, ["sluice-crds", "-n", "sluice"]);
     assert.equal(first.code, 0, first.stderr);
     const again = await onPlane(["upgrade", "sluice-crds", charts.crds, "-n", "sluice"]);

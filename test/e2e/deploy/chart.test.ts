@@ -123,7 +123,7 @@ if (process.argv.includes("--write")) {
     ["operator-role.yaml", "operator", 3],
     ["admin-role.yaml", "admin", 2],
   ] as const)
-    test(`golden production: the rights of sluice-${object} come from ${file}, and have no wildcards`, async () => {
+    test(`golden production: the rules of sluice-${object} have verbs as in ${file}, and have no wildcards`, async () => {
       const roles = (await renderCase("production")).filter(
         ({ kind, metadata }) => /^(Cluster)?Role$/.test(kind) && metadata.name.endsWith(`${release}-${object}`),
       );

@@ -95,7 +95,7 @@ test("without a passphrase, a stack or a cluster, `npm run deploy` reports what 
   assert.match(down.output, /no cluster answers at the address in .*nowhere\.kubeconfig: /);
 });
 
-test("the error for a user without rights lists every missing verb", async () => {
+test("the error for a user without rights lists the missing verbs, with their kinds and namespaces", async () => {
   const { code, output } = await deploy(["dev"], { KUBECONFIG: await plane.kubeconfigFor("somebody") });
   assert.equal(code, 1);
   assert.match(output, /the cluster does not allow you to do what a stack does:\n {2}create namespaces\n/);

@@ -43,7 +43,7 @@ export async function helm(args: readonly string[], kubeconfig = "/dev/null"): P
   }
 }
 
-/** The release's name, except in tests about names. */
+/** The name of the release of the chart `sluice`, except in tests about names. */
 export const release = "sluice";
 
 export interface RenderOptions {

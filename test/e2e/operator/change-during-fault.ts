@@ -158,7 +158,7 @@ function witness(environment: FaultEnvironment): { end(): Promise<readonly strin
 
 /**
  * Waits until the operator's document equals its twin's, and both nodes run it. The twin never leads and so never
- * loads the document of another operator. It knows only last valid versions that it has read itself.
+ * loads the document of another operator. It knows only last valid versions of resources that it has read itself.
  */
 export async function waitForAgreement(environment: FaultEnvironment, timeout: number): Promise<void> {
   let last: readonly (string | null)[] = [];
