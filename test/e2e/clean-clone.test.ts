@@ -1,4 +1,4 @@
-/** A clean clone of the repository: installs, checks, and runs the README's commands as printed. */
+/** In a clean clone of the repository: the installation, the check, and the README's commands as printed. */
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
@@ -72,7 +72,7 @@ const servers = [
   "SLUICE_STORE=file SLUICE_FILE=kong.yml SLUICE_FILE_WRITABLE=true npx sluice start",
 ];
 
-test("the README's servers on a database and on a file start as printed, and accept a form like those that scripts for Kong send", async () => {
+test("the README's servers on a database and on a file start as printed, and accept a form as scripts for Kong send it", async () => {
   const page = readFileSync(join(clone, "README.md"), "utf8");
   const steps = stepsOf(page, "Without a cluster: a database or a file");
   assert.equal(steps.length, servers.length);

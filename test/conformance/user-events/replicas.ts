@@ -15,7 +15,7 @@ export interface Replica {
   readonly url: string;
 }
 
-/** Events of a replica, as a client library receives them, by the users' names. */
+/** The names of the users in a replica's events, in the order in which a client library received the events. */
 export interface Followed {
   readonly names: string[];
 }
@@ -113,19 +113,19 @@ export const hasAll = (followed: readonly Followed[], expected: readonly string[
     { what: `every subscriber to receive all ${expected.length}` },
   );
 
-/** How often each name was received. */
+/** How often each of the expected names was received, in the order of `expected`. */
 export const timesOf = ({ names }: Followed, expected: readonly string[]) =>
   expected.map((name) => names.filter((one) => one === name).length);
 
 /** How long `outliveRedis` keeps Redis stopped. */
 export interface OutageLog {
-  /** The minimum in seconds. Both replicas must also notice the outage, and twenty users must be created. */
+  /** The minimum in seconds. The outage also lasts until both replicas notice it and 20 more users are created. */
   readonly seconds: number;
 }
 
 /**
- * Stops Redis for a while and asserts about two replicas: no mutation fails, no subscriber misses a user or receives
- * one twice, and `/healthz` reports the state at all times.
+ * Stops Redis for a while and asserts about two replicas: no mutation fails, no subscriber misses a user or receives a
+ * user twice, and `/healthz` always reports whether the replica is connected to Redis.
  */
 export async function outliveRedis(
   { redis, environment }: { readonly redis: Redis; readonly environment: Readonly<Record<string, string>> },
@@ -146,7 +146,7 @@ export async function outliveRedis(
   await make(one, "during");
   await connected([one, other], "redis", false);
   for (let n = 0; n < 20 || performance.now() < ends; n++) {
-    // Creates further users at a realistic rate instead of as fast as possible.
+    // After the first 20, users are created at a realistic rate instead of as fast as possible.
     if (n >= 20) await setTimeout(50);
     const replica = n % 2 === 0 ? one : other;
     await make(replica, `away${n}`);

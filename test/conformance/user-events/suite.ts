@@ -19,7 +19,7 @@ export interface EventsSuiteOptions {
 export interface Between {
   /** Closes all connections and refuses new ones. */
   cut(): Promise<void>;
-  /** Forwards no more data and closes nothing: a replica notices only by a heartbeat. */
+  /** Forwards no more data and closes no connection: a replica notices only through its heartbeat. */
   freeze(): void;
   /** Closes frozen connections and accepts new ones. */
   mend(): Promise<void>;
@@ -90,7 +90,7 @@ export function eventsSuite({ name, open, between }: EventsSuiteOptions): void {
       for (const names of received) assert.deepEqual(names, [...expected, "last"]);
     });
 
-    it("calls a function twice when it is subscribed twice, and no longer after its subscriptions end", async () => {
+    it("calls a function once per subscription, and no longer after the last subscription has ended", async () => {
       const { opened, create, received } = await replicas(1);
       const names: string[] = [];
       const listener = ({ name }: User) => names.push(name);
@@ -115,7 +115,7 @@ export function eventsSuite({ name, open, between }: EventsSuiteOptions): void {
       const began = performance.now();
       await until(() => opened.every((events) => !events.health().connected));
       const took = performance.now() - began;
-      // The suites use a heartbeat of 0.2 s. The rest of the limit is for a busy machine.
+      // With the suites' heartbeat of 0.2 s, this should take 2.2 s. The rest of the limit is for a busy machine.
       assert.ok(took < 3_500, `${took} ms`);
       await between.mend();
     });
@@ -149,7 +149,7 @@ export function eventsSuite({ name, open, between }: EventsSuiteOptions): void {
       });
     }
 
-    it("starts while the server that carries messages is unreachable, and delivers the users created in the meantime once the server is back", async () => {
+    it("starts while the server that carries messages is unreachable, and delivers the users that other replicas created in the meantime once the server is back", async () => {
       await between.cut();
       const store = sharedUsers();
       store.add(user("before"));
@@ -170,14 +170,14 @@ export function eventsSuite({ name, open, between }: EventsSuiteOptions): void {
       assert.deepEqual(names, ["ann", "by another"]);
     });
 
-    it("ignores messages of other programs", async () => {
+    it("ignores each message of another program with a warning", async () => {
       const { received, create, warnings } = await replicas(2);
       const texts = ["", "hello", "null", "[]", "{}", '{"created":{"id":1}}', `{"missedAfter":"${"x".repeat(36)}"}`];
       for (const text of texts) await between.say(text);
       create(0, "ann");
       await until(() => received.every(({ length }) => length === 1));
       assert.deepEqual(received, [["ann"], ["ann"]]);
-      // A replica delivers its own users to its subscribers before it reads the messages of others.
+      // The replicas may deliver the user before they have read all messages of the other program.
       await until(() => warnings.length >= texts.length * 2);
       assert.equal(warnings.length, texts.length * 2);
     });

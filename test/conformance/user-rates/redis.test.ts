@@ -1,4 +1,4 @@
-/** Rates that replicas of the user directory share through a real Redis. */
+/** Request rates of clients, which replicas of the user directory count together in a real Redis. */
 import assert from "node:assert/strict";
 import { after, before, describe, it } from "node:test";
 import { Redis } from "ioredis";
@@ -91,11 +91,11 @@ describe("the rates of two replicas with one Redis", () => {
     }
     await sharing(second, first);
     await says([first], BACK);
-    // Neither replica has counted this client by itself.
+    // Neither replica has counted requests of this client by itself, so both responses follow Redis' count.
     for (const replica of [first, second]) assert.deepEqual(await statuses(replica, used, 1), [429]);
   });
 
-  it("are counted by each replica while Redis answers with errors, which is also reported once", async (context) => {
+  it("are counted by each replica while Redis answers with errors, which is reported once, and together afterwards", async (context) => {
     const replica = await open();
     context.after(() => replica.app.close());
     const used = await sharing(first, replica);
@@ -104,7 +104,7 @@ describe("the rates of two replicas with one Redis", () => {
     await admin.config("SET", "maxmemory", "1");
     assert.deepEqual(await statuses(replica, newClient(), 5), [200, 200, 200, 200, 429]);
     await says([replica], AWAY);
-    // The replica connects again, which does not show that Redis counts.
+    // The replica reconnects, but this does not show that Redis counts again.
     const before = Number((await admin.info("stats")).match(/total_connections_received:(\d+)/)?.[1]);
     await admin.call("CLIENT", "KILL", "TYPE", "normal", "SKIPME", "yes");
     const reconnected = async () => {
@@ -136,7 +136,7 @@ describe("the rates of two replicas with one Redis", () => {
     await says([one, other], AWAY);
   });
 
-  it("end without a warning when a replica closes", async (context) => {
+  it("cause no warning when a replica closes", async (context) => {
     const third = await open();
     context.after(() => third.app.close());
     await sharing(first, third);

@@ -51,7 +51,7 @@ export function userStoreSuite({ name, open }: SuiteOptions): void {
       assert.deepEqual(await store.users(), [ann, bob]);
     });
 
-    it("returns a page of users: a number of them, after an id that need not exist", async () => {
+    it("returns a page of users: at most the requested number, after an id that need not exist", async () => {
       const all = await store.users();
       assert.ok(all.length >= 2);
       assert.deepEqual(await store.users({ first: 1 }), all.slice(0, 1));
@@ -101,7 +101,7 @@ export function userStoreSuite({ name, open }: SuiteOptions): void {
       assert.equal(won.filter(Boolean).length, 1);
     });
 
-    it("reads the posts of many users in one query, in the requested order", async () => {
+    it("reads the posts of many users in one query, in the order of the requested users", async () => {
       const [ann, bob, eve] = [user(), user(), user()];
       for (const one of [ann, bob, eve]) await store.add(one);
       await post(eve.id, "first");
@@ -131,7 +131,7 @@ export function userStoreSuite({ name, open }: SuiteOptions): void {
       assert.equal(queries.length, 1);
     });
 
-    it("keeps its users when the migrations run again", async () => {
+    it("keeps its users when the database is opened and migrated again", async () => {
       const ann = user();
       await store.add(ann);
       const again = await openUserStore({ ...database, close: async () => undefined });
@@ -194,7 +194,7 @@ export function userStoreSuite({ name, open }: SuiteOptions): void {
       assert.equal(await store.add(user({ email: `bob@${domain}` })), true);
     });
 
-    it("refuses an address that differs from another user's only in the spelling of its domain", async () => {
+    it("refuses an address that differs from another user's only in case and in the spelling of its domain", async () => {
       const tag = randomUUIDv7();
       for (const [taken, ...spellings] of [
         [`${tag}.org`, `${tag}．ｏｒｇ`, `${tag}。ORG`],

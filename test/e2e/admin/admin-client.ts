@@ -8,7 +8,7 @@ export type Ask = (method: string, path: string, asking?: RequestOptions) => Pro
 /** @param admin http:// URL of the listener. */
 export const connectAdmin = (admin: string): Ask => requestAt(Number(new URL(admin).port));
 
-/** Many writes as one request. */
+/** The options of a request to `/batch` that consists of these writes. */
 export const batch = (writes: readonly object[]): RequestOptions => ({ json: { writes } });
 
 /** Sends a request whose body may be shorter than its Content-Length, and ends the connection without reading a response. */

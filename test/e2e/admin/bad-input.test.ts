@@ -1,7 +1,7 @@
 /**
  * Bad input to every writable store: a clear response, no partial writes, and a process that continues.
  *
- * Cases of the table in test/conformance/admin are not repeated here.
+ * Cases of the tables in test/conformance/admin are not repeated here.
  */
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
@@ -20,7 +20,7 @@ const unknown = "99999999-9999-4999-8999-999999999999";
 const routeOf = (body: object) => ({ method: "POST", path: "/routes", body });
 const serviceOf = (name: string) => ({ method: "PUT", path: `/services/${name}`, body: { host: "a" } });
 
-/** Bodies with references to missing entities, or with circular references. */
+/** Requests with references to missing entities, or with circular references. */
 const faultyReferences: readonly (readonly [what: string, method: string, path: string, json: object])[] = [
   ["a route of a missing service", "POST", "/routes", { paths: ["/"], service: { id: unknown } }],
   ["a route of a missing service, by name", "POST", "/routes", { paths: ["/"], service: { name: "none" } }],
@@ -70,7 +70,7 @@ const faultyReferences: readonly (readonly [what: string, method: string, path: 
   ],
 ];
 
-/** A route with the maximum number of paths, headers and values: 240 kB of JSON. */
+/** A route with the maximum number of paths, headers and values per header: 240 kB of JSON. */
 const largestRoute = (index: number) => ({
   name: `large-${index}`,
   paths: Array.from({ length: 64 }, (_, at) => `/${index}/${at}/${"p".repeat(1000)}`),
@@ -113,12 +113,12 @@ for (const store of writableStores) {
       assert.doesNotMatch(message, / at .*\.ts|node_modules|syntax error|unexpected error/, what);
     };
 
-    test("that refers to missing entities is refused", async () => {
+    test("with circular references or references to missing entities is refused", async () => {
       for (const [what, method, path, json] of faultyReferences) isRefused(await ask(method, path, { json }), what);
       await isAsBefore();
     });
 
-    test("with SQL in any text is stored literally, or refused", async () => {
+    test("with SQL in any text is stored literally (a password as a hash), or refused", async () => {
       for (const [name, [path, body]] of Object.entries(makings)) {
         const collection = name as Collection;
         // The URL sets the parent within which a name is unique, whatever the body contains.
@@ -151,7 +151,7 @@ for (const store of writableStores) {
       await isAsBefore();
     });
 
-    test("with names of inherited properties is stored, or refused", async () => {
+    test("with names of inherited JavaScript properties is stored, or refused", async () => {
       const headers = '{"__proto__":["a"],"constructor":["b"],"toString":["c"]}';
       const made = await ask("POST", "/routes", { json: `{"paths":["/own"],"headers":${headers}}` });
       if (made.status === 201) {
@@ -173,7 +173,7 @@ for (const store of writableStores) {
       await isAsBefore();
     });
 
-    test("with a forged offset gets a page of entities, or is refused", async () => {
+    test("with an offset that is forged or of another list gets a page of entities, or is refused", async () => {
       const { offset } = Object(ok(await ask("GET", "/tags?size=1")));
       const page = Object(ok(await ask("GET", "/snis?size=1")));
       const offsets = [

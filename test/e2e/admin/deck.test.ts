@@ -1,4 +1,4 @@
-/** Kong's decK on every writable store: the established workflows of its users. */
+/** Kong's decK on every writable store: the established workflows of decK's users. */
 import assert from "node:assert/strict";
 import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
@@ -13,10 +13,13 @@ import { authorityId, certificateId, everyKind, nextDay } from "./every-kind.ts"
 import { countEntities, empty, fileOfSize, type KongFile, ordered, plugin, rateLimits } from "./kong-file.ts";
 import { databaseStore, type RunningStore, writableStores } from "./stores.ts";
 
-/** Each plugin's page has two worked examples. */
+/** Names of two services: one for the first and one for the second example on the page of each plugin. */
 const exampleTitles = ["first-examples", "second-examples"];
 
-/** The config of the plugin in its example with this index. */
+/**
+ * The config of the plugin in the example with this index on the plugin's page. If the example does not configure the
+ * plugin: a config with only the required fields.
+ */
 function configOfExample(name: string, at: number): object {
   const found: object[] = [];
   const visit = (value: unknown): void => {
@@ -34,7 +37,7 @@ function configOfExample(name: string, at: number): object {
  */
 const large = 400;
 
-test("decK leaves credentials of users' plugins as they are", async (context) => {
+test("decK leaves credentials of users' plugins as they are until it deletes their consumer", async (context) => {
   const folder = temporaryFolder("deck-credentials");
   context.after(folder.remove);
   const plugin = join(folder.path, "token");
@@ -238,7 +241,7 @@ for (const store of writableStores) {
       assert.deepEqual(await deck.change("diff", file), nothing);
     });
 
-    test("upstream_headers, which decK does not know, stay when decK changes the service", async () => {
+    test("upstream_headers, which decK does not know, stay when decK changes the service, are not dumped, and are refused in a file", async () => {
       await deck.change("sync", file);
       const url = `${running.admin}/services/users`;
       const upstream_headers = [{ name: "X-Gateway-Secret", value: "the-secret" }];
@@ -298,7 +301,10 @@ for (const store of writableStores) {
   });
 }
 
-/** decK's output contains the defaults of health checks: only the value that the file sets is compared. */
+/**
+ * The file in a canonical form. decK's output contains the defaults of health checks, so only the value that
+ * `everyKind` sets remains of them.
+ */
 function comparable(file: KongFile): unknown {
   const upstreams = (file.upstreams ?? []).map(({ healthchecks, ...upstream }) => {
     const { passive } = healthchecks as { passive: { unhealthy: { http_failures: number } } };
@@ -307,7 +313,7 @@ function comparable(file: KongFile): unknown {
   return ordered({ ...file, upstreams });
 }
 
-/** Runs a step and prints its duration. */
+/** Runs a step, prints its duration, and resolves to its result. */
 async function timed<T>(context: TestContext, what: string, work: () => Promise<T>): Promise<T> {
   const began = performance.now();
   const value = await work();

@@ -25,11 +25,11 @@ export interface Changes {
 }
 
 export interface Deck {
-  /** Runs `deck gateway <args>`, whatever its exit code. */
+  /** Runs `deck gateway <args>`, and resolves whatever decK's exit code is. */
   run(args: readonly string[], file?: KongFile): Promise<Run>;
   /** `sync`, `apply`, or `diff` of a file. Fails unless decK succeeds. */
   change(command: "sync" | "apply" | "diff", file: KongFile, args?: readonly string[]): Promise<Changes>;
-  /** `dump`, parsed. */
+  /** The parsed output of `dump`. Fails unless decK succeeds. */
   dump(args?: readonly string[]): Promise<KongFile>;
   /** `reset --force`. Fails unless decK succeeds. */
   reset(args?: readonly string[]): Promise<Changes>;
@@ -46,7 +46,7 @@ function textOf(file: KongFile): string {
   return text;
 }
 
-/** @param folder where the files for decK are written. */
+/** @param folder Folder for decK's input and output files; also decK's home folder. */
 export function createDeck(admin: string, folder: string): Deck {
   mkdirSync(folder, { recursive: true });
   let runs = 0;
@@ -67,7 +67,7 @@ export function createDeck(admin: string, folder: string): Deck {
         "--analytics=false",
         "--no-color",
       ],
-      // A .deck.yaml in the home folder must not apply.
+      // A .deck.yaml in the home folder of the user who runs the test must not apply.
       { name: "deck", env: { HOME: folder } },
     );
     const { code } = await program.ended();

@@ -17,8 +17,9 @@ const pair = await authority.issue({ name: "example.test", sans: ["example.test"
 const later = await authority.issue({ name: "example.test", sans: ["example.test"], usage: "server" });
 
 /**
- * No basicauth_credentials: decK cannot dump them with `--skip-defaults`, nor validate them. They have tests of their
- * own. No member except `enabled` of plugins has its default value, so that a dump without defaults equals the file.
+ * The file before the changes. It has no basicauth_credentials, because decK can neither dump them with
+ * `--skip-defaults` nor validate them; deck.test.ts has a test of their own. No member except `enabled` of plugins has
+ * its default value, so that a dump without defaults equals the file.
  */
 export function everyKind({ upstreamPort }: EveryKind): KongFile {
   return {

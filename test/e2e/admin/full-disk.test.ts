@@ -14,7 +14,7 @@ interface FullStore {
   readonly name: string;
   /** The size of the volume; an embedded database needs 40 MB. */
   readonly size: string;
-  /** Settings of the admin listener for a store on the volume. */
+  /** Creates the store on the volume, and resolves to the settings with which the admin listener uses it. */
   readonly settings: (volume: string) => Promise<Readonly<Record<string, string>>>;
   /** The reported reason; `volume` stands for the path at which the volume is mounted. */
   readonly expected: RegExp;
@@ -61,7 +61,7 @@ const stores: readonly FullStore[] = [
   },
 ];
 
-/** Maximum number of writes until an embedded database needs another page. */
+/** Number of writes after which the test gives up. An embedded database needs another page earlier. */
 const MOST = 2000;
 
 for (const { name, size, settings, expected, isDatabase } of stores) {
@@ -102,7 +102,7 @@ for (const { name, size, settings, expected, isDatabase } of stores) {
   });
 }
 
-/** Fills the rest of the volume. */
+/** Fills the rest of the volume with a file at this path. */
 function fill(path: string): void {
   assert.throws(() => writeFileSync(path, Buffer.alloc(128 * 1024 * 1024)), { code: "ENOSPC" });
 }

@@ -49,7 +49,10 @@ export const hostileTexts: readonly string[] = [
 /** The path to a string in an entity: member names, and `[]` for an element of a list. */
 export type Place = readonly string[];
 
-/** The paths of all strings that are not enums, in the schema's order. */
+/**
+ * The paths of all strings that are not enums, and of the ids in references, in the schema's order. In a record with
+ * arbitrary member names, the path contains the name `free`.
+ */
 export function textPlaces(node: SchemaNode, path: Place = []): readonly Place[] {
   const { type, enum: choices, reference, items, properties = {}, additionalProperties: free } = node;
   if (reference !== undefined) return [[...path, "id"]];

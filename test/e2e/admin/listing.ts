@@ -1,10 +1,10 @@
-/** All entities that an admin listener lists, as it returns them. */
+/** The entities in several lists of an admin listener, as it returns them. */
 import assert from "node:assert/strict";
 import type { Ask } from "./admin-client.ts";
 
 export type Shown = Readonly<Record<string, unknown>> & { readonly id: string };
 
-/** Parents before their children. */
+/** Paths of the lists. Parents come before their children. */
 export const lists = [
   "/certificates",
   "/snis",
@@ -16,7 +16,10 @@ export const lists = [
   "/plugins",
 ];
 
-/** All entities by their list, targets included: two listings are equal when nothing has changed between them. */
+/**
+ * The entities of `lists` and of each upstream's list of targets, by the list's path. Two listings are equal if none of
+ * these entities has changed between them.
+ */
 export async function listing(ask: Ask): Promise<Readonly<Record<string, readonly Shown[]>>> {
   const all = await Promise.all(lists.map(async (list) => [list, await whole(ask, list)] as const));
   const upstreams = all.find(([list]) => list === "/upstreams")?.[1] ?? [];

@@ -1,6 +1,6 @@
 /**
- * The examples on the pages of the plugins, as written: each configures a gateway with commands for the admin API, with
- * decK and with custom resources, and all three must give the same entities. Then the requests of the page are sent.
+ * The examples on the pages of the plugins, as written: each has three forms (commands for the admin API, a file for
+ * decK, and custom resources), which must give the same entities. Then the example's requests are sent to a gateway.
  */
 import assert from "node:assert/strict";
 import { writeFileSync } from "node:fs";
@@ -49,7 +49,7 @@ before(async () => {
     request.resume().once("end", () => response.writeHead(status, headers).end(body));
   });
   await new Promise<void>((resolve) => upstream.listen(0, "127.0.0.1", resolve));
-  // The command fails if the admin API answers with an error status.
+  // With this configuration, curl fails if the admin API answers with an error status.
   writeFileSync(join(folder.path, ".curlrc"), "silent\nfail-with-body\n");
 });
 after(async () => {
@@ -124,7 +124,7 @@ function entitiesOfFile(): unknown {
   return value && entitiesOf(value.document);
 }
 
-/** The pages show request ids as dots. */
+/** The body with dots instead of request ids, as on the pages. */
 const withoutIds = (body: string): string => body.replaceAll(/\b[0-9a-f]{32}\b/g, "...");
 
 async function send({ curl, status, headers = {}, body, ...expected }: ExampleRequest): Promise<void> {

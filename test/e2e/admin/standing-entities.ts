@@ -4,7 +4,7 @@ import { first } from "../../../tools/programs/pairs.ts";
 
 export const standingCertificate = "33333333-3333-4333-8333-333333333333";
 
-/** One entity of each kind; no test may change them. */
+/** Writes that create one entity in each list of listing.ts, and a target; no test may change these entities. */
 export const standing: readonly object[] = [
   { method: "POST", path: "/certificates", body: { id: standingCertificate, ...first, snis: ["base.example"] } },
   { method: "POST", path: "/upstreams", body: { name: "base.example" } },
@@ -16,7 +16,10 @@ export const standing: readonly object[] = [
   { method: "POST", path: "/services/base/plugins", body: { name: "cors", instance_name: "base" } },
 ];
 
-/** The path and body that create another entity of each kind. The new `cors` is global; the one above has a service. */
+/**
+ * By collection, the path and body of a request that creates another entity. The new `cors` is global; the one above
+ * has a service.
+ */
 export const makings: { readonly [Name in Collection]?: readonly [path: string, body: object] } = {
   certificates: ["/certificates", first],
   snis: ["/snis", { name: "other.example", certificate: { id: standingCertificate } }],

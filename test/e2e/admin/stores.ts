@@ -18,7 +18,10 @@ export interface RunningStore {
 }
 
 export interface WritableStore {
-  /** As in SLUICE_STORE; `database` is the embedded database, `postgres` the same store in a Postgres server. */
+  /**
+   * As in SLUICE_STORE, except `postgres`, which is the store `database` in a Postgres server. `database` itself is the
+   * embedded database.
+   */
   readonly name: string;
   /** Starts the product without any entity. */
   start(): Promise<RunningStore>;
@@ -86,7 +89,7 @@ const postgresSettings = (url: string): Env => {
   };
 };
 
-/** `sluice start`: a node and the admin listener in one process. */
+/** Runs `sluice start`, a node and the admin listener in one process. Resolves to a function that stops it. */
 async function startAlone(chosen: ChosenAddresses, store: Env): Promise<Stop> {
   const main = join(root, "gateway/src/main.ts");
   const env = {

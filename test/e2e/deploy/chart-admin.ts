@@ -8,7 +8,7 @@ import { release } from "./helm.ts";
 const admin = `http://${release}-admin.${namespace}.svc.cluster.local:8001`;
 const own = `system:serviceaccount:${namespace}:${release}-admin`;
 
-/** Two accounts of another team; `deployer` may only create Services, in all namespaces. */
+/** Two accounts of another team: `nobody` has no rights; `deployer` may create Sluice's Services, in all namespaces. */
 const accounts = `
 apiVersion: v1
 kind: ServiceAccount

@@ -49,7 +49,7 @@ describe("the charts on an API server", () => {
     assert.equal(await plane.kubectl(["get", "deploy,secret,service", "-n", "sluice", "-o", "name"]), "");
   });
 
-  test("the chart sluice-crds is refused if `sluice-operator crds apply` created the CRDs, until they are handed over to Helm", async () => {
+  test("the chart sluice-crds is refused if `sluice-operator crds apply` created the CRDs", async () => {
     const { code: applied, said } = await crdsApply();
     assert.equal(applied, 0, said);
     const { code, stderr } = await install(charts.crds, ["sluice-crds", "-n", "sluice"]);
@@ -58,7 +58,7 @@ describe("the charts on an API server", () => {
     await handToHelm();
   });
 
-  test("the chart sluice-crds installs the CRDs, is refused as a second release, and keeps them when it is uninstalled", async () => {
+  test("the chart sluice-crds adopts CRDs with Helm's annotations and label, is refused as a second release, and leaves the CRDs when it is uninstalled", async () => {
     const first = await install(charts.crds, ["sluice-crds", "-n", "sluice"]);
     assert.equal(first.code, 0, first.stderr);
     const again = await onPlane(["upgrade", "sluice-crds", charts.crds, "-n", "sluice"]);
@@ -109,7 +109,7 @@ describe("the charts on an API server", () => {
     assert.match(stderr, /the cluster does not know ServiceMonitors: install the Prometheus operator first/);
   });
 
-  test("Pod Security admits every pod to a restricted namespace", async () => {
+  test("Pod Security admits every pod to a restricted namespace, and refuses a pod without its security context", async () => {
     await plane.kubectl(["label", "namespace", "sluice", "pod-security.kubernetes.io/enforce=restricted"]);
     for (const name of cases) {
       const items = (await renderCase(name)).flatMap(podOf);
@@ -145,7 +145,7 @@ interface Maker {
   readonly volumeClaimTemplates?: readonly { readonly metadata: { readonly name: string } }[];
 }
 
-/** The pod of an object's template, or the object itself if it is a pod. */
+/** The pod of an object's template, or the object itself if it is a pod. An empty list if the object is neither. */
 function podOf({ kind, metadata: { name }, spec }: Rendered): readonly object[] {
   const { template, volumeClaimTemplates = [] } = (spec ?? {}) as Maker;
   const pod = kind === "Pod" ? (spec as PodSpec) : template?.spec;

@@ -16,19 +16,19 @@ export interface Answer {
 }
 
 export interface Callers {
-  /** One request from the pod. */
+  /** Sends one request from the pod. */
   ask(
     url: string,
     init?: { method?: string; headers?: Readonly<Record<string, string>>; body?: string },
   ): Promise<Answer>;
   /**
-   * Makes the gateway forward the path /slow to the pod's upstream. The upstream answers with the address of its client,
-   * after 300 ms or the number of milliseconds in the query parameter `takes`.
+   * Makes the gateway forward the path /slow to the pod's upstream. The upstream answers with the address of the
+   * gateway pod that sent the request, after 300 ms or the number of milliseconds in the query parameter `takes`.
    */
   serve(): Promise<unknown>;
   /**
-   * Sends requests from the pod until the returned function is called. `seen` lists those that reached the pod's
-   * upstream.
+   * Sends requests from the pod until the returned function is called. `seen` lists the requests that reached the
+   * pod's upstream.
    */
   load(options: LoadOptions): Promise<() => Promise<LoadReport & { readonly seen: readonly Seen[] }>>;
   /** Runs subscribers in the pod until the returned function is called. Resolves when each has received an event. */
@@ -50,7 +50,7 @@ spec: { serviceRef: { name: slow }, paths: [/slow] }
 
 const files = ["chart-callers.ts", "chart-followers.ts", "load.ts"];
 
-/** Node.js in this image runs the TypeScript sources without a build. */
+/** The Kubernetes objects of the pod. Node.js in the image runs the TypeScript sources without a build. */
 const objects = (image: string) => [
   { apiVersion: "v1", kind: "Namespace", metadata: { name: callersNamespace } },
   {

@@ -10,9 +10,9 @@ import { type Load, startLoad } from "./load.ts";
 export interface Seen {
   /** The request's header `x-request-id`. */
   readonly id: string;
-  /** Address of the gateway's pod that sent it. */
+  /** Address of the gateway pod that sent the request. */
   readonly from: string;
-  /** Whether the request's connection was still open when the answer was ready. */
+  /** Whether the request's connection was still open when the response was ready. */
   answered: boolean;
 }
 

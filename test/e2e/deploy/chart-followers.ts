@@ -1,6 +1,6 @@
 /**
- * Subscribers of the user API that reconnect when their connection ends, and a writer of users. This file runs in a pod,
- * so it imports nothing from the repository.
+ * Subscribers of the user API that reconnect when their connection ends, and a loop that creates users. This file runs
+ * in a pod, so it imports nothing from the repository.
  */
 import { Agent, request } from "node:http";
 import { setTimeout as pause } from "node:timers/promises";
@@ -21,9 +21,9 @@ export interface FollowerReport {
   readonly faults: readonly string[];
   /** Close codes and reasons of sockets, and how streams ended. */
   readonly ends: readonly string[];
-  /** The number of users that only the list contained, after a connection had ended. */
+  /** The number of users that no event contained, but only the list of users that is requested after a reconnection. */
   readonly caughtUp: number;
-  /** The number of users, from the subscriber's first event on, that neither an event nor the list contained. */
+  /** The number of users, from the subscriber's first event on, that neither an event nor such a list contained. */
   readonly missed: number;
   /** The number of events with a user that the same connection had already delivered. */
   readonly twice: number;
@@ -163,7 +163,7 @@ export async function startFollowers({ url, headers, each }: FollowersOptions): 
   };
 }
 
-/** Checks a condition for 10 s at most, and resolves to whether it holds. */
+/** Waits for a condition for 10 s at most, and resolves to whether it holds. */
 async function until(condition: () => boolean): Promise<boolean> {
   const end = performance.now() + 10_000;
   while (!condition() && performance.now() < end) await pause(20);
@@ -232,7 +232,7 @@ function followSocket({ url, headers, onPayload, signal }: Following): Promise<s
   }).finally(() => signal.removeEventListener("abort", end));
 }
 
-/** Like `followSocket`, with an event stream. */
+/** Like `followSocket`, with an event stream. Resolves to "ended", or to the error that interrupted the stream. */
 async function followStream({ url, headers, onPayload, signal }: Following): Promise<string> {
   const response = await fetch(url, {
     method: "POST",

@@ -1,4 +1,4 @@
-/** Install, upgrade, rollback and uninstall. */
+/** Installation, upgrades, rollback and removal of the release. */
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { crdNames } from "@sluice/model";

@@ -12,8 +12,8 @@ export const wordsOf = ({ statuses, slowest, failures, failedFrom, refused, repe
   "those requests were sent again";
 
 /**
- * Asserts that every request was answered 200. A node that stops closes each of its connections once, so at most one
- * request per connection is sent again.
+ * Asserts that there were more than 100 requests, all answered 200, and that no connection was refused. A node that
+ * stops closes each of its connections once, so at most one request per connection is sent again.
  */
 export function allAnswered(load: Loaded, { connectionsEnded, meanwhile }: AllAnsweredOptions): void {
   const { statuses, failures, refused, repeated } = load;
@@ -41,7 +41,7 @@ export function eachSeenOnce({ statuses, repeated }: Loaded, seen: readonly { re
   assert.equal(byId.size, statuses["200"]);
 }
 
-/** The load's requests that the user API's pods have logged: those that they have answered. */
+/** Resolves to the load's requests in the logs of the user API's pods, which log each request that they answer. */
 export async function answeredByUsers({ kubectl, podsOf }: Scene, { name, statuses }: Loaded) {
   const logged = async () => {
     const logs = await Promise.all((await podsOf("user-api")).map((pod) => kubectl("logs", pod)));

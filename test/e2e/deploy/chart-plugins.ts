@@ -1,4 +1,4 @@
-/** A plugin of a user on the release: the plugin of the tutorial, from an npm package to an image, and the image in pods. */
+/** A user's plugin in the release: the tutorial's plugin is packed for npm and put into an image that the pods use. */
 import assert from "node:assert/strict";
 import { execFile } from "node:child_process";
 import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
@@ -32,7 +32,7 @@ spec: { serviceRef: { name: theirs }, paths: [/hours] }
 `;
 
 const always = "{ from: 0, until: 24 }";
-/** Hours that do not contain the present time, also if the next hour begins during the test. */
+/** Opening hours that do not contain the present time, also if the next hour begins during the test. */
 const closedNow = (): string => (new Date().getUTCHours() < 12 ? "{ from: 14, until: 22 }" : "{ from: 1, until: 11 }");
 
 interface PluginStatus {
@@ -66,7 +66,7 @@ export function pluginImages(scene: () => Scene): void {
     let load: Loaded;
     const endLoad = await callers.load({ url: `${proxy}/slow?takes=20`, headers: {}, every: 50 });
     try {
-      // Without a pause the nodes might be replaced before the operator, and the condition might not be seen.
+      // Without this pause, the nodes might be replaced before the operator, and the condition might not be seen.
       await kubectl("rollout", "pause", `deployment/${release}-gateway`);
       await helm("upgrade", release, charts.sluice, "--reuse-values", "--set", `plugins.images={${reference}}`);
       await rolledOut("operator");
@@ -105,7 +105,7 @@ export function pluginImages(scene: () => Scene): void {
   });
 }
 
-/** Packs the tutorial's plugin, and imports an image of the package into the Kubernetes node. Resolves to its name. */
+/** Packs the tutorial's plugin, imports an image of it into the Kubernetes node, and resolves to the image's name. */
 async function importPlugin({ cluster }: Scene): Promise<string> {
   const folder = temporaryFolder("chart-plugins");
   try {

@@ -23,7 +23,7 @@ interface Change {
 
 /**
  * Makes a change under load. Asserts that every request is answered, all users are created, and every subscriber
- * receives them.
+ * receives them. Resolves to how often each subscriber reconnected (`cameAgain`), and to the report of the queries.
  */
 async function undisturbed(
   scene: Scene,

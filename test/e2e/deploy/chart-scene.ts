@@ -33,11 +33,11 @@ export interface Scene {
   readonly callers: Callers;
   /** Runs kubectl in the release's namespace as the administrator; resolves to stdout. */
   kubectl(...args: readonly string[]): Promise<string>;
-  /** Resolves to stdout; the error of a failed command includes the pods' logs. */
+  /** Runs Helm in the release's namespace; resolves to stdout. The error of a failed run includes the pods' logs. */
   helm(...args: readonly string[]): Promise<string>;
-  /** `helm upgrade --install` of the trial with these arguments in addition, whatever its exit code. */
+  /** Runs `helm upgrade --install` with the trial's values and these arguments. Resolves whatever the exit code is. */
   tryUpgrade(...args: readonly string[]): Promise<HelmAnswer>;
-  /** Like `tryUpgrade`; rejects unless everything is installed and Ready. */
+  /** Like `tryUpgrade`, but resolves to stdout, and rejects unless everything is installed and Ready. */
   upgrade(...args: readonly string[]): Promise<string>;
   /** Names of a part's pods, including terminating ones. */
   podsOf(component: string): Promise<readonly string[]>;
@@ -50,7 +50,7 @@ export interface Scene {
   end(): Promise<void>;
 }
 
-/** Starts the cluster and the callers' pod. Nothing is installed yet. */
+/** Starts the cluster and the callers' pod. The charts are not installed yet. */
 export async function startScene(): Promise<Scene> {
   const program = await tool("helm");
   const { tar, images: built } = await images();

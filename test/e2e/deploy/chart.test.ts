@@ -123,7 +123,7 @@ if (process.argv.includes("--write")) {
     ["operator-role.yaml", "operator", 3],
     ["admin-role.yaml", "admin", 2],
   ] as const)
-    test(`golden production: the rights of sluice-${object} come from ${file}, and have no wildcards`, async () => {
+    test(`golden production: the rules of sluice-${object} have verbs as in ${file}, and have no wildcards`, async () => {
       const roles = (await renderCase("production")).filter(
         ({ kind, metadata }) => /^(Cluster)?Role$/.test(kind) && metadata.name.endsWith(`${release}-${object}`),
       );
@@ -141,7 +141,7 @@ interface PodSpec {
   readonly automountServiceAccountToken?: boolean;
 }
 
-/** The pod of an object's template, or the object itself if it is a pod. */
+/** The pod of an object's template, or the object itself if it is a pod. An empty list if the object is neither. */
 function podsIn({ kind, metadata, spec }: Rendered): readonly { readonly owner: string; readonly spec: PodSpec }[] {
   if (kind === "Pod") return [{ owner: metadata.name, spec: spec as PodSpec }];
   const { template } = (spec ?? {}) as { template?: { spec: PodSpec } };

@@ -14,9 +14,9 @@ export interface ClientPod {
     url: string,
     init?: { method?: string; headers?: Readonly<Record<string, string>>; body?: string },
   ): Promise<GraphqlAnswer>;
-  /** Sends the same request this many times, one after another, and resolves to their statuses. */
+  /** Sends the same request this many times, one after another, and resolves to the statuses of the responses. */
   statuses(url: string, init: object, count: number): Promise<readonly number[]>;
-  /** Subscribes over a WebSocket, repeats the mutation, and resolves to the first event. */
+  /** Subscribes over a WebSocket, repeats the mutation until an event arrives, and resolves to this event. */
   firstEvent(options: Subscription): Promise<unknown>;
 }
 

@@ -52,7 +52,7 @@ test("a volume claim is bound to one of the cluster's volumes", async () => {
   await cluster.kubectl(["wait", "--for=jsonpath={.status.phase}=Bound", "pvc/who", "--timeout=60s"]);
 });
 
-test("a missing image is reported as the reason why its pod waits, and a missing archive is refused", async () => {
+test("a missing image is reported as the reason why its pod waits, and the import of a missing archive is refused", async () => {
   await cluster.kubectl(["run", "absent", "--image=sluice.test/absent:1"]);
   const reason = "jsonpath={.status.containerStatuses[0].state.waiting.reason}";
   await waitFor(

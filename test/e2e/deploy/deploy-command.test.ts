@@ -36,7 +36,7 @@ async function deploy(args: readonly string[], env: Readonly<Record<string, stri
   return { code, output: command.output() };
 }
 
-test("the README's commands install the CRDs, then find nothing to change, and the CRDs remain when the stack is destroyed", async () => {
+test("the commands of pulumi/README.md install the CRDs, then find nothing to change, and the CRDs remain when the stack is destroyed", async () => {
   // A copy, as in a clone: Pulumi writes into the folder.
   const clone = join(folder.path, "clone");
   for (const name of ["pulumi", "charts", "crds"]) {
@@ -95,7 +95,7 @@ test("without a passphrase, a stack or a cluster, `npm run deploy` reports what 
   assert.match(down.output, /no cluster answers at the address in .*nowhere\.kubeconfig: /);
 });
 
-test("the error for a user without rights lists every missing verb", async () => {
+test("the error for a user without rights lists the missing verbs, with their kinds and namespaces", async () => {
   const { code, output } = await deploy(["dev"], { KUBECONFIG: await plane.kubeconfigFor("somebody") });
   assert.equal(code, 1);
   assert.match(output, /the cluster does not allow you to do what a stack does:\n {2}create namespaces\n/);
@@ -114,7 +114,7 @@ test("without KUBECONFIG, `npm run deploy` starts a one-node cluster, does not c
       KUBECONFIG: undefined,
     },
     ready: /The cluster runs until Ctrl-C/,
-    // A minute and a half on two busy cores; a machine three times as slow must not fail.
+    // The start takes a minute and a half on two busy cores; the test must also pass on a much slower machine.
     timeout: 600_000,
   });
   after(() => command.exit() ?? command.kill9());

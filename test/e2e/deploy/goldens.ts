@@ -14,7 +14,7 @@ export const cases: readonly string[] = readdirSync(folder)
 export const valuesOf = (name: string): string => join(folder, `${name}.values.yaml`);
 export const goldenOf = (name: string): string => join(folder, `${name}.out.yaml`);
 
-/** The first comment of the values. */
+/** The comment in the first line of the values; the name of the set if there is no comment. */
 export const titleOf = (name: string): string => /^# (.*)/.exec(readFileSync(valuesOf(name), "utf8"))?.[1] ?? name;
 
 export const renderCase = (name: string) => render({ values: ["-f", valuesOf(name)] });

@@ -43,7 +43,7 @@ export async function helm(args: readonly string[], kubeconfig = "/dev/null"): P
   }
 }
 
-/** The release's name in all tests. */
+/** The name of the release of the chart `sluice`, except in tests about names. */
 export const release = "sluice";
 
 export interface RenderOptions {
@@ -53,7 +53,7 @@ export interface RenderOptions {
   readonly namespace?: string;
 }
 
-/** The objects of `helm template`, in its order. Throws Helm's own message if the command fails. */
+/** The objects that `helm template` prints, in the same order. Rejects with Helm's own message if the command fails. */
 export async function render({ values = [], namespace = "sluice" }: RenderOptions = {}): Promise<readonly Rendered[]> {
   const args = ["template", release, charts.sluice, "--namespace", namespace, ...values];
   const { code, stdout, stderr } = await helm(args);

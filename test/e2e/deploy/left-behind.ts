@@ -21,7 +21,7 @@ export function leftBehind(folder: string): readonly string[] {
   ];
 }
 
-/** Control groups of this name anywhere. */
+/** Paths of the control groups with this name, at any depth below the folder. */
 function groupsNamed(name: string, folder = "/sys/fs/cgroup"): readonly string[] {
   return readdirSync(folder, { withFileTypes: true })
     .filter((entry) => entry.isDirectory())
@@ -31,7 +31,7 @@ function groupsNamed(name: string, folder = "/sys/fs/cgroup"): readonly string[]
     });
 }
 
-/** Reads a file of a process that may end at any time. */
+/** Reads a file of a process. Returns an empty string if the process has ended. */
 function read(path: string): string {
   try {
     return readFileSync(path, "utf8");

@@ -1,4 +1,4 @@
-/** The load of the rollout tests: the errors that it counts as failures, and those after which it sends a request again. */
+/** The load of the rollout tests: which errors it counts as failures, and after which errors it repeats a request. */
 import assert from "node:assert/strict";
 import { type AddressInfo, createServer, type Socket } from "node:net";
 import { test } from "node:test";

@@ -42,7 +42,7 @@ export interface LoadReport {
 }
 
 export interface Load {
-  /** Resolves when all requests in flight have been answered or have failed. */
+  /** Sends no further requests. Resolves when all requests in flight have been answered or have failed. */
   stop(): Promise<LoadReport>;
 }
 

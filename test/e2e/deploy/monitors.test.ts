@@ -25,7 +25,7 @@ before(async () => {
 });
 after(() => plane?.stop());
 
-/** Unknown members are errors, because the API server would not store them. */
+/** Creates the objects in a dry run. Unknown members are errors, because the API server would not store them. */
 const create = (items: readonly object[]) =>
   plane.kubectl(
     ["create", "--namespace=sluice", "--dry-run=server", "--validate=strict", "--output=name", "-f", "-"],
@@ -46,7 +46,7 @@ for (const [what, values, count] of [
     assert.equal(names.length, count, names.join());
   });
 
-test("Helm installs ServiceMonitors if their CRD exists", async () => {
+test("Helm accepts ServiceMonitors in a dry run if their CRD exists", async () => {
   const args = ["install", release, charts.sluice, "-n", "sluice", "--dry-run=server", ...monitored];
   const { code, stderr } = await helm(args, plane.kubeconfig);
   assert.equal(code, 0, stderr);

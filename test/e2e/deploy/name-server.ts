@@ -13,7 +13,7 @@ const corefile = `.:5353 {
 }
 `;
 
-/** A Deployment `who` of two pods, its Service, and a volume claim that no pod mounts. */
+/** A Deployment `who` of two pods, its ConfigMap and Service, and a volume claim that no pod mounts. */
 export const manifests = JSON.stringify({
   apiVersion: "v1",
   kind: "List",
@@ -38,7 +38,7 @@ export const manifests = JSON.stringify({
                 args: ["-conf", "/etc/who/Corefile"],
                 env: [{ name: "POD", valueFrom: { fieldRef: { fieldPath: "metadata.name" } } }],
                 readinessProbe: { httpGet: { path: "/health", port: 8080 }, periodSeconds: 1 },
-                // The pod must serve for a while, because nodes learn of its removal later than the pod itself.
+                // A removed pod must serve for a while, because nodes learn of its removal later than the pod itself.
                 lifecycle: { preStop: { sleep: { seconds: 3 } } },
                 resources: { limits: { cpu: "500m", memory: "128Mi" } },
                 securityContext: {
@@ -75,7 +75,10 @@ export const manifests = JSON.stringify({
   ],
 });
 
-/** A Node program for the cluster: queries the Service until this many pods have answered, and prints their names. */
+/**
+ * A Node.js program for the cluster: queries the Service until this many pods have answered, for 20 s at most, and
+ * prints the names of the pods.
+ */
 export const askPods = (count: number): string => `
   import { lookup, Resolver } from "node:dns/promises";
   const { address } = await lookup("who.default.svc.cluster.local");
@@ -96,8 +99,8 @@ export const askPods = (count: number): string => `
   console.log([...names].sort().join("\\n"));`;
 
 /**
- * A Node program for the cluster: sends requests one by one on new connections until SIGTERM, and prints the number of
- * responses by status.
+ * A Node.js program for the cluster: sends requests one by one on new connections until SIGTERM, and prints how many
+ * responses had each status, and how many requests failed with each error.
  */
 export const requestUntilStopped = `
   import { get } from "node:http";

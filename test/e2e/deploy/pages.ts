@@ -18,7 +18,7 @@ export interface Pasted {
   readonly section: string;
   /** Shell lines before the block, instead of steps that the suite has done in another way. */
   readonly setUp: string;
-  /** Where the block is pasted. Default: the suite's own folder. */
+  /** The folder in which the block runs. Default: the folder in which the suite runs. */
   readonly cwd?: string;
 }
 

@@ -48,9 +48,9 @@ after(async () => {
 });
 
 /**
- * A Pulumi installation without the Node.js language host: programs that run inside the test process need no host, and
- * the last version of the host that was published as a Go module (3.60) does not start policy packs. The script written
- * here starts policy packs with the command that later versions use.
+ * Makes a Pulumi installation without the Node.js language host, and resolves to its folder. Programs that run inside
+ * the test process need no host, and the last version of the host that was published as a Go module (3.60) does not
+ * start policy packs. The script written here starts policy packs with the command that later versions use.
  */
 async function installation(): Promise<string> {
   const root = join(folder.path, "pulumi");
@@ -66,7 +66,7 @@ async function installation(): Promise<string> {
   return root;
 }
 
-test("a program creates the stack of CRDs, reads its result, and destroys it", async () => {
+test("a program creates the stack of CRDs, reads its result, and destroys it, and the CRDs remain", async () => {
   const options = { pulumiCommand, envVars: project.env };
   const crds = await LocalWorkspace.createOrSelectStack({ stackName: "crds", workDir: project.folder }, options);
   const { summary, outputs } = await crds.up();
@@ -85,9 +85,9 @@ test("a program creates the stack of CRDs, reads its result, and destroys it", a
 const metadata = { namespace: "shop" };
 
 interface Parts {
-  /** Whether the Route has a Plugin. */
+  /** Whether a Plugin of the Service acts on the Route. */
   readonly limited: boolean;
-  /** Tag of the image of a CronJob. */
+  /** Tag of the CronJob's image. */
   readonly tag: string;
 }
 

@@ -274,7 +274,7 @@ test("changes by kubectl are found by refresh and reverted by `pulumi up`", asyn
 test("prod is deployed beside dev with external servers, although the first run was killed halfway", async () => {
   await startServers(cluster);
   await selectStack(project, "prod");
-  // By default, the stack's pods request more CPU than this machine has.
+  // By default, the stack's pods request more CPU than a machine with two cores has.
   const cpu = { "gateway.resources.requests.cpu": "100m", "userApi.resources.requests.cpu": "100m" };
   await configure("prod", { ...servers.config, ...cpu }, servers.secrets);
   const inProd = (...args: readonly string[]) => cluster.kubectl(["--namespace=sluice-prod", ...args]);

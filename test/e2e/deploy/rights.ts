@@ -40,7 +40,7 @@ const privateNamespace = `${namespace}-${release}-keys`;
 
 const userOf = (account: string) => `system:serviceaccount:${namespace}:${account}`;
 
-/** Requires an installed release. Checks all its requests so far, and leaves the release unchanged. */
+/** Requires an installed release. Checks all requests of its accounts so far, and leaves the release unchanged. */
 export function rightsTests(scene: () => Scene): void {
   const labels = (part: string) => `app.kubernetes.io/instance=${release},app.kubernetes.io/component=${part}`;
 

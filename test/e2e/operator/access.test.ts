@@ -20,7 +20,7 @@ after(() => environment?.close());
 
 const tokenFile = join(folder.path, "token");
 
-/** Writes a token that is valid as long as its Secret exists. */
+/** Creates a Secret with this name, and writes a token that is valid as long as the Secret exists. */
 async function issue(secret: string): Promise<void> {
   await environment.plane.kubectl(["create", "secret", "generic", secret]);
   const bound = ["--bound-object-kind=Secret", `--bound-object-name=${secret}`];
@@ -73,7 +73,7 @@ interface Lacking {
   readonly group: string;
   readonly resource: string;
   readonly role: "clusterrole" | "role";
-  /** The observable effect of the missing verb, besides the log. */
+  /** Whether the effect of the missing verb can be observed elsewhere than in the log. */
   seen(): Promise<boolean>;
   /** Whether changes reach the nodes without this verb. */
   readonly serves: boolean;

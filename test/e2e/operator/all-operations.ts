@@ -1,4 +1,4 @@
-/** All operations of an operator and an admin listener in a namespace, one after the other. */
+/** All operations of an operator and an admin listener in one namespace, one after the other. */
 import { crdNames } from "@sluice/model";
 import { waitFor } from "../../../tools/process/index.ts";
 import { makeAuthority } from "../../../tools/programs/certificates.ts";
@@ -81,7 +81,10 @@ function invalid({ namespace }: Place): readonly object[] {
 
 const list = (items: readonly object[]) => JSON.stringify({ apiVersion: "v1", kind: "List", items });
 
-/** Makes the operator write statuses and Events (one repeatedly), and add and remove parts of the saved document. */
+/**
+ * Makes the operator write statuses and Events (one repeatedly), move its Secrets to the private namespace, and add and
+ * remove parts of the saved document.
+ */
 export async function runAllOperatorOperations(place: Place): Promise<void> {
   const { namespace, kubectl } = place;
   const inPlace = (...args: readonly string[]) => kubectl(["-n", namespace, ...args]);
@@ -146,13 +149,13 @@ export async function runAllOperatorOperations(place: Place): Promise<void> {
   });
 }
 
-/** The operator's Secrets in the private namespace. */
+/** Names of the operator's Secrets in the private namespace. */
 export async function privateSecrets({ kubectl, privateNamespace }: Place): Promise<readonly string[]> {
   const names = await kubectl(["-n", privateNamespace, "get", "secrets", "-o", "jsonpath={.items[*].metadata.name}"]);
   return names.split(" ").filter((name) => name.startsWith("sluice-"));
 }
 
-/** Moves the operator's Secrets to where version 0.1 kept them: to the home namespace, which the admin API reads. */
+/** Moves the operator's Secrets to the home namespace, where version 0.1 kept them and the admin API can read them. */
 async function asOfBefore(place: Place): Promise<void> {
   const { namespace, privateNamespace, kubectl } = place;
   if (privateNamespace === namespace) return;
@@ -178,7 +181,10 @@ const made: readonly (readonly [path: string, body: object])[] = [
   ["/certificates", { cert: pair.certificate, key: pair.key, snis: ["by-admin.test"] }],
 ];
 
-/** Creates, changes and removes every kind. A finalizer delays each removal, so that the admin API has to wait for it. */
+/**
+ * Creates, changes and removes an entity for every kind of custom resource. A finalizer delays each removal, so that
+ * the admin API has to wait for it.
+ */
 export async function runAllAdminOperations({ namespace, kubectl, admin }: Place): Promise<void> {
   const gone: string[] = [];
   for (const [path, body] of made) {

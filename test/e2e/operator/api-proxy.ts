@@ -1,7 +1,7 @@
 /**
  * A proxy between an operator and the real API server that injects faults: it answers in the server's place, delays
- * requests, or falls silent without closing anything. It speaks plain HTTP to the operator, so that it can look at the
- * requests.
+ * requests, or falls silent without closing a connection. It speaks plain HTTP to the operator, so that it can read
+ * the requests.
  */
 import { readFileSync } from "node:fs";
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
@@ -9,7 +9,7 @@ import { Agent, request } from "node:https";
 import type { AddressInfo } from "node:net";
 import { setTimeout as pause } from "node:timers/promises";
 
-/** An action on a request instead of passing it on at once. */
+/** What the proxy does with a request instead of passing it on at once. */
 export type Answer =
   | { readonly status: number; readonly headers?: Readonly<Record<string, string>>; readonly body?: string }
   /** Milliseconds until the request is passed on. */
@@ -50,7 +50,7 @@ export interface ApiProxyOptions {
   readonly identity?: "its own" | "callers";
 }
 
-/** @param kubeconfig JSON; its user has a client certificate. */
+/** @param kubeconfig Path of a kubeconfig in JSON, whose user has a client certificate. */
 export async function startApiProxy(kubeconfig: string, options: ApiProxyOptions = {}): Promise<ApiProxy> {
   const { clusters, users } = JSON.parse(readFileSync(kubeconfig, "utf8"));
   const { server, "certificate-authority-data": authority } = clusters[0].cluster;

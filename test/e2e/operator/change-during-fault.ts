@@ -1,6 +1,6 @@
 /**
- * The same changes with and without a fault: a Route is added, one edited, one removed, one made invalid, under
- * constant load. A witness sends a request to both nodes whenever a status reports Programmed.
+ * The same changes with and without a fault: under constant load, one Route is added, one is edited, one is removed,
+ * and one is made invalid. A witness sends a request to both nodes whenever a status reports Programmed.
  */
 import assert from "node:assert/strict";
 import { isDeepStrictEqual } from "node:util";
@@ -21,7 +21,7 @@ export interface Outcome {
 
 const programmed = ["Accepted True Accepted", "Programmed True Programmed", "ResolvedRefs True ResolvedRefs"];
 
-/** The final state of the changes, with or without a fault. */
+/** The final state after the changes, with or without a fault. */
 export const expectedOutcome: Outcome = {
   served: {
     "/kept": [200, 200],
@@ -158,7 +158,7 @@ function witness(environment: FaultEnvironment): { end(): Promise<readonly strin
 
 /**
  * Waits until the operator's document equals its twin's, and both nodes run it. The twin never leads and so never
- * loads the document of another operator. It knows only last valid versions that it has read itself.
+ * loads the document of another operator. It knows only last valid versions of resources that it has read itself.
  */
 export async function waitForAgreement(environment: FaultEnvironment, timeout: number): Promise<void> {
   let last: readonly (string | null)[] = [];

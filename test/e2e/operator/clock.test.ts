@@ -20,7 +20,7 @@ before(async () => {
 });
 after(() => environment?.close());
 
-/** Sets the clocks of operator and second node. */
+/** Sets by how many milliseconds the clocks of the operator and the second node are wrong. */
 function set(off: number): void {
   writeFileSync(file, `${off}`);
   for (const { process } of [environment.operator, environment.nodes[1]])
@@ -51,7 +51,7 @@ for (const [what, off] of [
       },
     }));
 
-  test(`clocks that suddenly become ten minutes ${what} cause no status write`, async () => {
+  test(`clocks that suddenly become ten minutes ${what} cause no status write and no change of the leader`, async () => {
     set(0);
     await changeDuringFault(environment, {
       async fault(change) {

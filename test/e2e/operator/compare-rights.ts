@@ -16,22 +16,22 @@ export interface Grant {
   readonly verb: string;
   readonly group: string;
   readonly resource: string;
-  /** Absent: all. */
+  /** Names of the objects. Absent: all. */
   readonly names?: readonly string[];
   /** Absent: wherever the role applies. */
   readonly namespace?: string;
 }
 
-/** Sections of rules for the home namespace. */
+/** Sections of the role files with rules for the home namespace. */
 const ofHome = ["home", "push", "moved"];
-/** Sections of rules for the namespace of the Secrets that only the operator reads. */
+/** Sections of the role files with rules for the namespace of the Secrets that only the operator reads. */
 const ofPrivate = ["private", "privatePush"];
 const files = new URL("../../../charts/sluice/files/", import.meta.url);
 
 /**
  * The grants of a component's rules.
  *
- * @param sections The sections that the account has.
+ * @param sections The sections of the role file whose rules the account has.
  * @param namespaces `home` is the home namespace, `own` the namespace of the Secrets that only the operator reads.
  */
 export function grantsOf(
@@ -60,7 +60,7 @@ export function grantsIn(rules: readonly Rule[], namespace?: string): readonly G
   );
 }
 
-/** An apply that created the object needed the verb create too. */
+/** The verbs that a request needed: an apply that created its object needed the verb create too. */
 const verbsOf = ({ verb, status }: Audited): readonly string[] =>
   verb === "patch" && status === 201 ? [verb, "create"] : [verb];
 
@@ -80,7 +80,7 @@ const describeGrant = ({ verb, group, resource, names, namespace }: Grant): stri
 export const unused = (grants: readonly Grant[], log: readonly Audited[]): readonly string[] =>
   grants.filter((grant) => !log.some((one) => isUse(one, grant))).map(describeGrant);
 
-/** Refused requests, one line each. */
+/** The different refused requests, one line each. */
 export const refused = (log: readonly Audited[]): readonly string[] => [
   ...new Set(
     log

@@ -19,7 +19,7 @@ export interface FalseNode {
   readonly url: string;
   /** The response to every request. */
   answer: False;
-  /** Whether this is the response to the latest request. */
+  /** Whether this object was the response to the latest request. */
   asked(answer: False): boolean;
   close(): Promise<void>;
 }

@@ -1,7 +1,7 @@
 /**
  * The environment of the fault tests: a real etcd and API server, two gateway nodes, and an operator that reaches the
- * API server through a proxy of the tests. Its twin is an operator without faults that only reads; its document is the
- * expected one.
+ * API server through a proxy of the tests. The operator's twin is a second operator, without faults, that only reads;
+ * the twin's document is the expected one.
  */
 import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
@@ -66,7 +66,7 @@ export interface FaultEnvironment {
   readonly api: ApiProxy;
   /** The administrator's client. */
   readonly client: ResourceClient;
-  /** Hash of the operator's stored document; null: none. */
+  /** Hash of the operator's saved document; null: none is saved. */
   kept(): Promise<string | null>;
   readonly certificates: PushCertificateFiles;
   readonly upstream: Upstream;
@@ -78,7 +78,7 @@ export interface FaultEnvironment {
 
 export interface FaultEnvironmentOptions {
   readonly plane?: ControlPlaneOptions;
-  /** Maps the push URLs of the nodes to those that the operator uses. Default: unchanged. */
+  /** Resolves to the URLs at which the operator reaches the nodes. Default: the nodes' push URLs. */
   readonly through?: (
     nodes: FaultEnvironment["nodes"],
     certificates: PushCertificateFiles,
@@ -160,7 +160,7 @@ export async function operatorOf(
   return operator;
 }
 
-/** Writes a kubeconfig for an address with a given user. */
+/** Writes a kubeconfig for an address with a given user, and returns its path. */
 export function writeKubeconfig(folder: string, { server, user = {} }: { server: string; user?: object }): string {
   mkdirSync(folder, { recursive: true });
   const file = join(folder, "kubeconfig");
@@ -180,7 +180,7 @@ export function writeKubeconfig(folder: string, { server, user = {} }: { server:
   return file;
 }
 
-/** Waits for all parts, even if one has failed: pending parts could not be stopped. */
+/** Resolves to all parts. If one fails, waits for the others before it rejects: pending parts could not be stopped. */
 async function together<Parts extends readonly unknown[]>(
   parts: readonly [...{ [At in keyof Parts]: Promise<Parts[At]> }],
 ) {
