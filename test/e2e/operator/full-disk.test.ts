@@ -43,7 +43,7 @@ test("a node with a full disk keeps serving, logs the failed write once, and sav
   await changeDuringFault(environment, {
     async fault(change) {
       fill();
-      // More than fits into the free part of the file's last page.
+      // These paths take more bytes than are free in the last page of the node's file.
       const paths = Array.from({ length: 16 }, (_, at) => `/${"long".repeat(100)}/${at}`);
       const long = route("long", { serviceRef: { name: "echo" }, paths }) as Resource;
       await environment.client.apply("Route", long, { manager: "test" });

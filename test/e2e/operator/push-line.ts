@@ -5,8 +5,9 @@ export interface PushLine {
   /** https:// URL that leads to the node. */
   readonly url: string;
   /**
-   * Calls back once, after this number of bytes of a push from the operator; a poll is smaller and does not count.
-   * Further bytes are forwarded after the callback has returned, and its promise has resolved.
+   * Calls `then` once, when this number of bytes of the operator's next push has been forwarded to the node. Polls are
+   * recognized by their size, and do not count. The other bytes are forwarded once the promise of `then`, if any, has
+   * resolved.
    */
   atNextPush(bytes: number, then: () => unknown): void;
   close(): void;
