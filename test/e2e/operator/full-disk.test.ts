@@ -38,7 +38,7 @@ function fill(): void {
   }
 }
 
-test("a node with a full disk keeps serving, logs the failed write once, and saves the whole document when there is space", async () => {
+test("a node with a full disk keeps serving, logs the failed write once, and saves the whole document when there is space again", async () => {
   const [, second] = environment.nodes;
   await changeDuringFault(environment, {
     async fault(change) {
