@@ -51,8 +51,8 @@ if (process.argv.includes("--write")) {
         .map((encoded) => Buffer.from(encoded, "base64").toString("utf8").trim())
         .filter((value) => value !== "");
       const { document, conditions } = outcomeOf(resources);
-      // Nodes need private keys of certificates, shared secrets, configs of plugins and of their credentials, and headers
-      // for upstreams, so the document may contain these.
+      // Nodes need private keys of certificates, shared secrets, configs of plugins and of their credentials, and
+      // headers for upstreams, so the document may contain these.
       const {
         plugins = [],
         certificates: _certificates,

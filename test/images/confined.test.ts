@@ -119,7 +119,7 @@ describe("a container of the image", { concurrency: 2 }, () => {
   }
 });
 
-/** The packages that a workload's programs import, by workspace folder, without the packages that it leaves out. */
+/** The packages that a workload's programs import, by workspace folder. Packages in `without` are left out. */
 function importsOf({ workspace, without }: ImageWorkload): ReadonlyMap<string, readonly string[]> {
   const folders = closureOf(workspace, without).workspaces.map(({ path }) => path);
   const wanted = (folder: string) => {

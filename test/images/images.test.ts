@@ -64,7 +64,7 @@ for (const { name, workspace, title } of Object.values(workloads)) {
     );
   });
 
-  test(`${name} has the same owner and time for all files, and only root can write any but /tmp and /var/lib/sluice`, () => {
+  test(`${name} has the same owner and time for all files, and only root can write to them, except to /tmp and /var/lib/sluice`, () => {
     const open = ["tmp", "var/lib/sluice"];
     for (const [path, { mode, owner, time }] of all[name].list) {
       assert.deepEqual({ path, owner, time }, { path, owner: "0/0", time: "1970-01-01 00:00:00" });

@@ -26,7 +26,10 @@ after(async () => {
   await falseNode?.close();
 });
 
-/** Causes pushes until the process is killed: a PushLine cannot tell the first push on a connection from the handshake. */
+/**
+ * Causes pushes until the process is killed: a PushLine does not recognize a push that is the first request on its
+ * connection.
+ */
 const untilKilled = (process: Process) =>
   waitFor(
     async () => {

@@ -1,4 +1,4 @@
-/** A TCP proxy between the operator and a node's push listener. It can pause at a given byte of a push and call the test. */
+/** A TCP proxy between the operator and a node's push listener. It can pause within a push and call the test. */
 import { type AddressInfo, connect, createServer, type Socket } from "node:net";
 
 export interface PushLine {
