@@ -44,7 +44,7 @@ const isReady = (status: string) =>
   waitFor(async () => (await get(`${status}/status/ready`)).status === 200, { what: "the node to be ready" });
 
 for (const bytes of [0, 400]) {
-  test(`changes take effect although the operator was killed with SIGKILL when ${bytes} bytes of its push had reached the node`, () =>
+  test(`changes take effect although the operator was killed with SIGKILL when ${bytes} bytes of a chunk of its push had been forwarded`, () =>
     changeDuringFault(environment, {
       async fault(change) {
         const { process } = environment.operator;

@@ -5,9 +5,8 @@ export interface PushLine {
   /** https:// URL that leads to the node. */
   readonly url: string;
   /**
-   * Calls `then` once, when this number of bytes of the operator's next push has been forwarded to the node. Polls are
-   * recognized by their size, and do not count. The other bytes are forwarded once the promise of `then`, if any, has
-   * resolved.
+   * Calls `then` once, during the operator's next push: after this number of bytes of the chunk that makes the request
+   * larger than a poll. The other bytes are forwarded once the promise of `then`, if any, has resolved.
    */
   atNextPush(bytes: number, then: () => unknown): void;
   close(): void;
