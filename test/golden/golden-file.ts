@@ -23,12 +23,12 @@ import { deviceTokenFacts } from "../plugins/device-token.ts";
 
 type Members = Readonly<Record<string, unknown>>;
 
-/** A custom plugin that declares credentials. */
+/** The golden files use this plugin, which does not come with Sluice and declares credentials. */
 registerPlugins([deviceTokenFacts]);
 
 export const HOME = "default";
 
-/** The resources of a file, in the form of the API server. */
+/** The resources in a file's YAML text, in the form in which the API server returns them. Throws for invalid YAML. */
 export function readResources(text: string): readonly Resource[] {
   const documents = parseAllDocuments(text);
   if ("empty" in documents) return [];
@@ -67,7 +67,7 @@ export function clusterStateOf(resources: readonly Resource[]): ClusterState {
   return clusterState;
 }
 
-/** The resources that an operator holds back after its start, once it has waited for incomplete batches. */
+/** What an operator publishes and holds back after a start, when it no longer waits for incomplete batches. */
 function afterRestart(clusterState: ClusterState): HeldBack {
   let time = 0;
   const batches = createBatches({ class: "sluice", now: () => time });
@@ -149,7 +149,7 @@ function titleOf(collection: Collection, { owner, entity }: Item, names: Readonl
   return `${title} ${number}`;
 }
 
-/** Replaces PEM texts by descriptions. */
+/** Replaces PEM texts other than public keys by descriptions. */
 function readable(entity: Members): Members {
   const members = Object.entries(entity).map(([name, value]): [string, unknown] => {
     if (typeof value !== "string" || !/^-----BEGIN (?!PUBLIC)/.test(value)) return [name, value];
@@ -161,7 +161,7 @@ function readable(entity: Members): Members {
   return Object.fromEntries(members);
 }
 
-/** Ids occur as values, and as member names in `_sluice.endpoints`. */
+/** The value with names instead of ids. Ids occur as values, and as member names in `_sluice.endpoints`. */
 function renamed(value: unknown, names: ReadonlyMap<string, string>): unknown {
   if (typeof value === "string") return names.get(value) ?? value;
   if (Array.isArray(value)) return value.map((item) => renamed(item, names));

@@ -1,6 +1,7 @@
 /**
- * Translates the custom resources in `<case>.in.yaml` and compares the document and conditions with `<case>.out.yaml`. The
- * first comment of an input is the test's name. After an intended change of the outputs, rewrite them:
+ * Translates the resources in `<case>.in.yaml` and compares the document and conditions with `<case>.out.yaml`. The
+ * comment in the first line of an input is part of a test's title. After an intended change of the outputs, rewrite
+ * them:
  *
  *     node test/golden/golden.test.ts --write
  */
@@ -42,7 +43,7 @@ if (process.argv.includes("--write")) {
       assert.equal(printOutcome(resources.toReversed(), input), printOutcome(resources, input));
     });
 
-    test(`${name}: no value of a Secret is in a condition or in a reason, and no consumer's key in the document`, () => {
+    test(`${name}: no value of a Secret is in a condition or in a plugin's _sluice, and no consumer's key is in the document`, () => {
       const resources = readResources(input);
       const values = resources
         .filter(({ kind }) => kind === "Secret")
@@ -50,8 +51,8 @@ if (process.argv.includes("--write")) {
         .map((encoded) => Buffer.from(encoded, "base64").toString("utf8").trim())
         .filter((value) => value !== "");
       const { document, conditions } = outcomeOf(resources);
-      // Nodes need private keys of certificates, shared secrets, configs of plugins and of their credentials, and headers
-      // for upstreams, so the document may contain these.
+      // Nodes need private keys of certificates, shared secrets, configs of plugins and of their credentials, and
+      // headers for upstreams, so the document may contain these.
       const {
         plugins = [],
         certificates: _certificates,

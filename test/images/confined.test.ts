@@ -47,7 +47,7 @@ const commands: readonly Says[] = [
   { image: "gateway", does: "reports the missing setting", words: ["gateway"], code: 1, says: /SLUICE_PUSH_TOKEN/ },
   {
     image: "gateway",
-    does: "reports the missing package of another command",
+    does: "reports the package that sluice start needs and the image lacks",
     words: ["start"],
     env: { SLUICE_STORE: "file", SLUICE_FILE: "/tmp/sluice.json" },
     code: 1,
@@ -88,7 +88,7 @@ const commands: readonly Says[] = [
   { image: "user-api", does: "reports the missing setting", words: ["serve"], code: 1, says: /GATEWAY_SECRET must be/ },
 ];
 
-// Two at a time, because some wait for connections to fail.
+// Two tests run at a time, because some containers wait for connections to fail.
 describe("a container of the image", { concurrency: 2 }, () => {
   for (const { image, does, code, says, ...container } of commands) {
     test(`${image} ${does}`, async (context) => {
@@ -119,7 +119,7 @@ describe("a container of the image", { concurrency: 2 }, () => {
   }
 });
 
-/** The package imports of a workload's programs by workspace, without those that the workload leaves out. */
+/** The packages that a workload's programs import, by workspace folder. Packages in `without` are left out. */
 function importsOf({ workspace, without }: ImageWorkload): ReadonlyMap<string, readonly string[]> {
   const folders = closureOf(workspace, without).workspaces.map(({ path }) => path);
   const wanted = (folder: string) => {
@@ -162,7 +162,7 @@ test("gateway answers on its proxy and status ports, and stops gracefully", asyn
   assert.equal((await gateway.stop()).code, 0, gateway.tail());
 });
 
-test("user-api answers a query from an embedded database below /tmp", async (context) => {
+test("user-api answers a query with an embedded database below /tmp, and stops gracefully", async (context) => {
   const port = await freePort();
   const address = `http://127.0.0.1:${port}`;
   const userApi = await running(context, "user-api", {
@@ -183,7 +183,7 @@ test("user-api answers a query from an embedded database below /tmp", async (con
   assert.equal((await userApi.stop()).code, 0, userApi.tail());
 });
 
-test("test-postgres creates its data once, admits clients with the password, and keeps the data that clients write", async (context) => {
+test("test-postgres creates its data once, admits only clients with the password, and keeps the data that clients write", async (context) => {
   const folder = temporaryFolder("volume");
   context.after(folder.remove);
   chownSync(folder.path, user.id, user.id);
@@ -206,7 +206,7 @@ test("test-postgres creates its data once, admits clients with the password, and
   }
 });
 
-test("test-postgres reports the missing variable", async (context) => {
+test("test-postgres without a password names the variables that set it", async (context) => {
   const container = await running(context, "test-postgres", { volumes: { "/var/lib/postgresql": null, "/tmp": null } });
   assert.equal((await container.ended()).code, 1);
   assert.match(container.output(), /POSTGRES_PASSWORD or POSTGRES_PASSWORD_FILE/);

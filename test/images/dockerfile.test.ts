@@ -5,7 +5,7 @@ import { test } from "node:test";
 import { runAsOf } from "../../tools/images/build.ts";
 import { workloads } from "../../tools/images/contents/workloads.ts";
 
-/** The stages of the Dockerfile by name, as instructions with their arguments. */
+/** The stages of the Dockerfile by name: the base image, and the lines with the instructions. */
 const stages = new Map(
   readFileSync(join(import.meta.dirname, "../../tools/images/Dockerfile"), "utf8")
     .replace(/^#.*\n/gm, "")
@@ -21,14 +21,14 @@ const stages = new Map(
 for (const workload of Object.values(workloads)) {
   const { name } = workload;
 
-  test(`the Dockerfile creates the root of ${name} with the script that also builds the image`, () => {
+  test(`the Dockerfile creates the root file system of ${name} with the script that also builds images`, () => {
     assert.deepEqual(stages.get(`${name}-root`), {
       base: "build",
       lines: [`RUN node_modules/.bin/node tools/images/main.ts --root /image ${name}`],
     });
   });
 
-  test(`the Dockerfile gives ${name} the same user, environment, command and labels as its image`, () => {
+  test(`the Dockerfile gives ${name} the user, folder, environment, command and labels of the image that the script builds`, () => {
     const { Labels, Env, WorkingDir, User, Entrypoint, Cmd } = runAsOf(workload);
     const labels = { ...Labels, "org.opencontainers.image.revision": "$REVISION" };
     const lines = [

@@ -21,7 +21,7 @@ const lock: Readonly<Record<string, { readonly dev?: true; readonly license?: st
   readFileSync(join(root, "package-lock.json"), "utf8"),
 ).packages;
 
-/** npm packages in an image, by their paths in the lockfile. */
+/** The npm packages in an image, as their paths in the lockfile. */
 const packagesIn = ({ list }: Unpacked): readonly string[] =>
   [...list.keys()]
     .map((path) => path.match(/^sluice\/(.*node_modules\/(?:@[^/]+\/)?[^/@]+)\/package\.json$/)?.[1])
@@ -39,7 +39,7 @@ const unwanted: readonly [what: string, path: RegExp][] = [
 ];
 
 for (const { name, workspace, title } of Object.values(workloads)) {
-  test(`${name} is smaller than 200 MB`, (context) => {
+  test(`the unpacked ${name} is smaller than 200 MB`, (context) => {
     const size = [...all[name].list.values()].reduce((total, listed) => total + listed.size, 0);
     context.diagnostic(`${name}: ${(size / 1e6).toFixed(1)} MB unpacked`);
     assert.ok(size < 200e6, `${size} bytes`);
@@ -64,7 +64,7 @@ for (const { name, workspace, title } of Object.values(workloads)) {
     );
   });
 
-  test(`${name} has the same owner and time for all files, which only root can write`, () => {
+  test(`${name} has the same owner and time for all files, and only root can write to them, except to /tmp and /var/lib/sluice`, () => {
     const open = ["tmp", "var/lib/sluice"];
     for (const [path, { mode, owner, time }] of all[name].list) {
       assert.deepEqual({ path, owner, time }, { path, owner: "0/0", time: "1970-01-01 00:00:00" });
@@ -82,7 +82,7 @@ for (const { name, workspace, title } of Object.values(workloads)) {
     );
   });
 
-  test(`the SBOM of ${name} lists exactly the packages and libraries that it contains`, () => {
+  test(`the SBOM of ${name} lists exactly the packages and libraries that the image contains`, () => {
     const { components }: { components: Component[] } = JSON.parse(textIn(all[name], sbomPlace));
     const npm = components.filter(({ purl }) => purl.startsWith("pkg:npm/"));
     const installed = npm.filter((one) => one["bom-ref"].includes("node_modules/"));
@@ -151,13 +151,13 @@ for (const [image, name] of absences) {
   });
 }
 
-test("the same sources give the same digest, and images share common layers", () => {
+test("the same sources give the same digest, and all images share their first layer", () => {
   const [first, second] = [makeKit(), makeKit()].map((kit) => workloadImage(workloads["user-api"], kit));
   assert.equal(first?.digest, second?.digest);
   assert.equal(new Set(Object.values(workloads).map(({ name }) => all[name].layers[0])).size, 1);
 });
 
-test("a file whose path is longer than a tar header's field has its complete path and content in the image", () => {
+test("a file whose path is longer than the name field of a tar header has its complete path and content in the image", () => {
   const files = [...all.gateway.list].filter(([path, { mode }]) => path.length > 100 && mode.startsWith("-"));
   assert.ok(files.length > 0);
   for (const [path] of files) {

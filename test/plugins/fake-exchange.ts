@@ -115,7 +115,7 @@ export interface FakeExchangeOptions extends FakeRequest {
   /** Credentials of mtls-auth. */
   readonly subjectNames?: readonly ExchangeCredentials["mtls_auth_credentials"][];
   readonly authenticatedGroups?: readonly string[];
-  /** Groups by the id of their consumer. */
+  /** ACL groups by the id of their consumer. */
   readonly groups?: Readonly<Record<string, readonly string[]>>;
   readonly consumers?: readonly Consumer[];
   readonly caCertificates?: readonly ExchangeCaCertificate[];

@@ -61,11 +61,11 @@ export async function startCollector(test: TestContext, answer: CollectorAnswer 
 
 export interface TextServer {
   readonly port: number;
-  /** Resolves with the first `count` texts once they have arrived. */
+  /** Resolves with the first `count` lines or datagrams once they have arrived. */
   received(count: number): Promise<readonly string[]>;
 }
 
-/** Collects received texts, and lets a test wait for them. */
+/** Collects received lines or datagrams, and lets a test wait for them. */
 class Inbox {
   readonly #texts: string[] = [];
   #arrived = Promise.withResolvers<void>();
@@ -165,7 +165,7 @@ export function startLogging<Name extends PluginName>(
   };
 }
 
-/** The first three datagrams that an instance tries to send for one request, if the second attempt fails. */
+/** The data of the first three attempts to send a datagram for one request, of which the second attempt fails. */
 export async function datagramsWithFailure<Name extends PluginName>(
   plugin: Name,
   config: object,

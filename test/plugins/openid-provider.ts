@@ -8,7 +8,7 @@ import Provider, { type Configuration } from "oidc-provider";
 export const client = { id: "gateway", secret: "a secret of the client, long enough for HS256" };
 /** The origin of the application in a browser; the browser sends its requests to the gateway. */
 export const APP = "http://app.test";
-/** Access tokens for this resource are JSON Web Tokens; others are opaque. */
+/** An access token for this resource is a JSON Web Token; an access token for no resource is opaque. */
 export const RESOURCE = "https://api.test";
 /** Seconds for which access tokens are valid. */
 export const TOKEN_LIFETIME = 60;
@@ -87,7 +87,7 @@ export interface OpenidProvider {
   readonly issuer: string;
   /** The requests that the provider has received, as method and path. */
   readonly requests: readonly string[];
-  /** A token of the client itself: a JSON Web Token for a resource, else opaque. */
+  /** An access token of the client itself: a JSON Web Token if `form` names a resource, else opaque. */
   token(form?: Readonly<Record<string, string>>): Promise<string>;
   revoke(token: string): Promise<void>;
   /** From now on, requests to the token endpoint are answered with 503. */
@@ -194,13 +194,13 @@ export async function startOpenidProvider(
   };
 }
 
-/** A browser: it keeps cookies by host, and follows redirects. */
+/** A browser: it keeps cookies by origin, and follows redirects. */
 export class Browser {
   readonly #gateway: string;
   readonly #cookies = new Map<string, Map<string, string>>();
   /** The cookies that the application has set, with their attributes. */
   readonly setCookies: string[] = [];
-  /** The URLs of the last request and of its redirects. */
+  /** The URLs of the last visit: the given URL, and those of the redirects. */
   visited: readonly string[] = [];
 
   /** @param gateway The URL to which requests to the application are sent */

@@ -1,4 +1,4 @@
-/** The real proxy with a plugin that comes with Sluice, in front of an upstream that returns the request as JSON. */
+/** The real proxy with a plugin that comes with Sluice. Its default upstream returns the request as JSON. */
 import type { TestContext } from "node:test";
 import { definePlugin, record } from "@sluice/plugin-sdk";
 import { startTestGateway } from "../../gateway/src/plugin-harness/index.ts";

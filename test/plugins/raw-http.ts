@@ -1,4 +1,4 @@
-/** HTTP as raw bytes, for messages that no HTTP library would send. */
+/** Responses of raw bytes that no HTTP library would send, and requests with targets that `fetch` would change. */
 import { get } from "node:http";
 import { type AddressInfo, createServer, type Socket } from "node:net";
 import type { TestContext } from "node:test";

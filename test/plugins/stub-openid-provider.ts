@@ -51,7 +51,7 @@ export interface StubProvider {
   readonly requests: ReadonlyMap<string, number>;
   /** A token with the given members and otherwise valid ones. A member that is given as undefined is left out. */
   token(making?: Making): string;
-  /** From now on, the provider has these keys. */
+  /** From now on, the provider publishes these keys. */
   setKeys(keys: readonly object[]): void;
   /** From now on, the listener answers requests for this path. */
   answer(path: string, listener: RequestListener): void;

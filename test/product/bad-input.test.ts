@@ -1,4 +1,4 @@
-/** Bad input in a folder of resources: each error is reported in the resource's condition, and valid resources work. */
+/** Bad input in a folder of resources: conditions or the terminal report each error, and valid resources work. */
 import assert from "node:assert/strict";
 import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
@@ -20,7 +20,7 @@ const upstream = await startUpstream("echo");
 after(() => upstream.close());
 
 let files = 0;
-/** Writes resources as one file; JSON is YAML. */
+/** Writes resources to one new YAML file, as JSON, which is valid YAML. */
 async function put(...items: readonly object[]): Promise<void> {
   const text = items.map((item) => JSON.stringify(item, undefined, 2)).join("\n---\n");
   writeFileSync(join(folder, `${++files}.yaml`), text);
@@ -49,7 +49,7 @@ test("the terminal shows an error with the name of its resource", async () => {
   await isShown(/^operator: .*spec\.stripPaths: unknown field.*unknown-field/);
 });
 
-test("invalid YAML in the middle of a file is reported with its position, and the last content stays served", async () => {
+test("invalid YAML in the middle of a file is reported with its position, and the last valid content stays served", async () => {
   const file = join(folder, "many.yaml");
   const good = (name: string, path: string) =>
     `apiVersion: sluice.dev/v1alpha1\nkind: Route\nmetadata:\n  name: ${name}\nspec:\n  serviceRef:\n    name: echo\n  paths:\n    - ${path}\n`;
@@ -72,7 +72,7 @@ test("invalid YAML in the middle of a file is reported with its position, and th
   await waitFor(async () => (await statusOf("/changed")) === 200, { what: "the repaired file to be served" });
 });
 
-test("emptying, truncating or writing the file of a key-auth in two parts never removes its protection", async () => {
+test("a route stays protected while the file of its key-auth is emptied, truncated or written in two parts", async () => {
   await put(route("guarded", { serviceRef: { name: "echo" } }));
   const file = join(folder, "guard.yaml");
   const text =

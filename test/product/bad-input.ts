@@ -21,7 +21,7 @@ export interface Form {
 interface Case {
   readonly what: string;
   readonly items: readonly object[];
-  /** The invalid resource. */
+  /** Kind and name of the invalid resource. */
   readonly kind: SluiceKind;
   readonly name: string;
   readonly condition: "Accepted" | "ResolvedRefs";
@@ -29,7 +29,7 @@ interface Case {
   readonly message: RegExp;
   /** Requests and their expected status: path, status, key. */
   readonly answers?: readonly (readonly [path: string, status: number, key?: string])[];
-  /** The API server's message, where its schema refuses the resource. */
+  /** The API server's message if a schema or rule of the CRDs refuses the resource. */
   readonly refusal?: RegExp;
 }
 
@@ -82,7 +82,7 @@ const cases: readonly Case[] = [
     answers: [["/wrong-config", 503]],
   },
   {
-    what: "a misspelt plugin, whose route answers 503 with or without a key",
+    what: "a misspelt plugin name, whose route answers 503 with or without a key",
     items: [...consumer("misspelt", "misspelt"), ...protectedRoute("misspelt", { plugin: "key-atuh" })],
     kind: "Plugin",
     name: "misspelt",
@@ -194,7 +194,11 @@ const cases: readonly Case[] = [
 const allNodes = async (form: Form, path: string, key?: string) =>
   Promise.all(form.nodes.map(async (node) => (await get(`${node}${path}`, key ? { apikey: key } : {})).status));
 
-/** Writes the table's invalid resources one after the other; none is reverted, so that they accumulate. */
+/**
+ * Adds a test for each row of the table. A row's resources are not removed after its test, so they accumulate.
+ *
+ * @param options.refusedBySchema Whether an API server refuses the resources of rows with a `refusal`
+ */
 export function provesBadInput(form: Form, { refusedBySchema }: { readonly refusedBySchema: boolean }): void {
   for (const { what, items, kind, name, condition, reason, message, answers = [], refusal } of cases) {
     test(`${what}: the error is reported, and a valid route is still served`, async () => {

@@ -1,4 +1,4 @@
-/** A page of another origin in a real Chromium: responses that the cors plugin allows, and those blocked without it. */
+/** In a real Chromium, a page of another origin reads responses if the cors plugin allows the origin, and only then. */
 import assert from "node:assert/strict";
 import { mkdirSync, writeFileSync } from "node:fs";
 import { createServer } from "node:http";
@@ -28,7 +28,8 @@ await new Promise<void>((resolve) => pages.listen(0, "127.0.0.1", resolve));
 after(() => pages.close());
 const origin = `http://127.0.0.1:${(pages.address() as AddressInfo).port}`;
 
-// The same user API behind a route that allows this origin only, and behind one without the cors plugin.
+// The same user API behind a Service whose cors plugin allows only the page's origin, and behind a Service without
+// this plugin.
 const service = (name: string) => resource("Service", name, { url: `http://${chosen.userApi}` });
 const plugin = (name: string, target: string, config: object = {}) =>
   resource("Plugin", `${target}-${name}`, { plugin: name, targetRefs: [{ kind: "Service", name: target }], config });
@@ -91,7 +92,7 @@ test("a page of any origin reads the response of the samples' route, after a pre
   assert.doesNotMatch(String(body), /service="users".*code="401"/);
 });
 
-test("a page reads an error of the gateway, too", async () => {
+test("a page can also read an error response of the gateway", async () => {
   const seen = await askFromPage("/users", { key: "wrong-key" });
   assert.equal(seen.status, 401);
   assert.equal(JSON.parse(seen.body ?? "").message, "Unauthorized");
@@ -103,7 +104,7 @@ test("a page of the allowed origin may send credentials and reads the exposed he
   assert.match(String(seen.id), /^[0-9a-f]{32}$/);
 });
 
-test("without the cors plugin the browser refuses the same request", async () => {
+test("without the cors plugin, the browser does not let the page read the response to the same request", async () => {
   assert.deepEqual(await askFromPage("/closed"), { error: "TypeError: Failed to fetch" });
   const answer = await fetch(`http://${chosen.proxy}/closed/graphql?query={users{name}}`, {
     headers: { apikey: "demo-key" },
@@ -111,7 +112,7 @@ test("without the cors plugin the browser refuses the same request", async () =>
   assert.deepEqual(await answer.json(), { data: { users: [] } });
 });
 
-test("an edit of the origins changes what the same page may do", async () => {
+test("when the allowed origins change, the browser refuses the response to a page that could read it before", async () => {
   const cors = plugin("cors", "users", { origins: ["http://elsewhere.example"] });
   writeFileSync(join(folder, "cors.yaml"), JSON.stringify(cors));
   await waitFor(async () => (await askFromPage("/users")).error !== undefined, { what: "the browser to refuse" });

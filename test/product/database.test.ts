@@ -65,7 +65,7 @@ describe("several processes over one Postgres", () => {
     return { code, said: started.output() };
   };
 
-  test("nodes apply the admin listener's writes, share the counts of rate limits, and keep serving without the database", async () => {
+  test("nodes need a bootstrapped database, apply the admin listener's writes, share the counts of rate limits, and keep serving without the database", async () => {
     const early = await run("gateway");
     assert.equal(early.code, 1);
     assert.match(early.said, /^sluice: the database needs bootstrapping: run `sluice migrations bootstrap`$/m);

@@ -27,7 +27,7 @@ after(() => browser.close());
 
 const firstField = (document: string): string => /\{ (\w+)/.exec(document)?.[1] ?? "";
 
-/** Opens the page with a document, runs it, and waits for a text of the response. */
+/** Opens GraphiQL with a GraphQL document, runs the document, calls `then`, and waits until the response has `text`. */
 async function answered(document: string, text: string, then: () => Promise<unknown> = async () => {}): Promise<void> {
   const page = await browser.newPage();
   const asked = new Set<string>();

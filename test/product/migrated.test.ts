@@ -72,7 +72,7 @@ async function migrate(...args: readonly string[]): Promise<void> {
   assert.equal(code, 3, command.output());
 }
 
-/** Starts a node with these settings, and returns its address. */
+/** Starts a node with these settings. Resolves to the base URL of its proxy. */
 async function startNode(env: Readonly<Record<string, string>>): Promise<string> {
   const [proxy, status] = [await freePort(), await freePort()];
   const node = await startProcess(sluice, ["gateway"], {
@@ -119,7 +119,7 @@ for (const [what, start] of [
   ["custom resources", startWithResources],
   ["a file", startWithFile],
 ] as const) {
-  describe(`a node that serves ${what} of sluice migrate`, () => {
+  describe(`a node that serves ${what} written by sluice migrate`, () => {
     let address = "";
     before(async () => {
       address = await start();

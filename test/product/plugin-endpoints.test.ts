@@ -19,7 +19,7 @@ const freeAddress = async () => `127.0.0.1:${await freePort()}`;
 interface Backend {
   readonly node: (push: string) => Readonly<Record<string, string>>;
   readonly admin: Readonly<Record<string, string>>;
-  /** Called once the nodes run. */
+  /** Called when the nodes run, with the addresses of their push listeners. */
   readonly start: (pushes: readonly string[]) => Promise<void>;
 }
 
@@ -112,7 +112,7 @@ for (const [what, open] of [
       const text = await response.text();
       return { status: response.status, body: text === "" ? null : JSON.parse(text) };
     }
-    /** The cache's headers in a response. The key is equal on both nodes, because the requests have the same host. */
+    /** The cache's headers in a node's response. Both nodes have the same key, because the host is always the same. */
     async function cacheOf({ proxy }: { readonly proxy: string }) {
       const { headers, body } = await request(`http://${proxy}/`, { headers: { host: "cached.test" } });
       await body.dump();

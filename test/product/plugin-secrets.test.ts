@@ -68,14 +68,14 @@ function writeResources(): void {
   }
 }
 
-/** The texts of all statuses and Events. */
+/** All statuses and Events, as the text of their files. */
 const reported = (): string =>
   readdirSync(join(folder.path, "resources"), { recursive: true, withFileTypes: true })
     .filter((entry) => entry.isFile() && entry.parentPath.includes("/."))
     .map((entry) => readFileSync(join(entry.parentPath, entry.name), "utf8"))
     .join("\n");
 
-test("a plugin of a user gets values from Secrets, and no condition, Event, log or response shows them", async () => {
+test("a user's plugin gets values from Secrets, and no condition, Event, log or response of the admin API shows them", async () => {
   writeResources();
   const token = "push-token-of-the-test";
   const [proxy, status, push, admin] = [await freePort(), await freePort(), await freePort(), await freePort()];

@@ -1,4 +1,4 @@
-/** The tour as a user follows it: parsed from the printed text and run in a shell. */
+/** The commands that `npm start` and similar commands print, as a user follows them: parsed, and run in a shell. */
 import { execFile } from "node:child_process";
 
 export interface PrintedTour {

@@ -50,7 +50,7 @@ async function greetingOf(product: Process): Promise<string> {
 /** Like a terminal on Ctrl-C: the signal goes to every process of the group, and npm forwards it once more. */
 const pressCtrlC = ({ pid }: Process): boolean => process.kill(-pid, "SIGINT");
 
-/** The descendant of a process whose command line matches. */
+/** The id of the first process that is `root` or a descendant of `root` and whose command line matches. */
 async function descendant(root: number, pattern: RegExp): Promise<number> {
   const lines = (await typeInShell("ps -eo pid=,ppid=,args=")).trim().split("\n");
   const rows = lines.map((line) => /^\s*(\d+)\s+(\d+)\s+(.*)$/.exec(line) ?? []);
@@ -104,7 +104,7 @@ test("the first start copies the samples, prints three commands that work as des
   await endsInOrder(product);
 });
 
-test("a later start keeps the folder and the users, completes requests in flight on Ctrl-C, and its commands work again", async () => {
+test("a later start keeps the resources and the users, completes requests in flight on Ctrl-C, and its commands work again", async () => {
   const product = await npmStart("second start");
   const printed = await greetingOf(product);
   assert.match(printed, /name=people-2/);
@@ -139,7 +139,7 @@ test("a later start keeps the folder and the users, completes requests in flight
   assert.deepEqual(third.exit(), { code: 0, signal: null });
 });
 
-test("if a program dies, its name and its last lines are printed, and the other programs end too", async () => {
+test("if a program dies, its name and the last lines of its output are printed, and the other programs end too", async () => {
   const product = await npmStart("start with a death");
   await greetingOf(product);
   const pid = await descendant(product.pid, /gateway\/src\/main\.ts admin/);

@@ -44,7 +44,7 @@ export async function underLoad(
   return Object.fromEntries(counts);
 }
 
-/** The reason of a failed request; undefined for status 200. */
+/** Sends a request. Resolves to the reason if it fails, and to undefined for the status 200. */
 function failureOf(url: string, agent: Agent): Promise<string | undefined> {
   return new Promise((resolve) => {
     const sent = request(url, { agent, timeout: 10_000 }, (response) => {

@@ -110,7 +110,7 @@ describe("the user API behind a node", () => {
     });
   }
 
-  /** A request with additional headers. */
+  /** Sends a mutation with additional headers. */
   async function post(url: string, headers: Readonly<Record<string, string>>): Promise<Answer> {
     const response = await fetch(url, {
       method: "POST",
@@ -139,7 +139,7 @@ describe("the user API behind a node", () => {
     assert.deepEqual(codes(nobody.body), ["UNAUTHENTICATED"]);
   });
 
-  test("a service without the secret is not trusted", async () => {
+  test("requests through a service of the node that does not add the secret are refused", async () => {
     const { status, body } = await post(`http://${proxy}/bare/graphql`, { ...FORGED, apikey: "key-of-walt" });
     assert.deepEqual([status, codes(body)], [401, ["UNAUTHENTICATED"]]);
   });

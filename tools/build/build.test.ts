@@ -23,7 +23,7 @@ const commands: readonly [command: string, words: readonly string[], says: RegEx
 ];
 
 for (const [command, words, says] of commands) {
-  test(`${[command, ...words].join(" ")} runs without sources`, async () => {
+  test(`${[command, ...words].join(" ")} runs where Node cannot load TypeScript`, async () => {
     const { promise, resolve } = Promise.withResolvers<string>();
     execFile(join(root, command), words, { env: { ...process.env, ...env } }, (_error, out, err) => resolve(out + err));
     assert.match(await promise, says);

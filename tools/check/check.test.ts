@@ -43,12 +43,12 @@ let f: import("f").F;
   );
 });
 
-test("packageOf returns the package of a specifier", () => {
+test("packageOf returns the package of a specifier, and undefined for modules of Node and paths", () => {
   const specifiers = ["a", "a/b.js", "@s/a", "@s/a/b/c.js", "node:fs", "./a.ts", "../a.ts"];
   assert.deepEqual(specifiers.map(packageOf), ["a", "a", "@s/a", "@s/a", undefined, undefined, undefined]);
 });
 
-test("the rule with the longest folder applies", () => {
+test("of the rules whose folder contains a file, the rule with the longest folder applies", () => {
   assert.equal(roomOf("gateway/src/counters/redis-counters.ts")?.folder, "gateway/src/counters");
   assert.equal(roomOf("gateway/plugins/cors/index.ts")?.folder, "gateway/plugins");
   assert.equal(roomOf("gateway/src/main.ts")?.folder, "gateway");
@@ -124,7 +124,7 @@ for (const [file, specifier] of taken) {
   test(`the import check accepts ${specifier} in ${file}`, () => assert.deepEqual(importing(file, specifier), []));
 }
 
-test("the import check accepts members of a network module that do not use the network", () => {
+test("the import check accepts members of a network module that do not use the network, and refuses other members", () => {
   const path = "gateway/src/compile/a.ts";
   const faults = (text: string) => checkImports(findImports([{ path, text }]), workspaces).length;
   assert.equal(faults('import { isIP } from "node:net";\nimport type { Server } from "node:http";'), 0);
@@ -149,7 +149,7 @@ test("a package that is imported but not declared is an error, and so is a packa
   ]);
 });
 
-test("a long source file is an error, but a long generated file is not", () => {
+test("a long source file is an error, but a long generated file or YAML file is not", () => {
   const long = "line\n".repeat(401);
   const files = [
     { path: "a.ts", text: long },

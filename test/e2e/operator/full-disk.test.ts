@@ -38,12 +38,12 @@ function fill(): void {
   }
 }
 
-test("a node with a full disk keeps serving, logs the failed write once, and saves the whole document when there is space", async () => {
+test("a node with a full disk keeps serving, logs the failed write once, and saves the whole document when there is space again", async () => {
   const [, second] = environment.nodes;
   await changeDuringFault(environment, {
     async fault(change) {
       fill();
-      // More than fits into the free part of the file's last page.
+      // These paths take more bytes than are free in the last page of the node's file.
       const paths = Array.from({ length: 16 }, (_, at) => `/${"long".repeat(100)}/${at}`);
       const long = route("long", { serviceRef: { name: "echo" }, paths }) as Resource;
       await environment.client.apply("Route", long, { manager: "test" });

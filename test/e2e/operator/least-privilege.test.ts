@@ -81,7 +81,10 @@ interface Account {
   readonly settings: Env;
 }
 
-/** Settings of a node with the certificates that the operator issued, in the form of the mounted Secret. */
+/**
+ * Waits for the Secret in which the operator stores the node's certificate, and writes its entries to files, as if the
+ * Secret were mounted. Resolves to a node's settings with these files.
+ */
 async function mounted(namespace: string): Promise<Env> {
   const read = () => plane.kubectl(["-n", namespace, "get", "secret", "sluice-push", "-o", "json"]);
   const { data } = JSON.parse(await waitFor(read, { what: "the operator to create certificates", timeout: 30_000 }));
@@ -157,7 +160,7 @@ function startAdmin(
 
 const of = (user: string) => plane.audited().filter((one) => one.user === user);
 
-test("accounts with a ClusterRole use all rights that the ClusterRole grants, and request no other rights", async () => {
+test("accounts with a ClusterRole and Roles use all rights that these grant, and request no other rights", async () => {
   const person = await tokenOf("default", "person");
   await plane.kubectl([
     "create",
@@ -231,7 +234,8 @@ test("the admin API's account may not read the signing keys of certificates or t
 
 test("accounts with only Roles in a namespace use all rights that the Roles grant, and request no other rights", async () => {
   await plane.kubectl(["create", "namespace", "team"]);
-  // The configuration belongs to the operator of the previous tests. An operator without a ClusterRole has no webhook.
+  // This configuration of a webhook belongs to the operator of the previous tests. An operator without a ClusterRole
+  // has no webhook.
   await plane.kubectl(["delete", "validatingwebhookconfiguration", "sluice-webhook"]);
   const settings = { SLUICE_NAMESPACES: "team" };
   const place = await placeOf(
@@ -247,7 +251,7 @@ test("accounts with only Roles in a namespace use all rights that the Roles gran
   await runAllAdminOperations(place);
   const operator = of(`system:serviceaccount:team:${users.operator}`);
   const admin = of(`system:serviceaccount:team:${users.admin}`);
-  // Without a webhook, the webhook's Secret is never created.
+  // An operator without a webhook never creates the Secret sluice-webhook.
   const team = { home: "team", own: "team" };
   const grants = grantsOf("operator", ["cluster", "home", "private"], team).filter(
     ({ names }) => !names?.includes("sluice-webhook"),

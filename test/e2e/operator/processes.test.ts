@@ -26,7 +26,10 @@ after(async () => {
   await falseNode?.close();
 });
 
-/** Causes pushes until the process is killed: a PushLine cannot tell the first push on a connection from the handshake. */
+/**
+ * Causes pushes until the process is killed: a PushLine does not recognize a push that is the first request on its
+ * connection.
+ */
 const untilKilled = (process: Process) =>
   waitFor(
     async () => {
@@ -41,7 +44,7 @@ const isReady = (status: string) =>
   waitFor(async () => (await get(`${status}/status/ready`)).status === 200, { what: "the node to be ready" });
 
 for (const bytes of [0, 400]) {
-  test(`changes take effect although the operator was killed with SIGKILL after it had sent ${bytes} bytes of a push`, () =>
+  test(`changes take effect although the operator was killed with SIGKILL when ${bytes} bytes of a chunk of its push had been forwarded`, () =>
     changeDuringFault(environment, {
       async fault(change) {
         const { process } = environment.operator;
@@ -71,16 +74,16 @@ for (const after of [0, 5, 20]) {
 
 const lies: readonly (readonly [what: string, answer: FalseNode["answer"]])[] = [
   ["text that is not JSON", { body: "<html>Welcome to nginx!</html>" }],
-  ["JSON of another shape", { body: '{"hello":"world"}' }],
-  ["invalid numbers", { body: '{"node":"x","hash":null,"revision":"many","term":-1,"version":"1"}' }],
-  ["a list", { body: "[]" }],
+  ["JSON of an unexpected shape", { body: '{"hello":"world"}' }],
+  ["JSON with invalid numbers", { body: '{"node":"x","hash":null,"revision":"many","term":-1,"version":"1"}' }],
+  ["a JSON list", { body: "[]" }],
   ["null", { body: "null" }],
-  ["500 and a stack trace", { status: 500, body: "Error: oops\n    at x" }],
+  ["the status 500 and a stack trace", { status: 500, body: "Error: oops\n    at x" }],
   ["an endless response", { endless: true }],
   ["half a response", { body: '{"node":"', cut: true }],
 ];
 for (const [what, answer] of lies)
-  test(`a node that answers with ${what} is reported with its address, and delays no other node`, async () => {
+  test(`a node that answers with ${what} is reported with its address and as silent, delays no other node, and does not fill the operator's memory`, async () => {
     await changeDuringFault(environment, {
       async fault(change) {
         falseNode.answer = answer;

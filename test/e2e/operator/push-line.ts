@@ -1,12 +1,12 @@
-/** A TCP proxy between the operator and a node's push listener. It can pause at a given byte of a push and call the test. */
+/** A TCP proxy between the operator and a node's push listener. It can pause within a push and call the test. */
 import { type AddressInfo, connect, createServer, type Socket } from "node:net";
 
 export interface PushLine {
   /** https:// URL that leads to the node. */
   readonly url: string;
   /**
-   * Calls back once, after this number of bytes of a push from the operator; a poll is smaller and does not count.
-   * Further bytes are forwarded after the callback has returned, and its promise has resolved.
+   * Calls `then` once, during the operator's next push: after this number of bytes of the chunk that makes the request
+   * larger than a poll. The other bytes are forwarded once the promise of `then`, if any, has resolved.
    */
   atNextPush(bytes: number, then: () => unknown): void;
   close(): void;

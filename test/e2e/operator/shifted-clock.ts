@@ -1,7 +1,7 @@
 /**
- * Preloaded into a process by `--import`: shifts its wall clock by the milliseconds in the file CLOCK_OFF, which is
- * read at the start and on SIGUSR2. Node's native code, such as the validation of TLS certificates, uses the machine's
- * clock.
+ * Preloaded into a process by `--import`: shifts the process's `Date` by a number of milliseconds. The process reads
+ * this number at its start and on SIGUSR2, from the file that the variable CLOCK_OFF names. Node's native code, such as
+ * the validation of TLS certificates, uses the machine's clock.
  */
 import { readFileSync } from "node:fs";
 

@@ -21,8 +21,8 @@ const name = (at: number) => `many-${at}`;
 const routes = "/apis/sluice.dev/v1alpha1/namespaces/default/routes";
 
 /**
- * Returns functions that create the Routes with concurrent requests, and delete them with one request, which the API
- * server executes as fast as it can.
+ * Returns functions that create the Routes with concurrent requests, that delete all of them with one request, which
+ * the API server executes as fast as it can, and that close the connection.
  */
 function storm() {
   const api = connectApi(environment.plane.kubeconfig);
@@ -42,7 +42,8 @@ function storm() {
     async remove() {
       const ask = () => api.ask({ method: "DELETE", path: `${routes}?labelSelector=storm%3Dyes` });
       let { status } = await ask();
-      // A slow machine cannot delete this many Routes within the API server's request timeout of 60 s.
+      // A slow machine cannot delete this many Routes within the API server's request timeout of 60 s;
+      // the request is then repeated for the rest.
       for (let more = 0; status === 504 && more < 5; more++) ({ status } = await ask());
       assert.equal(status, 200);
     },
@@ -50,7 +51,7 @@ function storm() {
   };
 }
 
-test("after one request deletes 5,000 Routes while others change, the remaining resources are served, and no deleted resource is served", async () => {
+test("after one request deletes 5,000 Routes while other resources change, the remaining resources are served, and no deleted resource is served", async () => {
   const { make, remove, close } = storm();
   after(close);
   await changeDuringFault(environment, {

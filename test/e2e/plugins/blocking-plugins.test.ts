@@ -1,4 +1,4 @@
-/** A plugin that blocks the event loop, in each place where its code may run, in a node as users start it. */
+/** A node, started as users start it, with a plugin that blocks the event loop in each place where its code may run. */
 import assert from "node:assert/strict";
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
@@ -116,11 +116,12 @@ for (const [where, phase] of places)
   test(`a plugin that blocks (${where}) is named in a warning, and again in the log when its worker is replaced`, async () => {
     assert.ok(node);
     const { output, tail } = node.process;
-    // A new worker. Its first call of a phase is measured; later ones rarely are.
+    // Waits until a new worker serves. A worker measures its first call of a phase, and later calls only rarely.
     await waitFor(async () => (await ask(where, 0)) === 200, { what: "a worker" });
     const from = output().length;
     assert.equal(await ask(where, 700), 200);
-    // The control thread counts ticks, of which it misses some on a busy machine.
+    // Any three digits match, because the duration is counted in ticks, and the control thread misses some ticks on a
+    // busy machine.
     const warning = new RegExp(`"plugin":"stuck","phase":"${phase}","milliseconds":\\d{3},.*blocked the event loop`);
     await waitFor(() => warning.test(output().slice(from)), { what: `the warning in ${tail()}` });
     void ask(where, 600_000);

@@ -65,7 +65,10 @@ write(
 
 const words = ["hello", "access", "create", "block"];
 
-/** A route for each word; `more` adds routes, so that a reader process reads the file. */
+/**
+ * A declarative file with a route for each word, and with `more` further routes. A file with many routes is read in a
+ * process of its own.
+ */
 function declarative(more = 0): string {
   const { port } = upstream.address() as AddressInfo;
   const routes = [
@@ -107,8 +110,8 @@ describe("a node with two workers, a plugin of SLUICE_PLUGINS, and a file that i
   });
   after(() => node.process.stop());
 
-  // The first test: a worker always measures its first call of a phase.
-  test("names the plugin in warnings and in a metric when it blocks the event loop", async () => {
+  // This must be the first test, because only a worker's first call of a phase is always measured.
+  test("names the plugin in warnings and in a metric when the plugin blocks the event loop, and then serves again", async () => {
     const { proxy, status, process } = node;
     await get(`${proxy}/block`);
     await process.waitForOutput(/"plugin":"words","phase":"access","milliseconds":1\d\d,.*blocked the event loop/);
@@ -121,7 +124,7 @@ describe("a node with two workers, a plugin of SLUICE_PLUGINS, and a file that i
 
   test("runs the plugin", () => assertServes(node));
 
-  test("redacts, in the access log of worker threads, the parameters from which the plugin reads keys", async () => {
+  test("redacts, in the access log of worker threads, the query parameters that the plugin declares as secret", async () => {
     const { proxy, process } = node;
     await get(`${proxy}/hello?ticket=open-sesame&page=1`);
     await process.waitForOutput(/"path":"\/hello\?ticket=\[redacted\]&page=1"/);
@@ -162,7 +165,7 @@ describe("a node with a plugin of SLUICE_PLUGINS", () => {
   });
 });
 
-test("a node that lacks a plugin of its database answers 503 in the plugin's scope, and names the plugin in its status, metrics and log", async (context) => {
+test("a node that lacks a plugin configured in its database answers 503 in the plugin's scope, and names the plugin in its status, metrics and log", async (context) => {
   const database = { SLUICE_STORE: "database", SLUICE_DATABASE_DIR: "database" };
   const { port } = upstream.address() as AddressInfo;
   const bootstrap = { name: "sluice", cwd: folder.path, env: { SLUICE_DATABASE_DIR: "database" } };
@@ -195,7 +198,7 @@ test("a node that lacks a plugin of its database answers 503 in the plugin's sco
 
 const TOKEN_OPTIONS = { SLUICE_PLUGINS: "./token" };
 
-/** @param plan The schema of the member `plan` of a credential. */
+/** @param plan Source text of the schema of `plan`, a member of a credential's `config` */
 function writeTokenPlugin(plan = 'text({ description: "A plan.", default: "basic" })'): void {
   write(
     "token/schema.ts",
@@ -234,11 +237,11 @@ write(
   });`,
 );
 
-/** On a new connection: a kept one stays with the worker that ran the earlier code. */
+/** Uses a new connection, because a connection that is kept alive stays with a worker that runs the earlier code. */
 const withToken = (url: string, token: string) => get(url, { "x-token": token, connection: "close" });
 
 for (const workers of ["1", "2"])
-  test(`a plugin finds the credentials that it declares in a file, with ${workers} workers`, async (context) => {
+  test(`a plugin finds credentials of its own type in a file, and refuses other tokens, with SLUICE_WORKERS ${workers}`, async (context) => {
     writeTokenPlugin();
     const { port } = upstream.address() as AddressInfo;
     const routes = [{ name: "all", paths: ["/"], plugins: [{ name: "token" }] }];
@@ -258,7 +261,7 @@ for (const workers of ["1", "2"])
     for (const token of ["", "token", "token token-of-bob"]) assert.equal((await withToken(proxy, token))[0], 401);
   });
 
-test("credentials of a plugin in a database have no effect while the plugin refuses them, and remain stored for a version that accepts them", async (context) => {
+test("a plugin's credentials in a database have no effect while the plugin refuses them, and remain stored for a version that accepts them", async (context) => {
   writeTokenPlugin();
   const database = { ...TOKEN_OPTIONS, SLUICE_STORE: "database", SLUICE_DATABASE_DIR: "token-database" };
   const { port } = upstream.address() as AddressInfo;

@@ -1,4 +1,4 @@
-/** A node, started as users start it, that runs the plugins and the declarative file of a folder. */
+/** Starts a node as users start it, with the plugins and the declarative file of a folder. */
 import { mkdirSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { root } from "../../../tools/check/source-files.ts";
@@ -8,7 +8,7 @@ export const program = join(root, "gateway/src/main.ts");
 
 export interface NodeWithPlugins {
   readonly process: Process;
-  /** URLs. */
+  /** Base URLs of the listeners. The command `gateway` has no listener at `admin`. */
   readonly proxy: string;
   readonly status: string;
   readonly admin: string;

@@ -14,13 +14,13 @@ const folder = temporaryFolder("pack");
 after(folder.remove);
 const plugin = join(folder.path, "greeter");
 const modules = join(plugin, "node_modules");
-// With this variable, which a test run sets, Node's test runner does not run any test.
+// A test run sets NODE_TEST_CONTEXT. With this variable, `node --test` in a child process would run no test.
 const env = { ...process.env, NODE_TEST_CONTEXT: undefined };
 const run = (command: string, args: readonly string[], cwd = plugin) =>
   promisify(execFile)(command, args, { cwd, env });
 const sluice = (...args: readonly string[]) => run(join(root, "gateway/src/main.ts"), args, folder.path);
 
-/** Installs the packed SDK as npm does; its dependencies are those of the repository. */
+/** Unpacks the packed SDK to where npm installs it, and links the dependencies to those of the repository. */
 async function install(tarball: string): Promise<void> {
   const sdk = join(modules, "@sluice/plugin-sdk");
   mkdirSync(sdk, { recursive: true });
@@ -51,12 +51,12 @@ test("the package of the SDK has its licence, and no helpers of Sluice's own tes
   );
 });
 
-test("the test of a new plugin passes with the packed SDK", async () => {
+test("the generated tests of a new plugin pass with the packed SDK", async () => {
   const { stdout } = await run(process.execPath, ["--test", "--test-reporter=tap"]);
   assert.match(stdout, /^# pass 4\n# fail 0$/m);
 });
 
-test("the test of a new plugin fails when the plugin does not set its header", async () => {
+test("a generated test of a new plugin fails when the plugin does not set its header", async () => {
   const file = join(plugin, "index.ts");
   const text = readFileSync(file, "utf8");
   writeFileSync(file, text.replace("responseHeaders.set(header, greeting)", "responseHeaders.remove(greeting)"));
@@ -66,7 +66,7 @@ test("the test of a new plugin fails when the plugin does not set its header", a
   writeFileSync(file, text);
 });
 
-test("a new plugin compiles against the types of the packed SDK, and a node loads the compiled package", async () => {
+test("a new plugin compiles against the types of the packed SDK, and the compiled package is loaded as in a node", async () => {
   await run(process.execPath, [join(root, "node_modules/typescript/bin/tsc")]);
   assert.deepEqual(readdirSync(join(plugin, "build")).toSorted(), [
     "index.d.ts",
@@ -85,7 +85,7 @@ test("a new plugin compiles against the types of the packed SDK, and a node load
   );
 });
 
-test("sluice plugin new refuses a folder that exists, and names that no plugin can have", async () => {
+test("sluice plugin new refuses an existing folder, the name of a plugin of Sluice, and invalid names", async () => {
   const refusal = async (name: string) => {
     const { stderr } = await sluice("plugin", "new", name).then(
       () => assert.fail(),

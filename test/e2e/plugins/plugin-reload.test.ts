@@ -67,7 +67,7 @@ function writePlugin({ version = "0", word = "hello", members = "", more = "" }:
   );
 }
 
-/** Writes the plugin, and installs it from an npm tarball. Its modules have no types, so they are JavaScript too. */
+/** Writes the plugin, and installs it from an npm tarball. Its code contains no types, so it is valid JavaScript. */
 async function installPlugin(plugin: PluginText = {}): Promise<void> {
   writePlugin(plugin);
   for (const name of ["version", "schema", "index"]) {
@@ -98,7 +98,7 @@ async function start(command: "gateway" | "start", env: Readonly<Record<string, 
   const node = await startNodeIn(folder.path, command, { SLUICE_PLUGINS: "./words", ...env });
   return {
     ...node,
-    /** The numbers of workers in GET /status. */
+    /** The numbers of configured and of running workers, from GET /status. */
     async workers() {
       const { sluice } = Object(await (await fetch(`${node.status}/status`)).json());
       return sluice.workers;
@@ -108,8 +108,8 @@ async function start(command: "gateway" | "start", env: Readonly<Record<string, 
 }
 
 /**
- * Sends requests on a kept connection, one after the other. Connects again only if the server has announced that it
- * closes the connection.
+ * Sends a request on a connection that is kept for the next call. Repeats a request only if the server has refused its
+ * HTTP/2 stream.
  */
 type Client = () => Promise<{ readonly status: number; readonly body: string; readonly remaining: number }>;
 
@@ -154,7 +154,7 @@ function http2Client(url: string, context: TestContext): Client {
       });
       stream.setEncoding("utf8").on("data", (chunk) => (body += chunk));
       stream.on("end", () => resolve({ status, body, remaining }));
-      // The request was not processed, so clients send it again (RFC 9113 section 8.7).
+      // The server has not processed a request whose stream it refused, so clients repeat it (RFC 9113 section 8.7).
       stream.on("error", (error) => {
         if (stream.rstCode !== constants.NGHTTP2_REFUSED_STREAM) return reject(error);
         if (session === opened) session = null;
@@ -167,18 +167,18 @@ function http2Client(url: string, context: TestContext): Client {
 const CLIENTS = 8;
 const RELOADS = 4;
 
-describe("SIGHUP makes a node load its plugins again, without a failed request", () => {
+describe("SIGHUP makes a node load its plugins again, without a failed request or a lost count of rate-limiting", () => {
   for (const [what, client, env, save = writePlugin] of [
-    ["of HTTP/1.1, with one worker", http1Client, {}],
+    ["HTTP/1.1, one worker", http1Client, {}],
     [
-      "of HTTP/1.1, to code of an npm tarball that is installed again",
+      "HTTP/1.1, a plugin from an npm tarball that is installed again",
       http1Client,
       { SLUICE_PLUGINS: "plugin-of-words" },
       installPlugin,
     ],
-    ["of HTTP/1.1, with two workers", http1Client, { SLUICE_WORKERS: "2" }],
-    ["of the engine reply-from", http1Client, { SLUICE_ENGINE: "reply-from" }],
-    ["of HTTP/2", http2Client, { SLUICE_PROXY_HTTP2: "true", SLUICE_WORKERS: "2" }],
+    ["HTTP/1.1, two workers", http1Client, { SLUICE_WORKERS: "2" }],
+    ["HTTP/1.1, the engine reply-from", http1Client, { SLUICE_ENGINE: "reply-from" }],
+    ["HTTP/2, two workers", http2Client, { SLUICE_PROXY_HTTP2: "true", SLUICE_WORKERS: "2" }],
   ] as const)
     test(what, async (context) => {
       await save();
@@ -221,11 +221,15 @@ const refused: readonly (readonly [what: string, plugin: PluginText | string, me
     /words\/schema\.ts cannot be imported: SyntaxError: .*\/words\/schema\.ts:1\)/,
   ],
   [
-    "an error in a module that the plugin imports",
+    "an import of a module that does not exist",
     { more: 'import "./nope.ts";' },
     /words\/index\.ts cannot be imported: Error: Cannot find module .*nope\.ts/,
   ],
-  ["an error at the import", { more: "null.x;" }, /cannot be imported: TypeError: .*\/words\/index\.ts:5:10\)/],
+  [
+    "an error that a module throws when it is imported",
+    { more: "null.x;" },
+    /cannot be imported: TypeError: .*\/words\/index\.ts:5:10\)/,
+  ],
   [
     "an invalid schema",
     { members: "more: { type: 'strnig' }" },

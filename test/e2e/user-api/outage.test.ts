@@ -1,4 +1,4 @@
-/** Redis is down for half a minute, which is longer than every retry and timeout involved. */
+/** Redis is down for half a minute, which is longer than every retry interval and timeout involved. */
 import { afterEach, test } from "node:test";
 import { startPostgres } from "../../../tools/programs/servers/postgres.ts";
 import { startRedis } from "../../../tools/programs/servers/redis.ts";
@@ -6,7 +6,7 @@ import { endAll, outliveRedis } from "../../conformance/user-events/replicas.ts"
 
 afterEach(endAll);
 
-test("an outage of Redis of 30 s loses no mutation, and subscribers receive every user once", async (context) => {
+test("while Redis is down for 30 s, no mutation is lost, and subscribers receive every created user once", async (context) => {
   const [postgres, redis] = await Promise.all([startPostgres(), startRedis()]);
   context.after(() => postgres.stop());
   context.after(() => redis.stop());

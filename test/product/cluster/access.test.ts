@@ -109,7 +109,7 @@ function review([, , verb, what, namespace]: (typeof cases)[number]): object {
 }
 
 for (const user of ["operator", "admin"] as const) {
-  test(`the ${user} has the rights that it needs, and none of those that it must not have`, async () => {
+  test(`the ${user} has the rights that it needs, and none of the rights that it must not have`, async () => {
     const own = cases.filter(([who]) => who === user);
     const questions = { apiVersion: "v1", kind: "List", items: own.map(review) };
     const columns = 'jsonpath={.status.allowed}{"\\n"}';

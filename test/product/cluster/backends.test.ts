@@ -21,7 +21,10 @@ const upstreams = new Map<string, Upstream>();
 for (const name of ["one", "two"]) upstreams.set(name, await startUpstream(name, host));
 after(() => Promise.all([...upstreams.values()].map((upstream) => upstream.close())));
 
-/** A slice of the Service `shop` with one upstream. Each upstream has its own slice, because all endpoints of a slice share its ports. */
+/**
+ * An EndpointSlice of the core Service `shop` with one upstream. Each upstream has its own slice, because all endpoints
+ * of a slice share its ports.
+ */
 function slice(name: string, ready = true): object {
   return {
     apiVersion: "discovery.k8s.io/v1",
@@ -33,7 +36,7 @@ function slice(name: string, ready = true): object {
   };
 }
 
-/** The number of responses by upstream. */
+/** Sends this number of requests, one after the other. Resolves to the number of responses of each upstream. */
 async function answering(requests: number): Promise<Record<string, number>> {
   const counts: Record<string, number> = {};
   for (let count = 0; count < requests; count++) {
@@ -54,7 +57,7 @@ const answeredBy = (expected: Record<string, number>, what: string) =>
     { what },
   );
 
-test("a Service whose core Service is missing has a condition, and its route answers 503", async () => {
+test("a Service whose core Service is missing reports this in a condition, and its route answers 503", async () => {
   await suite.apply(resource("Service", "shop", { backendRef: { name: "shop", port: 80 } }), route("shop"));
   await suite.plane.kubectl(["wait", "--for=condition=ResolvedRefs=False", "--timeout=60s", "gwsvc/shop"]);
   assert.match(await suite.condition("gwsvc/shop", "ResolvedRefs"), /^False BackendNotFound .*shop/);

@@ -64,7 +64,7 @@ for (const [kind, rows] of Object.entries(tables) as [Kind, readonly Row[]][]) {
   });
 }
 
-test("every kind's table has at least ten rows of accepted and of refused specs each, and no row twice", () => {
+test("every kind's table has at least ten accepted specs, at least ten refused specs, and no row twice", () => {
   for (const [kind, rows] of Object.entries(tables)) {
     const accepted = rows.filter(([, , refusal]) => refusal === null).length;
     assert.ok(accepted >= 10 && rows.length - accepted >= 10, `${kind}: ${accepted} of ${rows.length}`);
@@ -80,7 +80,7 @@ test("the status in a resource that kubectl creates is ignored", async () => {
   assert.equal(await plane.kubectl(["get", "gwsvc", "made-up", "-o", "jsonpath={.status}"]), "");
 });
 
-/** The columns of `kubectl get` for each kind before Accepted, Programmed and Age, with an example's cells. */
+/** An example of each kind: its spec, and its cells in the columns of `kubectl get` between Name and Accepted. */
 const shown: Readonly<
   Record<Kind, { readonly spec: object; readonly cells: Readonly<Record<string, string | null>> }>
 > = {
@@ -111,7 +111,7 @@ interface Table {
   readonly rows: readonly { readonly cells: readonly unknown[] }[];
 }
 
-/** The columns that kubectl shows without `-o wide`, with the cells of the one row. */
+/** The columns that kubectl shows without `-o wide`, with the cells of the first row. */
 async function cellsOf(path: string): Promise<readonly (readonly [name: string, cell: unknown])[]> {
   const accept = "application/json;as=Table;v=v1;g=meta.k8s.io";
   const { columnDefinitions, rows } = (await api.ask({ path, accept })).body as Table;

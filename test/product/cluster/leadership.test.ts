@@ -29,7 +29,7 @@ const operators: Operator[] = [{ listen: chosen.operator, process: suite.part("o
 const upstream = await startUpstream("echo");
 after(() => upstream.close());
 
-/** The latest term that each node was seen to run, as reported by the operators. */
+/** The highest term that the operators have reported for each node, by the node's address. */
 const terms = new Map<string, number>();
 async function statusOf({ listen }: Operator): Promise<StatusBody> {
   const status = (await get(`http://${listen}/status`)).body as StatusBody;
@@ -73,7 +73,7 @@ before(async () => {
 });
 after(() => Promise.all(operators.map(({ process }) => process.stop())));
 
-/** Waits until exactly one operator leads and all nodes run its term. Returns the leader and the other operator. */
+/** Waits until exactly one operator leads and all nodes report its term. Resolves to both operators and the term. */
 async function roles(): Promise<{ readonly leader: Operator; readonly other: Operator; readonly term: number }> {
   return waitFor(
     async () => {
@@ -127,7 +127,7 @@ test("one of two operators leads, and the other operator follows and is ready", 
   assert.deepEqual(gauges, ["1", "0"]);
 });
 
-test("after the leader is shut down gracefully, a change takes effect within 3 s, and statuses are written", async () => {
+test("after the leader is shut down gracefully, a change takes effect within 3 s, statuses are written, and no request fails", async () => {
   const { leader, other, term } = await roles();
   await withoutLoss(async () => {
     const ended = performance.now();
@@ -141,7 +141,7 @@ test("after the leader is shut down gracefully, a change takes effect within 3 s
   await begin(leader);
 });
 
-test("after the leader is killed with SIGKILL, a change takes effect within 20 s", async () => {
+test("after the leader is killed with SIGKILL, a change takes effect within 20 s, statuses are written, and no request fails", async () => {
   const { leader, other, term } = await roles();
   await withoutLoss(async () => {
     const killed = performance.now();
@@ -173,7 +173,7 @@ test("a leader that resumes after a long suspension is a follower, and no node a
   assert.doesNotMatch(leader.process.output().slice(-5000), /"level":50/);
 });
 
-test("after another holder has overwritten the Lease, the leader stops, and an operator leads again once that Lease has expired", async () => {
+test("after another holder has overwritten the Lease, the leader stops leading, and an operator leads again once that Lease has expired", async () => {
   const { term } = await roles();
   const stolen = { spec: { holderIdentity: "thief", leaseTransitions: term + 5, leaseDurationSeconds: 5 } };
   await kubectl(["patch", "lease", "sluice-operator", "--type=merge", "-p", JSON.stringify(stolen)]);

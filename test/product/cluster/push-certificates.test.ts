@@ -50,7 +50,7 @@ async function textsOf(name: string): Promise<Texts | null> {
 }
 
 const mount = join(folder.path, "mount");
-/** The mounted entries as JSON; empty until the first `sync`. */
+/** The mounted entries as JSON; empty until `sync` has found the Secret. */
 let mounted = "";
 /**
  * Simulates the kubelet: reads the Secret and swaps the mounted files. A deleted Secret changes nothing. Resolves to
@@ -130,7 +130,7 @@ const isSignedBy = (texts: Texts | null, entry: string, authority: X509Certifica
   authority !== undefined && certificatesIn(texts?.[entry])[0]?.verify(authority.publicKey) === true;
 
 let changes = 0;
-/** Makes changes until the work ends. Checks that both nodes serve them, and that no request and no push fails. */
+/** Adds Routes until `work` ends. Checks that both nodes serve them, and that no request and no push fails. */
 async function underChanges(work: () => Promise<unknown>): Promise<void> {
   const before = changes;
   let done = false;
@@ -186,7 +186,10 @@ test("renewed certificates are used by nodes and operators without a restart or 
   assert.deepEqual(pids(), started);
 });
 
-/** Sends a request to a node with a client certificate. Resolves to the response's status, or the connection's error. */
+/**
+ * Presents a client certificate to a node, and requests the node's document. Resolves to the response's status, or to
+ * the code or message of the connection's error.
+ */
 async function asked(node: RestartableNode | undefined, pair: { readonly cert: string; readonly key: string }) {
   const ca = (await textsOf("sluice-push"))?.["ca.crt"] ?? "";
   const dispatcher = new Agent({ connect: { ...pair, ca, servername: "sluice-gateway" } });

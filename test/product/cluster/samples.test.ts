@@ -53,7 +53,7 @@ for (const [name, proxy] of nodes) {
   }
 }
 
-test("a node exports its request counts for Prometheus", async () => {
+test("each node exports its request counts for Prometheus", async () => {
   for (const [, , status] of nodes) {
     const { body } = await get(`http://${status}/metrics`);
     const count = (code: number) =>

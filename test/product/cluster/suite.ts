@@ -10,17 +10,17 @@ import { freeAddresses } from "../free-addresses.ts";
 const samples = new URL("../../../crds/samples", import.meta.url).pathname;
 
 export interface Suite extends ClusterProduct {
-  /** The samples as a folder for kubectl, with this product's user API. */
+  /** The path of a folder with a copy of the samples that uses this product's user API. */
   readonly samples: string;
-  /** `kubectl apply` of these objects. */
+  /** `kubectl apply` of these objects. Resolves to its output. */
   apply(...resources: readonly object[]): Promise<string>;
   /** Waits until `kubectl wait` reports these resources, such as `gwroute/users`, as Programmed. */
   programmed(...names: readonly string[]): Promise<void>;
-  /** A condition of a resource from kubectl: `status reason message`. */
+  /** A condition of a resource, as `status reason message`; empty when the resource does not have the condition. */
   condition(name: string, type: string): Promise<string>;
 }
 
-/** `show` is called with warnings and errors of the processes, one line each. */
+/** Starts the product. Each warning and error of its processes is passed to `show` as one line. */
 export async function startSuite(options: { readonly show?: (line: string) => void } = {}): Promise<Suite> {
   const folder = temporaryFolder("product");
   const chosen = await freeAddresses();

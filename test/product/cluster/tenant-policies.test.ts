@@ -23,7 +23,7 @@ const rows: readonly Row[] = [
   ["a Route without hosts", "Route", { paths: shop.paths }, /spec\.hosts: set the hosts that the route matches/],
   ["an empty list of hosts", "Route", host(), /spec\.hosts: set the hosts/],
   [
-    "a host of another namespace in addition to its own",
+    "a host of another tenant in addition to the tenant's own",
     "Route",
     host("shop.example.com", "bank.example.com"),
     /the namespace team may not use the host names bank\.example\.com; its annotation sluice\.dev\/hosts allows shop\.example\.com, \*\.shop/,
@@ -37,7 +37,7 @@ const rows: readonly Row[] = [
   ["a certificate for another tenant's name", "Certificate", { ...tls, snis: [{ name: "bank.example.com" }] }, /bank/],
 
   ["the allowed path itself", "Route", path("/shop/"), null],
-  ["two paths below those that are allowed", "Route", path("/shop/a", "/api/shop/b"), null],
+  ["two paths below the allowed paths", "Route", path("/shop/a", "/api/shop/b"), null],
   ["a Route without paths", "Route", { hosts: shop.hosts }, /spec\.paths: set the paths that the route matches/],
   [
     "the path /, which matches all paths",
@@ -140,7 +140,7 @@ describe("a tenant's namespace", () => {
   test("refuses all hosts and paths if it has no annotations", async () => {
     const named = await create(ann, "Certificate", { ...tls, snis: [{ name: "shop.example.com" }] }, "bare");
     assert.match(messageOf(named.body), /may not use the host names shop\.example\.com; .* allows none/);
-    // Both policies refuse the Route, and the API server reports either of them.
+    // Both policies refuse the Route, and the API server reports only one of them, which may be either.
     const { body } = await create(ann, "Route", shop, "bare");
     assert.match(messageOf(body), /may not use the (host names shop\.example\.com|paths \/shop\/a); .* allows none/);
   });

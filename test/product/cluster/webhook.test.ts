@@ -24,7 +24,7 @@ const configuration = (port: number) => ({
   webhooks: [{ ...webhook, clientConfig: { url: `https://127.0.0.1:${port}/validate` } }],
 });
 
-/** Errors that neither a schema nor a CEL rule can detect. */
+/** A spec with errors that neither a schema nor a CEL rule can detect. */
 const invalid = { paths: ["~/users/(", "~/a["] };
 const valid = { paths: ["/users"] };
 const routes = "/apis/sluice.dev/v1alpha1/namespaces/default/routes";
@@ -141,7 +141,7 @@ describe("a client of the API server", { concurrency: false }, () => {
     );
   });
 
-  test("stores a valid resource without a message", async () => {
+  test("stores a valid resource without a warning, and cannot change its spec to an invalid spec", async () => {
     const { status, warnings } = await create("good", valid);
     assert.deepEqual([status, warnings], [201, []]);
     assert.equal((await patch("good", { spec: invalid })).status, 422);

@@ -1,7 +1,7 @@
 /**
- * The plugin request-validator with the required tests of the JSON Schema Test Suite: its schemas as `body_schema`, and
- * its values as bodies. `differences.ts` lists the tests in which the plugin differs; such a test fails once the
- * plugin no longer differs.
+ * The plugin request-validator with the required tests of the JSON Schema Test Suite: the suite's schemas as
+ * `body_schema`, and its values as bodies. `differences.ts` lists the tests in which the plugin differs; such a test
+ * fails once the plugin no longer differs.
  */
 import assert from "node:assert/strict";
 import { readdirSync, readFileSync } from "node:fs";

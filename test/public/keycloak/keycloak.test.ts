@@ -19,13 +19,13 @@ let realms = 0;
 
 interface Scene {
   readonly config?: object;
-  /** Further nodes. Default: 0. */
+  /** The number of further nodes. Default: 0. */
   readonly others?: number;
   /** See `createRealm`. */
   readonly withSid?: boolean;
 }
 
-/** A realm of its own, and nodes with this config. Keycloak reports logouts to the first node. */
+/** Creates a realm, and starts nodes with this config. Keycloak reports the realm's logouts to the first node. */
 async function start(context: TestContext, { config = {}, others = 0, withSid }: Scene = {}) {
   realms += 1;
   const name = `realm-${realms}`;
@@ -58,7 +58,7 @@ async function headersOf(response: Response | null): Promise<Readonly<Record<str
   return ((await response.json()) as { readonly headers: Readonly<Record<string, string>> }).headers;
 }
 
-test("a token is verified with the keys of the discovery document, until Keycloak has replaced them", async (context) => {
+test("a token is verified with the keys that Keycloak publishes, and refused after its key has been removed", async (context) => {
   const { gateway, realm } = await start(context, { config: { auth_methods: ["bearer"], rediscovery_lifetime: 1 } });
   const first = await realm.token();
   assert.equal(await statusOf(gateway, bearer(first)), 200);
@@ -108,7 +108,7 @@ test("a browser logs in with a password and PKCE, stays logged in while its toke
   assert.match((await page?.text()) ?? "", /name="password"/);
 });
 
-test("a logout that Keycloak reports ends the session of one browser at every node", async (context) => {
+test("a logout that Keycloak reports ends one browser's session, or all sessions of the user, at every node", async (context) => {
   const redis = await startRedis();
   context.after(() => redis.stop());
   const store = { policy: "redis", redis: { host: "127.0.0.1", port: redis.port } };

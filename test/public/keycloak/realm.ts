@@ -1,4 +1,4 @@
-/** A realm of Keycloak with a client for the gateway and a user, and the user's browser. */
+/** A realm of Keycloak with a client for the gateway and a user, and the user's login in a browser. */
 import assert from "node:assert/strict";
 import { APP, type Browser } from "../../plugins/openid-provider.ts";
 import type { Keycloak } from "./server.ts";
@@ -42,7 +42,7 @@ export async function createRealm(
         secret: client.client_secret,
         redirectUris: [redirect_uri],
         serviceAccountsEnabled: true,
-        // Keycloak introspects a token only for clients that are in its audience.
+        // Keycloak introspects a token only for clients that are in the token's audience.
         protocolMappers: [
           {
             name: "audience",
@@ -124,7 +124,10 @@ interface Component {
   readonly providerId?: string;
 }
 
-/** Visits a page of the application, and submits the login form of Keycloak to which the page redirects. */
+/**
+ * Visits a page of the application, and submits the login form of Keycloak to which the page redirects. Resolves as
+ * `Browser.visit`.
+ */
 export async function logIn(browser: Browser, url: string): Promise<Response | null> {
   const page = await browser.visit(url);
   const [, action = ""] = /<form[^>]* action="([^"]+)"/.exec((await page?.text()) ?? "") ?? [];

@@ -7,7 +7,7 @@ const administrator = { username: "admin", password: "administrator of this test
 export interface Keycloak {
   /** Without a slash at its end. */
   readonly url: string;
-  /** Calls the admin API. Throws for a status of 400 or more; undefined for a response without a body. */
+  /** Calls the admin API. Resolves to the parsed body, or undefined if it is empty; rejects for an error status. */
   call(method: string, path: string, body?: object): Promise<unknown>;
   stop(): Promise<void>;
 }

@@ -55,10 +55,10 @@ export const plugin: readonly Row[] = [
   ["a config path that ends in a dot", from({ path: "a." }), /configFrom\[0\]\.path/],
   ["an empty config path", from({ path: "" }), /configFrom\[0\]\.path/],
   ...lengths("config path", { to: 256 }, (path) => from({ path })),
-  ["a config member without a secretRef", { ...cors, configFrom: [{ path: "a" }] }, /secretRef: Required value/],
+  ["a configFrom item without a secretRef", { ...cors, configFrom: [{ path: "a" }] }, /secretRef: Required value/],
   ["a secretRef without a key", from({ secretRef: { name: "a" } }), /secretRef\.key: Required value/],
   ["a secretRef whose key has a slash", from({ secretRef: { name: "a", key: "a/b" } }), /secretRef\.key/],
-  ...counts("config members", { to: 16 }, (count) => ({
+  ...counts("config members from Secrets", { to: 16 }, (count) => ({
     ...cors,
     configFrom: texts(count).map((path) => ({ path, secretRef })),
   })),

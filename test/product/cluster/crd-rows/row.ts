@@ -1,4 +1,4 @@
-/** Rows of specs that the API server accepts or refuses, and helpers that generate several of them. */
+/** A table row has a spec that the API server accepts or refuses. The functions return several rows for one member. */
 
 /** A description, the spec, and the message with which the API server refuses the spec; null: it accepts the spec. */
 export type Row = readonly [what: string, spec: object, refusal: RegExp | null];
@@ -11,7 +11,7 @@ interface Limits {
   readonly to: number;
 }
 
-/** A number at both of its bounds, and one beyond each. */
+/** Rows with a number at its lower and its upper bound, below the lower bound, and above the upper bound. */
 export function numbers(what: string, { from, to }: Required<Limits>, spec: (value: number) => object): readonly Row[] {
   return [
     [`${what} ${from}`, spec(from), null],
@@ -59,7 +59,7 @@ export function words(
 /** `count` different strings. */
 export const texts = (count: number): readonly string[] => Array.from({ length: count }, (_, index) => `t${index}`);
 
-/** Rows for a reference to another resource, with the rules that references share. */
+/** Rows for a reference to another resource, which test the rules that all references share. */
 export function references(what: string, spec: (ref: object) => object): readonly Row[] {
   return [
     [`${what} whose name has 253 characters`, spec({ name: "a".repeat(253) }), null],
@@ -74,7 +74,7 @@ export function references(what: string, spec: (ref: object) => object): readonl
   ];
 }
 
-/** Members that all kinds share, with a valid spec. */
+/** Rows for the members that all kinds share, each added to this valid spec of one kind. */
 export const common = (spec: object): readonly Row[] => [
   ["a name, an id, tags and a class", { ...spec, name: "a.b", id: uuid, tags: ["a", "b c"], class: "other" }, null],
   ...lengths("name", { to: 256 }, (name) => ({ ...spec, name })),

@@ -57,7 +57,8 @@ export const service: readonly Row[] = [
   ["enabled false", { ...url, enabled: false }, null],
 
   ...references("a backend", (ref) => ({ backendRef: { port: 80, ...ref } })).filter(
-    // Without the rows for long names and dots: names of core Services are DNS labels, which are shorter and have no dots.
+    // Without the rows for names that are long or have dots: names of core Services are DNS labels, which are shorter
+    // and have no dots.
     ([what]) => !/characters|dots$/.test(what) || /namespace/.test(what),
   ),
   ...lengths("backend name", { from: 1, to: 63 }, (name) => ({ backendRef: { name, port: 80 } })),

@@ -18,7 +18,7 @@ const passive = (member: object) => ({ healthchecks: { passive: member } });
 export const upstream: readonly Row[] = [
   ...common({}),
   ["a name and targets", { name: "users.internal", targets: [{ target: "10.0.0.1:80" }, { target: "a" }] }, null],
-  ["no member", {}, null],
+  ["no members", {}, null],
   ["a target with all members", { targets: [{ target: "[::1]:80", weight: 0, id: uuid, tags: ["a"] }] }, null],
   ["the same target twice", { targets: [{ target: "a" }, { target: "a" }] }, /spec\.targets\[1\]: Duplicate value/],
   ["a target with a path", { targets: [{ target: "http://a/b" }] }, /spec\.targets\[0\]\.target/],
