@@ -82,7 +82,7 @@ test("the launcher runs programs and commands with the machine's Node if it is n
 });
 
 for (const [name, file] of commands) {
-  test(`${name} runs with the project's own Node, whatever Node is on the PATH`, (context) => {
+  test(`${name} runs with the project's own Node when the Node on the PATH is too old`, (context) => {
     const { path } = cloneOf(context, "v20.20.2", true);
     const old = join(dirname(path), "machine");
     const version = execFileSync(join(root, file), ["--version"], {

@@ -6,7 +6,7 @@ export interface Room {
   readonly internal: readonly string[];
   /** Packages and `node:` modules that the folder's files must not import, although their workspace depends on them. */
   readonly not: readonly string[];
-  /** The reason for the rule, which the message contains. */
+  /** The reason for the rule, which the error message gives. */
   readonly because: string;
 }
 
@@ -121,7 +121,7 @@ export const rooms: readonly Room[] = [
   })),
 ];
 
-/** Whether the file is a suite or a development tool, and so belongs to no package. */
+/** Whether the file is below `test` or `tools`, and so belongs to no package. */
 export const isDevelopment = (path: string): boolean => /^(test|tools)\//.test(path);
 
 /**

@@ -7,7 +7,7 @@ import { root, sourcePaths } from "../check/source-files.ts";
 
 const pages = sourcePaths().filter((path) => path.endsWith(".md") && !path.startsWith("test/"));
 
-/** `SLUICE_PG_*` and `SLUICE_USER_API_…` mean all settings with that prefix. */
+/** Whether a setting has this name, or begins with it if the text has a form such as `SLUICE_PG_*` or `SLUICE_PG_…`. */
 const isKnown = (name: string, next: string): boolean =>
   knownVariables.includes(name) ||
   (name.endsWith("_") && next !== "" && knownVariables.some((known) => known.startsWith(name)));

@@ -14,7 +14,7 @@ export interface Container extends Pick<StartOptions, "name" | "ready"> {
   readonly env?: Readonly<Record<string, string>>;
   /** Files that are mounted into the container, read-only: text by path. */
   readonly files?: Readonly<Record<string, string>>;
-  /** Writable paths. Each is an empty file system in memory, or a folder of this machine. */
+  /** Writable paths, with the folder of this machine that is mounted there; null: an empty file system in memory. */
   readonly volumes?: Readonly<Record<string, string | null>>;
 }
 

@@ -14,7 +14,7 @@ export interface KeyPair {
   readonly key: string;
 }
 
-/** The subject and usage of a certificate. */
+/** The subject, usage and validity of a certificate. */
 export interface IssueOptions {
   /** Common name: the user, for a Kubernetes client. */
   readonly name: string;

@@ -7,7 +7,7 @@ import { type ClientIdentity, kubeconfig } from "../kubeconfig.ts";
 import { apiServer, files, nodeName } from "./components.ts";
 
 export interface ClusterCredentials {
-  /** The text of a kubeconfig for a server's address, as the administrator or with another identity. */
+  /** The text of a kubeconfig for a server's address. Default of `identity`: the administrator. */
   access(server: string, identity?: ClientIdentity): string;
   readonly authority: Authority;
 }

@@ -9,7 +9,7 @@
 import { once } from "node:events";
 import { type AddressInfo, connect, createServer, type Socket } from "node:net";
 
-/** An address that is reachable from outside. */
+/** A port of this machine that leads to an address inside. */
 export interface Forward {
   /** On 127.0.0.1. */
   readonly port: number;

@@ -16,7 +16,7 @@ export class CannotRun extends Error {
 export const namespaces = ["--mount", "--net", "--pid", "--uts", "--ipc", "--cgroup"] as const;
 
 /**
- * The control groups of this process, where a node can run.
+ * The hierarchies that contain this process's control groups, below which a node can run.
  *
  * @throws CannotRun on a machine that cannot run a node.
  */

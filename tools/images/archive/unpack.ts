@@ -10,7 +10,7 @@ export interface Unpacked {
   readonly runAs: RunAs;
   /** Folders with the files of the layers, the lowest first. Images that share a layer share its folder. */
   readonly layers: readonly string[];
-  /** The archive listing of each path, later layers over earlier ones. */
+  /** How tar lists each path, in the highest layer that contains it. */
   readonly list: ReadonlyMap<string, Listed>;
 }
 

@@ -83,7 +83,7 @@ function wantedBy(entry: LockEntry): readonly { readonly name: string; readonly 
   ];
 }
 
-/** The path at which Node finds a package from a folder; that of a workspace is its own. Undefined: not installed. */
+/** The path at which Node finds a package from a folder; for a workspace, its folder. Undefined: not installed. */
 function resolve(from: string, name: string): string | undefined {
   const parts = from.split("/");
   for (let length = parts.length; length >= 0; length--) {

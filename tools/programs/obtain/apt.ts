@@ -62,7 +62,7 @@ async function install(wanted: AptTool, say: (line: string) => void): Promise<{ 
   try {
     let output = await aptGet(get);
     if (find(wanted) === undefined) {
-      // A fresh image has no package lists, and lists of an old one name versions that no longer exist.
+      // A fresh image has no package lists, and the lists of an old image name versions that no longer exist.
       output += await aptGet(["update"]);
       output += await aptGet(get);
     }
