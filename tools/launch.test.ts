@@ -17,7 +17,7 @@ const commands = manifest.workspaces.flatMap((workspace) =>
 );
 
 interface Clone {
-  /** Runs a file of the clone on a machine whose only Node has this version. */
+  /** Runs a file of the clone on a machine whose only Node has the version that `cloneOf` was given. */
   run(file: string, ...args: readonly string[]): { readonly status: number | null; readonly output: string };
   readonly path: string;
 }
@@ -53,7 +53,7 @@ function cloneOf(context: TestContext, version: string, installed: boolean): Clo
 }
 
 for (const file of ["tools/launch.sh", "gateway/bin/sluice"]) {
-  test(`${file} reports in one line that npm ci must run first`, (context) => {
+  test(`${file} reports in one line that npm ci must run first if there is no node_modules`, (context) => {
     const { path, run } = cloneOf(context, "v20.20.2", false);
     const sentence = `Run 'npm ci' in ${path} first: it installs the packages and the Node 26 that Sluice needs.\n`;
     assert.deepEqual(run(file, "version"), { status: 1, output: sentence });

@@ -9,8 +9,9 @@ export interface Import {
   /** The text between the quotes. */
   readonly specifier: string;
   /**
-   * The imported names, without those marked as types: empty for an import of types only. Undefined for every other
-   * import that has no list of names in braces alone, and for an export of values.
+   * The imported names in braces, without those marked as types; empty if only types are imported or exported.
+   * Undefined for a default or namespace import, an import for side effects, an `import()`, or an export-from of
+   * values.
    */
   readonly names?: readonly string[];
 }

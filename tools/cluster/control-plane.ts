@@ -39,7 +39,7 @@ export interface ControlPlane {
 
 /** What a control plane has in addition to etcd and an API server. */
 export interface ControlPlaneOptions {
-  /** The controller manager, with the controllers for which components.ts gives the reasons. Default false. */
+  /** The controller manager, with the controllers that components.ts lists. Default false. */
   readonly controllers?: boolean;
   /** The API server keeps an audit log, which `audited` reads. Default false. */
   readonly audit?: boolean;
@@ -93,7 +93,7 @@ export async function startControlPlane(options: ControlPlaneOptions = {}): Prom
         return path;
       },
       async restartApiServer() {
-        // Open watches would delay a graceful shutdown, and clients must handle a cut connection anyway.
+        // Killed after 500 ms: open watches would delay a shutdown, and clients must handle a cut connection anyway.
         await running.apiServer?.stop(500);
         await start("apiServer", isReady);
       },

@@ -24,7 +24,7 @@ export interface ClusterProduct extends Product {
 
 export interface ClusterProductOptions {
   readonly chosen: ChosenAddresses;
-  /** Folder for certificates and logs. */
+  /** Folder for certificates, logs and the users of the user API. */
   readonly work: string;
   /** Called with warnings and errors of the processes. Default: ignored. */
   readonly show?: (line: string) => void;

@@ -1,4 +1,4 @@
-/** The chart's RBAC rules of the operator and the admin listener, granted to users of a test cluster. */
+/** The chart's RBAC rules of the operator and the admin listener, for users or service accounts of a test cluster. */
 import { readFileSync } from "node:fs";
 import { parse } from "yaml";
 

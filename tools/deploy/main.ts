@@ -2,7 +2,7 @@
  * `npm run deploy`: deploys a stack of the Pulumi program to a cluster.
  *
  *     npm run deploy -- dev               installs the CRDs' stack and runs pulumi up
- *     npm run deploy -- dev --preview     shows what that would change
+ *     npm run deploy -- dev --preview     shows what the first command would change
  *     npm run deploy -- dev --destroy     removes the stack
  *
  * The cluster is that of KUBECONFIG. Without KUBECONFIG a cluster of one node, with the images of this repository, runs

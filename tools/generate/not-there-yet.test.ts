@@ -18,7 +18,7 @@ const rows = new Map(
   [...section.matchAll(/^\| ([^|]+) \| (.*) \|$/gm)].map(([, subject = "", text = ""]) => [subject, text]),
 );
 
-/** The names in backticks in a row. */
+/** The names in backticks in the row with this subject, sorted. */
 const namesIn = (subject: string): readonly string[] => {
   const text = rows.get(subject);
   assert.ok(text !== undefined, `there is no row '${subject}'`);
@@ -31,7 +31,7 @@ test("the plugins in the list are those of Kong's free edition that Sluice does 
   assert.deepEqual(namesIn("plugins of Kong"), missing.toSorted());
 });
 
-test("the entities in the list are those of Kong's files that Sluice does not have", () => {
+test("the entities in the list are those of Kong's files that Sluice does not have, except those in `notListed`", () => {
   assert.deepEqual(
     collections.filter((collection) => unsupportedCollections.has(collection)),
     [],

@@ -29,7 +29,7 @@ type Headers = Readonly<Record<string, string>>;
 
 /** A request to the gateway, with what the page shows of the response. */
 export interface ExampleRequest {
-  /** A sentence before the request. */
+  /** A sentence that the page shows before the request. */
   readonly text?: string;
   /** The arguments of curl; the gateway is http://localhost:8000. */
   readonly curl: string;

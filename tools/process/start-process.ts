@@ -97,7 +97,8 @@ async function answers(address: string | URL): Promise<boolean> {
 
 async function spawned(command: string, args: readonly string[], options: StartOptions): Promise<Started> {
   const env = { ...process.env, ...options.env };
-  // Node's test runner sets this for its child processes, and a nested runner would switch to the parent's protocol.
+  // Node's test runner sets this variable for its child processes. With it, a nested runner would use the protocol of
+  // the parent.
   delete env.NODE_TEST_CONTEXT;
   const child = spawn(command, args, {
     cwd: options.cwd,

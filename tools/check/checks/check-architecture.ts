@@ -64,7 +64,7 @@ function namedFolders(paths: readonly string[]): readonly string[] {
 
 const namesIn = (cell: string): readonly string[] => [...cell.matchAll(/`(\w+)`/g)].map(([, name = ""]) => name);
 
-/** How the listed members differ from the declared ones; undefined if they do not. A type alias has none. */
+/** How the listed members differ from the declared ones; undefined if they do not. A type alias has no members. */
 function differenceOf(name: string, listed: readonly string[], text: string | undefined): string | undefined {
   const declared = text === undefined ? undefined : membersOf(name, text);
   if (declared === undefined) return "is not declared there";

@@ -14,9 +14,9 @@ export interface Manifest {
  * Compares imports with the dependencies of the nearest package.json: each package that a workspace's code imports must
  * be a dependency of the workspace, and each dependency must be imported.
  *
- * Suites, and imports of types only, may also use the devDependencies of the workspace and of the root. Files below
- * `test` and `tools` may also import the gateway, the operator, the user API and the dependencies of any workspace: npm
- * installs all dependencies together, and a suite uses the same library as the code.
+ * Suites, tools, and imports of types only may also use the devDependencies of the workspace and of the root. Files
+ * below `test` and `tools` may also import the gateway, the operator, the user API and the dependencies of any
+ * workspace: npm installs all dependencies together, and a suite uses the same library as the code.
  */
 export function checkDependencies(imports: readonly Import[], manifests: readonly Manifest[]): readonly Fault[] {
   const rootDependencies = manifests.find(({ folder }) => folder === "")?.devDependencies ?? [];

@@ -19,7 +19,7 @@ for (const [what, text] of refused)
   test(`the check of names refuses a name that two files export: ${what}`, () =>
     assert.deepEqual(faultsOf("export class openStore {}\n", text), [twice]));
 
-test("the check of names accepts names that are local, or exported again", () => {
+test("the check of names accepts names that are local, or that a file only exports again", () => {
   assert.deepEqual(
     faultsOf("export class openStore {}\n", "const openStore = 1;\n", 'export { openStore } from "./a.ts";\n'),
     [],

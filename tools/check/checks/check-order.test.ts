@@ -14,7 +14,7 @@ const page = `
 | \`operator/src/watch\` | not a folder of the gateway |
 `;
 
-/** The imports of files that import one type each, by path: the specifier of the import. */
+/** The imports found in files that each import one type. `files` has the import's specifier by the file's path. */
 const importsOf = (files: Readonly<Record<string, string>>) =>
   findImports(
     Object.entries(files).map(([path, specifier]) => ({ path, text: `import type { A } from "${specifier}";` })),

@@ -22,7 +22,7 @@ import { type CommandResult, type Node, type RunOptions, startNode } from "./nod
 import { canary, systemManifests } from "./system.ts";
 
 /**
- * A real Kubernetes cluster of one node with real pods, in its own namespaces and control groups.
+ * A real Kubernetes cluster of one node with real pods, in its own Linux namespaces and control groups.
  *
  * Its network is isolated, except for `forward`. A command inside the cluster sees the machine's files at the same
  * paths, but can write only to the folder for temporary files (os.tmpdir()), so all output must go there. There is no
@@ -39,7 +39,7 @@ export interface Cluster {
    * Runs a command inside to its end, whatever its exit code. The command can resolve the names of Services. KUBECONFIG
    * is the administrator's, `kubectl` is on PATH, and HOME is an empty writable folder.
    *
-   * @throws Error with its last output when it runs for more than `timeout` (120 s).
+   * @throws Error with its last output when it runs for longer than the option `timeout` (default 120 s).
    */
   run(command: string, args: readonly string[], options?: RunOptions): Promise<CommandResult>;
   /**

@@ -12,7 +12,7 @@ export interface ClusterCredentials {
   readonly authority: Authority;
 }
 
-/** The users that have a token: the name of the kubeconfig's file, the user and its group. */
+/** The users that have a token, each as the name of its kubeconfig file, its user name and its group. */
 const users = [
   ["admin", "admin", "system:masters"],
   ["controllers", "system:kube-controller-manager", ""],

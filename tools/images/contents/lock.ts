@@ -39,11 +39,11 @@ export function lockedAt(path: string): Locked {
 
 const nameIn = (path: string): string => path.slice(path.lastIndexOf("node_modules/") + "node_modules/".length);
 
-/** The production dependencies of a workspace. */
+/** A workspace and its production dependencies. */
 export interface Closure {
   /** The workspace itself and the workspaces that it depends on. */
   readonly workspaces: readonly Locked[];
-  /** Production packages, at the paths where npm installed them. */
+  /** The third-party packages, at the paths where npm installed them. */
   readonly packages: readonly Locked[];
 }
 

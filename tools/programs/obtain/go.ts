@@ -36,7 +36,7 @@ export function fromGo(wanted: GoTool): (say: (line: string) => void) => Promise
   };
 }
 
-/** Keep these values: with a different -trimpath, CGO_ENABLED or -X nothing in Go's build cache can be reused. */
+/** Keep these values: with other flags or another CGO_ENABLED Go builds again what its build cache already has. */
 function flagsOf({ ldflags = [] }: GoTool): readonly string[] {
   return ["-trimpath", "-buildvcs=false", "-ldflags", ["-s -w", ...ldflags].join(" ")];
 }

@@ -1,4 +1,4 @@
-/** Folders of the embedded database (PGlite), for suites that need one but do not test how it is made. */
+/** Creates folders with an embedded database (PGlite), for suites that need one but do not test its creation. */
 import { cpSync, existsSync, mkdtempSync, renameSync, rmSync } from "node:fs";
 import { createRequire } from "node:module";
 import { dirname, join } from "node:path";
