@@ -1,4 +1,4 @@
-/** Checks what a stack requires of the cluster before anything is created. */
+/** Checks, before anything is created, that the cluster fulfils the requirements of a stack. */
 import { execFile } from "node:child_process";
 import { crdNames } from "@sluice/model";
 import { tool } from "../programs/tool.ts";

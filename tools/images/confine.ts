@@ -34,7 +34,8 @@ exec "$@"
 
 /**
  * Runs an image's command in its own root file system: read-only, as the image's user, without the environment of this
- * process. The command uses this machine's network, so that a suite can reach it.
+ * process. The command uses this machine's network, so that a suite can reach it. `remove` of the result deletes the
+ * container's temporary files.
  *
  * @throws Error without root, which changing the root file system needs.
  */

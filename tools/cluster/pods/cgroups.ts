@@ -7,7 +7,7 @@ import { waitFor } from "../../process/index.ts";
 export interface Hierarchy {
   /** The name for `mount -o`: its controllers, such as `cpu,cpuacct`, or `none,name=systemd`. */
   readonly options: string;
-  /** The folder of this process's group. */
+  /** The folder of this process's control group in the hierarchy. */
   readonly own: string;
 }
 
@@ -56,7 +56,7 @@ export function ownHierarchies(): readonly Hierarchy[] | string {
   return hierarchies(readFileSync("/proc/self/cgroup", "utf8"), readFileSync("/proc/self/mountinfo", "utf8"));
 }
 
-/** Creates a group below the group of this process. */
+/** Creates a control group with this name below the control group of this process. */
 export function makeGroup({ options, own }: Hierarchy, name: string): void {
   mkdirSync(join(own, name));
   if (!options.split(",").includes("cpuset")) return;

@@ -28,7 +28,7 @@ interface Described {
   readonly digest: string;
 }
 
-/** All images, unpacked from the cluster's archive by standard tools instead of our code. */
+/** Unpacks all images from their archive, by standard tools instead of our code. `remove` deletes the files again. */
 export async function unpackImages(): Promise<{ all: Readonly<Record<ImageName, Unpacked>>; remove(): void }> {
   const { tar, images: built } = await images();
   const folder = temporaryFolder("images");

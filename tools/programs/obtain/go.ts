@@ -9,7 +9,7 @@ export interface GoTool {
   readonly name: string;
   /** Folder of the module: go.mod and go.sum, and main.go when `package` is not set. */
   readonly module: string;
-  /** The package of the program in another module, a `tool` of the go.mod. Default: the module itself. */
+  /** The program's package in another module, which the go.mod names as a `tool`. Default: the module itself. */
   readonly package?: string;
   /** Linker flags, in addition to those that reduce the size. */
   readonly ldflags?: readonly string[];
