@@ -17,7 +17,7 @@ const commands = manifest.workspaces.flatMap((workspace) =>
 );
 
 interface Clone {
-  /** Runs a file of the clone on a machine whose only Node has this version. */
+  /** Runs a file of the clone on a machine whose only Node has the version that `cloneOf` was given. */
   run(file: string, ...args: readonly string[]): { readonly status: number | null; readonly output: string };
   readonly path: string;
 }
@@ -53,7 +53,7 @@ function cloneOf(context: TestContext, version: string, installed: boolean): Clo
 }
 
 for (const file of ["tools/launch.sh", "gateway/bin/sluice"]) {
-  test(`${file} reports in one line that npm ci must run first`, (context) => {
+  test(`${file} reports in one line that npm ci must run first if there is no node_modules`, (context) => {
     const { path, run } = cloneOf(context, "v20.20.2", false);
     const sentence = `Run 'npm ci' in ${path} first: it installs the packages and the Node 26 that Sluice needs.\n`;
     assert.deepEqual(run(file, "version"), { status: 1, output: sentence });
@@ -82,7 +82,7 @@ test("the launcher runs programs and commands with the machine's Node if it is n
 });
 
 for (const [name, file] of commands) {
-  test(`${name} runs with the project's own Node, whatever Node is on the PATH`, (context) => {
+  test(`${name} runs with the project's own Node when the Node on the PATH is too old`, (context) => {
     const { path } = cloneOf(context, "v20.20.2", true);
     const old = join(dirname(path), "machine");
     const version = execFileSync(join(root, file), ["--version"], {

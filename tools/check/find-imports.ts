@@ -1,7 +1,7 @@
 import ts from "typescript";
 import type { CheckedFile } from "./source-files.ts";
 
-/** One import, export-from, dynamic import of a constant, or import type of a file. */
+/** One import in a file: an import or export-from statement, an `import()` of a constant, or an import type. */
 export interface Import {
   readonly file: string;
   /** Counted from 1. */
@@ -9,8 +9,9 @@ export interface Import {
   /** The text between the quotes. */
   readonly specifier: string;
   /**
-   * The imported names that are values: none for an import of types only. Undefined when the whole module is imported,
-   * or imported for its side effects.
+   * The imported names in braces, without those marked as types; empty if only types are imported or exported.
+   * Undefined for a default or namespace import, an import for side effects, an `import()`, or an export-from of
+   * values.
    */
   readonly names?: readonly string[];
 }
@@ -48,7 +49,7 @@ function importedNames(clause: ts.ImportClause | undefined): readonly string[] |
     .map((element) => (element.propertyName ?? element.name).text);
 }
 
-/** The package of a specifier (`@scope/name/sub/file.js` -> `@scope/name`), or undefined for relative and `node:`. */
+/** The package of a specifier (`@scope/name/sub/file.js` -> `@scope/name`); undefined for paths and `node:` modules. */
 export function packageOf(specifier: string): string | undefined {
   if (/^[./]|^node:/.test(specifier)) return undefined;
   return specifier

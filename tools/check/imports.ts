@@ -1,12 +1,12 @@
-/** The import rules of the files below one folder. The rule of the longest matching folder applies to a file. */
+/** The import rules of the files below one folder. If a file is below several, the longest of these paths counts. */
 export interface Room {
   /** Path from the root. */
   readonly folder: string;
   /** Packages of this repository that the folder's files may import. The files import each other by relative paths. */
   readonly internal: readonly string[];
-  /** Packages and `node:` modules that the folder's files must not import, although their workspace depends on them. */
+  /** Packages and `node:` modules that the folder's files, except tests, must not import. */
   readonly not: readonly string[];
-  /** The reason for the rule, which the message contains. */
+  /** The reason for the rule, which the error message gives. */
   readonly because: string;
 }
 
@@ -15,7 +15,7 @@ const databases = ["pg", "@electric-sql/pglite"];
 const httpEngine = ["@fastify/reply-from", "fastify", "undici"];
 const network = [...databases, ...httpEngine, "node:http", "node:https", "node:http2", "node:net", "node:tls"];
 
-/** Exports of network modules that do not use the network: every file may import them, like types. */
+/** Exports of `node:` modules that do not use the network: every file may import them, as it may import types. */
 export const harmless: Readonly<Record<string, readonly string[]>> = {
   "node:net": ["isIP", "isIPv4", "isIPv6", "BlockList", "SocketAddress"],
   "node:http": ["STATUS_CODES", "METHODS", "validateHeaderName", "validateHeaderValue"],
@@ -121,7 +121,7 @@ export const rooms: readonly Room[] = [
   })),
 ];
 
-/** Whether the file is a suite or a development tool, and so belongs to no package. */
+/** Whether the file is below `test` or `tools`, and so belongs to no package. */
 export const isDevelopment = (path: string): boolean => /^(test|tools)\//.test(path);
 
 /**

@@ -68,7 +68,7 @@ export async function runChecks(): Promise<{ readonly passed: number; readonly f
   return { passed, failed };
 }
 
-/** The lines that a failed command has printed; empty if the command succeeded. */
+/** The lines that a failed command has printed, and how it ended; empty if the command succeeded. */
 async function command(path: string, args: readonly string[]): Promise<readonly string[]> {
   const child = spawn(path, args, { cwd: root, stdio: ["ignore", "pipe", "pipe"] });
   let output = "";

@@ -25,6 +25,8 @@ export interface Api {
 }
 
 /**
+ * Makes a client of the API server, which sends requests as the user of the kubeconfig.
+ *
  * @param kubeconfig Path of a file that `startControlPlane` has written: JSON, with a token or a client certificate.
  */
 export function connectApi(kubeconfig: string): Api {

@@ -44,7 +44,7 @@ interface Line {
   readonly responseStatus?: { readonly code?: number };
 }
 
-/** All requests for objects so far, in order. */
+/** The log's entries so far for requests for objects, in order. A watch has one when it starts and one when it ends. */
 export function readAudit(folder: string): readonly Audited[] {
   return readFileSync(logIn(folder), "utf8")
     .split("\n")

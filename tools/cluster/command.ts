@@ -2,7 +2,7 @@ import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 
 /**
- * Writes an executable that runs this command line, with the arguments of the call appended. Creates the folder if it
+ * Writes an executable that runs the command line `line` with its own arguments appended. Creates the folder if it
  * is missing.
  */
 export function writeCommand(folder: string, name: string, line: readonly string[]): void {

@@ -18,7 +18,10 @@ export interface ControlPlane {
   readonly server: string;
   /** Runs kubectl as the administrator and resolves to its stdout. Rejects with its stderr. */
   kubectl(args: readonly string[], input?: string): Promise<string>;
-  /** Path of the kubeconfig of a user with these groups (a client certificate). RBAC decides what the user may do. */
+  /**
+   * Writes a kubeconfig with a client certificate of this user and these groups, and resolves to its path. RBAC decides
+   * what the user may do.
+   */
   kubeconfigFor(user: string, groups?: readonly string[]): Promise<string>;
   /** Stops the API server and starts it on the same port and data. Resolves when it is ready. */
   restartApiServer(): Promise<void>;
@@ -36,7 +39,7 @@ export interface ControlPlane {
 
 /** What a control plane has in addition to etcd and an API server. */
 export interface ControlPlaneOptions {
-  /** The controller manager: garbage collection, namespace deletion, EndpointSlices. Default false. */
+  /** The controller manager, with the controllers that components.ts lists. Default false. */
   readonly controllers?: boolean;
   /** The API server keeps an audit log, which `audited` reads. Default false. */
   readonly audit?: boolean;
@@ -48,8 +51,8 @@ const startTimeout = 60_000;
  * Starts etcd and kube-apiserver (TLS and RBAC on), and the controller manager if `controllers` is set, on free ports.
  * It takes about 4 s once the binary has been built.
  *
- * Without controllers a deleted namespace stays Terminating and owned objects are never collected. There are no nodes:
- * pods are objects that never run.
+ * Without controllers a deleted namespace stays Terminating, and the dependents of deleted objects remain. There are no
+ * nodes: pods are objects that never run.
  *
  * @throws Error with the end of the component's log, when a component does not become ready.
  */
@@ -90,7 +93,7 @@ export async function startControlPlane(options: ControlPlaneOptions = {}): Prom
         return path;
       },
       async restartApiServer() {
-        // Open watches would delay a graceful shutdown, and clients must handle a cut connection anyway.
+        // Killed after 500 ms: open watches would delay a shutdown, and clients must handle a cut connection anyway.
         await running.apiServer?.stop(500);
         await start("apiServer", isReady);
       },
@@ -117,7 +120,10 @@ export async function startControlPlane(options: ControlPlaneOptions = {}): Prom
   }
 }
 
-/** Fills the state folder with keys, certificates, the token file and the kubeconfigs of the components. */
+/**
+ * Fills the state folder with keys, certificates, the token file and the kubeconfigs of the administrator and of the
+ * controller manager. Resolves to the certificate authority and the administrator's token.
+ */
 async function writeCredentials(folder: string, server: string): Promise<{ authority: Authority; token: string }> {
   const authority = await makeAuthority();
   const serving = await authority.issue({
@@ -128,7 +134,7 @@ async function writeCredentials(folder: string, server: string): Promise<{ autho
   const account = generateKeyPairSync("ec", {
     namedCurve: "P-256",
     publicKeyEncoding: { type: "spki", format: "pem" },
-    // The API server reads the public key from this form only.
+    // The API server also takes the public key from this file, which it can do only if the file is in SEC 1 form.
     privateKeyEncoding: { type: "sec1", format: "pem" },
   });
   const token = randomBytes(16).toString("hex");
@@ -173,7 +179,7 @@ function status(address: string, access: { authority: Authority; token: string }
   });
 }
 
-/** Runs a command to its end and resolves to its stdout. */
+/** Runs a command to its end and resolves to its stdout. Rejects with its stderr when it fails. */
 function run(command: string, args: readonly string[], input = ""): Promise<string> {
   return new Promise((resolve, reject) => {
     const child = execFile(command, args, { maxBuffer: 64 * 1024 * 1024 }, (error, stdout, stderr) => {

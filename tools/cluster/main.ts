@@ -36,7 +36,7 @@ async function main(args: readonly string[]): Promise<number> {
   console.log("Starting a Kubernetes control plane and Sluice on it.");
   await seedUsers(usersIn(work));
   const product = await startClusterProduct({ chosen, work, show: (line) => console.error(line) });
-  // The tour shows the samples' path in the repository, unless the user API has another address.
+  // The tour shows the samples' path in the repository, unless the user API's address is not the default.
   const moved = chosen.userApi !== chosenAddresses({}).userApi;
   const { server, kubeconfig } = product.plane;
   return untilStopped(product, {

@@ -12,7 +12,7 @@ import { roleManifests, users } from "./rbac.ts";
 
 const root = resolve(import.meta.dirname, "../..");
 
-/** The namespace of the samples, which is also the one in which the admin listener writes. */
+/** The namespace of the samples and of the resources that the admin listener writes. */
 export const homeNamespace = "default";
 
 export interface ClusterProduct extends Product {
@@ -24,7 +24,7 @@ export interface ClusterProduct extends Product {
 
 export interface ClusterProductOptions {
   readonly chosen: ChosenAddresses;
-  /** Folder for certificates and logs. */
+  /** Folder for certificates, logs and the users of the user API. */
   readonly work: string;
   /** Called with warnings and errors of the processes. Default: ignored. */
   readonly show?: (line: string) => void;
@@ -46,7 +46,7 @@ export async function startClusterProduct(options: ClusterProductOptions): Promi
     await plane.kubectl(["wait", "--for=condition=Established", "crd", "--all", "--timeout=30s"]);
     // Established means that the API server knows the kinds; it may serve them only a moment later.
     await waitFor(() => plane.kubectl(["get", "sluice", "--all-namespaces"]), { what: "the new kinds to be served" });
-    // Removes a folder of resources from the environment, because it is meant for `npm start`.
+    // Unsets SLUICE_DIRECTORY, because the folder of resources that it names is meant for `npm start`.
     const access = (kubeconfig: string): Env => ({
       KUBECONFIG: kubeconfig,
       SLUICE_HOME_NAMESPACE: homeNamespace,

@@ -1,4 +1,4 @@
-/** The chart's RBAC rules of the operator and the admin listener, granted to users of a test cluster. */
+/** The chart's RBAC rules of the operator and the admin listener, for users or service accounts of a test cluster. */
 import { readFileSync } from "node:fs";
 import { parse } from "yaml";
 
@@ -24,7 +24,8 @@ const roleOf = (file: string): Role => parse(readFileSync(new URL(`${file}-role.
 const list = (items: readonly object[]): string => JSON.stringify({ apiVersion: "v1", kind: "List", items });
 
 /**
- * A List of roles and bindings, as JSON for `kubectl apply`: exactly the rules of the chart.
+ * A List of roles and bindings, as JSON for `kubectl apply`: exactly the rules of the chart, except those of
+ * `selectorManifests` and `pushManifests`.
  *
  * @param privateNamespace Namespace of the Secrets that only the operator reads. Default: the home namespace.
  */

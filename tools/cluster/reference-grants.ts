@@ -44,8 +44,8 @@ export const referenceGrantCrd: object = {
 };
 
 /**
- * Allows resources of kind `from` in a namespace to refer to resources of kind `to` in the grant's namespace. Both
- * kinds are of sluice.dev.
+ * A ReferenceGrant that allows resources of the kind and namespace in `from` to refer to resources of the kind in `to`
+ * in the grant's own namespace. Both kinds are of the group sluice.dev.
  */
 export const referenceGrant = (
   at: { readonly namespace: string; readonly name: string },

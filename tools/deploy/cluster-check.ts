@@ -1,4 +1,4 @@
-/** Checks what a stack requires of the cluster before anything is created. */
+/** Checks, before anything is created, that the cluster fulfils the requirements of a stack. */
 import { execFile } from "node:child_process";
 import { crdNames } from "@sluice/model";
 import { tool } from "../programs/tool.ts";
@@ -67,7 +67,9 @@ export function kubectlOf(kubeconfig: string): (args: readonly string[]) => Prom
 }
 
 /**
- * @param read Reads the config of the stack; called once the cluster has answered.
+ * Checks that the cluster responds and lets the user create what the stack needs.
+ *
+ * @param read Reads the config of the stack; called after the cluster has responded.
  * @throws StartError when there is no cluster, or with each kind that the user may not create.
  */
 export async function checkCluster(kubeconfig: string, read: () => Promise<ConfigTexts>): Promise<void> {
@@ -88,7 +90,7 @@ export async function checkCluster(kubeconfig: string, read: () => Promise<Confi
   throw new StartError(["the cluster does not allow you to do what a stack does:", ...missing].join("\n  "));
 }
 
-/** The tool that installed Sluice's CRDs: `pulumi`, `helm`, another one (`others`), or `none`. */
+/** The tool that installed Sluice's CRDs: `pulumi`, `helm` or another one (`others`); `none` if no CRD exists. */
 export async function crdsManager(kubeconfig: string): Promise<"none" | "pulumi" | "helm" | "others"> {
   const names = crdNames.map((name) => `crd/${name}`);
   const text = await kubectlOf(kubeconfig)(["get", ...names, "--ignore-not-found", "--show-managed-fields", "-o=json"]);

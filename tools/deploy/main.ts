@@ -2,7 +2,7 @@
  * `npm run deploy`: deploys a stack of the Pulumi program to a cluster.
  *
  *     npm run deploy -- dev               installs the CRDs' stack and runs pulumi up
- *     npm run deploy -- dev --preview     shows what that would change
+ *     npm run deploy -- dev --preview     shows what the first command would change
  *     npm run deploy -- dev --destroy     removes the stack
  *
  * The cluster is that of KUBECONFIG. Without KUBECONFIG a cluster of one node, with the images of this repository, runs
@@ -64,8 +64,8 @@ interface OnNode {
 }
 
 /**
- * A cluster of one node for this stack alone. Cluster and stack end together, and so does Pulumi's state, so the user's
- * own backend is not used.
+ * Deploys to a new cluster of one node, which ends with this run. Pulumi's state is removed with the cluster, so the
+ * user's own backend is not used. Resolves to the exit code.
  */
 async function onNode({ folder, passphrase, stack, action }: OnNode): Promise<number> {
   say("KUBECONFIG is not set: starting a cluster of one node.");
@@ -107,8 +107,8 @@ async function deploy(project: Project, { stack, action, kubeconfig }: Deploymen
 }
 
 /**
- * Instructions for running pulumi with this state, these plugins and this cluster. The user's environment holds the
- * passphrase.
+ * Instructions for running pulumi with this state, these plugins and this cluster. They do not contain the
+ * passphrase, which the user's environment holds.
  */
 function usePulumi({ folder, env }: Project, stack: string): string {
   const { PULUMI_CONFIG_PASSPHRASE: _, PATH = "", ...others } = env;

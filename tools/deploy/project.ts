@@ -33,7 +33,7 @@ export interface ProjectOptions {
   readonly backend?: string;
 }
 
-/** Copies the stacks' config into the folder unless it exists: the user may have edited it. */
+/** Prepares the folder. Keeps the config files that it already has, because the user may have edited them. */
 export async function openProject(options: ProjectOptions): Promise<Project> {
   const { folder, kubeconfig, passphrase } = options;
   const pulumi = await tool("pulumi");
@@ -51,9 +51,9 @@ export async function openProject(options: ProjectOptions): Promise<Project> {
   );
   const env = {
     PULUMI_HOME: join(folder, "home"),
-    // Without metadata, no attributes file is written beside each state file. Pulumi truncates that file before
-    // writing: a run that is killed at that moment would leave an unreadable state. The state file itself is replaced
-    // atomically.
+    // With `metadata=skip` Pulumi writes no attributes file beside a state file. It truncates an attributes file before
+    // writing: a run that is killed at that moment would leave a state that Pulumi cannot read. The state file itself
+    // is replaced atomically.
     PULUMI_BACKEND_URL: options.backend ?? `file://${state}?metadata=skip`,
     PULUMI_CONFIG_PASSPHRASE: passphrase,
     PULUMI_SKIP_UPDATE_CHECK: "true",

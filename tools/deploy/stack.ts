@@ -24,8 +24,8 @@ export async function readConfig(project: Project, stack: string): Promise<Reado
 }
 
 /**
- * Repairs the state after a killed run: removes its lock when its process has ended, and clears its pending
- * operations. Pulumi does neither, because it cannot know whether that run is still active.
+ * Repairs the state after a killed run: removes the run's lock when its process has ended, and clears pending
+ * operations in the state. Pulumi does neither, because it cannot know whether that run is still active.
  *
  * @throws StartError when the run that holds the lock is still active.
  */
@@ -53,7 +53,10 @@ async function expect(project: Project, args: readonly string[]): Promise<string
   return output;
 }
 
-/** The holder of the lock in a local state folder; other backends are not inspected. */
+/**
+ * The process that holds the lock in a local state folder; undefined when the stack is not locked or the state is in
+ * another backend. A process on another machine counts as running.
+ */
 function lockHolder(project: Project, stack: string): { pid: number; runs: boolean } | undefined {
   const { PULUMI_BACKEND_URL = "" } = project.env;
   if (!PULUMI_BACKEND_URL.startsWith("file://")) return undefined;

@@ -109,7 +109,7 @@ export function valuesSchema(values: readonly ChartValue[]): Schema {
   };
 }
 
-/** The type of the values with all defaults filled in, for the Pulumi program. */
+/** The text of the TypeScript type that the values have after all defaults are filled in, for the Pulumi program. */
 export function valuesType(schema: Schema): string {
   const { global: _, ...properties } = schema.properties as Readonly<Record<string, Schema>>;
   const head = "// Generated from charts/sluice/values.yaml by `npm run generate`. Do not edit.";

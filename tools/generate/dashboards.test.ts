@@ -40,7 +40,7 @@ const measured: Readonly<Record<string, () => Promise<readonly string[]>>> = {
   },
 };
 
-/** Metric names are the words before a selector. */
+/** The names of the metrics that a dashboard uses: in its queries, the words before a selector. */
 const metricsOf = ({ panels, presence }: Dashboard): readonly string[] => [
   presence,
   ...panels

@@ -28,7 +28,7 @@ const quantile = (share: number, metric: string, by = ""): string =>
 const sum = (metric: string, by: string, where = ""): string => `sum by (${by}) (${metric}{${scope}${where}})`;
 const each = (metric: string, where = ""): string => `${metric}{${scope}${where}}`;
 
-/** By the component of the chart. */
+/** The dashboards by the component of the chart. */
 export const dashboards: Readonly<Record<string, Dashboard>> = {
   gateway: {
     title: "Sluice gateway",
@@ -199,7 +199,7 @@ export const dashboards: Readonly<Record<string, Dashboard>> = {
 
 const source = { type: "prometheus", uid: "$datasource" };
 
-/** Two panels per row of Grafana's 24 columns. */
+/** A panel in Grafana's form and at its place: two panels fill the 24 columns of a row. */
 function panelOf({ title, unit, lines }: Panel, index: number): object {
   return {
     id: index + 1,
@@ -217,7 +217,7 @@ function panelOf({ title, unit, lines }: Panel, index: number): object {
   };
 }
 
-/** The files of the chart. */
+/** The dashboards as files of the chart. */
 export function dashboardFiles(): readonly GeneratedFile[] {
   return Object.entries(dashboards).map(([component, { title, presence, panels }]) => ({
     path: `charts/sluice/files/dashboards/${component}.json`,

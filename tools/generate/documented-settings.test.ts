@@ -7,7 +7,10 @@ import { root, sourcePaths } from "../check/source-files.ts";
 
 const pages = sourcePaths().filter((path) => path.endsWith(".md") && !path.startsWith("test/"));
 
-/** `SLUICE_PG_*` and `SLUICE_USER_API_…` mean all settings with that prefix. */
+/**
+ * Whether a setting has this name. A name that ends in `_` stands for all settings with this prefix if a character
+ * follows it (`next`), as in `SLUICE_PG_*` and `SLUICE_USER_API_…`.
+ */
 const isKnown = (name: string, next: string): boolean =>
   knownVariables.includes(name) ||
   (name.endsWith("_") && next !== "" && knownVariables.some((known) => known.startsWith(name)));

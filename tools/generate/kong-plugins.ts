@@ -1,4 +1,7 @@
-/** Generates the table of Kong's bundled plugins on the page about compatibility; the rest of the page is written by hand. */
+/**
+ * Generates the table of Kong's bundled plugins on the page about compatibility. The rest of the page is written by
+ * hand.
+ */
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { kongPlugins, pluginNamed } from "@sluice/model";

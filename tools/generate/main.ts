@@ -1,6 +1,6 @@
 /**
- * `npm run generate`: writes every generated file of the repository. With `--check` it only lists files that differ
- * and exits with 1.
+ * `npm run generate`: writes every generated file of the repository. With `--check` it only lists the files that
+ * differ, and exits with 1 if there are any.
  */
 import { resolve } from "node:path";
 import { generate, staleFiles, writeGeneratedFiles } from "../../crds/model/src/generate/generate.ts";

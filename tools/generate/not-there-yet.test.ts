@@ -18,20 +18,20 @@ const rows = new Map(
   [...section.matchAll(/^\| ([^|]+) \| (.*) \|$/gm)].map(([, subject = "", text = ""]) => [subject, text]),
 );
 
-/** The names in backticks in a row. */
+/** The names in backticks in the row with this subject, sorted. */
 const namesIn = (subject: string): readonly string[] => {
   const text = rows.get(subject);
   assert.ok(text !== undefined, `there is no row '${subject}'`);
   return [...text.matchAll(/`([^`]+)`/g)].map(([, name = ""]) => name).toSorted();
 };
 
-test("the plugins in the list are those of Kong that Sluice does not have", () => {
+test("the plugins in the list are those of Kong's free edition that Sluice does not have", () => {
   const ofFreeEdition = [...kongPlugins].flatMap(([name, { paid }]) => (paid ? [] : [name]));
   const missing = ofFreeEdition.filter((name) => !pluginNames().includes(name));
   assert.deepEqual(namesIn("plugins of Kong"), missing.toSorted());
 });
 
-test("the entities in the list are those of Kong's files that Sluice does not have", () => {
+test("the entities in the list are those of Kong's files that Sluice does not have, except those in `notListed`", () => {
   assert.deepEqual(
     collections.filter((collection) => unsupportedCollections.has(collection)),
     [],
@@ -45,7 +45,7 @@ type Entity = readonly [collection: "routes" | "services" | "upstreams", members
 const routeOf = (...protocols: readonly string[]) => ["routes", { protocols, paths: ["/"] }] as const;
 const serviceOf = (more: object) => ["services", { host: "a", protocol: "https", ...more }] as const;
 
-/** A name in the list, and an entity that must be rejected as long as it is in the list. */
+/** A name in the list, and an entity that must be rejected as long as the name is in the list. */
 const refused: readonly (readonly [subject: string, name: string, entity: Entity])[] = [
   ...["tcp", "tls", "tls_passthrough", "udp"].flatMap((protocol) => [
     ["stream routes", protocol, routeOf(protocol)] as const,

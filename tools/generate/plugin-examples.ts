@@ -1,6 +1,6 @@
 /**
  * The worked examples of the plugins' pages, and each example's configuration in the three forms in which users write
- * it: custom resources, commands for the admin API, and a file for decK. A test configures a gateway with all three.
+ * it: custom resources, commands for the admin API, and a file for decK. A test configures a gateway with each of them.
  */
 import { existsSync, readFileSync } from "node:fs";
 import { join, resolve } from "node:path";
@@ -14,8 +14,10 @@ export interface PluginExample {
   readonly title: string;
   /** What the example does, and when to use it. Markdown. */
   readonly text: string;
-  /** Members of a declarative file; `http://<name>.example` is an upstream, https://identity.example an OpenID provider,
-   * ldap.example with port 389 an LDAP server. */
+  /**
+   * Members of a declarative file. `http://<name>.example` is an upstream, https://identity.example an OpenID provider,
+   * ldap.example with port 389 an LDAP server.
+   */
   readonly config: Readonly<Record<string, unknown>>;
   /** The response of every upstream. Default: status 200 and no headers or body of interest. */
   readonly upstream?: { readonly status?: number; readonly headers?: Headers; readonly body?: string };
@@ -27,17 +29,20 @@ type Headers = Readonly<Record<string, string>>;
 
 /** A request to the gateway, with what the page shows of the response. */
 export interface ExampleRequest {
-  /** A sentence before the request. */
+  /** A sentence that the page shows before the request. */
   readonly text?: string;
   /** The arguments of curl; the gateway is http://localhost:8000. */
   readonly curl: string;
   readonly status: number;
-  /** Some of the response's headers; null: the response does not have the header. A value may end with `...`, for any text. */
+  /**
+   * Some of the response's headers; null: the response does not have the header. A value may end with `...`, for any
+   * text.
+   */
   readonly headers?: Readonly<Record<string, string | null>>;
   readonly body?: string;
   /** Some of the headers that the upstream receives; null: it does not receive the header. */
   readonly received?: Readonly<Record<string, string | null>>;
-  /** The method and the target that the upstream receives, such as `GET /orders?limit=10`; null: it receives nothing. */
+  /** The method and target that the upstream receives, such as `GET /orders?limit=10`; null: it receives nothing. */
   readonly forwarded?: string | null;
 }
 
@@ -66,7 +71,10 @@ export function customResources(example: PluginExample): string {
 
 type Resource = ReturnType<typeof toResources>["resources"][number];
 
-/** The short name of each resource, by its name. If several resources of a kind would have the same short name, all but the first get a number after it. */
+/**
+ * The short name of each resource, by its full name. If several resources of a kind would have the same short name, all
+ * but the first get a number after it.
+ */
 function shortNames(resources: readonly Resource[]): ReadonlyMap<string, string> {
   const consumers = consumersBySecret(resources);
   const uses = new Map<string, number>();
@@ -127,7 +135,7 @@ function handwritten(resource: Resource, names: ReadonlyMap<string, string>): un
 
 type Item = Readonly<Record<string, unknown>>;
 
-/** Commands that send forms to the admin API, one per entity. */
+/** Commands for the admin API. Each sends a form, or JSON if a form cannot express the entity. */
 export const adminCommands = ({ config }: PluginExample): readonly string[] => commandsBelow("", config);
 
 /**
@@ -169,7 +177,7 @@ function commandOf(path: string, item: Item): string {
   return [`curl ${url}`, ...pairs].join(pairs.length > 2 ? " \\\n  " : " ");
 }
 
-/** The options for a form; undefined if a form cannot express the value. */
+/** The options of curl for a form; undefined if a form cannot express the value. */
 function formOf(value: unknown, name: string): readonly string[] | undefined {
   if (Array.isArray(value)) {
     if (value.length === 0 || value.some((one) => typeof one === "object")) return undefined;
@@ -186,5 +194,5 @@ function formOf(value: unknown, name: string): readonly string[] | undefined {
   return [`${/[&+%;\n]|^@/.test(String(value)) ? "--data-urlencode" : "-d"} ${quoted(text)}`];
 }
 
-/** For a shell; quotes are added where they are needed. */
+/** The text as one word of a shell command, in quotes if it needs them. */
 const quoted = (text: string): string => (/^[\w./:=@-]+$/.test(text) ? text : `'${text.replaceAll("'", "'\\''")}'`);

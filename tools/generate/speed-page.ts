@@ -12,7 +12,7 @@ interface Case {
   readonly verdicts: readonly string[];
 }
 
-/** The cases whose rows are of interest by themselves. */
+/** The names of the cases whose rows the page shows in addition to the verdicts. */
 const WITH_ROWS: ReadonlySet<string> = new Set(["costs"]);
 
 const results = join(import.meta.dirname, "../../test/bench/results/proxy.json");

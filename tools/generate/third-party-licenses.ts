@@ -71,7 +71,10 @@ function packagesOf(lock: Lockfile, workspace: string): readonly string[] {
   return [...seen].filter((path) => path.includes("node_modules/"));
 }
 
-/** The path of the nearest package with this name, searched from a folder upwards; a workspace has its own path. */
+/**
+ * The path of the nearest package with this name, searched from a folder upwards; for a workspace, its folder.
+ * Undefined when the lockfile has no such package.
+ */
 function resolve(lock: Lockfile, from: string, name: string): string | undefined {
   const parts = from.split("/");
   for (let length = parts.length; length >= 0; length--) {

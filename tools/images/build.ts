@@ -90,7 +90,7 @@ export function runAsOf({ workspace, words, title, description }: ImageWorkload)
   };
 }
 
-/** The run configuration that all images share: user, working directory and labels. */
+/** The user, the default working directory and the labels of an image. */
 export function runAs(about: {
   readonly title: string;
   readonly description: string;
@@ -135,7 +135,7 @@ export function revision(): string | undefined {
   }
 }
 
-/** The full name of the image that a pod calls `sluice/gateway:0.1.0`. */
+/** The full name of an image, such as docker.io/sluice/gateway:0.1.0. A pod may leave out `docker.io/`. */
 export const nameOf = (name: string, tag: string = version): string => `docker.io/sluice/${name}:${tag}`;
 
 /** The image of a workload. */

@@ -14,7 +14,7 @@ export interface Container extends Pick<StartOptions, "name" | "ready"> {
   readonly env?: Readonly<Record<string, string>>;
   /** Files that are mounted into the container, read-only: text by path. */
   readonly files?: Readonly<Record<string, string>>;
-  /** Writable paths. Each is an empty file system in memory, or a folder of this machine. */
+  /** Writable paths, with the folder of this machine that is mounted there; null: an empty file system in memory. */
   readonly volumes?: Readonly<Record<string, string | null>>;
 }
 
@@ -34,7 +34,8 @@ exec "$@"
 
 /**
  * Runs an image's command in its own root file system: read-only, as the image's user, without the environment of this
- * process. The command uses this machine's network, so that a suite can reach it.
+ * process. The command uses this machine's network, so that a suite can reach it. `remove` of the result deletes the
+ * container's temporary files.
  *
  * @throws Error without root, which changing the root file system needs.
  */

@@ -93,7 +93,7 @@ function keyOfSources(redis: string): string {
   return cacheKeyOf({ files: [], settings: [...contents, ...machine, revision() ?? "", process.arch] });
 }
 
-/** Keeps the requested archive and two more, which concurrent suites may use. */
+/** Removes old archives. Keeps the requested archive and two more, which concurrent suites may use. */
 function forgetOld(used: string): void {
   utimesSync(used, new Date(), new Date());
   const age = (name: string) => statSync(join(cacheFolder(), name), { throwIfNoEntry: false })?.mtimeMs ?? 0;

@@ -1,4 +1,4 @@
-/** `npm run pack:sdk -- [FOLDER]`: writes the package of the plugin SDK into a folder (default: the working directory). */
+/** `npm run pack:sdk -- [FOLDER]`: writes the plugin SDK's package into a folder (default: the working directory). */
 import { packSdk } from "./pack-sdk.ts";
 
 console.log(await packSdk(process.argv[2] ?? process.cwd()));

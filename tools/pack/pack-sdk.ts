@@ -65,7 +65,7 @@ export async function packSdk(to: string): Promise<string> {
   return join(to, packed?.filename ?? "");
 }
 
-/** Copies the built form of a workspace into `node_modules` of the package, and returns its name. */
+/** Copies the built form of a workspace into `node_modules` of the package, and returns the workspace's name. */
 function bundle(folder: string, modules: Readonly<Record<string, string>>, stage: string): string {
   const { name, version, license } = JSON.parse(readFileSync(join(root, folder, "package.json"), "utf8")) as typeof sdk;
   const target = join(stage, "node_modules", name);

@@ -5,7 +5,7 @@ import { connect, createServer } from "node:net";
 
 /**
  * Ports below Linux's range for outgoing connections (32768-60999). A port in that range could be taken by any
- * connection between this check and the listener's start, or while a server restarts.
+ * connection between the check (`isFree`) and the listener's start, or while a server restarts.
  */
 const range = { from: 20_000, to: 32_000 };
 

@@ -13,7 +13,7 @@ async function runs(pid: number): Promise<boolean> {
   return (await ps.ended()).code === 0 && !ps.output().startsWith("Z");
 }
 
-test("a process is ready when its output matches, and stops on SIGTERM", async () => {
+test("a process is ready when its output matches the pattern, and stops on SIGTERM", async () => {
   const code =
     "process.on('SIGTERM', () => { console.log('ending'); process.exit(3) }); setInterval(() => {}, 9e5); console.log('up')";
   const started = await startProcess(process.execPath, node(code), { name: "sleeper", ready: /up/ });
@@ -85,7 +85,7 @@ test("when a suite is killed, its processes end and its folders are removed", as
   await waitFor(() => !existsSync(folder), { what: "the remaining folder to be removed" });
 });
 
-test("a failed wait names its condition and the last error", async () => {
+test("the error of a wait that times out names the condition and the last error of a check", async () => {
   const look = () => {
     throw new Error("still closed");
   };
@@ -95,7 +95,7 @@ test("a failed wait names its condition and the last error", async () => {
   );
 });
 
-test("a wait ends even if a check never ends", async () => {
+test("a wait times out even if a check never ends", async () => {
   await assert.rejects(
     waitFor(() => new Promise(() => {}), { what: "nothing", timeout: 30 }),
     /waited 0.03 s/,

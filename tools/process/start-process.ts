@@ -55,7 +55,7 @@ export interface StartOptions {
   readonly cwd?: string;
   /** Run as another user; needs root. */
   readonly user?: { readonly uid: number; readonly gid: number };
-  /** The signal for the started process when this process dies without stopping it. Default SIGTERM. */
+  /** The signal for the started process's group when this process dies without stopping it. Default SIGTERM. */
   readonly lastSignal?: NodeJS.Signals;
   /** Called with the process's output as it arrives: chunks of stdout and stderr, not whole lines. */
   readonly onOutput?: (piece: string) => void;
@@ -66,8 +66,8 @@ const outputLimit = 1024 * 1024;
 /**
  * Starts a command in its own process group and waits until it is ready.
  *
- * @throws Error with the tail of its output, when it cannot start, ends early, or is not ready in time. It is stopped
- * in that case.
+ * @throws Error when the process cannot start, ends before it is ready, or is not ready in time. If it has started, the
+ * process and its children are killed, and the message has the last lines of its output.
  */
 export async function startProcess(command: string, args: readonly string[], options: StartOptions): Promise<Process> {
   const started = await spawned(command, args, options);
@@ -97,7 +97,8 @@ async function answers(address: string | URL): Promise<boolean> {
 
 async function spawned(command: string, args: readonly string[], options: StartOptions): Promise<Started> {
   const env = { ...process.env, ...options.env };
-  // Node's test runner sets this for its child processes, and a nested runner would switch to the parent's protocol.
+  // Node's test runner sets this variable for its child processes. With it, a nested runner would use the protocol of
+  // the parent.
   delete env.NODE_TEST_CONTEXT;
   const child = spawn(command, args, {
     cwd: options.cwd,
@@ -178,7 +179,10 @@ function follow(child: ChildProcessByStdio<null, Readable, Readable>, options: S
   };
 }
 
-/** A failed suite must be able to end while processes run: they keep its event loop alive only while awaited. */
+/**
+ * Sets whether the process keeps the event loop of this process alive: only while it is awaited, so that a failed suite
+ * can end while its processes run.
+ */
 function hold(child: ChildProcessByStdio<null, Readable, Readable>, held: boolean): void {
   for (const part of [child, child.stdout as Socket, child.stderr as Socket]) {
     if (held) part.ref();

@@ -13,9 +13,9 @@ export interface WaitOptions {
 }
 
 /**
- * Checks a condition until it holds, and resolves to its value.
+ * Checks a condition until its value is not false, undefined or null, and resolves to this value.
  *
- * A condition that throws or rejects does not hold yet; its last error becomes the cause of the timeout error. A check
+ * A condition that throws or rejects is checked again; its last error becomes the cause of the timeout error. A check
  * that is pending at the timeout is not awaited.
  */
 export async function waitFor<T>(

@@ -46,7 +46,7 @@ test("a mutual TLS handshake succeeds, and the server reads the client's names",
   assert.equal(seen.subjectaltname, "URI:spiffe://test/operator, DNS:operator.test, IP Address:127.0.0.2");
 });
 
-test("a handshake fails when client or server has a certificate that the other side does not accept", async () => {
+test("a handshake fails without a client certificate, and with a certificate that the other side does not accept", async () => {
   const otherAuthority = await makeAuthority("other");
   const good = await authority.issue({ name: "operator", usage: "client" });
   const past = { notBefore: new Date("2020-01-01"), notAfter: new Date("2020-01-02") };

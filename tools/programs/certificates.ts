@@ -14,7 +14,7 @@ export interface KeyPair {
   readonly key: string;
 }
 
-/** The subject and usage of a certificate. */
+/** The subject, usage and validity of a certificate. */
 export interface IssueOptions {
   /** Common name: the user, for a Kubernetes client. */
   readonly name: string;
@@ -34,7 +34,7 @@ type AuthorityValidity = Pick<IssueOptions, "notAfter">;
 
 /** A certificate authority of a test, with a key on P-256. */
 export interface Authority {
-  /** The authority's self-signed certificate, PEM. */
+  /** The authority's certificate, PEM. It is self-signed, except that of an intermediate authority. */
   readonly certificate: string;
   issue(options: IssueOptions): Promise<KeyPair>;
   /** Creates an intermediate authority, whose certificate this authority signs. */

@@ -1,4 +1,4 @@
-/** Simulates a Secret mounted by the kubelet: files are links through a folder link that each change replaces. */
+/** Simulates a Secret mounted by the kubelet: files are links through the link `..data`, which each change replaces. */
 import { existsSync, mkdirSync, readlinkSync, renameSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 

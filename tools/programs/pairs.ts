@@ -18,7 +18,7 @@ MC4CAQAwBQYDK2VwBCIEIG6aNMwZ2ulHyud+3vXlMyKnOkLi0AIFxe3N4Wrmj6i5
 `,
 };
 
-/** Another Ed25519 key. */
+/** Ed25519, with another key. */
 export const second = {
   cert: `-----BEGIN CERTIFICATE-----
 MIIBPjCB8aADAgECAhRm8qRhQDD/WeqZx+rbNVHLVyQJVzAFBgMrZXAwFDESMBAG

@@ -36,8 +36,8 @@ const kubernetes = fromGo({
 const parts = { pulumi: command, "pulumi-language-nodejs": language, "pulumi-resource-kubernetes": kubernetes };
 
 /**
- * The command `pulumi` in a folder with its plugins. The folder must be on PATH when `pulumi` runs: otherwise `pulumi`
- * would download the plugins.
+ * Resolves to the path of the command `pulumi`, in a folder with its plugins. The folder must be on PATH when `pulumi`
+ * runs: otherwise `pulumi` would download the plugins.
  */
 export async function pulumi(say: (line: string) => void): Promise<string> {
   const built: [name: string, path: string][] = [];

@@ -52,8 +52,8 @@ export type ToolName = keyof typeof tools;
 export const isToolName = (name: string): name is ToolName => Object.hasOwn(tools, name);
 
 /**
- * The path of a tool's executable, or of its single file. A missing tool is built or installed first, with progress on
- * stderr.
+ * The path of a tool's executable, or of a tool that is a file or folder of data. A missing tool is built or installed
+ * first, with progress on stderr.
  *
  * @throws Error with the missing tool and the remedy, when it cannot be obtained.
  */

@@ -1,6 +1,6 @@
 /**
  * `npm test`: all stages in order, or those that the arguments name (see `chosen`). Later stages run even when one
- * fails. The exit code is the result, and the last line has the totals.
+ * fails. The exit code is 1 if a stage has failed, and the last line has the totals.
  */
 import { runChecks } from "../check/run-checks.ts";
 import { sourcePaths } from "../check/source-files.ts";
@@ -59,7 +59,7 @@ async function attempt(work: () => Promise<Outcome>): Promise<Outcome> {
   }
 }
 
-/** Obtains the tools now and shows their progress, so that no suite's timeout includes a build. */
+/** Obtains the tools, so that no suite's timeout includes a build. Resolves to the messages of errors. */
 async function fetchTools(names: readonly ToolName[]): Promise<readonly string[]> {
   const faults: string[] = [];
   for (const name of names) {

@@ -7,7 +7,7 @@ import { hasFailed, type Result } from "./result.ts";
 
 const folder = join(root, "test/public");
 
-/** A line of the page. */
+/** A line of the page test/public/results.md. */
 export interface KeptResult {
   readonly subject: string;
   /** UTC, as year, month and day. */
@@ -16,7 +16,7 @@ export interface KeptResult {
   readonly commit: string;
   readonly passed: number;
   readonly failed: number;
-  /** Reasons for a failure other than failed tests. */
+  /** The number of reasons for a failure other than failed tests. */
   readonly faults: number;
   readonly seconds: number;
 }
@@ -46,7 +46,7 @@ export function renderResults(kept: readonly KeptResult[]): string {
   ].join("\n");
 }
 
-/** Writes the result of the folder `result.stage` in place of the folder's last one; those of other folders stay. */
+/** Replaces the kept result of the folder `result.stage` of test/public. The results of other folders stay. */
 export function keepResult(subject: string, result: Result): void {
   const data = join(folder, "results.json");
   const before = existsSync(data) ? (JSON.parse(readFileSync(data, "utf8")) as Record<string, KeptResult>) : {};

@@ -4,7 +4,7 @@ import type { CheckedFile } from "../source-files.ts";
 const page = "ARCHITECTURE.md";
 const index = "docs/README.md";
 
-/** Folders whose subfolders with TypeScript files must be on the page, each as a path in backticks. */
+/** Folders whose subfolders with TypeScript files must be named in ARCHITECTURE.md, each as a path in backticks. */
 const parents = [
   ...["gateway/src", "operator/src", "user-api/src", "crds/model/src", "crds/client/src", "gateway/plugin-sdk/src"],
   ...["pulumi", "tools", "test"],
@@ -20,7 +20,7 @@ const interfaceRow = /^\| \[`(\w+)`\]\(([^)]+)\)[^|]*\| ([^|]+) \|/;
  * Folders that ARCHITECTURE.md does not name, paths that it names and that do not exist, and rows of its table of
  * interfaces that differ from the declared interface.
  *
- * @param paths Of all files of the repository.
+ * @param paths The paths of all files of the repository.
  */
 export function checkArchitecture(files: readonly CheckedFile[], paths: readonly string[]): readonly Fault[] {
   const texts = new Map(files.map(({ path, text }) => [path, text]));
@@ -44,7 +44,7 @@ export function checkArchitecture(files: readonly CheckedFile[], paths: readonly
 
 /**
  * Pages below docs that docs/README.md does not link to. Decision records and the pages of plugins have lists of their
- * own.
+ * own, and are not reported.
  */
 export function checkIndex(files: readonly CheckedFile[]): readonly Fault[] {
   const text = files.find(({ path }) => path === index)?.text ?? "";
@@ -64,7 +64,7 @@ function namedFolders(paths: readonly string[]): readonly string[] {
 
 const namesIn = (cell: string): readonly string[] => [...cell.matchAll(/`(\w+)`/g)].map(([, name = ""]) => name);
 
-/** How the listed members differ from the declared ones; undefined if equal. A type that is a function has none. */
+/** How the listed members differ from the declared ones; undefined if they do not. A type alias has no members. */
 function differenceOf(name: string, listed: readonly string[], text: string | undefined): string | undefined {
   const declared = text === undefined ? undefined : membersOf(name, text);
   if (declared === undefined) return "is not declared there";

@@ -14,11 +14,11 @@ const COMMENT = /^\s*(?:\/\*|\*|\/\/|#)/;
 const RECORD = /^docs\/decisions\/(\d{4})-[^/]*\.md$/;
 
 /**
- * Citations that a reader of the repository cannot follow: planning documents that are not in it, numbers of decision
- * records that do not exist or that two records have, TypeScript files that do not exist, and pages or headings that a
- * comment names and that do not exist. Links of Markdown pages are checked by `checkLinks`.
+ * Citations that a reader of the repository cannot follow: of planning documents that are not in it, and of decision
+ * records, TypeScript files, pages and headings that do not exist. Pages and headings are looked for in comments only:
+ * `checkLinks` checks the links of Markdown pages. Also decision records with a wrong or a shared number.
  *
- * @param paths Of all files of the repository, also those that are not texts.
+ * @param paths The paths of all files of the repository, also those that are not texts.
  */
 export function checkCitations(files: readonly CheckedFile[], paths: readonly string[]): readonly Fault[] {
   const existing = new Set(paths);
@@ -58,7 +58,10 @@ export function checkCitations(files: readonly CheckedFile[], paths: readonly st
   ]);
 }
 
-/** The title of a decision record begins with the number in its file name, which no other record has. */
+/**
+ * Errors in the number of a decision record: its title must begin with the number in its file name, and no other record
+ * may have this number. Empty for other files.
+ */
 function faultsOfRecord(path: string, text: string, paths: readonly string[]): readonly Fault[] {
   const number = RECORD.exec(path)?.[1];
   if (number === undefined) return [];

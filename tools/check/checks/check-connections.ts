@@ -4,10 +4,10 @@ import { type Import, packageOf } from "../find-imports.ts";
 import { isTest } from "../imports.ts";
 import type { CheckedFile } from "../source-files.ts";
 
-/** The folder of the code that connects to configured addresses. Every connection must pass the connection guard. */
+/** The folder of the code that connects to configured addresses. All must pass the guard (`guardedConnect`). */
 const folder = "gateway/";
 
-/** The exports of network modules that open no connection. All other exports of these modules are reported. */
+/** Of each network module, the exports that open no connection. An import of any other value from it is reported. */
 const harmless: Readonly<Record<string, readonly string[]>> = {
   "node:net": ["isIP", "isIPv4", "isIPv6", "BlockList", "SocketAddress", "Server", "createServer"],
   "node:tls": ["createSecureContext", "rootCertificates", "getCACertificates", "TLSSocket"],
@@ -35,7 +35,7 @@ const guardedConnect = "src/outbound/connect.ts";
 const settings = "the destination comes from the process's settings, not from configuration";
 const nodes = "its destinations are the status listeners of nodes, which configuration cannot name";
 
-/** Files that may open connections without the guard, and the reasons. A folder ends in a slash. */
+/** Files that the check skips, by their paths inside `folder`, with the reasons. A folder's path ends in a slash. */
 const exceptions: Readonly<Record<string, string>> = {
   [guardedConnect]: "it is the one place that opens connections, after the guard has checked their address",
   "src/outbound/datagrams.ts": "it sends datagrams itself, after the guard has checked their address",
@@ -57,10 +57,10 @@ const exceptions: Readonly<Record<string, string>> = {
   "src/status/server.ts": "it loads node:http only for `createServer`, without an import",
 };
 
-/** Globals that open connections, or load modules without an import. */
+/** Functions and classes, also as members of objects, that open connections or load modules without an import. */
 const globals = /^(?:fetch|WebSocket|EventSource|getBuiltinModule|require|createRequire)$/;
 
-/** Finds connections of the gateway that do not pass the guard. */
+/** Finds imports and calls with which code of the gateway could open connections that do not pass the guard. */
 export function checkConnections(imports: readonly Import[], files: readonly CheckedFile[]): readonly Fault[] {
   const because = `can open connections that bypass the guard: use ${folder}${guardedConnect}, or name the file in check-connections.ts`;
   return [

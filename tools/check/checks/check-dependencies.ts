@@ -2,9 +2,9 @@ import type { Fault } from "../fault.ts";
 import { type Import, packageOf } from "../find-imports.ts";
 import { isTest } from "../imports.ts";
 
-/** The members of a package.json that decide which packages its files may import. */
+/** A workspace, and the members of its package.json that decide which packages its files may import. */
 export interface Manifest {
-  /** The workspace's folder, "" for the root. */
+  /** The workspace's folder; "" for the root of the repository. */
   readonly folder: string;
   readonly dependencies: readonly string[];
   readonly devDependencies: readonly string[];
@@ -14,9 +14,9 @@ export interface Manifest {
  * Compares imports with the dependencies of the nearest package.json: each package that a workspace's code imports must
  * be a dependency of the workspace, and each dependency must be imported.
  *
- * Suites, and imports of types only, may also use the devDependencies of the workspace and of the root. Files below
- * `test` and `tools` may import the dependencies of any workspace too: npm installs them together, and a suite uses the
- * same library as the code.
+ * Suites, tools, and imports of types only may also use the devDependencies of the workspace and of the root. Files
+ * below `test` and `tools` may also import the gateway, the operator, the user API and the dependencies of any
+ * workspace: npm installs all dependencies together, and a suite uses the same library as the code.
  */
 export function checkDependencies(imports: readonly Import[], manifests: readonly Manifest[]): readonly Fault[] {
   const rootDependencies = manifests.find(({ folder }) => folder === "")?.devDependencies ?? [];

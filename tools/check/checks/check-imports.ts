@@ -17,8 +17,8 @@ export function roomOf(path: string, table: readonly Room[] = rooms): Room | und
 /**
  * Compares imports with the table of import rules.
  *
- * @param workspaces The folders of the workspaces: a relative import must not leave its own workspace, except that
- * tests may import the folders `test` and `tools`.
+ * @param workspaces The folders of the workspaces: a relative import must not leave the workspace of its file, except
+ * that tests may import files below `test` and `tools`, and files there may import files of every workspace.
  */
 export function checkImports(
   imports: readonly Import[],

@@ -8,7 +8,7 @@ const LINK = /\[[^\]]*\]\(([^()\s]+)\)((?:[:,] "[^"]+")*)/g;
  * Links of Markdown pages to files and headings that do not exist, and texts that a page quotes after a link to a
  * source file (`[path](path): "name of a test", "another"`) and that the file does not contain.
  *
- * @param paths Of all files of the repository, also those that are not texts.
+ * @param paths The paths of all files of the repository, also those that are not texts.
  */
 export function checkLinks(files: readonly CheckedFile[], paths: readonly string[]): readonly Fault[] {
   const texts = new Map(files.map(({ path, text }) => [path, text]));
@@ -53,7 +53,7 @@ function withoutCode(text: string): readonly string[] {
   });
 }
 
-/** The anchors of a page's headings, as GitHub makes them. */
+/** The anchors of a page's headings, as GitHub makes them, but without the numbers that it adds to equal ones. */
 export const headingsOf = (text: string): ReadonlySet<string> =>
   new Set(
     withoutCode(text).flatMap((line) => {

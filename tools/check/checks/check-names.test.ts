@@ -12,21 +12,21 @@ const refused: readonly (readonly [what: string, text: string])[] = [
   ["a function", "export function openStore() {}\n"],
   ["a type", "export interface openStore {}\n"],
   ["a constant", "export const openStore = 1;\n"],
-  ["a member of a pattern", "export const { openStore } = { openStore: 1 };\n"],
+  ["a destructured constant", "export const { openStore } = { openStore: 1 };\n"],
   ["a list of exports", "const openStore = 1;\nexport { openStore };\n"],
 ];
 for (const [what, text] of refused)
   test(`the check of names refuses a name that two files export: ${what}`, () =>
     assert.deepEqual(faultsOf("export class openStore {}\n", text), [twice]));
 
-test("the check of names accepts names that are local, or exported again", () => {
+test("the check of names accepts names that are local, or that a file only exports again", () => {
   assert.deepEqual(
     faultsOf("export class openStore {}\n", "const openStore = 1;\n", 'export { openStore } from "./a.ts";\n'),
     [],
   );
 });
 
-test("the check of names accepts a listed name, and reports it once only one file declares it", () => {
+test("the check of names accepts a listed name in two files, and reports it if only one file declares it", () => {
   const text = "export type FolderInUse = 1;\n";
   assert.deepEqual(faultsOf(text, text), []);
   assert.deepEqual(faultsOf(text), [

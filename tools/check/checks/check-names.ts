@@ -20,8 +20,8 @@ const shared: readonly { readonly names: readonly string[]; readonly because: st
 const sharedNames = new Set(shared.flatMap(({ names }) => names));
 
 /**
- * Names that several files of the packages declare and export: each has one meaning, so that a search for it leads to
- * one place. Also entries of the table above that are no longer needed.
+ * Names that several files of the packages declare and export. An exported name must have one meaning, so that a search
+ * for it leads to one place. Also names of the table above that only one file still declares.
  */
 export function checkNames(files: readonly CheckedFile[]): readonly Fault[] {
   const places = new Map<string, string[]>();
@@ -41,7 +41,7 @@ export function checkNames(files: readonly CheckedFile[]): readonly Fault[] {
   ];
 }
 
-/** The names that the file declares at its top level and exports; names that it only passes on do not count. */
+/** The names that the file declares at its top level and exports, without names that it exports from other files. */
 function declaredExports({ path, text }: CheckedFile): readonly string[] {
   const { statements } = ts.createSourceFile(path, text, ts.ScriptTarget.ESNext);
   const declared = statements.flatMap((statement) =>

@@ -14,13 +14,13 @@ const page = `
 | \`operator/src/watch\` | not a folder of the gateway |
 `;
 
-/** Files with one import each. */
+/** The imports found in files that each import one type. `files` has the import's specifier by the file's path. */
 const importsOf = (files: Readonly<Record<string, string>>) =>
   findImports(
     Object.entries(files).map(([path, specifier]) => ({ path, text: `import type { A } from "${specifier}";` })),
   );
 
-test("the stages are the gateway's rows of the page, in order", () => {
+test("the stages are the gateway's folders that the page lists, in its order", () => {
   assert.deepEqual(stagesOf(page), ["gateway/src/settings", "gateway/src/stores", "gateway/src/admin"]);
 });
 
@@ -31,7 +31,7 @@ const refused: readonly [file: string, specifier: string, target: string][] = [
   ["gateway/src/admin/a.ts", "../unlisted/b.ts", "gateway/src/unlisted/b.ts"],
 ];
 for (const [file, specifier, target] of refused) {
-  test(`the order check refuses an import of the later stage ${specifier} in ${file}, even of types only`, () => {
+  test(`the order check refuses an import of ${specifier}, even of a type only, in ${file}`, () => {
     assert.deepEqual(checkOrder(importsOf({ [file]: specifier }), stagesOf(page)).map(show), [
       `${file}:1: imports ${target}, which belongs to a later stage of ARCHITECTURE.md: move what both need to an earlier stage`,
     ]);
@@ -48,12 +48,12 @@ const accepted: readonly [file: string, specifier: string][] = [
   ["operator/src/watch/a.ts", "../publish/b.ts"],
 ];
 for (const [file, specifier] of accepted) {
-  test(`the order check accepts ${specifier} in ${file}`, () => {
+  test(`the order check accepts an import of ${specifier} in ${file}`, () => {
     assert.deepEqual(checkOrder(importsOf({ [file]: specifier }), stagesOf(page)), []);
   });
 }
 
-test("the cycle check reports a cycle once, in its shortest form, and accepts files that only lead to it", () => {
+test("the cycle check reports only the shortest cycle of files that import each other, and accepts files that only lead to it", () => {
   const imports = findImports([
     { path: "operator/src/a.ts", text: 'import "./b.ts";\nimport "./d.ts";' },
     { path: "operator/src/b.ts", text: 'export * from "./c/c.ts";' },

@@ -8,13 +8,13 @@ const page = "ARCHITECTURE.md";
 /** A row of ARCHITECTURE.md's table of the gateway's folders. */
 const stageRow = /^\| `(gateway\/src\/[\w-]+)` \|/gm;
 
-/** The gateway's folders in the order of ARCHITECTURE.md. */
+/** The gateway's folders in the order of ARCHITECTURE.md, from its text. */
 export const stagesOf = (text: string): readonly string[] =>
   [...text.matchAll(stageRow)].map(([, folder = ""]) => folder);
 
 /**
- * Finds imports of a later stage of the gateway, types included. Files directly in `gateway/src` come after all stages.
- * Tests may import every stage.
+ * Finds imports of a later stage of the gateway, types included. Files of the gateway outside of the stages come after
+ * all stages. Tests may import every stage.
  *
  * @param stages In the order of ARCHITECTURE.md: a folder may import itself and the folders before it.
  */
@@ -35,7 +35,7 @@ export function checkOrder(imports: readonly Import[], stages: readonly string[]
 
 /**
  * Finds import cycles, types included. Of each group of files that import each other it reports one cycle: a shortest
- * one through the first file of the group in alphabetical order.
+ * one through the first file of the group in alphabetical order. Imports of tests do not count.
  */
 export function checkCycles(imports: readonly Import[]): readonly Fault[] {
   const targets = new Map<string, string[]>();
@@ -54,7 +54,7 @@ export function checkCycles(imports: readonly Import[]): readonly Fault[] {
   });
 }
 
-/** Breadth first: every file that the imports of `start` lead to, with the file that imports it. */
+/** Breadth first: every file that the imports of `start` lead to, with a file that imports it. */
 function reachedFrom(start: string, targets: ReadonlyMap<string, readonly string[]>): ReadonlyMap<string, string> {
   const importers = new Map<string, string>();
   const next = [start];

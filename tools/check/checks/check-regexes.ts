@@ -13,7 +13,7 @@ export function checkRegexes(files: readonly CheckedFile[]): readonly Fault[] {
 }
 
 function faultsOf({ path, text }: CheckedFile): readonly Fault[] {
-  // Most files construct none, and parsing is slow.
+  // Most files build no RegExp, and parsing is slow.
   if (!text.includes("RegExp")) return [];
   const source = ts.createSourceFile(path, text, ts.ScriptTarget.ESNext);
   const constants = constantsOf(source);
@@ -34,7 +34,7 @@ function faultsOf({ path, text }: CheckedFile): readonly Fault[] {
   return faults;
 }
 
-/** `RegExp` and `globalThis.RegExp`. */
+/** Whether the callee is `RegExp` or a member of this name, such as `globalThis.RegExp`. */
 const isRegExp = (callee: ts.Expression): boolean =>
   (ts.isIdentifier(callee) && callee.text === "RegExp") ||
   (ts.isPropertyAccessExpression(callee) && callee.name.text === "RegExp");

@@ -7,7 +7,7 @@ import { waitFor } from "../../process/index.ts";
 export interface Hierarchy {
   /** The name for `mount -o`: its controllers, such as `cpu,cpuacct`, or `none,name=systemd`. */
   readonly options: string;
-  /** The folder of this process's group. */
+  /** The folder of this process's control group in the hierarchy. */
   readonly own: string;
 }
 
@@ -37,7 +37,7 @@ export function hierarchies(groups: string, mounts: string): readonly Hierarchy[
     const mounted =
       names !== "" && points.find(({ options }) => names.split(",").every((name) => options.includes(name)));
     if (!mounted) return [];
-    // A mount may show a part of the hierarchy only: in a container, the container's own.
+    // A mount may show only a part of the hierarchy: in a container, it shows the container's part.
     const below = path.startsWith(mounted.root) && mounted.root !== "/" ? path.slice(mounted.root.length) : path;
     const options = names.startsWith("name=") ? `none,${names}` : names;
     return [{ options, own: join(mounted.point, below), readOnly: mounted.readOnly }];
@@ -51,12 +51,12 @@ export function hierarchies(groups: string, mounts: string): readonly Hierarchy[
   return found.map(({ options, own }) => ({ options, own }));
 }
 
-/** The hierarchies of this process now. */
+/** The hierarchies of this process now, or an error message (see `hierarchies`). */
 export function ownHierarchies(): readonly Hierarchy[] | string {
   return hierarchies(readFileSync("/proc/self/cgroup", "utf8"), readFileSync("/proc/self/mountinfo", "utf8"));
 }
 
-/** Creates a group below the group of this process. */
+/** Creates a control group with this name below the control group of this process. */
 export function makeGroup({ options, own }: Hierarchy, name: string): void {
   mkdirSync(join(own, name));
   if (!options.split(",").includes("cpuset")) return;
@@ -67,7 +67,7 @@ export function makeGroup({ options, own }: Hierarchy, name: string): void {
 }
 
 /**
- * Removes groups and their child groups. Their processes have been killed but may take a moment to end.
+ * Removes groups and their child groups. The processes in them have been killed but may take a moment to end.
  *
  * @throws Error when a group still has processes after 20 s.
  */
@@ -77,7 +77,7 @@ export async function removeGroups(folders: readonly string[]): Promise<void> {
   }
 }
 
-/** Removes a folder of groups, leaves first. The kernel removes its own files with the folder. */
+/** Removes a group's folder after those of its child groups. The kernel removes its own files with a folder. */
 function removeTree(folder: string): true {
   const entries = ignoringAbsence(() => readdirSync(folder, { withFileTypes: true })) ?? [];
   for (const entry of entries) if (entry.isDirectory()) removeTree(join(folder, entry.name));

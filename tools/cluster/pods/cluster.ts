@@ -22,7 +22,7 @@ import { type CommandResult, type Node, type RunOptions, startNode } from "./nod
 import { canary, systemManifests } from "./system.ts";
 
 /**
- * A real Kubernetes cluster of one node with real pods, in its own namespaces and control groups.
+ * A real Kubernetes cluster of one node with real pods, in its own Linux namespaces and control groups.
  *
  * Its network is isolated, except for `forward`. A command inside the cluster sees the machine's files at the same
  * paths, but can write only to the folder for temporary files (os.tmpdir()), so all output must go there. There is no
@@ -39,16 +39,25 @@ export interface Cluster {
    * Runs a command inside to its end, whatever its exit code. The command can resolve the names of Services. KUBECONFIG
    * is the administrator's, `kubectl` is on PATH, and HOME is an empty writable folder.
    *
-   * @throws Error with its last output when it runs for more than `timeout` (120 s).
+   * @throws Error with its last output when it runs for longer than the option `timeout` (default 120 s).
    */
   run(command: string, args: readonly string[], options?: RunOptions): Promise<CommandResult>;
-  /** Starts a long-running command inside, see startProcess. `stop` and `signal` reach the command itself. */
+  /**
+   * Starts a long-running command inside, see startProcess. `stop` and `signal` of the resulting process reach the
+   * command itself.
+   */
   start(command: string, args: readonly string[], options: StartOptions): Promise<Process>;
-  /** The command line that runs a command inside from a shell of this machine, with the environment of that shell. */
+  /**
+   * The command line with which a shell of this machine runs a command inside. The command gets the environment of the
+   * shell.
+   */
   enter(command: readonly string[]): readonly string[];
   /** Runs kubectl inside as the administrator and resolves to its stdout. Rejects with its stderr. */
   kubectl(args: readonly string[], input?: string): Promise<string>;
-  /** Path of the kubeconfig of a user with these groups (a client certificate), for commands that run inside. */
+  /**
+   * Writes a kubeconfig with a client certificate of this user and these groups, for commands that run inside. Resolves
+   * to its path.
+   */
   kubeconfigFor(user: string, groups?: readonly string[]): Promise<string>;
   /** Imports the images of an archive (an OCI image layout or the output of `docker save`) into the node. */
   importImage(archive: string): Promise<void>;
@@ -58,11 +67,11 @@ export interface Cluster {
   startComponent(name: ComponentName): Promise<void>;
   /** Forwards a port on 127.0.0.1 of this machine to an address inside, such as a Service. */
   forward(host: string, port: number): Promise<Forward>;
-  /** Path of a kubeconfig of the administrator for commands that run outside. */
+  /** Writes a kubeconfig of the administrator for commands that run outside, and resolves to its path. */
   outsideKubeconfig(): Promise<string>;
   /** The last log lines of each component, the pods and the events. */
   logs(): Promise<string>;
-  /** Resolves when a component ends without being stopped: its name and last lines. */
+  /** Resolves when a component ends without being stopped, to a text with its name and its last log lines. */
   readonly failed: Promise<string>;
   /** Stops everything and removes the state: no process, mount, control group or file is left. */
   down(): Promise<void>;
@@ -75,7 +84,7 @@ export interface ClusterOptions {
   readonly audit?: boolean;
 }
 
-/** The number of volumes for claims. */
+/** The number of PersistentVolumes. */
 const volumeCount = 8;
 const timeout = 90_000;
 
@@ -145,7 +154,7 @@ function assemble({ node, credentials, options }: Parts): Cluster {
     if (code === 0) return stdout;
     throw new Error(`${[command, ...args].join(" ")}: ${stderr.trim() || stdout.trim() || `exit code ${code}`}`);
   };
-  // Commands of kubectl that wait have their own timeouts.
+  // This timeout is long because commands of kubectl that wait have their own timeouts.
   const kubectl = (args: readonly string[], input?: string) => answerOf("kubectl", args, { input, timeout: 600_000 });
   const ready: Partial<Record<ComponentName, () => unknown>> = {
     containerd: () => answerOf("ctr", ["version"]),
@@ -252,7 +261,7 @@ async function boot(cluster: Cluster, { node, images }: { node: Node; images: re
   if (code !== 0) throw new Error(`no pod is ready under the DNS name of its Service: ${stderr.trim()}`);
 }
 
-/** A Ready node alone proves little: a pod must respond under the DNS name of its Service. */
+/** A program that waits until a pod responds under the DNS name of its Service: a Ready node alone proves little. */
 const awaitCanary = `
   const end = performance.now() + ${timeout};
   for (;;) {

@@ -3,14 +3,14 @@ import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { auditFlags } from "../audit.ts";
 
-// These addresses cannot conflict with the machine's: the node has its own network namespace.
+// The addresses below cannot conflict with the machine's: the node has its own network namespace.
 export const apiServer = "https://10.99.0.1:6443";
 export const nodeName = "node";
 export const dnsAddress = "10.96.0.10";
 const serviceRange = "10.96.0.0/16";
 const podRange = "10.244.0.0/24";
 
-/** The image that holds a pod's namespaces. */
+/** The image of the container that holds a pod's namespaces. */
 export const pauseImage = "sluice.test/pause:1";
 
 /** Names of the files in the state folder. */
@@ -64,7 +64,7 @@ export function commandLines({ folder, kube, containerd, audit }: ComponentOptio
       "--service-account-issuer=https://kubernetes.default.svc",
       `--service-cluster-ip-range=${serviceRange}`,
       "--allow-privileged",
-      // Logs and exec connect to the kubelet, and the node's name does not resolve.
+      // For logs and exec the API server connects to the kubelet, and the node's name does not resolve.
       "--kubelet-preferred-address-types=InternalIP",
       ...(audit ? auditFlags(folder) : []),
     ],

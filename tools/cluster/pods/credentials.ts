@@ -7,12 +7,12 @@ import { type ClientIdentity, kubeconfig } from "../kubeconfig.ts";
 import { apiServer, files, nodeName } from "./components.ts";
 
 export interface ClusterCredentials {
-  /** The text of a kubeconfig for a server's address, as the administrator or with another identity. */
+  /** The text of a kubeconfig for a server's address. Default of `identity`: the administrator. */
   access(server: string, identity?: ClientIdentity): string;
   readonly authority: Authority;
 }
 
-/** The users that have a token: the name of the kubeconfig's file, the user and its group. */
+/** The users that have a token, each as the name of its kubeconfig file, its user name and its group. */
 const users = [
   ["admin", "admin", "system:masters"],
   ["controllers", "system:kube-controller-manager", ""],

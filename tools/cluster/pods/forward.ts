@@ -3,13 +3,13 @@
  *
  *     node forward.ts SOCKET    runs the process inside
  *
- * They communicate by a Unix socket, because its path works across network namespaces. The first line on each of its
- * connections is the destination: `host port`.
+ * The two communicate by a Unix socket, because its path works across network namespaces. The first line on each
+ * connection of the socket is the destination: `host port`.
  */
 import { once } from "node:events";
 import { type AddressInfo, connect, createServer, type Socket } from "node:net";
 
-/** An address that is reachable from outside. */
+/** A port of this machine that leads to an address inside. */
 export interface Forward {
   /** On 127.0.0.1. */
   readonly port: number;

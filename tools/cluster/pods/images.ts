@@ -12,7 +12,7 @@ const programs = [
   { tool: "coredns", name: dnsImage },
 ] as const;
 
-/** Paths of the archives, which are kept beside the programs in the cache. */
+/** Resolves to the paths of the images' archives. Creates missing ones, beside the programs in the cache. */
 export function systemImages(): Promise<readonly string[]> {
   return Promise.all(programs.map(async (program) => archive(await tool(program.tool), program)));
 }

@@ -16,7 +16,7 @@ export class CannotRun extends Error {
 export const namespaces = ["--mount", "--net", "--pid", "--uts", "--ipc", "--cgroup"] as const;
 
 /**
- * The control groups of this process, where a node can run.
+ * The hierarchies that contain this process's control groups, below which a node can run.
  *
  * @throws CannotRun on a machine that cannot run a node.
  */
@@ -54,7 +54,7 @@ export interface ProcessIdentity {
 /** The process that has this pid now, or undefined when there is none. A zombie counts as none. */
 export function identity(pid: number): ProcessIdentity | undefined {
   try {
-    // The name in parentheses may contain any character.
+    // The process's name, which is in parentheses, may contain any character, also parentheses.
     const fields = readFileSync(`/proc/${pid}/stat`, "utf8")
       .replace(/^.*\) /s, "")
       .split(" ");

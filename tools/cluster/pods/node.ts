@@ -38,7 +38,7 @@ export interface Node {
 
 const setup = join(import.meta.dirname, "node.sh");
 
-/** A shell that enters the control groups and then executes `becomes`, in which "$@" stands for the command. */
+/** The command line of a shell that enters the groups and then executes `becomes`, where "$@" stands for `command`. */
 const inGroups = (groups: readonly string[], becomes: string, command: readonly string[]): readonly string[] => [
   "sh",
   "-c",
@@ -144,7 +144,8 @@ function withSignals(started: Process): Process {
 function collect([command = "", ...args]: readonly string[], options: RunOptions): Promise<CommandResult> {
   const { input = "", timeout = 120_000 } = options;
   const env = { ...process.env, ...options.env };
-  // Node's test runner sets this for its child processes, and a nested runner would switch to the parent's protocol.
+  // Node's test runner sets this variable for its child processes. With it, a nested runner would use the protocol of
+  // the parent.
   delete env.NODE_TEST_CONTEXT;
   return new Promise((resolve, reject) => {
     const child = spawn(command, args, { cwd: options.cwd, env, detached: true, stdio: "pipe" });

@@ -8,7 +8,7 @@ export const canary = "http://kube-dns.kube-system.svc.cluster.local:8181/ready"
 const meta = (name: string) => ({ name, namespace: "kube-system" });
 const selector = { "k8s-app": "kube-dns" };
 
-// Names outside the cluster do not exist: without the file's second part, queries for them would fail as SERVFAIL.
+// Names outside the cluster do not exist: without the file's second part, CoreDNS would refuse queries for them.
 const corefile = `cluster.local:53 in-addr.arpa:53 ip6.arpa:53 {
   errors
   health
@@ -94,7 +94,7 @@ const dns = [
   },
 ];
 
-/** There is no provisioner: a claim without a class, or with this one, is bound to one of these folders of the node. */
+/** There is no provisioner: a claim of the default class, `folder`, is bound to one of these folders of the node. */
 const volumes = (folders: readonly string[]) => [
   {
     apiVersion: "storage.k8s.io/v1",

@@ -30,7 +30,7 @@ interface Blob {
 }
 
 export interface Image {
-  /** With registry, repository and tag: docker.io/sluice/gateway:0.1.0. */
+  /** With registry, repository, and tag or digest: docker.io/sluice/gateway:0.1.0. */
   readonly name: string;
   /** The digest of the image's manifest: sha256:… */
   readonly digest: string;

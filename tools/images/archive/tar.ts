@@ -29,7 +29,10 @@ function body(content: Buffer | string): readonly Buffer[] {
   return rest === 0 ? [bytes] : [bytes, Buffer.alloc(block - rest)];
 }
 
-/** The pax record of a path that does not fit into the header: its own length in decimal, the key, the value. */
+/**
+ * The pax record of a path that does not fit into the header: the record's own length in decimal, the key, the value.
+ * An empty list if the path fits.
+ */
 function longer(key: string, value: string): readonly string[] {
   if (Buffer.byteLength(value) <= 100) return [];
   const rest = ` ${key}=${value}\n`;

@@ -38,7 +38,7 @@ export const file = (path: string, content: Buffer | string, mode = 0o644): File
   content: typeof content === "string" ? Buffer.from(content) : content,
 });
 
-/** Copies a file of this machine to a path in the image. */
+/** A file at a path in the image, with the content of a file of this machine. */
 export const copied = (path: string, from: string, mode = 0o644): File => file(path, readFileSync(from), mode);
 
 /**

@@ -10,7 +10,7 @@ export interface Unpacked {
   readonly runAs: RunAs;
   /** Folders with the files of the layers, the lowest first. Images that share a layer share its folder. */
   readonly layers: readonly string[];
-  /** The archive listing of each path, later layers over earlier ones. */
+  /** How tar lists each path, in the highest layer that contains it. */
   readonly list: ReadonlyMap<string, Listed>;
 }
 
@@ -28,7 +28,7 @@ interface Described {
   readonly digest: string;
 }
 
-/** All images, unpacked from the cluster's archive by standard tools instead of our code. */
+/** Unpacks all images from their archive, by standard tools instead of our code. `remove` deletes the files again. */
 export async function unpackImages(): Promise<{ all: Readonly<Record<ImageName, Unpacked>>; remove(): void }> {
   const { tar, images: built } = await images();
   const folder = temporaryFolder("images");

@@ -37,7 +37,7 @@ export function nodeBase(): Base {
 
 /**
  * The files that programs of this machine need: shared libraries at the loader's paths, a non-root user, and
- * world-writable folders.
+ * world-writable folders. The programs themselves are not included.
  *
  * @param within A folder that is copied into the image with the programs; libraries in it are not added again.
  */

@@ -32,12 +32,12 @@ export interface SystemPackage {
   readonly architecture: string;
   /** The given files that belong to the package. */
   readonly files: readonly string[];
-  /** The package's licence terms, where the distribution keeps them. */
+  /** The path at which the distribution keeps the package's licence terms. */
   readonly copyright: string;
 }
 
 /**
- * The packages that own the files, by name.
+ * The packages that own the files, sorted by name.
  *
  * @throws Error when dpkg does not know a file: the list of contents would be incomplete.
  */
@@ -59,7 +59,7 @@ export function packagesOf(files: readonly string[]): readonly SystemPackage[] {
   });
 }
 
-/** dpkg fails if it does not know one of the paths, but still prints the others. */
+/** The output of dpkg-query, even if it fails: it fails if it does not know a path, but prints the paths it knows. */
 function dpkg(args: readonly string[]): string {
   try {
     return execFileSync("dpkg-query", args, { encoding: "utf8", stdio: ["ignore", "pipe", "ignore"] });

@@ -39,11 +39,11 @@ export function lockedAt(path: string): Locked {
 
 const nameIn = (path: string): string => path.slice(path.lastIndexOf("node_modules/") + "node_modules/".length);
 
-/** The production dependencies of a workspace. */
+/** A workspace and its production dependencies. */
 export interface Closure {
   /** The workspace itself and the workspaces that it depends on. */
   readonly workspaces: readonly Locked[];
-  /** Production packages, at the paths where npm installed them. */
+  /** The third-party packages, at the paths where npm installed them. */
   readonly packages: readonly Locked[];
 }
 
@@ -83,7 +83,7 @@ function wantedBy(entry: LockEntry): readonly { readonly name: string; readonly 
   ];
 }
 
-/** The path at which Node finds a package from a folder; that of a workspace is its own. Undefined: not installed. */
+/** The path at which Node finds a package from a folder; for a workspace, its folder. Undefined: not installed. */
 function resolve(from: string, name: string): string | undefined {
   const parts = from.split("/");
   for (let length = parts.length; length >= 0; length--) {

@@ -6,7 +6,7 @@ import { copied, file, link, type TreeEntry } from "../archive/tree.ts";
 import { places } from "../command.ts";
 import { type Closure, type Locked, lockRoot } from "./lock.ts";
 
-/** Files of packages that no program reads at run time: for compilers, debuggers, documentation and other runtimes. */
+/** Names of files that only compilers, debuggers, tests, other runtimes and people read, and no program at run time. */
 const unread = /\.(map|ts|mts|cts|tsx|flow|md|markdown|a|h|bare)$|(^|[.-])(test|spec)\.[cm]?js$/i;
 
 /** Top-level folders of a package that serve its own development. */

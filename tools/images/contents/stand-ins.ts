@@ -10,11 +10,11 @@ import { programBase } from "./base.ts";
 
 /**
  * Test images of servers that Sluice's workloads connect to, for clusters that cannot pull images. They contain the
- * programs that other suites start directly. Of the arguments and variables of Docker's official images, they accept
- * those that charts use.
+ * programs that other suites start directly. They accept the arguments and variables of Docker's official images, as
+ * far as charts use them.
  */
 
-/** `redis:7`: this machine's redis-server. It has no entrypoint: the arguments must start with `redis-server`. */
+/** In place of `redis:7`: this machine's redis-server, without an entrypoint: arguments start with `redis-server`. */
 export async function redisImage(): Promise<Image> {
   const program = await tool("redis-server");
   const { entries } = programBase([program]);
@@ -32,7 +32,7 @@ export async function redisImage(): Promise<Image> {
   });
 }
 
-/** `postgres:18`: the binaries of the npm package, started without a shell script. */
+/** In place of `postgres:18`: the binaries of the npm package, started without a shell script. */
 export async function postgresImage(kit: Kit): Promise<Image> {
   const from = await installedPostgres();
   const to = "usr/lib/postgresql";

@@ -1,9 +1,10 @@
 /**
  * The entrypoint of the image test-postgres: creates the data folder at the first start, as the variables of Docker's
- * official image say, and then executes Postgres in its own process.
+ * official image say, and then replaces its own process by Postgres.
  *
- * POSTGRES_PASSWORD or POSTGRES_PASSWORD_FILE (needed at the first start), POSTGRES_USER (default postgres), POSTGRES_DB
- * (default the user's name), PGDATA. Arguments are passed to Postgres; a first argument `postgres` is ignored.
+ * The variables are POSTGRES_PASSWORD or POSTGRES_PASSWORD_FILE (one is needed at the first start), POSTGRES_USER
+ * (default postgres), POSTGRES_DB (default: the user's name) and PGDATA. Arguments are passed to Postgres; a first
+ * argument `postgres` is ignored.
  */
 import { spawnSync } from "node:child_process";
 import { existsSync, mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";

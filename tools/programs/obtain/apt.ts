@@ -15,7 +15,7 @@ export interface AptTool {
   readonly size: string;
 }
 
-/** The path of the program, or undefined when PATH has none of its names. */
+/** The path of the first executable with one of these names, or undefined when no folder of `path` has one. */
 export function findOnPath(commands: readonly string[], path = process.env.PATH ?? ""): string | undefined {
   const folders = path.split(delimiter).filter((folder) => folder !== "");
   return commands.flatMap((command) => folders.map((folder) => join(folder, command))).find(isExecutable);
@@ -62,7 +62,7 @@ async function install(wanted: AptTool, say: (line: string) => void): Promise<{ 
   try {
     let output = await aptGet(get);
     if (find(wanted) === undefined) {
-      // A fresh image has no package lists, and lists of an old one name versions that no longer exist.
+      // A fresh image has no package lists, and the lists of an old image name versions that no longer exist.
       output += await aptGet(["update"]);
       output += await aptGet(get);
     }

@@ -34,7 +34,7 @@ test("a key depends on names, contents and settings, not on the folder of a file
   assert.equal(new Set([key, ...Object.values(others)]).size, 7, JSON.stringify(others));
 });
 
-test("the cache is in the folder SLUICE_CACHE, or in XDG_CACHE_HOME", () => {
+test("the cache is the folder SLUICE_CACHE, or else the folder `sluice` in XDG_CACHE_HOME", () => {
   const own = join(folder.path, "own");
   const xdg = join(folder.path, "xdg");
   assert.equal(cacheFolder({ SLUICE_CACHE: own, XDG_CACHE_HOME: xdg }), own);

@@ -6,8 +6,8 @@ import { basename, join } from "node:path";
 /**
  * The folder, outside the clone, in which built tools are kept for later runs.
  *
- * `SLUICE_CACHE` overrides it; the default is `sluice` in `XDG_CACHE_HOME`, or in `.cache` of the home folder. It may
- * be removed whenever no suite runs.
+ * `SLUICE_CACHE` overrides it; the default is `sluice` in `XDG_CACHE_HOME`, or in `.cache` of the home folder. The
+ * folder may be removed whenever no suite runs.
  */
 export function cacheFolder(env: Readonly<Record<string, string | undefined>> = process.env): string {
   const folder = env.SLUICE_CACHE || join(env.XDG_CACHE_HOME || join(homedir(), ".cache"), "sluice");

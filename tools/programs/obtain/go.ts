@@ -9,7 +9,7 @@ export interface GoTool {
   readonly name: string;
   /** Folder of the module: go.mod and go.sum, and main.go when `package` is not set. */
   readonly module: string;
-  /** The package of the program in another module, a `tool` of the go.mod. Default: the module itself. */
+  /** The program's package in another module, which the go.mod names as a `tool`. Default: the module itself. */
   readonly package?: string;
   /** Linker flags, in addition to those that reduce the size. */
   readonly ldflags?: readonly string[];
@@ -36,7 +36,7 @@ export function fromGo(wanted: GoTool): (say: (line: string) => void) => Promise
   };
 }
 
-/** Keep these values: with a different -trimpath, CGO_ENABLED or -X nothing in Go's build cache can be reused. */
+/** Keep these values: with other flags or another CGO_ENABLED Go builds again what its build cache already has. */
 function flagsOf({ ldflags = [] }: GoTool): readonly string[] {
   return ["-trimpath", "-buildvcs=false", "-ldflags", ["-s -w", ...ldflags].join(" ")];
 }

@@ -16,7 +16,7 @@ export interface MavenTool {
   readonly sha256: string;
   /** Path of the executable below the top folder. */
   readonly executable: string;
-  /** Arguments with which the executable runs once in its folder after the installation. Default: it does not run. */
+  /** Arguments with which the unpacked executable runs once during the installation. Default: it does not run. */
   readonly prepare?: readonly string[];
   /** The size of the download, for the progress line. */
   readonly size: string;
@@ -31,8 +31,8 @@ const maven = fromApt({ commands: ["mvn"], package: "maven", size: "about 15 MB,
  * Returns a function that installs the program into the cache with Maven when missing, and resolves to the executable's
  * path. Maven downloads from the repository that its settings name.
  *
- * The function rejects when Maven is missing or fails, with the end of its output, and when the archive has another
- * hash.
+ * The function rejects when Maven is missing or fails, with the end of Maven's output, and when the archive does not
+ * have the hash.
  */
 export function fromMaven(wanted: MavenTool): (say: (line: string) => void) => Promise<string> {
   const { name, artifact, sha256, executable, prepare = [], size } = wanted;
@@ -65,7 +65,10 @@ export function fromMaven(wanted: MavenTool): (say: (line: string) => void) => P
   };
 }
 
-/** Downloads the archive into the folder. Maven's local repository is in it too, so that it keeps no second copy. */
+/**
+ * Downloads the archive into the folder and resolves to the archive's path. Maven's local repository is in the folder
+ * too, so that no second copy is kept.
+ */
 async function download(maven: string, artifact: string, folder: string): Promise<string> {
   mkdirSync(folder, { recursive: true });
   const target = join(folder, "archive");

@@ -1,4 +1,4 @@
-/** Folders of the embedded database (PGlite), for suites that need one but do not test how it is made. */
+/** Creates folders with an embedded database (PGlite), for suites that need one but do not test its creation. */
 import { cpSync, existsSync, mkdtempSync, renameSync, rmSync } from "node:fs";
 import { createRequire } from "node:module";
 import { dirname, join } from "node:path";
@@ -11,13 +11,13 @@ export const withUserDatabase = (folder: string): Promise<string> => copyDatabas
 /** Puts an empty database into a folder that no node has opened yet, and resolves to the folder. */
 export const withNodeDatabase = (folder: string): Promise<string> => copyDatabase(folder, "data");
 
-/** PGlite needs 3 s of processor time to create a database, and a copy takes 0.1 s: the original stays in the cache. */
+/** Copies an empty database from the cache: PGlite needs 3 s of processor time to create one, and a copy 0.1 s. */
 async function copyDatabase(folder: string, name: string): Promise<string> {
   cpSync(await emptyDatabase(), join(folder, name), { recursive: true });
   return folder;
 }
 
-/** The folder of Postgres' files as `initdb` leaves them. */
+/** The folder, in the cache, of Postgres' files as `initdb` leaves them. Created when missing. */
 async function emptyDatabase(): Promise<string> {
   const packages = createRequire(join(import.meta.dirname, "../../../user-api/package.json"));
   const programs = dirname(packages.resolve("@electric-sql/pglite"));

@@ -32,7 +32,7 @@ export async function startLdapServer(passwords: Readonly<Record<string, string>
   writeFileSync(file("people.ldif"), ldifOf(passwords));
   writeFileSync(file("slapd.conf"), configuration(folder.path));
   mkdirSync(file("data"));
-  // Ubuntu's AppArmor profile for /usr/sbin/slapd does not let it read other folders; it does not apply to a copy.
+  // Ubuntu's AppArmor profile for /usr/sbin/slapd does not let slapd read this folder, but does not apply to a copy.
   const command = file("slapd");
   copyFileSync(await tool("slapd"), command);
   execFileSync(command, ["-T", "add", "-f", file("slapd.conf"), "-l", file("people.ldif")], { stdio: "pipe" });

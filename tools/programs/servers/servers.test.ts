@@ -25,7 +25,7 @@ test("a Redis responds, and is empty on the same port after a restart", async ()
   assert.equal(await ask((client) => client.get("key")), null);
 });
 
-test("a Postgres answers its superuser, and refuses a wrong password", async () => {
+test("a Postgres runs a query of its superuser, and refuses a wrong password", async () => {
   const postgres = await startPostgres();
   after(() => postgres.stop());
   const client = new Client({ connectionString: postgres.url });
@@ -53,7 +53,7 @@ test("a browser loads a page and runs its script", async () => {
   assert.equal(await page.textContent("#words"), "made by a script");
 });
 
-test("an LDAP server accepts a person's password, and refuses any other password", async () => {
+test("an LDAP server accepts a person's password, and refuses a wrong password", async () => {
   const server = await startLdapServer({ alice: "wonderland" });
   after(() => server.stop());
   const bind = (password: string) => {
