@@ -4,7 +4,7 @@ import { hash } from "node:crypto";
 import { mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { type TestContext, test } from "node:test";
-import { deriveId, loadText, readArguments, readSettings, registerPlugins } from "@sluice/model";
+import { deriveId, loadText, lookupHash, readArguments, readSettings, registerPlugins } from "@sluice/model";
 import { pino } from "pino";
 import { deviceTokenFacts } from "../../../../test/plugins/device-token.ts";
 import { temporaryFolder } from "../../../../tools/process/index.ts";

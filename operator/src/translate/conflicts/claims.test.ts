@@ -271,6 +271,13 @@ test("a reserved match is refused to other namespaces, and free for the namespac
   assert.match(claims.claim(claimant("routes", route({ paths: ["/a"] }), "x", "one")) ?? "", /Route one\/heir/);
 });
 
+test("a route with a free match does not get its other match that another namespace has reserved", () => {
+  const claims = createClaimTable(createClaimInterests());
+  claims.reserve(claimant("routes", route({ paths: ["/a"] }), "broken", "one"));
+  assert.equal(claims.claim(claimant("routes", route({ paths: ["/a", "/own"] }), "x", "two")), null);
+  assert.equal(claims.claim(claimant("routes", route({ paths: ["/a"] }), "broken", "one")), null);
+});
+
 test("a reserved server name is refused to other namespaces, and free for the namespace that reserved it", () => {
   const claims = createClaimTable(createClaimInterests());
   claims.reserve(claimant("snis", { name: "a.test" }, "broken", "one"));

@@ -152,12 +152,17 @@ export function createClaimTable(interests: { add(claimant: Claimant): void }) {
     else keys.set(key, [{ namespaces, owner }]);
   }
 
+  /** The owner that keeps a match from the routes of a namespace; undefined: they may claim it. */
+  function holderOfMatch(match: string, namespace: string): Owner | undefined {
+    const reserver = reserved.get(match);
+    return matches.get(match) ?? (reserver?.namespace === namespace ? undefined : reserver);
+  }
+
   /** The owner of a route's first match if all matches of the route are taken; undefined: one is free. */
   function conflictingRoute(own: readonly string[], { namespace }: Owner): Owner | undefined {
     let first: Owner | undefined;
     for (const match of own) {
-      const reserver = reserved.get(match);
-      const holder = matches.get(match) ?? (reserver?.namespace === namespace ? undefined : reserver);
+      const holder = holderOfMatch(match, namespace);
       if (!holder) return undefined;
       first ??= holder;
     }
@@ -187,7 +192,8 @@ export function createClaimTable(interests: { add(claimant: Claimant): void }) {
         const older = conflictingRoute(own, owner);
         if (older)
           return `the older Route ${older.namespace}/${older.name} matches the same requests: change hosts, paths, methods or headers`;
-        for (const match of own) if (!matches.has(match)) matches.set(match, owner);
+        // A match that another namespace reserved stays free for the stand-in of the reserving route.
+        for (const match of own) if (!holderOfMatch(match, owner.namespace)) matches.set(match, owner);
       }
       for (const claim of claims) taken.set(claim.key, claimant);
       if (key) holdKey(key, owner);
