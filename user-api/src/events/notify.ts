@@ -23,7 +23,7 @@ export function openNotify({ url, heartbeatMilliseconds = HEARTBEAT }: NotifyTra
     let failures = 0;
     const closing = new AbortController();
 
-    /** Receives messages until the connection is lost, and rejects with the reason. */
+    /** Receives messages until the connection is lost, then rejects with the reason. Resolves if closing has begun. */
     async function receive(): Promise<void> {
       const client = new Client({
         connectionString: url,
