@@ -7,7 +7,7 @@ import { root } from "../check/source-files.ts";
 import { type Counts, describeFailure, failedOf, type Outcome, resultFaultsOf } from "./result.ts";
 import type { Suites } from "./stages.ts";
 
-/** The number of files whose durations are printed. */
+/** The number of files whose durations are printed: the slowest ones. */
 const SLOWEST = 5;
 
 /** The number of failed tests that the summary repeats. */

@@ -3,8 +3,8 @@ import { query } from "./greeting.ts";
 import type { ChosenAddresses } from "./processes.ts";
 
 /**
- * Resolves if every process responds that it is ready. Otherwise rejects with the response of a process that is not, or
- * with the failure of the request to it. A node is ready once it serves a document.
+ * Resolves if every process responds that it is ready. Otherwise rejects with the response of a process that is not
+ * ready, or with the failure of the request to a process. A node is ready once it serves a document.
  */
 export async function everyPartAnswers({ userApi, status, status2, operator, admin }: ChosenAddresses): Promise<true> {
   const pages = [

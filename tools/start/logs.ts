@@ -9,8 +9,8 @@ const WARNING = 40;
 const bookkeeping = new Set(["level", "time", "pid", "hostname", "name", "msg", "err"]);
 
 /**
- * The text of a line for the terminal: a warning or an error as its message with its other members in parentheses, and
- * a line that is not one of pino's unchanged. Undefined: the line is not shown.
+ * The text of a line for the terminal. A warning or an error becomes its message, with further members in parentheses.
+ * A line that pino did not write is returned unchanged. Undefined: the line is not shown.
  */
 export function shownLine(line: string): string | undefined {
   if (line.trim() === "") return undefined;
@@ -31,7 +31,7 @@ export function shownLine(line: string): string | undefined {
 
 /**
  * Returns a function that receives chunks of a process's output. It writes all of them to `<folder>/<part>.log`, and
- * passes the texts that `shownLine` returns to `show`.
+ * calls `show` for each line of which `shownLine` returns a text.
  */
 export function createLog(part: string, { folder, show }: LogOptions): (piece: string) => void {
   const file = createWriteStream(join(folder, `${part}.log`));

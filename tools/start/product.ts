@@ -12,7 +12,7 @@ export interface Product {
   kill9(name: PartName): Promise<void>;
   /** Starts an ended part again, with its own settings and those of `env`. Does not wait until the part is ready. */
   start(name: PartName, env?: Env): Promise<Process>;
-  /** Resolves when a part ends without being stopped: its name and last lines. */
+  /** Resolves when a part ends by itself, to a report with the part's name and last lines. */
   readonly failed: Promise<string>;
   /** Drains and stops everything: the admin listener before the operator, and the nodes before the user API. */
   stop(): Promise<void>;

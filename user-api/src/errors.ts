@@ -59,7 +59,7 @@ export function codeOf(error: GraphQLError): ErrorCode | null {
 export const codesOf = (errors: readonly GraphQLFormattedError[] | undefined): readonly unknown[] =>
   (errors ?? []).map(({ extensions }) => extensions?.code);
 
-/** Of the request in which an error occurred: its id, and the log that adds this id to each line. */
+/** The id and the log of the request in which an error occurred. The log adds the id to each line. */
 export type ErrorContext = Pick<FastifyRequest, "log" | "id">;
 
 /**

@@ -66,7 +66,7 @@ function refuse(message: string): void {
 }
 
 /**
- * Trusts authorities for Redis and Postgres, in addition to those of Node.
+ * Trusts the certificate authorities in a PEM file for Redis and Postgres, in addition to those of Node.
  *
  * @throws StartFailure when the file cannot be read, holds no certificate, or holds an invalid one.
  */

@@ -35,7 +35,7 @@ function settingOf(limit: string): string {
   return found;
 }
 
-/** What the README says of responses beyond a time limit. Beyond other limits they have LIMIT_EXCEEDED and its name. */
+/** What the README says of the error of each time limit. Any other limit has the error LIMIT_EXCEEDED with its name. */
 const ofTime: Readonly<Record<string, RegExp>> = { milliseconds: /`TIMEOUT`/, receiveMilliseconds: /408/ };
 
 describe("the README", () => {

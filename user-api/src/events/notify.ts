@@ -7,7 +7,7 @@ import { HEARTBEAT, type OpenTransport } from "./transport.ts";
 
 export interface NotifyTransportOptions {
   readonly url: string;
-  /** Default 5 s. */
+  /** Milliseconds between checks of a connection. Default 5,000. */
   readonly heartbeatMilliseconds?: number;
 }
 

@@ -17,7 +17,7 @@ export interface RepairOptions {
  * little after its id was made, and a dead connection is detected late.
  */
 const OVERLAP = 20_000;
-/** The number of users that are read from the store at a time. */
+/** The number of users in a page, which one query reads from the store. */
 const PAGE = 500;
 /**
  * The maximum number of pages that are read: enough for 20 s of 2,500 users a second. Users beyond that are not

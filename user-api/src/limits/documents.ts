@@ -73,7 +73,7 @@ interface CachedDocument {
   faults?: readonly GraphQLError[];
 }
 
-/** The maximum number of cached documents. The text of each, its key, is at most as long as the largest request. */
+/** The maximum number of cached documents. The key of a document is its text, which is no longer than a request. */
 export const CACHED_DOCUMENTS = 256;
 
 export function makeDocumentCheck({ schema, limits, introspection, trusted }: DocumentsOptions): CheckDocument {

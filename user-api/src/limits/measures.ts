@@ -37,7 +37,7 @@ export interface MeasureOptions {
   readonly fragments: Fragments;
 }
 
-/** Whether a field is one of introspection. MaxIntrospectionDepthRule of graphql-js limits introspection. */
+/** Whether a field belongs to introspection. MaxIntrospectionDepthRule of graphql-js limits such fields. */
 export const isIntrospection = (node: FieldNode): boolean => node.name.value.startsWith("__");
 
 /**

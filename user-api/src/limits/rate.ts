@@ -64,8 +64,8 @@ export async function countRequests(app: FastifyInstance, options: RateOptions):
 }
 
 /**
- * The maximum number of counters of consumers in a process, and also of counters of addresses. Beyond this number the
- * counter of the least recently seen client is dropped.
+ * A process counts at most this many consumers, and at most this many addresses. Beyond that, the counter of the least
+ * recently seen client is dropped.
  */
 const CLIENTS = 50_000;
 

@@ -146,7 +146,7 @@ export function makeMetrics({ registry, subscriptions, events }: MetricsOptions)
   };
 
   return {
-    /** Counts an executed operation and its errors. `took` is in seconds; a subscription has no duration: null. */
+    /** Counts an executed operation and its errors. `took`: seconds; null for a subscription, which has no duration. */
     recordExecution(operation: Operation, took: number | null, codes: readonly unknown[]): void {
       record(operation, took, codes.length === 0 ? "ok" : "error");
       count(codes);

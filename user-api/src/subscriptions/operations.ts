@@ -1,4 +1,4 @@
-/** Runs operations for sockets and event streams, with the same checks as for other HTTP requests. */
+/** Runs operations for sockets and event streams, with the same checks as for other requests. */
 import { createHash } from "node:crypto";
 import type { FastifyRequest } from "fastify";
 import { createSourceEventStream, type DocumentNode, GraphQLError, OperationTypeNode } from "graphql";
