@@ -4,13 +4,13 @@ export interface Result {
   readonly passed: number;
   readonly failed: number;
   readonly seconds: number;
-  /** The first failed tests (see `describeFailure`), for the end of the output. */
+  /** The first failed tests as `describeFailure` formats them; the summary at the end of the output repeats these. */
   readonly failures?: readonly string[];
-  /** The reasons for a failure other than failed tests: sentences. */
+  /** Why the stage has failed, apart from failed tests: one sentence per reason. */
   readonly faults: readonly string[];
 }
 
-/** The result of a stage without its name and duration. */
+/** A `Result` without the name and the duration of the stage. */
 export type Outcome = Omit<Result, "stage" | "seconds">;
 
 /** The counts of Node's test runner. Tests that are not counted as passed, skipped or todo have failed. */
@@ -28,8 +28,8 @@ export function failedOf({ tests, passed, skipped, todo }: Counts): number {
 }
 
 /**
- * The faults of a run other than failed tests. A skipped test proves nothing, and a file without a test looks like
- * success: both are faults.
+ * The faults of a run, apart from failed tests: no test file, no summary, a file that reported no test, and tests that
+ * are skipped or a todo. A skipped test proves nothing, and a file without a test would look like success.
  *
  * @param files The files that ran, with the number of tests that each reported.
  */
@@ -51,15 +51,18 @@ export function hasFailed(result: Result): boolean {
 const MESSAGE_LINES = 12;
 
 /**
- * A failed test with the last lines of its message, which often are the last output of a process. The end of a long log
- * is what a CI system shows first.
+ * The file and the name of a failed test, and the last lines of its message, which often quote the last output of a
+ * process. Meant for the summary at the end of the output, because a CI system shows the end of a long log first.
  */
 export function describeFailure({ file, name, message }: { file: string; name: string; message: string }): string {
   const lines = message.trimEnd().split("\n").slice(-MESSAGE_LINES);
   return [`${file}: ${name}`, ...lines.map((line) => `  ${line}`)].join("\n");
 }
 
-/** One line per stage, its failed tests and faults, and the totals alone on the last line. A fault counts as a failure. */
+/**
+ * One line per stage, followed by the stage's first failed tests and its faults; then the total time, and on the last
+ * line the totals alone. A fault counts as a failure.
+ */
 export function summary(results: readonly Result[]): string {
   const width = Math.max(...results.map(({ stage }) => stage.length));
   const lines = results.flatMap((result) => [

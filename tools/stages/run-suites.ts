@@ -7,13 +7,13 @@ import { root } from "../check/source-files.ts";
 import { type Counts, describeFailure, failedOf, type Outcome, resultFaultsOf } from "./result.ts";
 import type { Suites } from "./stages.ts";
 
-/** The number of files whose durations are printed. */
+/** The number of files whose durations are printed: the slowest ones. */
 const SLOWEST = 5;
 
 /** The number of failed tests that the summary repeats. */
 const REPEATED = 5;
 
-/** Runs test files with Node's runner, each in its own process, and prints its report. */
+/** Runs test files with Node's runner, each in its own process; prints the runner's report and the slowest files. */
 export async function runSuites(stage: Suites, files: readonly string[]): Promise<Outcome> {
   const tests = new Map(files.map((file) => [file, 0]));
   const durations: [file: string, milliseconds: number][] = [];
@@ -62,12 +62,12 @@ export async function runSuites(stage: Suites, files: readonly string[]): Promis
   return { passed: counts?.passed ?? 0, failed, failures, faults };
 }
 
-/** The duration of each test file in its last run, in milliseconds. */
+/** A JSON file with the duration of each test file in its last run, in milliseconds. */
 const durationsFile = join(root, "node_modules/.cache/sluice/test-durations.json");
 
 type Durations = Readonly<Record<string, number>>;
 
-/** Empty if there is no file, or it cannot be read. */
+/** The content of `durationsFile`; empty if there is no such file, or it cannot be read. */
 function readDurations(): Durations {
   try {
     return JSON.parse(readFileSync(durationsFile, "utf8"));
@@ -82,8 +82,8 @@ function keepDurations(measured: readonly (readonly [file: string, milliseconds:
 }
 
 /**
- * The files in the order in which they should start: a long file that starts last would run alone, with idle cores.
- * Files without a known duration come first.
+ * The files in the order in which they should start, longest first: a long file that started last would run alone while
+ * other cores are idle. Files without a known duration come before all others.
  */
 export const longestFirst = (files: readonly string[], durations: Durations): readonly string[] =>
   files.toSorted((one, other) => (durations[other] ?? Infinity) - (durations[one] ?? Infinity) || 0);

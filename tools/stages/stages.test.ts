@@ -81,7 +81,7 @@ test("arguments after e2e select folders of that stage that have tests, and only
   assert.deepEqual(chosen(["e2e", "admin", "adm", "g.test.ts"], paths).unknown, ["adm", "g.test.ts"]);
 });
 
-test("a run of one folder has the tools of its stage and of that folder, and no other tools", () => {
+test("a run needs the tools of its stage and those of each folder whose test files run, and no other tools", () => {
   const stage = {
     name: "s",
     what: "",
@@ -117,7 +117,7 @@ const faults: readonly [what: string, counts: Counts | undefined, files: [string
     [["a.test.ts", 4]],
     [/^1 skipped/, /^1 todo/],
   ],
-  ["the runner failed", undefined, [["a.test.ts", 2]], [/no summary/]],
+  ["the runner gave no summary", undefined, [["a.test.ts", 2]], [/no summary/]],
 ];
 for (const [what, given, files, expected] of faults) {
   test(`${expected.length} ${expected.length === 1 ? "fault is" : "faults are"} reported when ${what}`, () => {
@@ -127,7 +127,7 @@ for (const [what, given, files, expected] of faults) {
   });
 }
 
-test("files start in the order of their last durations, and files without one come first", () => {
+test("the files with the longest last durations start first, but only after the files without a known duration", () => {
   assert.deepEqual(longestFirst(["a", "b", "c", "d", "e"], { a: 1, c: 3, e: 2 }), ["b", "d", "c", "e", "a"]);
 });
 

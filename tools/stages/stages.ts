@@ -1,12 +1,12 @@
 import { KEYCLOAK_VERSION } from "../programs/public.ts";
 import type { ToolName } from "../programs/tool.ts";
 
-/** A part of `npm test` that runs suites. */
+/** A stage of `npm test` that runs test files. */
 export interface Suites {
   readonly name: string;
-  /** A description, for the line before it runs. */
+  /** A description, for the line that is printed before the stage runs. */
   readonly what: string;
-  /** The folders of the stage's test files. Absent: every test file that no other stage has. */
+  /** The folders of the stage's test files. Absent: the stage has every test file that no other stage has. */
   readonly folders?: readonly string[];
   /** The number of test files that run at a time. */
   readonly concurrency: number;
@@ -18,20 +18,20 @@ export interface Suites {
   readonly minutes: number;
   /** Tools to build or install before the stage's time begins, in this order. */
   readonly tools?: readonly ToolName[];
-  /** Further tools for the test files below one folder, when any of them runs. */
+  /** Further tools, by folder; they are needed when a test file below that folder runs. */
   readonly folderTools?: Readonly<Record<string, readonly ToolName[]>>;
-  /** Runs only when an argument names it. */
+  /** The stage runs only when an argument names it. */
   readonly onlyByName?: true;
   /**
-   * Runs each of these folders by itself and keeps its result (see public-results.ts): the subject of each folder, by
-   * its path. Its tools are only obtained when it runs.
+   * What each folder of the stage tests, by the path of the folder. The folders run one by one; the result of each is
+   * kept (see public-results.ts), and the tools of a folder are obtained only when this folder runs.
    */
   readonly subjects?: Readonly<Record<string, string>>;
 }
 
 /**
- * In the order in which they run. The numbers of files at a time are for two cores. They are higher than the number of
- * cores where files wait for a disk, another process or an interval.
+ * The stages that run test files, in the order in which they run. Each `concurrency` is meant for two cores. It is
+ * higher than the number of cores where files wait for a disk, another process or an interval.
  */
 export const suites: readonly Suites[] = [
   {
@@ -143,7 +143,7 @@ export function toolsOf({ tools = [], folderTools = {} }: Suites, files: readonl
   return [...tools, ...below.flatMap(([, names]) => names)];
 }
 
-/** The selection by the arguments. */
+/** What the arguments of `npm test` select. */
 export interface Chosen {
   /** The names of the stages to run, in the order in which they run. */
   readonly names: readonly string[];
@@ -153,13 +153,13 @@ export interface Chosen {
   readonly unknown: readonly string[];
 }
 
-/** A part of a stage: its name is that of the stage, or the path of the folder of a subject. */
+/** A part of a stage. Its `name` is the stage's name or, in a stage with `subjects`, the path of the part's folder. */
 export interface StagePart {
   readonly name: string;
   readonly files: readonly string[];
 }
 
-/** The parts of a stage that run separately: the whole stage, or each folder of a subject that has test files. */
+/** The parts of a stage that run separately: the whole stage, or each folder of `subjects` that has test files. */
 export function stagePartsOf({ name, subjects }: Suites, files: readonly string[]): readonly StagePart[] {
   if (subjects === undefined) return [{ name, files }];
   return Object.keys(subjects)
@@ -168,8 +168,9 @@ export function stagePartsOf({ name, subjects }: Suites, files: readonly string[
 }
 
 /**
- * Without arguments, all stages that need not be named; otherwise the named ones. Words after a first `e2e` or `public`
- * are folders below test/e2e or test/public instead: `e2e admin` runs test/e2e/admin alone.
+ * Without arguments, all stages except those that run only when named; otherwise the named stages. After a first
+ * argument `e2e` or `public`, further arguments name folders below test/e2e or test/public instead of stages:
+ * `e2e admin` runs test/e2e/admin alone.
  *
  * @param paths All paths of the repository.
  */

@@ -2,7 +2,10 @@
 import { query } from "./greeting.ts";
 import type { ChosenAddresses } from "./processes.ts";
 
-/** Rejects with the response of a process that is not ready. A node is ready once it serves a document. */
+/**
+ * Resolves if every process responds that it is ready. Otherwise rejects with the response of a process that is not
+ * ready, or with the failure of the request to a process. A node is ready once it serves a document.
+ */
 export async function everyPartAnswers({ userApi, status, status2, operator, admin }: ChosenAddresses): Promise<true> {
   const pages = [
     `${userApi}/readyz`,
@@ -21,7 +24,10 @@ export async function everyPartAnswers({ userApi, status, status2, operator, adm
   return true;
 }
 
-/** The user API's response to the tour's first query, through a proxy and with the demo key. */
+/**
+ * The user API's response to the tour's first query, through a proxy and with the demo key. `text` is the body; if the
+ * status is not 2xx, `text` begins with the status.
+ */
 export async function answerThrough(proxy: string): Promise<{ readonly ok: boolean; readonly text: string }> {
   const response = await fetch(`http://${proxy}/users/graphql`, {
     method: "POST",

@@ -1,4 +1,4 @@
-/** The product on a folder of custom resources. */
+/** Starts all processes of the product, with a folder instead of a cluster for the custom resources. */
 import { randomBytes } from "node:crypto";
 import { join, resolve } from "node:path";
 import { everyPartAnswers } from "./answers.ts";

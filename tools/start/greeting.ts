@@ -10,7 +10,7 @@ export interface Step {
 
 export interface GreetingOptions {
   readonly chosen: ChosenAddresses;
-  /** Further addresses and files: a name and a location. */
+  /** Further addresses and files: a name and a location for each. */
   readonly places: readonly (readonly [what: string, where: string])[];
   /** Commands that the steps need first, in the same shell. */
   readonly preparation?: readonly string[];
@@ -40,11 +40,11 @@ Ctrl-C stops everything.
 `;
 }
 
-/** A query for data that exists from the start. */
+/** The JSON body of a query for data that exists from the start. */
 export const query = `{"query":"{ users { name posts { title } } }"}`;
 const headers = "-H 'apikey: demo-key' -H 'content-type: application/json'";
 
-/** The command that queries the user API through a proxy; `options` are more options of curl. */
+/** The lines of a curl command that queries the user API through a proxy; `options` are further options of curl. */
 export function askThrough(proxy: string, { path = "/users", options = "-w '\\n'" } = {}): readonly string[] {
   return [`curl -s http://${proxy}${path}/graphql ${headers} \\`, `  -d '${query}' ${options}`];
 }

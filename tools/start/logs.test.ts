@@ -24,7 +24,7 @@ for (const [what, line, words] of cases) {
   });
 }
 
-test("a line that arrives in pieces is shown once, and the log file contains all lines", async () => {
+test("a line that arrives in pieces is shown once, and the log file ends with the last line", async () => {
   const folder = temporaryFolder("logs");
   after(() => folder.remove());
   const shown: string[] = [];

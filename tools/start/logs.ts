@@ -1,16 +1,16 @@
-/** Logs of the processes: complete in one file each, and warnings and errors on the terminal. */
+/** Logs of the processes: everything in one file per process, and warnings and errors on the terminal. */
 import { createWriteStream } from "node:fs";
 import { join } from "node:path";
 
 /** pino's number for a warning. */
 const WARNING = 40;
 
-/** Members of a log line that are left out on the terminal. */
+/** Members of a log line that are not listed in parentheses after its message on the terminal. */
 const bookkeeping = new Set(["level", "time", "pid", "hostname", "name", "msg", "err"]);
 
 /**
- * The text of a log line for the terminal: warnings and errors as one sentence with their members, and lines that are
- * not JSON unchanged. Undefined: not shown.
+ * The text of a line for the terminal. A warning or an error becomes its message, with further members in parentheses.
+ * A line that pino did not write is returned unchanged. Undefined: the line is not shown.
  */
 export function shownLine(line: string): string | undefined {
   if (line.trim() === "") return undefined;
@@ -30,7 +30,8 @@ export function shownLine(line: string): string | undefined {
 }
 
 /**
- * Receives chunks of a process's output: writes all of it to `<folder>/<part>.log` and passes notable lines to `show`.
+ * Returns a function that receives chunks of a process's output. It writes all of them to `<folder>/<part>.log`, and
+ * calls `show` for each line of which `shownLine` returns a text.
  */
 export function createLog(part: string, { folder, show }: LogOptions): (piece: string) => void {
   const file = createWriteStream(join(folder, `${part}.log`));

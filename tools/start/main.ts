@@ -15,7 +15,7 @@ const root = resolve(import.meta.dirname, "../..");
 
 async function main(args: readonly string[]): Promise<number> {
   if (args.length > 0) throw new StartError(`npm start takes no arguments, but got '${args[0]}': see README.md`);
-  // Holds this instance's resources, users and logs across restarts.
+  // Holds this instance's users, logs and (unless SLUICE_DIRECTORY is set) custom resources across restarts.
   const work = resolve(process.env.SLUICE_WORK || join(root, ".sluice"));
   const folder = resolve(process.env.SLUICE_DIRECTORY || join(work, "resources"));
   const chosen = chosenAddresses(process.env);

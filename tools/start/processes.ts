@@ -33,7 +33,10 @@ export const chosenAddresses = (env: NodeJS.ProcessEnv): ChosenAddresses =>
 /** The addresses in the documentation. */
 export const standardAddresses: ChosenAddresses = chosenAddresses({});
 
-/** Settings of a process; undefined removes a variable that this process has. */
+/**
+ * Environment variables of a started process. Undefined: the started process does not inherit this variable from the
+ * current one.
+ */
 export type Env = Readonly<Record<string, string | undefined>>;
 
 /** One process of the product. */
@@ -49,7 +52,7 @@ export interface ProductLayout {
   /** Root of the project. */
   readonly root: string;
   readonly chosen: ChosenAddresses;
-  /** Settings for the location of the custom resources: SLUICE_DIRECTORY or KUBECONFIG. */
+  /** Settings for the location of the custom resources, such as SLUICE_DIRECTORY or KUBECONFIG. */
   readonly resources: Readonly<Record<"operator" | "admin", Env>>;
   /** Settings of the push listeners and of the operator that pushes: a token or certificates. */
   readonly push: Readonly<Record<"node" | "operator", Env>>;
@@ -65,7 +68,7 @@ export function parts({ root, chosen, resources, push, pushScheme, users }: Prod
   const operatorToken = randomBytes(32).toString("hex");
   const node = (name: PartName, proxy: string, pushListen: string, status: string): ProductPart => ({
     name,
-    // The same flags as in the command's first line.
+    // The same flags as in the first line of gateway/src/main.ts.
     args: ["--min-semi-space-size=8", "--max-semi-space-size=8", gateway, "gateway"],
     env: {
       SLUICE_PROXY_LISTEN: proxy,
@@ -73,7 +76,7 @@ export function parts({ root, chosen, resources, push, pushScheme, users }: Prod
       SLUICE_STATUS_LISTEN: status,
       // The user API runs on loopback, which a proxy refuses by default.
       SLUICE_ALLOWED_UPSTREAMS: "127.0.0.0/8",
-      // Shorter than the deadline for killing the process.
+      // Shorter than the time after which `Process.stop` kills a process that has not ended.
       SLUICE_DRAIN_TIMEOUT: "5s",
       ...push.node,
     },
@@ -94,7 +97,7 @@ export function parts({ root, chosen, resources, push, pushScheme, users }: Prod
     node("gateway-2", chosen.proxy2, chosen.push2, chosen.status2),
     {
       name: "operator",
-      // The same flags as in the command's first line.
+      // The same flags as in the first line of operator/src/main.ts.
       args: ["--max-semi-space-size=8", "--heap-growing-percent=30", join(root, "operator/src/main.ts")],
       env: {
         SLUICE_OPERATOR_LISTEN: chosen.operator,
@@ -113,7 +116,7 @@ export function parts({ root, chosen, resources, push, pushScheme, users }: Prod
         SLUICE_ADMIN_LISTEN: chosen.admin,
         SLUICE_OPERATOR_URL: `http://${chosen.operator}`,
         SLUICE_OPERATOR_TOKEN: operatorToken,
-        // As for the nodes: the admin listener warns of addresses that nodes refuse.
+        // The same value as for the nodes, because the admin listener warns of addresses that nodes refuse.
         SLUICE_ALLOWED_UPSTREAMS: "127.0.0.0/8",
         ...resources.admin,
       },

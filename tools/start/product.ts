@@ -1,4 +1,4 @@
-/** Runs the processes of the product together: all or none. */
+/** Runs the processes of the product together. If one of them fails during the start, all are stopped. */
 import { mkdirSync } from "node:fs";
 import { type Process, startProcess, waitFor } from "../process/index.ts";
 import { createLog } from "./logs.ts";
@@ -12,9 +12,9 @@ export interface Product {
   kill9(name: PartName): Promise<void>;
   /** Starts an ended part again, with its own settings and those of `env`. Does not wait until the part is ready. */
   start(name: PartName, env?: Env): Promise<Process>;
-  /** Resolves when a part ends without being stopped: its name and last lines. */
+  /** Resolves when a part ends by itself, to a report with the part's name and last lines. */
   readonly failed: Promise<string>;
-  /** Drains and stops everything; a part stops before the parts to which it sends requests. */
+  /** Drains and stops everything: the admin listener before the operator, and the nodes before the user API. */
   stop(): Promise<void>;
 }
 
@@ -95,20 +95,20 @@ export async function runProduct(options: ProductOptions): Promise<Product> {
   };
 }
 
-/** Pending requests need their backends: the admin listener waits for the operator, nodes for the user API. */
+/** The parts in the order in which they stop: the admin listener waits for the operator, and nodes for the user API. */
 const stopOrder: readonly (readonly PartName[])[] = [["admin"], ["operator", "gateway-1", "gateway-2"], ["user-api"]];
 
 export interface Words {
-  /** Printed once Ctrl-C is handled, not before: the user may press it right away. */
+  /** Printed only after the handlers of Ctrl-C are installed: the user may press Ctrl-C right away. */
   readonly greeting: string;
   /** Printed when the product stops. */
   readonly stopping?: string;
 }
 
 /**
- * Runs until Ctrl-C (or TERM) or until a part ends by itself, then stops everything.
+ * Waits for Ctrl-C (or TERM or HUP) or until a part ends by itself, then stops everything.
  *
- * @returns the exit code: 1 when a part ended by itself.
+ * @returns the exit code: 1 if a part ended by itself, else 0.
  */
 export async function untilStopped(
   product: Pick<Product, "failed" | "stop">,

@@ -29,7 +29,7 @@ function freeName(folder: string): string {
   }
 }
 
-/** The current limit of the sample, and a different one. */
+/** The limit per minute in the sample rate-limiting.yaml, and a different one to which the tour changes it. */
 function limits(folder: string): { readonly from: number; readonly to: number } {
   const file = join(folder, "rate-limiting.yaml");
   const text = existsSync(file) ? readFileSync(file, "utf8") : "";

@@ -78,7 +78,7 @@ describe("the user directory", () => {
     assert.deepEqual(codesOf(reply), ["NOT_FOUND"]);
   });
 
-  it("refuses invalid values and reports every problem", async () => {
+  it("refuses a new user with invalid values and reports every violation", async () => {
     const reply = await postQuery(app, { query: CREATE, variables: { name: " ", email: "x" } });
     assert.deepEqual(reply.data, { createUser: null });
     assert.deepEqual(reply.errors?.[0]?.extensions, {
@@ -90,7 +90,7 @@ describe("the user directory", () => {
     });
   });
 
-  it("refuses an address that is taken, regardless of case", async () => {
+  it("refuses an e-mail address that another user has, regardless of case", async () => {
     await create("Cy", "cy@example.org");
     assert.deepEqual(
       codesOf(await postQuery(app, { query: CREATE, variables: { name: "Cy", email: "CY@Example.ORG" } })),
@@ -98,7 +98,7 @@ describe("the user directory", () => {
     );
   });
 
-  it("reads the posts of all users with one query, and reads them again for the next request", async () => {
+  it("reads the posts of all users with one query and those of a single user together with the user, anew for each request", async () => {
     const eve = await create("Eve");
     const add = (title: string) =>
       database.query("insert into posts (id, user_id, title) values ($1, $2, $3)", [randomUUIDv7(), eve.id, title]);
@@ -176,7 +176,7 @@ describe("the user directory", () => {
     }
   });
 
-  it("refuses invalid page arguments and reports every problem", async () => {
+  it("refuses invalid page arguments and reports every violation, but accepts null", async () => {
     const codes = { code: "BAD_USER_INPUT" };
     const first = { path: ["first"], message: "must be a whole number from 1 to 1000" };
     const after = { path: ["after"], message: "must be the id of the last user of the previous page" };

@@ -47,7 +47,7 @@ export interface AppOptions
   /** Closed before the store. */
   readonly events: Events;
   readonly log: FastifyBaseLogger;
-  /** Whether requests from loopback are answered without a gateway. */
+  /** Whether requests from loopback are answered without the gateway's secret. */
   readonly directCalls: boolean;
   readonly trusted?: TrustedDocuments;
   readonly subscriptionLimits?: Partial<SubscriptionLimits>;
@@ -123,7 +123,7 @@ export async function buildApp(options: AppOptions): Promise<FastifyInstance> {
   const schema = buildSchema(text);
   await app.register(mercurius, {
     schema,
-    // The routes and sockets of mercurius deviate from their specifications; http/ and subscriptions/ replace them.
+    // The routes and sockets of mercurius deviate from GraphQL's specifications; http/ and subscriptions/ replace them.
     routes: false,
     resolvers: { ...resolvers, Mutation: { createUser } },
     cache: CACHED_DOCUMENTS,
@@ -149,7 +149,7 @@ export async function buildApp(options: AppOptions): Promise<FastifyInstance> {
   const identifyCaller = makeIdentifyCaller(options);
   const count = await countRequests(app, options);
 
-  /** Counts an operation on a socket against the rate limit, like a request. */
+  /** Counts an operation on a socket against the rate limit, like a request. Resolves to null if it is allowed. */
   async function countOperation(request: FastifyRequest): Promise<GraphQLError | null> {
     const refusal = await count?.(request);
     if (!refusal) return null;

@@ -50,9 +50,9 @@ describe("bad input over HTTP", () => {
       400,
       "GRAPHQL_PARSE_FAILED",
     ],
-    ["1,000 levels", { query: levels(1_000) }, 400, "LIMIT_EXCEEDED"],
-    ["300 levels, within the limit of tokens", { query: levels(300) }, 400, "LIMIT_EXCEEDED"],
-    ["50,000 levels that are never closed", { query: "{a".repeat(50_000) }, 400, "LIMIT_EXCEEDED"],
+    ["1,000 levels of fields", { query: levels(1_000) }, 400, "LIMIT_EXCEEDED"],
+    ["300 levels of fields, within the limit of tokens", { query: levels(300) }, 400, "LIMIT_EXCEEDED"],
+    ["50,000 levels of fields that are never closed", { query: "{a".repeat(50_000) }, 400, "LIMIT_EXCEEDED"],
     [
       "400 levels of lists in an argument",
       { query: `{ user(id: ${"[".repeat(400)}${"]".repeat(400)}) { id } }` },
@@ -217,7 +217,7 @@ describe("bad input over HTTP", () => {
     ],
   ];
   for (const [name, payload, data] of harmless) {
-    it(`gets the same answer each time and leaves Object.prototype unchanged: ${name}`, async () => {
+    it(`gets the same response each time and adds no member users to Object.prototype: ${name}`, async () => {
       // From its second execution on, a query is executed by a plan.
       const bodies = new Set<string>();
       for (let n = 0; n < 3; n++) {

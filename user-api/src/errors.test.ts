@@ -120,7 +120,7 @@ describe("access", () => {
     ["authenticated", "a consumer", fromGateway, read, []],
   ] as const;
   for (const [access, who, headers, query, codes] of cases) {
-    it(`${access}: ${query.split(" ", 1)[0] === "{" ? "users" : "createUser"} for ${who} gives ${codes[0] ?? "an answer"}`, async () => {
+    it(`with the policy ${access}, ${query.split(" ", 1)[0] === "{" ? "users" : "createUser"} gives ${who} ${codes[0] ?? "no error"}`, async () => {
       const { app } = await testApp({ policy: { access, rules: {} } });
       // From its second execution on, a query is executed by a plan.
       for (let n = 0; n < 3; n++) {
@@ -180,7 +180,7 @@ describe("an internal error", () => {
     assert.match(JSON.stringify(line?.err), /password authentication failed/);
   });
 
-  it("reports the position in a list as a number", async () => {
+  it("has a path in which the position in a list is a number", async () => {
     const user = { id: "1", name: "Ann", email: "ann@example.org" };
     const store = arrayStore({ users: async () => [user], postsOf: () => Promise.reject(new Error("gone")) });
     const { app } = await testApp({ store });

@@ -40,7 +40,10 @@ export function failure(
  */
 const VALUE_FAULT = /^(?:Variable|Argument) "[^"]*" (?:(?:got|has) invalid value|of (?:required|non-null) type)/;
 
-/** Classifies an error by its shape, because graphql-js sets no code. Null: not the client's fault. */
+/**
+ * The code of an error. An error of graphql-js has none and is classified by its message and its cause. Null: the error
+ * is not the client's fault.
+ */
 export function codeOf(error: GraphQLError): ErrorCode | null {
   if (isCode(error.extensions.code)) return error.extensions.code;
   const executed = error.path !== undefined;
@@ -56,7 +59,7 @@ export function codeOf(error: GraphQLError): ErrorCode | null {
 export const codesOf = (errors: readonly GraphQLFormattedError[] | undefined): readonly unknown[] =>
   (errors ?? []).map(({ extensions }) => extensions?.code);
 
-/** The request in which an error occurred, with the request's id and the log that adds this id to each line. */
+/** The id and the log of the request in which an error occurred. The log adds the id to each line. */
 export type ErrorContext = Pick<FastifyRequest, "log" | "id">;
 
 /**

@@ -21,7 +21,7 @@ interface Line {
 interface Started {
   readonly child: ChildProcess;
   readonly lines: Line[];
-  /** The first line whose message matches; rejects when the process ends without it. */
+  /** Resolves to the first message that matches; rejects when the process ends without such a message. */
   line(pattern: RegExp): Promise<string>;
   readonly exit: Promise<unknown[]>;
 }
@@ -154,7 +154,7 @@ describe("sluice-user-api", () => {
     assert.deepEqual(await exit, [0, null]);
   });
 
-  it("names the command that creates the tables if it may not create them itself", async () => {
+  it("names, if it may not create the tables itself, the command that creates them", async () => {
     const SLUICE_USER_API_DATA = await withUserDatabase(join(folder, "empty"));
     const { exit, line } = start({ SLUICE_USER_API_DATA, SLUICE_USER_API_MIGRATE: "false" });
     assert.deepEqual(await exit, [1, null]);

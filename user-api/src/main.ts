@@ -1,5 +1,5 @@
 #!/usr/bin/env node
-/** The command `sluice-user-api`: reads arguments and settings, and runs a command. */
+/** The program `sluice-user-api`: reads its arguments and settings, and runs the command that the arguments name. */
 import { readFile } from "node:fs/promises";
 import { getCACertificates, setDefaultCACertificates } from "node:tls";
 import { parseArgs } from "node:util";
@@ -66,7 +66,7 @@ function refuse(message: string): void {
 }
 
 /**
- * Trusts authorities for Redis and Postgres, in addition to those of Node.
+ * Trusts the certificate authorities in a PEM file for Redis and Postgres, in addition to those of Node.
  *
  * @throws StartFailure when the file cannot be read, holds no certificate, or holds an invalid one.
  */

@@ -10,7 +10,7 @@ import { readSettings, variableNames } from "./settings.ts";
 import { testApp } from "./testing.ts";
 
 const readme = await readFile(new URL("../README.md", import.meta.url), "utf8");
-/** The names in the first cells of a chapter's tables. */
+/** The names in the first cells of a chapter's tables, as far as they match `form`. */
 function namesIn(chapter: string, form: RegExp): readonly string[] {
   const [, text = ""] = readme.split(`\n## ${chapter}\n`);
   const [own = ""] = text.split("\n## ");
@@ -35,7 +35,7 @@ function settingOf(limit: string): string {
   return found;
 }
 
-/** The responses to requests beyond time limits. Other limits respond with LIMIT_EXCEEDED and their name. */
+/** What the README says of the error of each time limit. Any other limit has the error LIMIT_EXCEEDED with its name. */
 const ofTime: Readonly<Record<string, RegExp>> = { milliseconds: /`TIMEOUT`/, receiveMilliseconds: /408/ };
 
 describe("the README", () => {

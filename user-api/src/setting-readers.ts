@@ -19,7 +19,7 @@ export const listen: Reader<{ host: string; port: number }> = (text) => {
   return { value: { host, port } };
 };
 
-/** A URL with one of these protocols (without the colon). */
+/** Reads a URL with one of these protocols (given without the colon). `form` describes such a URL for the message. */
 export function address(protocols: readonly string[], form: string): Reader<string> {
   return (text) =>
     protocols.includes(URL.parse(text)?.protocol.slice(0, -1) ?? "") ? { value: text } : { expected: form };
@@ -49,7 +49,7 @@ export function oneOf<Word extends string>(words: readonly Word[]): Reader<Word>
   };
 }
 
-/** Version 0.1 had `on` and `off`. */
+/** Reads `true` or `false`. Also reads `on` and `off`, which version 0.1 had instead. */
 export const flag: Reader<boolean> = (text) => {
   const word = text.toLowerCase();
   if (word === "true" || word === "false") return { value: word === "true" };
@@ -79,7 +79,7 @@ export function duration(min: number, max: number): Reader<number> {
   };
 }
 
-/** `Mutation.createUser=scope:writer, User.email=authenticated`. */
+/** Reads rules for fields, such as `Mutation.createUser=scope:writer, User.email=authenticated`. */
 export const rules: Reader<Rules> = (text) => {
   const read: [string, Demand][] = [];
   for (const item of listed(text)) {
@@ -125,7 +125,7 @@ export function unknownVariables(
   });
 }
 
-/** Uses the suggestions that graphql-js makes for its own errors. */
+/** The end of a message about an unknown name: graphql-js's suggestion for it, or an empty text if there is none. */
 export function didYouMean(name: string, candidates: readonly string[]): string {
   const [first] = suggestionList(name, candidates);
   return first === undefined ? "" : `, did you mean ${first}?`;

@@ -230,7 +230,7 @@ describe("readSettings", () => {
     });
   }
 
-  it("ignores variables of other programs and those that Kubernetes sets for the Service sluice-user-api", () => {
+  it("ignores variables of other programs, empty variables, and those that Kubernetes sets for the Service sluice-user-api", () => {
     const others = { SLUICE_LOG_LEVEL: "info", SLUICE_USERS: "a", SLUICE_USER_API_LISTN: "" };
     const service = {
       SLUICE_USER_API_SERVICE_HOST: "10.0.0.11",

@@ -26,7 +26,7 @@ type Environment = Readonly<Record<string, string | undefined>>;
 
 const PREFIX = "SLUICE_USER_API_";
 
-/** The names of version 0.1 and the unit of their numbers. This version still reads them, with a warning. */
+/** By present name: the name in version 0.1, which is still read with a warning, and the unit of its number. */
 const formerNames: Readonly<Record<string, readonly [suffix: string, unit: string]>> = {
   RECEIVE_TIMEOUT: ["RECEIVE_MILLISECONDS", "ms"],
   TIMEOUT: ["TIMEOUT_MILLISECONDS", "ms"],
@@ -36,7 +36,7 @@ const formerNames: Readonly<Record<string, readonly [suffix: string, unit: strin
 };
 
 export interface ReadOptions {
-  /** Whether the command serves requests, so that settings about callers are required. */
+  /** Whether the command serves requests: only then is the gateway's secret required in production. */
   readonly serves: boolean;
 }
 
@@ -63,7 +63,10 @@ function readEach(environment: Environment, { serves }: ReadOptions) {
   const violations: string[] = [];
   const variables: string[] = [];
 
-  /** The variable to read, by its former name only if that alone is set; and its text in the present form, or "". */
+  /**
+   * The variable to read, and its text in the present form ("" if it is unset). The variable with the former name is
+   * read only if the variable with the present name is unset.
+   */
   function find(suffix: string): readonly [variable: string, text: string] {
     const variable = PREFIX + suffix;
     const text = environment[variable] ?? "";
@@ -87,7 +90,7 @@ function readEach(environment: Environment, { serves }: ReadOptions) {
     if (text === "") return fallback;
     const result = reader(text);
     if ("expected" in result) {
-      // Does not repeat the text, which may hold a password.
+      // The message does not repeat the text, which may hold a password.
       violations.push(`${variable} must be ${result.expected}`);
       return fallback;
     }

@@ -37,7 +37,10 @@ export const fromGateway = { "x-gateway-secret": GATEWAY_SECRET, "x-consumer-id"
 
 export type TestOptions = Omit<Partial<AppOptions>, "limits"> & { readonly limits?: Partial<Limits> };
 
-/** The application as in development mode: default limits, direct calls allowed, and at most 2 s for the drain. */
+/**
+ * The application as in development mode, but without GraphiQL: default limits, direct calls allowed, and at most 2 s
+ * for the drain.
+ */
 export async function testApp(options: TestOptions = {}): Promise<TestApp> {
   const logged: Record<string, unknown>[] = [];
   const destination = new Writable({
@@ -83,7 +86,7 @@ export interface TestRequest {
   readonly headers?: Readonly<Record<string, string>>;
 }
 
-/** POSTs a document. */
+/** POSTs a document. Resolves to the status and the body of the response. */
 export async function postQuery(app: FastifyInstance, { headers = {}, ...payload }: TestRequest): Promise<Reply> {
   const accept = "application/graphql-response+json";
   const response = await app.inject({ method: "POST", url: "/graphql", headers: { accept, ...headers }, payload });

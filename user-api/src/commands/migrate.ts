@@ -6,19 +6,23 @@ import type { Database } from "../store/database.ts";
 import { migrateTables, stepsOf } from "../store/migrations.ts";
 import { databaseFailure, messageOf, openDatabase } from "./open-database.ts";
 
-/** Connection refused, name not found, no route, time-outs, and the errors of Postgres while it starts or stops. */
+/** Connection refused or reset, name not found, no route, a time-out, and errors of Postgres that starts or crashes. */
 const unreachableCodes: ReadonlySet<unknown> = new Set([
   ...["ECONNREFUSED", "ECONNRESET", "ENOTFOUND", "EAI_AGAIN", "EHOSTUNREACH", "ENETUNREACH", "ETIMEDOUT"],
   ...["57P02", "57P03"],
 ]);
-/** pg gives these errors no code: connecting took too long. */
+/** The messages of pg when connecting takes too long; these errors have no code. */
 const CONNECT_TIMEOUT = /timeout exceeded when trying to connect|Connection terminated due to connection timeout/;
 
 const isUnreachable = (error: unknown): boolean =>
   error instanceof Error &&
   (("code" in error && unreachableCodes.has(error.code)) || CONNECT_TIMEOUT.test(error.message));
 
-/** Waits up to `waitSeconds` for the server to become reachable. */
+/**
+ * Creates or migrates the tables, after waiting up to `waitSeconds` for the database server to become reachable.
+ *
+ * @throws StartFailure
+ */
 export async function migrate(settings: Settings, log: FastifyBaseLogger, waitSeconds: number): Promise<void> {
   const database = await openDatabase(settings, { log });
   try {
@@ -39,8 +43,8 @@ export async function migrate(settings: Settings, log: FastifyBaseLogger, waitSe
 }
 
 /**
- * Retries until the server is reachable, and throws if it is still unreachable after `waitSeconds`. Exiting at the
- * first failure would instead cause the growing restart delays of a supervisor.
+ * Retries until the server is reachable. Throws if it is still unreachable after `waitSeconds`, and at once for any
+ * other error. If the process exited at the first failure, a supervisor would restart it with growing delays.
  */
 async function reached(database: Database, log: FastifyBaseLogger, waitSeconds: number): Promise<void> {
   const end = performance.now() + waitSeconds * 1_000;

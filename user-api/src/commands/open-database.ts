@@ -5,11 +5,11 @@ import type { Database } from "../store/database.ts";
 import { openPglite } from "../store/pglite.ts";
 import { openPostgres } from "../store/postgres.ts";
 
-/** A start-up failure that an administrator can fix; the message explains how. */
+/** A start-up failure that an administrator can fix; the message says what is wrong. */
 export class StartFailure extends Error {}
 
 export const messageOf = (error: unknown): string => {
-  // When a name has several addresses, Node puts the reasons into `errors` and leaves the message empty.
+  // If the connections to all addresses of a host fail, Node puts the reasons into `errors`, and the message is empty.
   if (error instanceof AggregateError && error.message === "") return error.errors.map(messageOf).join("; ");
   return error instanceof Error ? error.message : String(error);
 };

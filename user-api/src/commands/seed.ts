@@ -8,7 +8,7 @@ import { databaseFailure, openDatabase } from "./open-database.ts";
 const names = ["Ann", "Bob", "Cy", "Dora", "Eve", "Finn", "Grace", "Hal", "Ida", "Jon"] as const;
 const titles = ["Hello, world", "What I learned today", "On GraphQL", "Notes from a gateway", "A short trip"] as const;
 
-/** The nth demo user, from 0. Deterministic, so that the command can run again. */
+/** The nth demo user, counted from 0. Always the same for one n, so that the command can run again. */
 export function demoUser(n: number) {
   const name = names[n % names.length] ?? "";
   const round = Math.floor(n / names.length);
@@ -28,7 +28,7 @@ export function demoUser(n: number) {
 const ascendingIds = (count: number): readonly string[] =>
   Array.from({ length: count }, () => randomUUIDv7()).toSorted();
 
-/** Creates the demo users that are missing, each with its posts. Other users are not changed. */
+/** Creates the demo users that are missing, each with its posts. Existing users are not changed. */
 export async function seed(settings: Settings, log: FastifyBaseLogger, users: number): Promise<void> {
   const database = await openDatabase(settings, { log });
   const store = await openUserStore(database).catch((error: unknown) => {

@@ -1,4 +1,4 @@
-/** `sluice-user-api`: serves until SIGTERM or SIGINT. */
+/** `sluice-user-api`: serves until SIGTERM, SIGINT or the end of the embedded database. */
 import { readFile } from "node:fs/promises";
 import type { FastifyBaseLogger } from "fastify";
 import { buildSchema, type GraphQLSchema, parse, validate } from "graphql";
@@ -26,7 +26,7 @@ async function trustedDocuments(file: string): Promise<TrustedDocuments> {
   return read;
 }
 
-/** A trusted document that is not valid against the schema could never be executed; it is reported at start. */
+/** Messages for trusted documents that are not valid against the schema: these could never be executed. */
 function faultsOf({ byId }: TrustedDocuments, known: GraphQLSchema): readonly string[] {
   return [...byId].flatMap(([id, text]) => {
     try {
@@ -55,7 +55,7 @@ function listenFailure(error: unknown, { host, port }: Settings): Error {
   return new StartFailure(`cannot listen on ${host}:${port} (SLUICE_USER_API_LISTEN): ${messageOf(error)}`);
 }
 
-/** Milliseconds after the drain, for delivering the last users and closing connections. */
+/** Milliseconds after the drain for notifying other replicas of the last created users, and for closing connections. */
 const CLOSE_TIMEOUT = 5_000;
 
 export async function serve(settings: Settings, log: FastifyBaseLogger): Promise<void> {

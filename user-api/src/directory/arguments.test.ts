@@ -5,14 +5,14 @@ import { checkNewUser, MAX_EMAIL, MAX_NAME } from "./arguments.ts";
 const email = "ann@example.org";
 const name = "Ann";
 
-/** A value for a title: printable ASCII only, and shortened. */
+/** The value as titles show it: as JSON, with ? for every character that is not printable ASCII, and shortened. */
 function shown(value: unknown): string {
   const text = JSON.stringify(value).replaceAll(/[^\x20-\x7e]/g, "?");
   return text.length > 60 ? `${text.slice(0, 60)}...` : text;
 }
 
 describe("a new user", () => {
-  it("is trimmed and converted to composed characters (NFC)", () => {
+  it("has its name and e-mail address trimmed, and its name converted to composed characters (NFC)", () => {
     assert.deepEqual(checkNewUser({ name: "  Zoe\u0301\n", email: ` ${email} ` }), { value: { name: "Zoé", email } });
   });
 

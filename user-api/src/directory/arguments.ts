@@ -6,7 +6,7 @@ import { asciiDomain } from "../store/email-key.ts";
 import { type Page, UUID } from "../store/store.ts";
 
 export const MAX_NAME = 200;
-/** RFC 5321, 4.5.3.1.3: a path is at most 256 octets, including two angle brackets. */
+/** In bytes. RFC 5321, 4.5.3.1.3: a path, which is an address in angle brackets, has at most 256 octets. */
 export const MAX_EMAIL = 254;
 
 const ADDRESS = /^[^\s@<>()[\]",:;\\]{1,64}@[^\s@.<>()[\]",:;\\]+(\.[^\s@.<>()[\]",:;\\]+)+$/u;
@@ -37,6 +37,7 @@ const unprintable = (text: string): boolean => /\p{Cc}/u.test(text) || !text.isW
  */
 const INVISIBLE = /[\s\p{Default_Ignorable_Code_Point}]/gu;
 
+/** The violation in a name, or null. */
 function faultOfName(name: string): string | null {
   if (name.replace(INVISIBLE, "") === "") return "must not be blank";
   if ([...name].length > MAX_NAME) return `must not be longer than ${MAX_NAME} characters`;
@@ -44,14 +45,14 @@ function faultOfName(name: string): string | null {
   return null;
 }
 
-/** Checks the form only; whether the address receives mail is not checked. */
+/** The violation in an e-mail address, or null. Checks only the form, not whether the address receives mail. */
 function faultOfEmail(email: string): string | null {
   const visible = email.replace(INVISIBLE, "");
   if (visible === "") return "must not be blank";
   if (Buffer.byteLength(email) > MAX_EMAIL) return `must not be longer than ${MAX_EMAIL} bytes`;
   if (
     unprintable(email) ||
-    // Two addresses that look alike would be two users.
+    // With invisible characters, two addresses that look alike could belong to two users.
     visible !== email ||
     !isAddress(email)
   ) {

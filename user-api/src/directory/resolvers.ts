@@ -9,7 +9,7 @@ import { checkNewUser, checkPage, type GivenPage, type NewUser, tooMany, type Vi
 export interface ResolverOptions {
   readonly store: UserStore;
   readonly page: number;
-  /** Called with every user that was created, once the store has it. */
+  /** Called with every created user, once the store has the user. */
   readonly created: (user: User) => void;
 }
 
@@ -20,7 +20,7 @@ export interface Created {
 
 export interface Context {
   readonly consumer: Consumer | null;
-  /** The posts of a user. Made for each operation, so that each user's posts are read once. */
+  /** Loads the posts of a user. Each operation has its own function, which reads each user's posts only once. */
   readonly postsOf: (userId: string) => Promise<readonly Post[]>;
 }
 

@@ -70,7 +70,7 @@ const DELIVERED = 100_000;
 /** How long closing waits for the other replicas to be notified, in milliseconds. */
 const CLOSE_TIMEOUT = 2_000;
 
-/** For replicas that share a store. Resolves once the recently created users are known; see `begin` in repair.ts. */
+/** Events for replicas that share a store. Resolves once recently created users are known; see `begin` in repair.ts. */
 export async function openEvents({ through, open, store, log }: EventsOptions): Promise<Events> {
   const here = openProcessEvents();
   const delivered = new Set<string>();

@@ -7,7 +7,7 @@ import { HEARTBEAT, type OpenTransport } from "./transport.ts";
 
 export interface NotifyTransportOptions {
   readonly url: string;
-  /** Default 5 s. */
+  /** Milliseconds between checks of a connection. Default 5,000. */
   readonly heartbeatMilliseconds?: number;
 }
 
@@ -23,7 +23,7 @@ export function openNotify({ url, heartbeatMilliseconds = HEARTBEAT }: NotifyTra
     let failures = 0;
     const closing = new AbortController();
 
-    /** Receives messages until the connection is lost, and rejects with the reason. */
+    /** Receives messages until the connection is lost, then rejects with the reason. Resolves if closing has begun. */
     async function receive(): Promise<void> {
       const client = new Client({
         connectionString: url,

@@ -11,7 +11,7 @@ export interface RedisTransportOptions {
    * channels.
    */
   readonly channel: string;
-  /** Default 5 s. */
+  /** Milliseconds between checks of a connection. Default 5,000. */
   readonly heartbeatMilliseconds?: number;
 }
 

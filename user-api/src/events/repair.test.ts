@@ -84,7 +84,7 @@ describe("users whose messages were lost", () => {
     assert.deepEqual(delivered, ["at 0"]);
   });
 
-  it("are read and announced again after a second if the store or the transport fails", async () => {
+  it("are read and announced by a new attempt after a second if the store or the transport fails", async () => {
     const { repair, delivered, announced, warnings, state } = rig([userAt(NOW)]);
     Object.assign(state, { storeFails: 2, announceFails: 1 });
     repair.unsent(idAt(NOW));
@@ -107,7 +107,7 @@ describe("users whose messages were lost", () => {
     assert.deepEqual(warnings, []);
   });
 
-  it("are delivered up to a bound, and a warning reports that there are more", async () => {
+  it("are delivered up to the number of 50,000, and a warning reports that there are more", async () => {
     const users = Array.from({ length: 52_000 }, (_, n) => userAt(NOW, n + 1));
     const { repair, delivered, warnings } = rig(users);
     repair.read(idAt(NOW));
@@ -131,7 +131,7 @@ describe("users whose messages were lost", () => {
     assert.deepEqual(delivered, ["at -10000", "at -5000"]);
   });
 
-  it("are announced before the shutdown ends, and are no longer read", async () => {
+  it("are announced before the shutdown ends, and are no longer read afterwards", async () => {
     const { repair, delivered, announced, state } = rig([userAt(NOW)]);
     Object.assign(state, { reachable: false, announceFails: 1 });
     repair.unsent(idAt(NOW));

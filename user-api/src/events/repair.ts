@@ -17,7 +17,7 @@ export interface RepairOptions {
  * little after its id was made, and a dead connection is detected late.
  */
 const OVERLAP = 20_000;
-/** Users per page that is read. */
+/** The number of users in a page, which one query reads from the store. */
 const PAGE = 500;
 /**
  * The maximum number of pages that are read: enough for 20 s of 2,500 users a second. Users beyond that are not
@@ -97,7 +97,7 @@ export function makeRepair({ store, log, deliver, announce, reachable }: RepairO
     working = true;
     clearTimeout(timer);
     try {
-      // No await between finding no work and leaving the loop: work added in between would be forgotten.
+      // There is no await between finding no work and leaving the loop: work added in between would be forgotten.
       for (let step = next(); step !== undefined; step = next()) await step();
     } catch (error) {
       log.warn({ err: error }, "cannot read or announce the users created during the outage yet; retrying");
@@ -137,7 +137,7 @@ export function makeRepair({ store, log, deliver, announce, reachable }: RepairO
       toRead = earlier(toRead, after);
       void work();
     },
-    /** Stops reading. Resolves once all missed users have been announced to the other replicas. */
+    /** Stops reading. Resolves once the other replicas have been told of all users that could not be sent to them. */
     finish(): Promise<void> {
       finishing = true;
       void work();

@@ -28,7 +28,10 @@ export const HEARTBEAT = 5_000;
 export type Message = { readonly created: User } | { readonly missedAfter: string };
 
 const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/;
-/** In UTF-16 units. A name has at most 200 characters, an address 254 bytes; NOTIFY carries less than 8,000 bytes. */
+/**
+ * The maximum length of a message, in UTF-16 units. A name has at most 200 characters, and an address 254 bytes; NOTIFY
+ * carries less than 8,000 bytes.
+ */
 const LONGEST = 4_000;
 
 export const writeMessage = (message: Message): string => JSON.stringify(message);

@@ -1,4 +1,7 @@
-/** Checks and executes operations of HTTP requests, WebSockets and event streams, and subscriptions for each event. */
+/**
+ * Checks the operations of HTTP requests, WebSockets and event streams. Executes a query or mutation once, and a
+ * subscription once for each event.
+ */
 import {
   type ExecutionResult,
   execute,
@@ -73,7 +76,10 @@ export function makeExecutor({ schema, graphql, check, store, metrics, milliseco
     metrics,
     check,
     contextOf,
-    /** Executes a query or a mutation. Rejects with TIMEOUT. */
+    /**
+     * Executes a query or a mutation. Resolves to errors without data if the variables are missing or invalid: nothing
+     * was executed then. Rejects with TIMEOUT.
+     */
     execute(
       requested: RequestedOperation,
       consumer: Consumer | null,
@@ -85,7 +91,7 @@ export function makeExecutor({ schema, graphql, check, store, metrics, milliseco
       const seconds = () => (performance.now() - began) / 1_000;
       return limitTime(planned ?? run(requested, consumer)).then(
         ({ data, errors }) => {
-          // graphql-js reports a missing variable here, without having executed anything.
+          // A variable was missing or invalid, and nothing has been executed.
           if (data === undefined) return { errors: errors ?? [] };
           const presented = errors?.map((error) => present(error, errorContext));
           metrics.recordExecution(operation, seconds(), codesOf(presented));
@@ -110,7 +116,8 @@ export function makeExecutor({ schema, graphql, check, store, metrics, milliseco
 }
 
 /**
- * mercurius rejects with one error that carries the errors of the variables; graphql-js reports these in its result.
+ * The errors of the variables as a result, which is the form in which graphql-js reports them. mercurius instead
+ * rejects with one error that carries them. Any other error is thrown again.
  */
 function refusedVariables(error: unknown): ExecutionResult {
   if (error instanceof Error && "errors" in error && Array.isArray(error.errors)) {

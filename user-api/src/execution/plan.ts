@@ -49,7 +49,7 @@ interface Run {
 
 type Source = object | undefined;
 type PutField = (source: Source, result: Record<string, unknown>, run: Run) => void;
-/** Completes a resolver's value. Throws when the value does not fit the type. */
+/** Converts the value of a resolver to the value in the result. Throws when the value does not fit the type. */
 type Complete = (value: unknown, run: Run) => unknown;
 
 type Fragments = ReadonlyMap<string, FragmentDefinitionNode>;
@@ -205,7 +205,10 @@ function putField(
   };
 }
 
-/** The arguments are the variables' values if each is a variable that is not null; else graphql-js computes them. */
+/**
+ * Returns a function that computes the arguments of a field: the values of variables if every argument is a variable
+ * that is not null; else graphql-js computes them.
+ */
 function argumentsOf(field: GraphQLField<unknown, unknown>, node: FieldNode): (variables: Variables) => object {
   const variableOf = (argument: string): string | undefined => {
     const value = node.arguments?.find(({ name }) => name.value === argument)?.value;
@@ -236,7 +239,7 @@ function infoOf(fieldNodes: readonly FieldNode[]): GraphQLResolveInfo {
   });
 }
 
-/** Puts a resolver's value into the result, once it has arrived. */
+/** Completes a resolver's value, once it has arrived, and puts it into the result. */
 const putValue =
   (key: string, complete: Complete) =>
   (value: unknown, result: Record<string, unknown>, run: Run): void => {

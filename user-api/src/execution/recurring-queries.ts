@@ -15,7 +15,7 @@ import type { Variables } from "../limits/measures.ts";
 import { compilePlan, type Plan } from "./plan.ts";
 import { type ReturnedValues, replayResolvers } from "./replay.ts";
 
-/** The result. Null: the operation must be executed by graphql-js, and no resolver has run. */
+/** Returns the result. Null: the operation must be executed by graphql-js, and no resolver has run. */
 export type ExecuteRecurring = (
   operation: Pick<Operation, "document" | "node">,
   given: { readonly variables: Variables; readonly context: () => object },
@@ -41,7 +41,10 @@ function stringVariables(definitions: readonly VariableDefinitionNode[], variabl
 /** A plan stays in memory as long as its operation does. */
 export function makeRecurringExecutor(schema: GraphQLSchema): ExecuteRecurring {
   const replay = replayResolvers(schema);
-  /** Undefined for an operation that was executed once: making a plan for one that never recurs would not pay off. */
+  /**
+   * The plans by operation. Null: the operation can have no plan. Undefined: the operation was executed only once so
+   * far, and a plan for an operation that never recurs would not pay off.
+   */
   const plans = new WeakMap<OperationDefinitionNode, Plan | null | undefined>();
 
   function prepare({ document, node }: Pick<Operation, "document" | "node">): Plan | null {

@@ -9,7 +9,10 @@ export class PlanFailure extends Error {}
 
 type Resolver = GraphQLFieldResolver<unknown, object>;
 
-/** For each call of a resolver: field node, source object and value. Flat, so that adding is cheap: few plans fail. */
+/**
+ * Three items in a row for each call of a resolver: the field node, the source object and the returned value. This list
+ * is flat, so that adding is cheap: few plans fail.
+ */
 export type ReturnedValues = unknown[];
 
 type ValuesBySource = Map<unknown, unknown>;

@@ -1,6 +1,6 @@
 /**
- * The audit of GraphQL over HTTP by the package graphql-http: every check of the package, including those of
- * requirements with SHOULD and MAY.
+ * The audit of GraphQL over HTTP by the package graphql-http: every check of the package, including the checks of what
+ * the specification only recommends (SHOULD) or allows (MAY).
  */
 import assert from "node:assert/strict";
 import { after, before, describe, it } from "node:test";

@@ -25,7 +25,7 @@ function first(header: string | string[] | undefined): string | undefined {
 const isListed = ({ origin }: IncomingHttpHeaders, { origins }: CrossSiteOptions): boolean =>
   origins.includes("*") || (origin !== undefined && origins.includes(origin));
 
-/** Whether the request has an origin that is neither the service itself nor a gateway in front of it. */
+/** Whether the request comes from an origin whose host is neither that of this service nor that of its gateway. */
 function isForeign({ origin, host, "x-forwarded-host": forwarded }: IncomingHttpHeaders): boolean {
   if (origin === undefined) return false;
   const own = URL.parse(origin)?.host;
@@ -43,8 +43,8 @@ export const SUBPROTOCOL = "graphql-transport-ws";
 
 /**
  * The error with which an upgrade is refused; null: it is accepted. Browsers send an Origin but no preflight for a
- * WebSocket to another site: without this check, any page that a user visits could subscribe to the directory. This
- * applies to upgrades with a consumer too, because browsers attach cookies and client certificates by themselves.
+ * WebSocket to another site: without this check, any page that a user visits could subscribe to the directory. Upgrades
+ * with a consumer are checked too, because browsers attach cookies and client certificates by themselves.
  */
 export function crossSiteRefusalOf(headers: IncomingHttpHeaders, options: CrossSiteOptions): GraphQLError | null {
   // Clients list subprotocols in the order of their preference.

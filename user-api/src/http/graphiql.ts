@@ -1,10 +1,10 @@
 /**
  * GraphiQL, a page to try the API in a browser. Its assets come from an installed package, so it works offline, and
- * its Content-Security-Policy allows nothing else.
+ * its Content-Security-Policy allows no assets from elsewhere.
  */
 import type { FastifyInstance } from "fastify";
 
-/** Nine megabytes of text: loaded with the first request for the page. */
+/** Nine megabytes of text: loaded with the first request for the page or one of its files. */
 const load = () => import("@graphql-yoga/render-graphiql/graphiql");
 type Assets = Awaited<ReturnType<typeof load>>;
 

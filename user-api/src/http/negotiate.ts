@@ -17,7 +17,7 @@ function rangesOf(accept: string): readonly Range[] {
   });
 }
 
-/** The quality of a media type: that of the most specific range that matches (RFC 9110, section 12.5.1). */
+/** The quality of the most specific range that matches the type (RFC 9110, section 12.5.1); 0 if no range matches. */
 function qualityOf(type: MediaType, ranges: readonly Range[]): number {
   for (const name of [type, "application/*", "*/*"]) {
     const range = ranges.find((one) => one.type === name);
@@ -27,8 +27,9 @@ function qualityOf(type: MediaType, ranges: readonly Range[]): number {
 }
 
 /**
- * Null when the client accepts neither type. `application/json` for clients without a preference, because they may be
- * older than the other type. At equal quality `application/graphql-response+json` wins when the client names it.
+ * The media type of a response. Null: the client accepts neither of our types. Clients without a preference get
+ * `application/json`, because they may be older than `application/graphql-response+json`. At equal quality the latter
+ * wins if the client names it.
  */
 export function mediaTypeOf(accept: string | undefined): MediaType | null {
   if (accept === undefined || accept.trim() === "") return JSON_TYPE;

@@ -7,7 +7,7 @@ import { failure } from "../errors.ts";
 import { isJsonObject, type JsonObject } from "../json.ts";
 import type { GraphqlRequest } from "../limits/documents.ts";
 
-/** A request error with an HTTP status that is more precise than the one of its code. */
+/** A request error with an HTTP status that is more precise than the status of its error code. */
 export class RequestError extends Error {
   readonly statusCode: number;
   readonly headers: Readonly<Record<string, string>>;
@@ -21,7 +21,7 @@ export class RequestError extends Error {
 
 const bad = (message: string): GraphQLError => failure("BAD_REQUEST", message);
 
-/** The hash that Apollo's clients send for a trusted document. */
+/** The hash that Apollo's clients send for a trusted document. Undefined: there is none. */
 function hashIn(extensions: JsonObject): string | undefined {
   const { persistedQuery } = extensions;
   const hash = isJsonObject(persistedQuery) ? persistedQuery.sha256Hash : undefined;
@@ -79,8 +79,8 @@ export function readUrlRequest(query: unknown): GraphqlRequest | GraphQLError {
 export const CONTENT_TYPES = ["application/json", "application/graphql"] as const;
 
 /**
- * Decodes a body. Invalid UTF-8 is refused: Node would replace it by U+FFFD, and users would be created with such
- * names.
+ * Decodes a body. Invalid UTF-8 is refused: Node would replace it by U+FFFD, which would get into the names of created
+ * users. A compressed body is refused too.
  */
 function textOf({ headers }: Pick<FastifyRequest, "headers">, body: Buffer): string {
   const coding = headers["content-encoding"];
@@ -96,7 +96,7 @@ function textOf({ headers }: Pick<FastifyRequest, "headers">, body: Buffer): str
 
 export function parseBodies(scope: FastifyInstance): void {
   scope.removeAllContentTypeParsers();
-  // Bodies with a member `__proto__` are refused.
+  // Bodies with a member `__proto__` or with a `constructor` that has a member `prototype` are refused.
   const parse = scope.getDefaultJsonParser("error", "error");
   scope.addContentTypeParser("application/json", { parseAs: "buffer" }, (request, body, done) => {
     parse(request, textOf(request, body as Buffer), done);

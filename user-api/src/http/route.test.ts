@@ -58,7 +58,7 @@ describe("the endpoint", () => {
     });
   }
 
-  it("answers HEAD", async () => {
+  it("answers HEAD with 200 and without a body", async () => {
     const { statusCode, body } = await app.inject({ ...get(QUERY), method: "HEAD" });
     assert.deepEqual([statusCode, body], [200, ""]);
   });
@@ -265,7 +265,7 @@ describe("trusted documents", () => {
     ["a text with a null id", { method: "POST", url: "/graphql", payload: { query: QUERY, documentId: null } }],
   ];
   for (const [name, request] of answered) {
-    it(`are executed by ${name}`, async () => {
+    it(`are executed when a request has ${name}`, async () => {
       assert.deepEqual((await app.inject(request)).json(), { data: { users: [] } });
     });
   }
@@ -277,7 +277,7 @@ describe("trusted documents", () => {
     });
   }
 
-  it("follow the rules for methods", async () => {
+  it("follow the rules for methods: a mutation by GET is refused with 405", async () => {
     assert.equal((await app.inject({ url: "/graphql?documentId=make" })).statusCode, 405);
   });
 });

@@ -123,7 +123,7 @@ const answeredByJson: ReadonlySet<unknown> = new Set([
   "BAD_USER_INPUT",
 ]);
 
-/** Converts Fastify's error for a body that is too large. */
+/** Converts Fastify's error for a body that is too large, and returns any other error unchanged. */
 function bodyTooLarge(error: Error, limits: Limits): Error {
   if (!("code" in error) || error.code !== "FST_ERR_CTP_BODY_TOO_LARGE") return error;
   const { message, extensions } = limitExceeded("bytes", limits, "The request is too large");
@@ -135,8 +135,8 @@ function statusOf([error]: readonly GraphQLError[], code: unknown, mediaType: Me
   const cause = error?.originalError;
   const own = cause !== undefined && "statusCode" in cause ? cause.statusCode : undefined;
   const byCode = statuses[isCode(code) ? code : "INTERNAL_SERVER_ERROR"];
-  // The status of an HTTP error (such as 405, 413 or 415) is more precise than that of these two codes. For other codes
-  // it is ignored, because it could hide an internal error.
+  // For these two codes, the status of an HTTP error (such as 405, 413 or 415) is more precise than the status of the
+  // code. For other codes it is ignored, because it could hide an internal error.
   const precise = (code === "BAD_REQUEST" || code === "LIMIT_EXCEEDED") && typeof own === "number" ? own : byCode;
   return mediaType === JSON_TYPE && precise === 400 && answeredByJson.has(code) ? 200 : precise;
 }

@@ -94,7 +94,7 @@ describe("the check of documents", () => {
     assert.match(refused.errors[0]?.message ?? "", /introspection depth/i);
   });
 
-  it("refuses a subscription with a conditional root field, whichever operation is requested, and caches the error", () => {
+  it("refuses a document that has a subscription with a conditional root field, even if another operation is requested, and caches the error", () => {
     const query = "query A { __typename } subscription B($a: Boolean!) { userCreated @include(if: $a) { id } }";
     const check = checkBy();
     const [first, second] = [check({ query, operationName: "A" }), check({ query, operationName: "A" })];
@@ -103,7 +103,7 @@ describe("the check of documents", () => {
     assert.equal(first.errors[0], second.errors[0]);
   });
 
-  it("protects the parser from a stack overflow", () => {
+  it("refuses a document of 4,999 nested levels without a stack overflow", () => {
     const check = checkBy({ tokens: 10_000, depth: 100 });
     const refused = check({ query: "{a".repeat(4_999) + "}".repeat(2) });
     assert.ok("errors" in refused);
@@ -142,7 +142,7 @@ describe("the selected operation", () => {
     assert.deepEqual(operation.fields, ["User.name", "Post.title", "User.posts", "Query.users"]);
   });
 
-  it("does not exist in type definitions and in an empty document, which are refused", () => {
+  it("does not exist in type definitions, a fragment alone, or an empty or absent document: all are refused", () => {
     for (const query of ["type A { a: Int }", "fragment F on User { id }", "", undefined]) {
       assert.ok("errors" in checkBy()({ query }), `${query}`);
     }

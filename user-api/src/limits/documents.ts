@@ -67,13 +67,13 @@ export interface DocumentsOptions {
 interface CachedDocument {
   readonly document: DocumentNode;
   readonly operations: readonly (Operation & { readonly costOf: (variables: Variables) => number })[];
-  /** The error of a document that must not even be validated. */
+  /** The error of a document that must not even be validated. Null: the document can be validated. */
   readonly subscriptionRootError: GraphQLError | null;
   /** The validation errors, computed on first use. */
   faults?: readonly GraphQLError[];
 }
 
-/** The number of cached documents. Each key is at most as long as the largest request. */
+/** The maximum number of cached documents. The key of a document is its text, which is no longer than a request. */
 export const CACHED_DOCUMENTS = 256;
 
 export function makeDocumentCheck({ schema, limits, introspection, trusted }: DocumentsOptions): CheckDocument {

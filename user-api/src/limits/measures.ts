@@ -17,7 +17,10 @@ import {
 
 export type Fragments = ReadonlyMap<string, FragmentDefinitionNode>;
 
-/** A field in the schema; `field` is undefined for unknown fields, introspection fields and all fields below those. */
+/**
+ * What the schema knows of a selected field. `field` is undefined for a field that the schema does not have, for an
+ * introspection field, and for every field below one of these.
+ */
 export interface Known {
   readonly typeName: string;
   readonly field: GraphQLField<unknown, unknown> | undefined;
@@ -34,7 +37,7 @@ export interface MeasureOptions {
   readonly fragments: Fragments;
 }
 
-/** Introspection fields. MaxIntrospectionDepthRule of graphql-js limits them. */
+/** Whether a field belongs to introspection. MaxIntrospectionDepthRule of graphql-js limits such fields. */
 export const isIntrospection = (node: FieldNode): boolean => node.name.value.startsWith("__");
 
 /**

@@ -11,7 +11,7 @@ export interface RateOptions extends Pick<Settings, "requestsPerMinute" | "redis
   readonly log: FastifyBaseLogger;
 }
 
-/** Counts a request of a client. Resolves to null if it is allowed. */
+/** Counts a request of a client. Resolves to null if the request is allowed. */
 export type CountRequest = (request: FastifyRequest) => Promise<TooManyRequests | null>;
 
 export class TooManyRequests extends Error {
@@ -26,9 +26,10 @@ export class TooManyRequests extends Error {
 const COMMAND_TIMEOUT = 500;
 
 /**
- * Counters for the application; closed with it. Null: there is no limit. While Redis does not respond, each process
- * counts for itself. Refusing all requests because of a counter would be worse than allowing too many. If instead no
- * limit applied, an attacker could remove the limit by slowing Redis down.
+ * Resolves to the function that counts the application's requests; null: there is no limit. The connection to Redis is
+ * closed with the application. While Redis does not respond, each process counts for itself. Refusing all requests
+ * because of a counter would be worse than allowing too many. If instead no limit applied, an attacker could remove the
+ * limit by slowing Redis down.
  */
 export async function countRequests(app: FastifyInstance, options: RateOptions): Promise<CountRequest | null> {
   const { requestsPerMinute: max, redisUrl, redisPrefix, log } = options;
@@ -63,7 +64,7 @@ export async function countRequests(app: FastifyInstance, options: RateOptions):
 }
 
 /**
- * The number of consumers and the number of addresses that a process counts; beyond that the counter of the least
+ * A process counts at most this many consumers, and at most this many addresses. Beyond that, the counter of the least
  * recently seen client is dropped.
  */
 const CLIENTS = 50_000;

@@ -3,7 +3,7 @@ import { Writable } from "node:stream";
 import { describe, it } from "node:test";
 import { makeLog } from "./log.ts";
 
-/** The logged form of an error. */
+/** The logged form of an error. Also checks that no log line contains the password. */
 function logged(err: unknown): Readonly<Record<string, unknown>> {
   const lines: string[] = [];
   const log = makeLog(

@@ -33,7 +33,7 @@ export function bindingsOf({ headers }: Pick<IncomingMessage, "headers">): {
 const thisProcess = randomUUID().slice(0, 13);
 let requests = 0;
 
-/** The gateway's request id, so that both logs can be correlated; otherwise a new one. */
+/** The gateway's request id, so that its log and this log can be correlated; a new id if it is absent or invalid. */
 export function requestIdOf({ headers }: Pick<IncomingMessage, "headers">): string {
   const given = headers["x-request-id"];
   return typeof given === "string" && /^[\w.:-]{1,128}$/.test(given)
@@ -49,7 +49,10 @@ const ARGUMENTS = /(, with args beginning with: ).*/g;
 
 const withoutArguments = (text: string): string => text.replace(ARGUMENTS, "$1[redacted]");
 
-/** A serializer for pino: type, message and stack, also of the causes, and the listed members. */
+/**
+ * A serializer for pino: the type; message and stack, which include those of the causes; the members listed above; and
+ * the inner errors of an AggregateError in the same form.
+ */
 export function formatErrorForLog(error: unknown): Readonly<Record<string, unknown>> {
   if (!(error instanceof Error)) return { message: withoutArguments(String(error)) };
   const { type, message, stack } = pino.stdSerializers.err(error);
@@ -65,7 +68,7 @@ export function formatErrorForLog(error: unknown): Readonly<Record<string, unkno
 
 declare module "fastify" {
   interface FastifyRequest {
-    /** The executed operation, as it is logged. */
+    /** The executed operation, as it is logged. Null: none was executed. */
     answered: { readonly operation?: string; readonly type: string } | null;
   }
 }

@@ -30,7 +30,7 @@ export interface MetricsOptions {
   readonly events: Pick<Events, "health">;
 }
 
-/** The number of executed operations of one name and type. */
+/** The numbers of executed operations with one name and type, by outcome. */
 interface Executions {
   readonly operation: string;
   readonly type: string;
@@ -124,7 +124,7 @@ export function makeMetrics({ registry, subscriptions, events }: MetricsOptions)
   }
   /**
    * The numbers to increase for each operation. Counters of prom-client sort and join their labels at each increment,
-   * which costs 2 % of a small request; these two counters are set only when they are read.
+   * which costs 2 % of a small request. So the counters of operations and fields are set only when they are read.
    */
   const tallies = new WeakMap<Operation, { executions: Executions; selections: readonly { count: number }[] }>();
   function tallyOf({ node, fields }: Operation) {
@@ -146,7 +146,7 @@ export function makeMetrics({ registry, subscriptions, events }: MetricsOptions)
   };
 
   return {
-    /** Counts an executed operation and its errors. `took` is in seconds; null for a subscription, which has no duration. */
+    /** Counts an executed operation and its errors. `took`: seconds; null for a subscription, which has no duration. */
     recordExecution(operation: Operation, took: number | null, codes: readonly unknown[]): void {
       record(operation, took, codes.length === 0 ? "ok" : "error");
       count(codes);

@@ -7,7 +7,7 @@ import { serveHealth } from "./health.ts";
 
 const USERS = "query All { users { id name } }";
 
-/** The value of a sample in Prometheus' text. */
+/** The value of a sample in Prometheus' text. Undefined: the text does not have the sample. */
 function sampleIn(text: string, sample: string): number | undefined {
   const line = text.split("\n").find((one) => one.startsWith(`${sample} `));
   return line === undefined ? undefined : Number(line.slice(sample.length + 1));

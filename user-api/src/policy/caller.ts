@@ -24,9 +24,9 @@ export interface Caller {
 }
 
 export interface TrustOptions {
-  /** Undefined: consumer headers are ignored. */
+  /** The secret that the gateway sends. Undefined: there is none, and consumer headers are ignored. */
   readonly gatewaySecret: string | undefined;
-  /** Whether requests from loopback are accepted without a gateway. */
+  /** Whether requests from loopback are accepted without the secret. */
   readonly directCalls: boolean;
 }
 
@@ -94,7 +94,10 @@ export const listed = (value = ""): readonly string[] =>
     .map((item) => item.trim())
     .filter((item) => item !== "");
 
-/** Null without a credential, and for the gateway's anonymous consumer, which presented no credential. */
+/**
+ * The consumer that the gateway's headers name. Null if the client sent no credential, also when the gateway then names
+ * its anonymous consumer.
+ */
 export function consumerOf(headers: IncomingHttpHeaders): Consumer | null {
   const id = single(headers["x-consumer-id"]);
   if (id === undefined || single(headers["x-anonymous-consumer"]) === "true") return null;

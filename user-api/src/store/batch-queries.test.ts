@@ -45,7 +45,7 @@ describe("batched lookups", () => {
     assert.deepEqual(await Promise.all(later), ["value of a", "value of b"]);
   });
 
-  it("do not wait for a slow query while another may run", async () => {
+  it("do not wait for a slow query while another query may run beside it", async () => {
     const { asked, open, read } = rig({ maxQueries: 2 });
     void read("slow");
     await setImmediate();
@@ -56,7 +56,7 @@ describe("batched lookups", () => {
     assert.equal(await quick, "value of quick");
   });
 
-  it("are divided between callers if there are too many keys, and the keys of one caller are never divided", async () => {
+  it("are split into several queries if there are too many keys for one, but the keys of one caller are never split", async () => {
     const { asked, open, find } = rig({ maxKeys: 3 });
     const values = [["a", "b"], ["c"], ["d"], ["e", "f", "g", "h"], ["i"]].map((keys) => find(keys));
     const expected = [["a", "b", "c"], ["d"], ["e", "f", "g", "h"], ["i"]];
@@ -68,7 +68,7 @@ describe("batched lookups", () => {
     assert.deepEqual(asked, expected);
   });
 
-  it("fail for every caller of the query, and for no other caller", async () => {
+  it("fail for every caller of a query that fails, and for no other caller", async () => {
     const { open, read } = rig();
     const failing = [read("a"), read("b")];
     await setImmediate();

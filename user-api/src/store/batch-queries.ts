@@ -3,7 +3,7 @@
 export interface BatchOptions {
   /** Maximum number of queries in flight. Lookups that arrive while so many run share the next query. */
   readonly maxQueries: number;
-  /** Keys per query; one caller's keys are never split. */
+  /** Maximum number of keys per query. The keys of one caller are never split, even if they are more. */
   readonly maxKeys: number;
 }
 
@@ -14,8 +14,9 @@ interface Waiting<Value> {
 }
 
 /**
- * Under load a round trip to the database costs more than a lookup. A caller never gets the result of a query that
- * was sent before its lookup, so it reads its own writes. `query` gets each key once; all callers get the same map.
+ * Returns a function that looks up keys together with the keys of other callers, because under load a round trip to the
+ * database costs more than a lookup. A caller never gets the result of a query that was sent before its lookup, so it
+ * reads its own writes. `query` gets each key once; all callers that share a query get the same map.
  */
 export function batchQueries<Value>(
   query: (keys: readonly string[]) => Promise<ReadonlyMap<string, Value>>,

@@ -26,7 +26,7 @@ describe("the form in which addresses are compared", () => {
     }
   });
 
-  it("is the lower-case address if that is sufficient, as in previous versions", () => {
+  it("is the address in lower case, with σ for ς, if that is sufficient, as in previous versions", () => {
     for (const [address, key] of [
       ["Ann.O'Neil+1@Example.ORG", "ann.o'neil+1@example.org"],
       ["ZOÉ@Example.org", "zoé@example.org"],

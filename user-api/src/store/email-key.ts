@@ -27,7 +27,7 @@ const DIVIDERS = /[\s#/:<>?@[\\\]^|%]/;
 
 /**
  * A domain in lower-case ASCII, as in DNS queries (UTS 46, ToASCII), after NFKC has replaced compatibility forms such
- * as full-width letters. Null: not a domain.
+ * as full-width letters. Null: not a domain; this is checked only if the text is not plain ASCII.
  */
 export function asciiDomain(domain: string): string | null {
   // NFKC keeps the ideographic full stop, which IDNA treats as a dot.

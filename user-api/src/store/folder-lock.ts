@@ -29,14 +29,17 @@ function runs(pid: number): boolean {
   }
 }
 
-/** The pid of the running process that wrote the lock, or null when it has ended. */
+/** The pid of the process that the content of a lock file names, or null if no such process runs any more. */
 async function holderOf(lock: string): Promise<number | null> {
   const pid = Number.parseInt(lock, 10);
   if (!Number.isSafeInteger(pid) || pid <= 0 || !runs(pid)) return null;
   return (await identity(pid)) === lock.trim() ? pid : null;
 }
 
-/** Creates and locks the folder. Resolves to a function that unlocks it; rejects with FolderInUse. */
+/**
+ * Creates and locks the folder. Resolves to a function that unlocks it; rejects with FolderInUse if a running process
+ * holds the lock.
+ */
 export async function lockFolder(folder: string): Promise<() => Promise<void>> {
   await mkdir(folder, { recursive: true });
   const file = join(folder, "lock");

@@ -3,7 +3,7 @@ import { type MessagePort, parentPort, workerData } from "node:worker_threads";
 import { PGlite } from "@electric-sql/pglite";
 import type { Row } from "./database.ts";
 
-/** One call of the database; its answer is sent to the port. */
+/** One call of the database. Its rows, or the message of its failure, are sent to `port`. */
 export interface Call {
   readonly method: "query" | "script" | "close";
   readonly text: string;

@@ -22,7 +22,7 @@ export async function openPglite({ folder, onDeath }: PgliteOptions = {}): Promi
   const worker = new Worker(new URL(`./pglite-worker${extname(import.meta.url)}`, import.meta.url), {
     workerData: { folder: files },
   });
-  /** True from the first answer until the database is closed or its thread ends. */
+  /** True from the success of the first call until the database is closed or its thread ends. */
   let serves = false;
   const death = new AbortController();
   const die = (error: Error): void => {

@@ -27,8 +27,8 @@ export interface UserStoreOptions {
 }
 
 /**
- * Migrates the database and opens the store on it. Owns the database: closing the store closes it, and so does a
- * failure here.
+ * Migrates the database (or, if `migrate` is false, checks that it is migrated) and opens the store on it. Owns the
+ * database: closing the store closes it, and so does a failure here.
  */
 export async function openUserStore(database: Database, { migrate = true }: UserStoreOptions = {}): Promise<UserStore> {
   try {

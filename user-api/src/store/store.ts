@@ -30,7 +30,7 @@ export interface UserStore {
   /** All users, oldest first, or a page of them. */
   users(page?: Page): Promise<readonly User[]>;
   /**
-   * Null for an unknown id, including any text that is not a UUID.
+   * Resolves to null for an unknown id, including any text that is not a UUID.
    *
    * @param options.posts Whether to read the user's posts with the same query. Default false.
    */

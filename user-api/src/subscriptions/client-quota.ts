@@ -12,7 +12,7 @@ export interface ClientQuota {
   leave(): void;
 }
 
-/** Counts a new connection of the client; null: its limit is reached. */
+/** Counts a new connection of the client, and returns the quota for this connection. Null: the limit is reached. */
 export type EnterClient = (client: string) => ClientQuota | null;
 
 interface Client {

@@ -4,7 +4,10 @@ import { failure } from "../errors.ts";
 
 export interface Connection {
   readonly kind: "socket" | "stream";
-  /** Call this once per heartbeat interval: sends a ping or a comment, and ends a socket that did not answer. */
+  /**
+   * Call this once per heartbeat interval: sends a ping to a socket or a comment to a stream, and instead ends a socket
+   * that sent nothing since the previous ping.
+   */
   beat(): void;
   /** Ends the connection after its buffered data, because the server shuts down. */
   close(): void;

@@ -22,7 +22,7 @@ import {
 
 afterEach(endAll);
 
-/** A store that does not answer queries for users. */
+/** A store that does not answer queries for users until `answer` is called. */
 function silentStore() {
   const asked = Promise.withResolvers<void>();
   const gate = Promise.withResolvers<readonly []>();

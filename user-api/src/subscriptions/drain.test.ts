@@ -129,7 +129,7 @@ describe("a server that drains", () => {
     for (const name of ["ann", "bob"]) await postQuery(app, create(name));
     const closed = once(socket, "close");
     const closing = app.close();
-    // The two subscriptions read their two events one after the other.
+    // Each of the two subscriptions reads the posts of the two users one after the other.
     for (let read = 0; read < 4; read++) {
       while (reads[read] === undefined) await new Promise((next) => setImmediate(next));
       reads[read]?.resolve();

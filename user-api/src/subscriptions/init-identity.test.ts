@@ -83,7 +83,7 @@ describe("the payload of connection_init", () => {
     });
   }
 
-  it("gets, on a socket that the gateway opened, the same answer with the secret, with another secret and without one", () => {
+  it("has, on a socket that the gateway opened, the same effect with the secret, with another secret and without a secret", () => {
     const claims = [
       {},
       { "x-consumer-id": "1" },

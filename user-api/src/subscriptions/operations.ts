@@ -1,4 +1,4 @@
-/** Runs operations for sockets and event streams, with the same checks as for requests. */
+/** Runs operations for sockets and event streams, with the same checks as for other requests. */
 import { createHash } from "node:crypto";
 import type { FastifyRequest } from "fastify";
 import { createSourceEventStream, type DocumentNode, GraphQLError, OperationTypeNode } from "graphql";
@@ -28,7 +28,7 @@ export interface Sender {
 /** A client's message: the operation that it requests, or the error in it. */
 export interface ReceivedOperation {
   readonly request: GraphqlRequest | GraphQLError;
-  /** Size of the request as received. */
+  /** The approximate size of the request as received. */
   readonly bytes: number;
   /** Bytes that the connection keeps until the operation ends, such as its id. */
   readonly kept: number;

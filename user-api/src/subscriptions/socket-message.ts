@@ -21,7 +21,7 @@ export type SocketMessage =
 
 const absent = (value: unknown): value is null | undefined => value === undefined || value === null;
 
-/** Whether a value has the shape of a GraphQL request; its members are validated elsewhere. */
+/** Whether a value is a GraphQL request as graphql-transport-ws defines it. Other members are checked elsewhere. */
 function isOperationRequest(value: unknown): value is OperationRequest {
   return (
     isJsonObject(value) &&

@@ -177,7 +177,7 @@ describe("graphql-transport-ws", () => {
     assert.equal(begun.length, 4);
   });
 
-  it("ends only an operation whose results are not read", () => {
+  it("ends an operation whose results are not read, and no other operation", () => {
     const { session, sent, at, slow } = open();
     session.received(subscribe("1"));
     session.received(subscribe("2"));

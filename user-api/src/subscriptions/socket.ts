@@ -11,7 +11,7 @@ import type { SubscriptionLimits } from "../limits/limits.ts";
 import { type Connection, type Receiver, SLOW_CLIENT, slowClient } from "./connection.ts";
 import { type OperationRequest, readSocketMessage, type Subscribe } from "./socket-message.ts";
 
-/** The close frame's code and reason. */
+/** The code and the reason of a close frame. */
 export type CloseFrame = readonly [code: number, reason: string];
 
 export interface SocketOptions {

@@ -89,7 +89,7 @@ describe("a socket", () => {
     ]);
   });
 
-  it("that no longer answers is closed, and its subscriptions end", async () => {
+  it("that no longer answers pings is closed, and its subscriptions end", async () => {
     const { app, url } = await listening({ subscriptionLimits: { heartbeatMilliseconds: 50 } });
     const socket = await acknowledged(url, { autoPong: false });
     socket.send(subscribe("1"));

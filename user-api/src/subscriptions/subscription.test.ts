@@ -25,7 +25,7 @@ for (const client of clients) {
       ]);
     });
 
-    it("executes equal subscriptions once, and once for each set of variables", async () => {
+    it("executes equal subscriptions once per event, and separately for each set of variables", async () => {
       let reads = 0;
       const store = arrayStore({
         async postsOf(ids) {

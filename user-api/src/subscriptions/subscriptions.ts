@@ -26,7 +26,7 @@ export interface SubscriptionsOptions {
   readonly events: Events;
   readonly limits: SubscriptionLimits;
   readonly frameBytes: number;
-  /** The path of sockets. A GET route of this path must be registered later. */
+  /** The path of sockets. A GET route of this path must be registered after the call. */
   readonly path: string;
   readonly identifyCaller: IdentifyCaller;
   /** Counts an operation of a socket against its client's rate; null: allowed. */
@@ -73,7 +73,7 @@ export async function makeSubscriptions(app: FastifyInstance, options: Subscript
     slowClients += 1;
   };
 
-  /** Counts a new connection, or returns the limit that it exceeds. */
+  /** Counts a new connection and returns its quota, or returns the name of the limit that is reached already. */
   function enter(request: FastifyRequest): ClientQuota | keyof typeof FULL {
     if (open.size >= limits.connections) return "connections";
     return enterClient(keyOf(request.caller)) ?? "clientConnections";
@@ -99,7 +99,7 @@ export async function makeSubscriptions(app: FastifyInstance, options: Subscript
         request.caller = caller;
         if (keyOf(caller) === before) return null;
         sender.quota.leave();
-        // The total was checked already.
+        // The total number of connections was checked already.
         const quota = enterClient(keyOf(caller));
         if (quota === null) return [1013, FULL.clientConnections];
         sender = { ...sender, quota };
@@ -168,7 +168,10 @@ export async function makeSubscriptions(app: FastifyInstance, options: Subscript
       subscriptions: feed.size(),
       slow: slowClients,
     }),
-    /** Starts no more operations, waits for `others`, sends queued events, and closes all connections. */
+    /**
+     * Starts no more operations. Waits for `others` and for running operations, sends queued events, and closes all
+     * connections.
+     */
     async drain(others: Promise<unknown>): Promise<void> {
       shuttingDown = true;
       await others;
