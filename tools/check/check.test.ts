@@ -28,6 +28,7 @@ const text = 'import y from "quoted"';
 const d = await import("node:d");
 import "e";
 let f: import("f").F;
+const g = require("g");
 `;
   assert.deepEqual(
     findImports([{ path: "x.ts", text }]).map(({ line, specifier, names }) => `${line} ${specifier} ${names}`),
@@ -39,6 +40,7 @@ let f: import("f").F;
       "8 node:d undefined",
       "9 e undefined",
       "10 f ",
+      "11 g undefined",
     ],
   );
 });

@@ -1,7 +1,10 @@
 import ts from "typescript";
 import type { CheckedFile } from "./source-files.ts";
 
-/** One import in a file: an import or export-from statement, an `import()` of a constant, or an import type. */
+/**
+ * One import in a file: an import or export-from statement, an `import()` or `require()` of a constant, or an import
+ * type.
+ */
 export interface Import {
   readonly file: string;
   /** Counted from 1. */
@@ -10,8 +13,8 @@ export interface Import {
   readonly specifier: string;
   /**
    * The imported names in braces, without those marked as types; empty if only types are imported or exported.
-   * Undefined for a default or namespace import, an import for side effects, an `import()`, or an export-from of
-   * values.
+   * Undefined for a default or namespace import, an import for side effects, an `import()`, a `require()`, or an
+   * export-from of values.
    */
   readonly names?: readonly string[];
 }
@@ -33,12 +36,16 @@ function importsOf({ path, text }: CheckedFile): readonly Import[] {
     if (ts.isImportDeclaration(node)) add(node.moduleSpecifier, importedNames(node.importClause));
     else if (ts.isExportDeclaration(node)) add(node.moduleSpecifier, node.isTypeOnly ? [] : undefined);
     else if (ts.isImportTypeNode(node) && ts.isLiteralTypeNode(node.argument)) add(node.argument.literal, []);
-    else if (ts.isCallExpression(node) && node.expression.kind === ts.SyntaxKind.ImportKeyword) add(node.arguments[0]);
+    else if (ts.isCallExpression(node) && isLoading(node.expression)) add(node.arguments[0]);
     ts.forEachChild(node, visit);
   };
   visit(source);
   return found;
 }
+
+/** Whether a call of the expression is an `import()` or a `require()`. */
+const isLoading = (called: ts.Expression): boolean =>
+  called.kind === ts.SyntaxKind.ImportKeyword || (ts.isIdentifier(called) && called.text === "require");
 
 function importedNames(clause: ts.ImportClause | undefined): readonly string[] | undefined {
   if (clause?.phaseModifier === ts.SyntaxKind.TypeKeyword) return [];

@@ -213,6 +213,7 @@ describe("sluice-user-api", () => {
     );
     const secret = "0123456789abcdef";
     const { child, line, lines, exit } = start({
+      SLUICE_USER_API_DATA: await withUserDatabase(join(folder, "production")),
       SLUICE_USER_API_MODE: "production",
       SLUICE_USER_API_GATEWAY_SECRET: secret,
       SLUICE_USER_API_TRUSTED_DOCUMENTS: file,

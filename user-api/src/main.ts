@@ -3,12 +3,9 @@
 import { readFile } from "node:fs/promises";
 import { getCACertificates, setDefaultCACertificates } from "node:tls";
 import { parseArgs } from "node:util";
+import type { Logger } from "pino";
 import manifest from "../package.json" with { type: "json" };
-import { migrate } from "./commands/migrate.ts";
-import { messageOf, StartFailure } from "./commands/open-database.ts";
-import { seed } from "./commands/seed.ts";
-import { serve } from "./commands/serve.ts";
-import { makeLog } from "./operations/log.ts";
+import { messageOf, StartFailure } from "./commands/start-failure.ts";
 import { didYouMean } from "./setting-readers.ts";
 import { readSettings, type Settings, variableNames } from "./settings.ts";
 
@@ -28,23 +25,36 @@ ${variableNames()
   .map((name) => `  ${name}\n`)
   .join("")}`;
 
-type Run = (settings: Settings, log: ReturnType<typeof makeLog>, count: number) => Promise<void>;
+type Run = (settings: Settings, log: Logger, count: number) => Promise<void>;
 
 interface Command {
-  readonly run: Run;
+  /** Each command loads its own modules: help, a version or a refused argument needs none of them. */
+  readonly load: () => Promise<Run>;
   /** The numeric argument of the command: its unit, its default and its maximum number of digits. */
   readonly count?: { readonly unit: string; readonly standard: number; readonly digits: number };
 }
 
 const commands: ReadonlyMap<string, Command> = new Map([
-  ["serve", { run: serve }],
-  ["migrate", { run: migrate, count: { unit: "seconds", standard: 0, digits: 4 } }],
-  ["seed", { run: seed, count: { unit: "users", standard: 10, digits: 6 } }],
+  ["serve", { load: async () => (await import("./commands/serve.ts")).serve }],
+  [
+    "migrate",
+    {
+      load: async () => (await import("./commands/migrate.ts")).migrate,
+      count: { unit: "seconds", standard: 0, digits: 4 },
+    },
+  ],
+  [
+    "seed",
+    {
+      load: async () => (await import("./commands/seed.ts")).seed,
+      count: { unit: "users", standard: 10, digits: 6 },
+    },
+  ],
 ]);
 
 /** The command and its number according to the arguments, or the error in them. */
 function commandOf([name = "serve", first, second]: readonly string[]):
-  | (Command & { readonly given: number })
+  | (Command & { readonly name: string; readonly given: number })
   | string {
   const command = commands.get(name);
   if (command === undefined)
@@ -52,10 +62,10 @@ function commandOf([name = "serve", first, second]: readonly string[]):
   const { count } = command;
   const extra = count === undefined ? first : second;
   if (extra !== undefined) return `unexpected argument '${extra}'`;
-  if (count === undefined || first === undefined) return { ...command, given: count?.standard ?? 0 };
+  if (count === undefined || first === undefined) return { ...command, name, given: count?.standard ?? 0 };
   if (!/^\d+$/.test(first) || first.length > count.digits)
     return `'${first}' is not a number of ${count.unit} with at most ${count.digits} digits`;
-  return { ...command, given: Number(first) };
+  return { ...command, name, given: Number(first) };
 }
 
 const options = { help: { type: "boolean", short: "h" }, version: { type: "boolean" } } as const;
@@ -96,7 +106,9 @@ async function main(args: readonly string[]): Promise<void> {
   if (positionals[0] === "version" || given.length > 0) return void process.stdout.write(`${manifest.version}\n`);
   const command = commandOf(positionals);
   if (typeof command === "string") return refuse(command);
-  const read = readSettings(process.env, { serves: command.run === serve });
+  const read = readSettings(process.env, { serves: command.name === "serve" });
+  // The log loads Fastify, which the answers above do not need.
+  const { makeLog } = await import("./operations/log.ts");
   if ("violations" in read) {
     const log = makeLog("info");
     for (const violation of read.violations) log.fatal(violation);
@@ -108,7 +120,8 @@ async function main(args: readonly string[]): Promise<void> {
   try {
     const { trustedCertificates } = read.settings;
     if (trustedCertificates !== undefined) await trustCertificates(trustedCertificates);
-    await command.run(read.settings, log, command.given);
+    const run = await command.load();
+    await run(read.settings, log, command.given);
   } catch (error) {
     if (error instanceof StartFailure) log.fatal(error.message);
     else log.fatal({ err: error }, "could not start");

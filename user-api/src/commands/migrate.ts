@@ -4,7 +4,8 @@ import type { FastifyBaseLogger } from "fastify";
 import type { Settings } from "../settings.ts";
 import type { Database } from "../store/database.ts";
 import { migrateTables, stepsOf } from "../store/migrations.ts";
-import { databaseFailure, messageOf, openDatabase } from "./open-database.ts";
+import { databaseFailure, openDatabase } from "./open-database.ts";
+import { messageOf } from "./start-failure.ts";
 
 /** Connection refused or reset, name not found, no route, a time-out, and errors of Postgres that starts or crashes. */
 const unreachableCodes: ReadonlySet<unknown> = new Set([

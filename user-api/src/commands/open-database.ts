@@ -4,15 +4,7 @@ import type { Settings } from "../settings.ts";
 import type { Database } from "../store/database.ts";
 import { openPglite } from "../store/pglite.ts";
 import { openPostgres } from "../store/postgres.ts";
-
-/** A start-up failure that an administrator can fix; the message says what is wrong. */
-export class StartFailure extends Error {}
-
-export const messageOf = (error: unknown): string => {
-  // If the connections to all addresses of a host fail, Node puts the reasons into `errors`, and the message is empty.
-  if (error instanceof AggregateError && error.message === "") return error.errors.map(messageOf).join("; ");
-  return error instanceof Error ? error.message : String(error);
-};
+import { messageOf, StartFailure } from "./start-failure.ts";
 
 type Place = Pick<Settings, "databaseUrl" | "dataFolder">;
 

@@ -13,7 +13,8 @@ import { unknownFields } from "../policy/policy.ts";
 import type { Settings } from "../settings.ts";
 import { openUserStore } from "../store/sql-store.ts";
 import type { UserStore } from "../store/store.ts";
-import { databaseFailure, messageOf, openDatabase, StartFailure } from "./open-database.ts";
+import { databaseFailure, openDatabase } from "./open-database.ts";
+import { messageOf, StartFailure } from "./start-failure.ts";
 
 async function trustedDocuments(file: string): Promise<TrustedDocuments> {
   const text = await readFile(file, "utf8").catch((error: unknown) => {

@@ -7,7 +7,7 @@ import { splitLines } from "../watch/lister-watcher.ts";
 import { ApiServerError } from "./api-server-error.ts";
 import { type ClusterConnection, type CompletedRequest, createConnection } from "./connection.ts";
 import { createCredentials } from "./credentials.ts";
-import { KubeConfig } from "./kube-config.ts";
+import { createKubeConfig } from "./kube-config.ts";
 
 interface Served {
   readonly connection: ClusterConnection;
@@ -28,7 +28,7 @@ async function serving(answer: RequestListener, run: (served: Served) => Promise
   });
   server.on("connection", () => sockets++);
   await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
-  const config = new KubeConfig();
+  const config = createKubeConfig();
   config.loadFromClusterAndUser(
     {
       name: "test",
@@ -67,7 +67,7 @@ test("a call that is still connecting rejects when its signal aborts", async (t)
   // The server never answers the TLS handshake.
   const server = listenPlain(accepted.resolve);
   await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
-  const config = new KubeConfig();
+  const config = createKubeConfig();
   const { port } = server.address() as AddressInfo;
   config.loadFromClusterAndUser(
     { name: "test", server: `https://127.0.0.1:${port}`, skipTLSVerify: true },

@@ -5,10 +5,10 @@ import type { AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { test } from "node:test";
-import { KubeConfig } from "@kubernetes/client-node";
 import { makeAuthority } from "../../../../../tools/programs/certificates.ts";
 import { createConnection } from "./connection.ts";
 import { createCredentials } from "./credentials.ts";
+import { createKubeConfig } from "./kube-config.ts";
 
 test("a request that is refused because its token was replaced is sent once more with the new token from the file", async () => {
   const folder = mkdtempSync(join(tmpdir(), "sluice-token-"));
@@ -21,7 +21,7 @@ test("a request that is refused because its token was replaced is sent once more
     response.end("{}");
   });
   await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
-  const config = new KubeConfig();
+  const config = createKubeConfig();
   const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
   config.loadFromClusterAndUser(
     { name: "test", server: url, skipTLSVerify: true },
@@ -58,7 +58,7 @@ test("reloaded credentials are returned if the client certificate in the file ha
     writeFileSync(keyFile, key);
   };
   await renew();
-  const config = new KubeConfig();
+  const config = createKubeConfig();
   config.loadFromClusterAndUser(
     { name: "test", server: "https://127.0.0.1:1", skipTLSVerify: true },
     { name: "test", certFile, keyFile },

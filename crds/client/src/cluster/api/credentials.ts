@@ -5,8 +5,8 @@ import { createHash } from "node:crypto";
 import { readFile } from "node:fs/promises";
 import type { RequestOptions } from "node:https";
 
-import { Agent, type Dispatcher, ProxyAgent } from "undici";
-import { KubeConfig } from "./kube-config.ts";
+import type { Dispatcher } from "undici";
+import { createKubeConfig, type KubeConfig } from "./kube-config.ts";
 
 export interface KubeconfigOptions {
   /** Path of a kubeconfig. Unset: KUBECONFIG, or else ~/.kube/config, or else the pod's service account. */
@@ -22,7 +22,7 @@ export class KubeconfigError extends Error {
 
 /** @throws KubeconfigError when the file or the context does not exist, or the file is not a kubeconfig. */
 export function loadKubeconfig(options: KubeconfigOptions): KubeConfig {
-  const config = new KubeConfig();
+  const config = createKubeConfig();
   try {
     if (options.kubeconfig) config.loadFromFile(options.kubeconfig);
     else config.loadFromDefault();
@@ -70,6 +70,8 @@ export function createCredentials(config: KubeConfig, now: () => number = () => 
   let reading: Promise<ApiEndpoint> | undefined;
 
   async function read(): Promise<ApiEndpoint> {
+    // Loaded here, like client-node (see createKubeConfig), because most processes use no cluster.
+    const { Agent, ProxyAgent } = await import("undici");
     const cluster = config.getCurrentCluster();
     if (!cluster) throw new Error("the kubeconfig names no cluster for its current context");
     const options: RequestOptions = {};
