@@ -36,5 +36,4 @@ export function secondsIn(directives: Directives, name: string): number | undefi
 
 const MAX_SECONDS = 2 ** 31;
 
-const secondsOf = (argument: string): number =>
-  /^\d+$/.test(argument) ? Math.min(Number(argument), MAX_SECONDS) : 0;
+const secondsOf = (argument: string): number => (/^\d+$/.test(argument) ? Math.min(Number(argument), MAX_SECONDS) : 0);

@@ -171,13 +171,14 @@ const races: Readonly<Record<string, readonly Step[]>> = {
     { does: ({ unread, lead }) => [unread(), lead(3)], publishes: false },
     { does: ({ read }) => read(false), publishes: true },
   ],
-  "an operator whose term has ended or changed publishes nothing, even before this is reported, until it has read again": [
-    { does: ({ lead }) => lead(1), publishes: true },
-    { does: ({ gets }) => gets(null), publishes: false },
-    { does: ({ gets }) => gets(3), publishes: false },
-    { does: ({ unread, lead }) => [unread(), lead(3)], publishes: false },
-    { does: ({ read }) => read(false), publishes: true },
-  ],
+  "an operator whose term has ended or changed publishes nothing, even before this is reported, until it has read again":
+    [
+      { does: ({ lead }) => lead(1), publishes: true },
+      { does: ({ gets }) => gets(null), publishes: false },
+      { does: ({ gets }) => gets(3), publishes: false },
+      { does: ({ unread, lead }) => [unread(), lead(3)], publishes: false },
+      { does: ({ read }) => read(false), publishes: true },
+    ],
 };
 for (const [what, steps] of Object.entries(races))
   test(what, () => {

@@ -108,8 +108,7 @@ const rows: readonly Row[] = [
     expected: [200, 200, 429, 429],
   },
   {
-    says:
-      "key-auth finds a key in a header of key_names, and in a query argument whose name exactly equals one of them",
+    says: "key-auth finds a key in a header of key_names, and in a query argument whose name exactly equals one of them",
     rig: () => guarded({ key_names: ["X-Api-Key", "Api_Token"] }),
     seen: (ask) =>
       found(ask, [
@@ -175,8 +174,7 @@ const rows: readonly Row[] = [
     expected: { ofOne: 1, isSpread: true },
   },
   {
-    says:
-      "an upstream hashes on a cookie with exactly the configured name, because cookie names are case-sensitive (RFC 6265)",
+    says: "an upstream hashes on a cookie with exactly the configured name, because cookie names are case-sensitive (RFC 6265)",
     rig: hashed({ hash_on: "cookie", hash_on_cookie: "Home" }),
     seen: async (ask) => {
       const gets = async (cookie: string) => (await ask(withHeaders({ cookie }))).headers["set-cookie"] !== undefined;
