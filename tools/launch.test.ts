@@ -22,7 +22,12 @@ interface Clone {
   readonly path: string;
 }
 
-/** The launcher with a command and a program beside it, with an empty `node_modules` or none. */
+/**
+ * Creates a clone with only `tools/launch.sh`, a command that links to it, and the program that the command runs.
+ *
+ * @param version The version that the machine's Node reports
+ * @param installed Whether the clone has an empty `node_modules`
+ */
 function cloneOf(context: TestContext, version: string, installed: boolean): Clone {
   const folder = temporaryFolder("launch");
   context.after(() => folder.remove());

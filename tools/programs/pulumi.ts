@@ -6,7 +6,7 @@ import { fromGo } from "./obtain/go.ts";
 const clients = join(import.meta.dirname, "../../test/clients");
 const versions = { pulumi: "v3.230.0", kubernetes: "4.18.2" } as const;
 
-/** The command `pulumi` with the whole engine, built as in its own project. */
+/** The command `pulumi`, which contains the deployment engine, built with the version flag of Pulumi's own build. */
 const command = fromGo({
   name: "pulumi",
   module: join(clients, "pulumi"),

@@ -115,7 +115,10 @@ export class Directory {
   }
 }
 
-/** A value in a distinguished name (RFC 4514 section 2.4): bytes but ASCII letters, digits and `@._-` become `\XX`. */
+/**
+ * A value in a distinguished name (RFC 4514 section 2.4): every byte except ASCII letters, digits and `@._-` becomes
+ * `\XX`.
+ */
 const escaped = (value: string): string =>
   Array.from(Buffer.from(value), (byte) =>
     /[\dA-Za-z@._-]/.test(String.fromCharCode(byte)) ? String.fromCharCode(byte) : `\\${hex(byte)}`,

@@ -102,7 +102,10 @@ function readElement(bytes: Buffer, tag: number): [contents: Buffer, rest: Buffe
   return [bytes.subarray(head.start, head.end), bytes.subarray(head.end)];
 }
 
-/** Where the contents of the first element start and end; null: the bytes do not contain its whole length. */
+/**
+ * Where the contents of the first element start and end (the end may be beyond the bytes); null: the bytes end before
+ * the end of its length field.
+ */
 function headOf(bytes: Buffer): { readonly start: number; readonly end: number } | null {
   const first = bytes[1];
   if (first === undefined) return null;

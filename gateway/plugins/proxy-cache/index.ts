@@ -24,7 +24,7 @@ const LOG_INTERVAL = 10_000;
 
 /** A request that the cache cannot answer, and whose response may be stored. */
 interface Pending {
-  /** The key without the headers that Vary of the response names. */
+  /** The key without the headers that the response's Vary header lists. */
   readonly key: string;
   /** Set in the phase `responseHeaders` if the response is to be stored. */
   storable: Storable | null;

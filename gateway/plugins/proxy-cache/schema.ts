@@ -91,7 +91,7 @@ const schema = record(
       array(text({ description: "A header of the request.", rule: "header-name", maxLength: 256 }), {
         description:
           "Headers of the request that are part of the cache key, after the changes by other plugins. The headers " +
-          "that Vary of the response names are always part of it.",
+          "listed in the response's Vary header are always part of the key.",
         maxItems: 100,
       }),
     ),

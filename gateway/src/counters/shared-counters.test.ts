@@ -61,7 +61,7 @@ for (const [what, prepare] of [
     },
   ],
 ] as const)
-  test(`threads that compete for counters ${what} are admitted exactly as often as each limit allows`, async () => {
+  test(`requests of threads that create the same counters ${what} are admitted exactly as often as each limit allows`, async () => {
     const memory = createCountersMemory(16_384);
     prepare(new SharedCounters({ memory, owner: 0, now: () => Date.now() - 10_000 }));
     const wanted = many(1000, (at) => counter(`key ${at}`, { limit: 7 }));

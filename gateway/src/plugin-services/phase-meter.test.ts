@@ -209,7 +209,7 @@ describe("plugin code", () => {
     assert.deepEqual([seen, runningNow()], [[1], 0]);
   });
 
-  test("that follows an await of a promise that is neither settled nor from a service, such as a turn of the event loop, runs without the plugin's number", async () => {
+  test("that follows an await of a pending promise that no service created, such as that of a timer, is not attributed to the plugin", async () => {
     const seen: number[] = [];
     const { phases } = meter(() => ({
       async start() {

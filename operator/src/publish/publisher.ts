@@ -73,7 +73,8 @@ export function createPublisher(options: PublisherOptions) {
   const revisionOf = ({ state }: NodeStatus) => (state?.hash ? (history.byHash(state.hash)?.revision ?? 0) : 0);
 
   /**
-   * Detects an operator with a later term that is neither in the Lease nor in the saved state. A node that accepted
+   * Detects another operator whose term is later than this one's, or equal with a later revision, and is known neither
+   * from the Lease nor from the saved state. A node that accepted
    * pushes in this term and rejects them now follows another operator; this operator does not compete for the node.
    */
   function detectHigherTerm({ status: { state }, hasAcceptedTerm }: TrackedNode): void {

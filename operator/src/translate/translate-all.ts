@@ -42,8 +42,8 @@ export interface TranslatedResource {
   readonly cached: ResourceTranslation;
   readonly createdAt: string | undefined;
   /**
-   * Whether the resource's first entity itself is served, not a stand-in, and every other entity is served or invalid
-   * by itself. Such a resource depends only on its references, all of which are served.
+   * Whether the resource's first entity is served, not replaced by a stand-in, and each of its other entities is either
+   * served or has violations of its own. Such a resource depends only on its references, all of which are served.
    */
   readonly isPlain: boolean;
 }

@@ -138,7 +138,7 @@ const pairs: readonly Pair[] = [
     second: {},
   },
   {
-    what: "another configured header",
+    what: "another value of a configured header",
     config: { vary_headers: ["X-A"] },
     first: { headers: { "x-a": "1" } },
     second: { headers: { "x-a": "2" } },

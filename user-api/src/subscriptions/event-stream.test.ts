@@ -163,7 +163,8 @@ describe("an event stream", () => {
     assert.deepEqual(counts.at(-1), counts[1]);
     const slow = open(port, { method: "GET", path: urlOf('{ user(id: "x") { name } }'), agent, accept: "*/*" });
     await reading.promise;
-    // Waits for longer than an ended stream may stay open while its client does not read it.
+    // Waits for three heartbeats of another stream: the connection of an ended stream that its client does not read
+    // is cut after two.
     const clock = await open(port, { body: bodyOf(FOLLOW) });
     await until(() => clock.text().length >= 3 * 8);
     gate.resolve([]);

@@ -72,8 +72,8 @@ export interface ResourceCache<Kinds extends Kind> {
   /** Kinds not listed yet or no longer served by the cluster, and Namespace until the selected namespaces are known. */
   unsynced(): readonly (Kinds | "Namespace")[];
   /**
-   * Why the last reads failed, each reason once; empty if they succeeded. A synced kind stays synced while it is
-   * served.
+   * Why the last reads failed, each reason once; empty if they succeeded. A failed read does not make a synced kind
+   * unsynced, unless the cluster no longer serves the kind.
    */
   failures(): readonly string[];
   /**

@@ -13,7 +13,10 @@ registerPlugins([deviceTokenFacts]);
 const UUID = "fd02801f-0957-4a15-a55a-c8d9606f30b5";
 const anything = fc.jsonValue({ maxDepth: 4 }).map((value) => JSON.parse(JSON.stringify(value)));
 
-/** A record with the members of a collection and arbitrary values, some of them of the right type. */
+/**
+ * A record with some members of the collection, and some that it may not have, such as `__proto__`. The values are
+ * arbitrary; some have the right type.
+ */
 const nearly = (collection: Collection) => {
   const members = [...Object.keys(entities[collection].schema.properties), "url", "_sluice", "__proto__", "x"];
   const plausible = fc.constantFrom<unknown>(

@@ -114,7 +114,7 @@ test("reading a spec separates the entity's members from the spec's own members,
   assert.deepEqual(own, { serviceRef: { name: "users" } });
 });
 
-test("writing a spec omits unset members, and defaults unless the previous spec has the member", () => {
+test("a written spec has no unset members, and has a member with its default value only if the previous spec has it", () => {
   const entity = { retries: 5, port: 80, path: null, host: "x", read_timeout: 7, tags: ["a"] };
   assert.deepEqual(writeSpec(kinds.Service.spec, entity), { host: "x", readTimeout: 7, tags: ["a"] });
   assert.deepEqual(writeSpec(kinds.Service.spec, entity, { retries: 3, path: "/x" }), {

@@ -15,7 +15,10 @@ export interface SpecMembers {
   readonly members: Members;
   /** Members marked `own`, in camelCase, validated by their schema; invalid and unset ones are omitted. */
   readonly own: Members;
-  /** Unknown members, and missing or invalid members marked `own`. Paths start at the value, spelled as in it. */
+  /**
+   * Unknown members, and missing or invalid members marked `own`. Paths start at
+   * the value, and contain the names as they are spelled in it.
+   */
   readonly violations: readonly Violation[];
 }
 

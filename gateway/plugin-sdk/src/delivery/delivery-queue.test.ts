@@ -114,6 +114,30 @@ test("a batch that was not delivered is sent again until it is delivered; the lo
 
 const fail = () => Promise.reject(new Error("refused"));
 
+test("the delays before retries double up to max_retry_delay", async (test) => {
+  const delays: number[] = [];
+  const context = fakeContext({
+    startTimer(milliseconds, _options, action) {
+      delays.push(milliseconds);
+      setImmediate(action);
+      return () => {};
+    },
+  });
+  const delivered = Promise.withResolvers<void>();
+  const queue = new DeliveryQueue({
+    settings: { ...defaults, initial_retry_delay: 0.5, max_retry_delay: 3 },
+    context,
+    async deliver() {
+      if (delays.length < 5) throw new Error("the server is down");
+      delivered.resolve();
+    },
+  });
+  test.after(() => queue.close().then(() => context.end()));
+  queue.add("a");
+  await delivered.promise;
+  assert.deepEqual(delays, [500, 1000, 2000, 3000, 3000]);
+});
+
 test("a batch is dropped after the retry time, and the next one is tried", async (context) => {
   const settings = { max_retry_time: 0.02, initial_retry_delay: 0.005 };
   const { queue, attempts, attempted, dropped } = startQueue(context, settings, fail);

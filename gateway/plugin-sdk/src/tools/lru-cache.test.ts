@@ -15,7 +15,7 @@ test("above its size, a cache drops unused entries and keeps the used and the la
   assert.ok(kept.includes(100) && kept.length <= 20, `${kept}`);
 });
 
-test("an entry has the value that was set last, although the old generation has another, and none once it is deleted", () => {
+test("an entry has the value that was set last, even if the old generation has an earlier one; a deleted entry has no value", () => {
   const cache = new LruCache<string>(2);
   cache.set("a", "first");
   cache.set("b", "b");

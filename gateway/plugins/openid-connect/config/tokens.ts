@@ -44,7 +44,9 @@ export const tokenMembers = {
     maxLength: 64,
   }),
   cache_introspection: boolean({
-    description: "Keep the provider's answers until the tokens expire. A revoked token is accepted until then.",
+    description:
+      "Keep the provider's answers until the tokens expire, or for cache_ttl if they have no expiry, at most for " +
+      "cache_ttl_max. Revoked tokens are accepted until then.",
     default: true,
   }),
   cache_ttl: decimal({

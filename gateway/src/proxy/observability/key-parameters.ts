@@ -32,7 +32,7 @@ const readNames = ({ plugins }: Snapshot): ReadonlySet<string> =>
   );
 
 /**
- * Replaces the values of keys in a query.
+ * Replaces the values of the parameters that hold API keys or tokens.
  *
  * @param query With its `?`, or empty
  */
@@ -41,7 +41,7 @@ export const withoutKeys = (query: string, names: ReadonlySet<string>, hidden: s
     ? query
     : `?${query.slice(1).replace(PAIR, (pair) => (isKey(pair, names) ? `${nameOf(pair)}=${hidden}` : pair))}`;
 
-/** Replaces the values of keys in the query of a target or a URL. */
+/** The same for the query of a request target or a URL. */
 export function withoutKeysOfTarget(target: string, names: ReadonlySet<string>, hidden: string): string {
   const at = target.indexOf("?");
   return at < 0 ? target : target.slice(0, at) + withoutKeys(target.slice(at), names, hidden);

@@ -12,7 +12,10 @@ export interface DatabaseFaultRow {
   readonly message: string;
 }
 
-/** Finds the members of a violated constraint in its name (migrations/base-tables.ts). */
+/**
+ * The write fault for a database error. The members that a violated constraint covers are found by the constraint's
+ * name (migrations/base-tables.ts).
+ */
 export function databaseWriteFault(row: DatabaseFaultRow, write: Write): WriteFault {
   const { collection } = write;
   const { singular } = entities[collection];

@@ -206,19 +206,19 @@ export const tags: Table = {
       body: { data: [], next: null },
     },
     {
-      does: "is not the only filter: custom_id finds a consumer",
+      does: "is not needed to filter: custom_id finds a consumer",
       ask: "GET /consumers?custom_id=base-42",
       status: 200,
       has: { data: [{ id: ids.consumer }], next: null },
     },
     {
-      does: "is not the only filter: an unused custom_id finds nothing",
+      does: "is not needed to filter: an unused custom_id finds nothing",
       ask: "GET /consumers?custom_id=x",
       status: 200,
       body: { data: [], next: null },
     },
     {
-      does: "is not the only filter: an empty custom_id is refused",
+      does: "is not needed to filter, but an empty custom_id is refused",
       ask: "GET /consumers?custom_id=",
       status: 400,
       body: { message: "custom_id must be an unempty string" },

@@ -55,7 +55,10 @@ export function watchFolders(directory: string, onChange: (path: string | null) 
     }
   }
 
-  /** Watches a folder. True if it is new: the contents of a new folder produce no notifications of their own. */
+  /**
+   * Watches the path if it is a folder. Returns true if the folder, or one in it, was not watched before: files that
+   * were already in it caused no notifications, so anything may have changed.
+   */
   const isNewFolder = (path: string): boolean => (watched.has(path) || isFolder(path)) && watchTree(path);
 
   const isFolder = (path: string): boolean =>

@@ -40,7 +40,7 @@ test("a resource that is read again in the same generation has the identical tra
   assert.deepEqual([...first.dependencies], ["Service/default/web"]);
 });
 
-test("a resource with a new generation or uid is translated again, with access to the last translation under its name", () => {
+test("a resource with a new generation or uid is translated again; the translator gets the previous translation for this name, and whether it was of the same object", () => {
   const { translate, previous } = scene();
   const first = translate(route());
   const second = translate(route(2));

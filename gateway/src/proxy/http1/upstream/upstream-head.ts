@@ -32,7 +32,7 @@ export function createUpstreamHeads(pipeline: Pipeline) {
   /** Shared builder: heads are written one at a time. */
   const lines = new HeadText();
 
-  /** The head of a request that came over HTTP/1.1 on a bare socket: copies the client's lines. */
+  /** The head of a request that the parser of the http1 engine read: copies the client's lines. */
   function copiedHead(head: ClientHead, exchange: LiveExchange, { forward, target, protocol }: UpstreamHeadParts) {
     const edits = exchange.upstreamEdits;
     lines.begin(`${forward.method} ${forward.path} HTTP/1.1`, edits);
