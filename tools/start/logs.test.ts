@@ -16,6 +16,7 @@ const cases: readonly (readonly [what: string, line: string, words: string | und
   ["an error with its cause", '{"level":50,"msg":"no","err":{"message":"why","stack":"s"}}', "no (cause: why)"],
   ["text that is not a log line", "SyntaxError: here", "SyntaxError: here"],
   ["JSON that is not a log line", "42", "42"],
+  ["JSON that is null", "null", "null"],
   ["an empty line", " ", undefined],
 ];
 for (const [what, line, words] of cases) {

@@ -14,13 +14,13 @@ const bookkeeping = new Set(["level", "time", "pid", "hostname", "name", "msg", 
  */
 export function shownLine(line: string): string | undefined {
   if (line.trim() === "") return undefined;
-  let entry: Record<string, unknown>;
+  let entry: Record<string, unknown> | null;
   try {
     entry = JSON.parse(line);
   } catch {
     return line;
   }
-  if (typeof entry !== "object" || typeof entry.level !== "number") return line;
+  if (typeof entry?.level !== "number") return line;
   if (entry.level < WARNING) return undefined;
   const cause = (entry.err as { message?: unknown } | undefined)?.message;
   const facts = Object.entries({ ...entry, ...(cause === undefined ? {} : { cause }) })
