@@ -230,9 +230,13 @@ export function strictnessSuite(engine: Engine): void {
       const { port } = await startRig(test, engine, { upstream });
       const client = await dial(test, port);
       client.write("GET / HTTP/1.1\r\nHost: a\r\n\r\n");
-      if (engine.name !== "http1") return;
-      const all = await receiveUntil(client, "ok");
-      assert.match(all, /^HTTP\/1\.1 103 Early Hints\r\nLink: <\/a>\r\n\r\nHTTP\/1\.1 200 OK\r\n/);
+      if (engine.name === "http1") {
+        const all = await receiveUntil(client, "ok");
+        assert.match(all, /^HTTP\/1\.1 103 Early Hints\r\nLink: <\/a>\r\n\r\nHTTP\/1\.1 200 OK\r\n/);
+      } else {
+        // undici refuses a response that begins with a 100 that it did not ask for.
+        assert.match(await receiveUntil(client, "request_id"), /^HTTP\/1\.1 502 Bad Gateway\r\n/);
+      }
     });
 
     it("sends no chunks to an HTTP/1.0 client, and ends a body without a length by closing the connection", async (test) => {

@@ -54,11 +54,11 @@ export const vaults: Table = {
       has: { ...mine, config: { prefix: "CERT_" }, description: "of the team", tags: ["blue"] },
     },
     {
-      does: "keeps its config if PATCH changes its prefix",
+      does: "keeps its id and its config if PATCH changes its prefix",
       ask: "PATCH /vaults/form-env",
       json: { prefix: "renamed-env" },
       status: 200,
-      has: { prefix: "renamed-env", config: { prefix: "secrets-" } },
+      has: { id: deriveId("vaults", "form-env"), prefix: "renamed-env", config: { prefix: "secrets-" } },
     },
     {
       does: "cannot have the prefix of another one",
