@@ -238,6 +238,11 @@ describeTable("the admin API for schemas", [
     status: 404,
     body: { message: "No entity named 'partials'" },
   },
-  { does: "writes nothing when it validates", ask: "GET /services?size=1000", status: 200, has: { data: [{ name: "base" }], next: null } },
+  {
+    does: "writes nothing when it validates",
+    ask: "GET /services?size=1000",
+    status: 200,
+    has: { data: [{ name: "base" }], next: null },
+  },
   { does: "answers with 405 to a validation that is not a POST", ask: "PUT /schemas/services/validate", status: 405 },
 ]);
