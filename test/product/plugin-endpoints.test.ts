@@ -1,4 +1,7 @@
-/** Endpoints of plugins in an admin listener without a node in its process: each request reaches every node. */
+/**
+ * Endpoints of plugins, and explanations of requests, in an admin listener without a node in its process: each request
+ * to a plugin reaches every node, and a request to explain reaches one that answers.
+ */
 import assert from "node:assert/strict";
 import { mkdirSync } from "node:fs";
 import { join } from "node:path";
@@ -84,7 +87,7 @@ for (const [what, open] of [
   ["over custom resources", customResources],
   ["over a database", database],
 ] as const)
-  test(`${what}, cached responses are found and removed on every node, and a node that does not answer is named`, async () => {
+  test(`${what}, cached responses are found and removed on every node, and a node that does not answer is named; one node that answers explains a request`, async () => {
     const upstream = await startUpstream("cached");
     after(() => upstream.close());
     const backend = await open();
@@ -138,12 +141,30 @@ for (const [what, open] of [
     assert.equal(found.status, 200, "one node that has the response is enough");
     assert.equal(found.body.status, 200);
 
+    const described = { url: "http://cached.test/x" };
+    const explained = await send("POST", "/explain", described);
+    assert.equal(explained.status, 200, JSON.stringify(explained.body));
+    const { route, upstream: forwarded, response } = explained.body;
+    assert.deepEqual([route.name, forwarded.target, response], ["all", `127.0.0.1:${upstream.port}`, null]);
+    assert.equal((await send("POST", "/explain", { url: "x" })).status, 400);
+
     await cacheOf(one);
     process.kill(two.process.pid, "SIGSTOP");
     const partly = await send("DELETE", "/proxy-cache");
+    assert.equal((await send("POST", "/explain", described)).status, 200, "one node that answers is enough");
+    process.kill(one.process.pid, "SIGSTOP");
+    const unexplained = await send("POST", "/explain", described);
+    process.kill(one.process.pid, "SIGCONT");
     process.kill(two.process.pid, "SIGCONT");
+    const addressOf = (node: typeof one) => new URL(`http://${what === "over a database" ? node.status : node.push}`);
+    assert.equal(unexplained.status, 503);
+    for (const node of [one, two])
+      assert.match(
+        unexplained.body.message,
+        new RegExp(`^no node has explained the request: .*:${addressOf(node).port} `),
+      );
     assert.equal(partly.status, 503);
-    const { port } = new URL(`http://${what === "over a database" ? two.status : two.push}`);
+    const { port } = addressOf(two);
     assert.match(partly.body.message, new RegExp(`^done on the nodes that answered; .*:${port} \\(`));
     assert.equal((await cacheOf(one)).state, "Miss");
   });

@@ -37,9 +37,11 @@ export {
   vaultReferencesIn,
 } from "./plugins/vault-references.ts";
 export {
+  EXPLAIN_PATH,
   isEndpointFound,
   isPluginEndpointCall,
   isPluginEndpointResult,
+  NODE,
   NODE_ENDPOINT_TIMEOUT,
 } from "./protocols/plugin-endpoint.ts";
 export * from "./settings/index.ts";

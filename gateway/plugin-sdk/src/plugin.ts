@@ -152,7 +152,9 @@ export interface PluginDefinition<
   /**
    * Creates an instance from its complete config. Each worker calls this method once for each configured instance, and
    * again when the instance's configuration changes. It must not open connections or start timers: these belong to
-   * `start` and later phases.
+   * `start` and later phases. It is also called for each explanation of a request in the instance's scope
+   * (`POST /explain` of the admin API): the services of such an instance send and change nothing, and it is neither
+   * started nor stopped.
    */
   phases(config: Static<Schema>, context: PluginContext): PluginPhases;
 }

@@ -210,6 +210,27 @@ for (const workers of ["1", "2"]) {
 }
 
 for (const workers of ["1", "2"]) {
+  test(`with SLUICE_WORKERS=${workers}, 'sluice start' explains a request, with the counters of all workers`, async (context) => {
+    const file = fileIn(context, `${empty}plugins:\n- name: rate-limiting\n  config: {year: 5}\n`);
+    const env = { SLUICE_STORE: "file", SLUICE_FILE: file, SLUICE_FILE_WRITABLE: "on", SLUICE_WORKERS: workers };
+    const { admin, proxy, upstream } = await start(context, env);
+    assert.equal((await send(`${admin}/services`, { name: "a", url: upstream })).status, 201);
+    assert.equal((await send(`${admin}/services/a/routes`, { name: "r", paths: ["/x"] })).status, 201);
+    const explain = async () => {
+      const { status, text } = await send(`${admin}/explain`, { url: "http://any.example/x/y" });
+      assert.equal(status, 200, text);
+      const { route, counters, response } = JSON.parse(text);
+      return [route.name, counters[0].count, response?.status];
+    };
+    assert.deepEqual(await explain(), ["r", 0, undefined]);
+    const port = Number(new URL(proxy).port);
+    await Promise.all(Array.from({ length: 9 }, () => ask(port, { path: "/x/y" })));
+    assert.deepEqual(await explain(), ["r", 5, 429]);
+    assert.equal((await send(`${admin}/explain`, { url: 1 })).status, 400);
+  });
+}
+
+for (const workers of ["1", "2"]) {
   test(`with SLUICE_WORKERS=${workers}, a protecting plugin gets a value from the environment, and its route answers 503 without the value`, async (context) => {
     process.env.START_TEST_SECRET = "of the webhook";
     context.after(() => delete process.env.START_TEST_SECRET);

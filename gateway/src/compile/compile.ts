@@ -6,6 +6,7 @@
 import { differences, type Snapshot } from "@sluice/model/serving";
 import type { PluginPhases } from "@sluice/plugin-sdk";
 import type { Balancer } from "../balance/balancer.ts";
+import type { InstanceCache } from "../plugin-caches/create-caches.ts";
 import type { InstanceChanges } from "../plugin-services/plugin-instance.ts";
 import { Balancers, type BalancerTools } from "./balancers.ts";
 import { CertificateRequests } from "./certificate-requests.ts";
@@ -13,9 +14,18 @@ import { Certificates } from "./certificates.ts";
 import { CompiledRoutes } from "./compiled-routes.ts";
 import { ConsumerGroups } from "./identities/consumer-groups.ts";
 import { CompiledIdentities } from "./identities/identities.ts";
-import { PluginTable, type PluginTools } from "./plugin-chains.ts";
+import { PluginTable } from "./plugin-chains.ts";
 import { Router } from "./router/router.ts";
-import type { CompiledRoute, ExchangeCount, RoutableRequest, RouteMatch, Runtime } from "./runtime.ts";
+import type {
+  CompiledRoute,
+  ExchangeCount,
+  ExplainedRoutes,
+  NewPluginStep,
+  PluginTools,
+  RoutableRequest,
+  RouteMatch,
+  Runtime,
+} from "./runtime.ts";
 import { CompiledUpstreams } from "./upstream-index.ts";
 
 /** Dependencies that the node provides to compiled objects. */
@@ -89,6 +99,23 @@ class CompiledRuntime implements Runtime {
 
   pluginPhases(pluginId: string): PluginPhases | null {
     return this.#plugins.phasesOf(pluginId);
+  }
+
+  pluginCache(pluginId: string): InstanceCache<unknown> | null {
+    return this.#plugins.cacheOf(pluginId);
+  }
+
+  newPluginStep(pluginId: string, tools: PluginTools): NewPluginStep | null {
+    const plugin = this.snapshot.plugins.get(pluginId);
+    return plugin === undefined ? null : this.#plugins.newStep(plugin, tools);
+  }
+
+  explainRoutes(request: RoutableRequest, size: number): Generator<undefined, ExplainedRoutes> {
+    const { services } = this.snapshot;
+    return this.#router.explain(request, {
+      size,
+      isServed: ({ service }) => service === null || services.get(service.id)?.enabled === true,
+    });
   }
 
   instancesSince(previous: Runtime | null): InstanceChanges {

@@ -10,6 +10,7 @@
 import {
   BucketMap,
   byId,
+  type Consumer,
   type Difference,
   differences,
   type Snapshot,
@@ -19,26 +20,27 @@ import {
   vaultPrefixesOf,
   vaultReferencesIn,
 } from "@sluice/model/serving";
-import type { PluginDefinition, PluginPhases } from "@sluice/plugin-sdk";
+import type { PluginPhases } from "@sluice/plugin-sdk";
 import { errorAnswer } from "../exchange/gateway-errors.ts";
-import type { WorkerServices } from "../plugin-services/instance-context.ts";
+import type { InstanceCache } from "../plugin-caches/create-caches.ts";
 import { type InstanceChanges, PluginInstance } from "../plugin-services/plugin-instance.ts";
 import { withVaultValues } from "../plugin-services/vault-values.ts";
 import type { ConsumerGroups } from "./identities/consumer-groups.ts";
 import { GroupIndex } from "./identities/group-index.ts";
-import type { PluginChain, PluginStep, RouteChains, Scheme } from "./runtime.ts";
+import { byPrecedence, type PluginOwner, type Scopes, scopeKey, scopesOf } from "./plugin-scopes.ts";
+import type {
+  NewPluginStep,
+  PluginCandidate,
+  PluginChain,
+  PluginStep,
+  PluginTools,
+  RouteChains,
+  RoutePluginChains,
+  Scheme,
+} from "./runtime.ts";
 import { VaultIndex } from "./vault-index.ts";
 
-export interface PluginTools {
-  /** The plugins of the node by name. */
-  readonly plugins: ReadonlyMap<string, PluginDefinition>;
-  readonly services: WorkerServices;
-}
-
-interface LoadedPlugin {
-  readonly id: string;
-  /** May be an unknown name if the plugin is marked unavailable. */
-  readonly name: string;
+interface LoadedPlugin extends PluginCandidate {
   readonly step: PluginStep;
   /** Null if the plugin is marked unavailable, or its instance could not be created. */
   readonly instance: PluginInstance | null;
@@ -46,7 +48,6 @@ interface LoadedPlugin {
   readonly scope: string;
   readonly consumer: string | undefined;
   readonly consumerGroup: string | undefined;
-  readonly protocols: SnapshotPlugin["protocols"];
   /** The prefixes of the vaults that the config refers to, existing or not. */
   readonly vaults: readonly string[];
 }
@@ -149,6 +150,15 @@ export class PluginTable {
     return this.#loaded.get(pluginId)?.instance?.phases ?? null;
   }
 
+  cacheOf(pluginId: string): InstanceCache<unknown> | null {
+    return this.#loaded.get(pluginId)?.instance?.cache ?? null;
+  }
+
+  /** A step with a new instance of the plugin, which is not part of the table. */
+  newStep(plugin: SnapshotPlugin, tools: PluginTools): NewPluginStep {
+    return stepOf(plugin, tools, this.#indexes.vaults);
+  }
+
   /** The instances in which this table differs from a previous one. */
   changesSince(previous: PluginTable): InstanceChanges {
     const changed = differences(previous.#loaded, this.#loaded);
@@ -160,7 +170,7 @@ export class PluginTable {
 }
 
 /** The plugin chains of one route. Chains are built at first use. */
-export class RoutePlugins implements Readonly<Record<Scheme, RouteChains>> {
+export class RoutePlugins implements RoutePluginChains {
   /** The latest index for which these chains are known to be valid. */
   #withoutConsumer: GroupIndex<LoadedPlugin>;
   readonly #withConsumer: ConsumerPlugins;
@@ -196,11 +206,25 @@ export class RoutePlugins implements Readonly<Record<Scheme, RouteChains>> {
     return this.#https;
   }
 
+  candidates(consumer: Consumer | null): readonly PluginCandidate[] {
+    const { groups } = this.#withConsumer;
+    if (consumer === null) return this.#found.flat();
+    return this.#foundFor(consumer.id, groups === null ? null : groups.of(consumer.id)).flat();
+  }
+
+  /** The plugins of all scopes, most specific first. */
+  #foundFor(consumer: string, memberships: ReturnType<ConsumerGroups["of"]>): Scopes<readonly LoadedPlugin[]> {
+    const { byScope } = this.#withConsumer;
+    const of = (owner: PluginOwner) => scopesOf(this.#route, owner).map((scope) => byScope.of(scope));
+    const ofGroups = (memberships?.ids ?? []).map((consumerGroup) => of({ consumerGroup }));
+    return byPrecedence({ own: of({ consumer }), ofGroups, all: this.#found });
+  }
+
   #chainsFor(scheme: Scheme): RouteChains {
     const found = this.#found;
-    const { byScope, byConsumer, groups } = this.#withConsumer;
-    const route = this.#route;
-    const protocol = protocolOf(route, scheme);
+    const { byConsumer, groups } = this.#withConsumer;
+    const foundFor = this.#foundFor.bind(this);
+    const protocol = protocolOf(this.#route, scheme);
     const base = selectChain(found, protocol);
     const identified = new Map<string, { readonly after: number; readonly chain: PluginChain }>();
     return {
@@ -214,10 +238,7 @@ export class RoutePlugins implements Readonly<Record<Scheme, RouteChains>> {
         const key = isOwner || memberships === null ? consumer.id : memberships.key;
         const known = identified.get(key);
         if (known?.after === after) return known.chain;
-        const foundFor = (owner: PluginOwner) => scopesOf(route, owner).map((scope) => byScope.of(scope));
-        const own = foundFor({ consumer: consumer.id });
-        const ofGroups = (memberships?.ids ?? []).map((consumerGroup) => foundFor({ consumerGroup }));
-        const chosen = selectChain(byPrecedence({ own, ofGroups, all: found }), protocol);
+        const chosen = selectChain(foundFor(consumer.id, memberships), protocol);
         const chain = chainOf([
           ...base.steps.filter((step) => step.priority >= after),
           ...chosen.steps.filter(
@@ -232,60 +253,10 @@ export class RoutePlugins implements Readonly<Record<Scheme, RouteChains>> {
   }
 }
 
-type Scopes<Found> = readonly Found[];
-
-/** The consumer or consumer group that a plugin is attached to. With neither, the consumer does not matter. */
-type PluginOwner = Partial<Pick<LoadedPlugin, "consumer" | "consumerGroup">>;
-
-/** The scopes of one owner: with route and service, with the route, with the service, and with neither. */
-function scopesOf({ id, service }: Pick<SnapshotRoute, "id" | "service">, owner: PluginOwner = {}): Scopes<string> {
-  const serviceId = service?.id;
-  return [
-    scopeKey({ ...owner, route: id, service: serviceId }),
-    scopeKey({ ...owner, route: id }),
-    scopeKey({ ...owner, service: serviceId }),
-    scopeKey(owner),
-  ];
-}
-
-interface FoundPlugins<Found> {
-  /** Plugins of the consumer. */
-  readonly own: Scopes<Found>;
-  /** Plugins of each group, in the order in which the groups take precedence. */
-  readonly ofGroups: readonly Scopes<Found>[];
-  /** Plugins without a consumer and without a group. */
-  readonly all: Scopes<Found>;
-}
-
-/**
- * All scopes, most specific first, in the order of Kong's documentation
- * (docs/reference/kong-compatibility.md#order-and-scope). Route and service together precede the consumer or a group
- * alone.
- */
-function byPrecedence<Found>({ own, ofGroups, all }: FoundPlugins<Found>): Scopes<Found> {
-  const [ownBoth, ownRoute, ownService, ownAny] = own;
-  const [both, route, service, any] = all;
-  const [groupBoth = [], groupRoute = [], groupService = [], groupAny = []] = [0, 1, 2, 3].map((place) =>
-    ofGroups.map((scopes) => scopes[place]),
-  );
-  return [
-    ...[ownBoth, ...groupBoth, ownRoute, ownService, ...groupRoute, ...groupService],
-    ...[both, ownAny, ...groupAny, route, service, any],
-  ] as Scopes<Found>;
-}
-
-interface PluginScopeIds extends PluginOwner {
-  readonly route?: string | undefined;
-  readonly service?: string | undefined;
-}
-
-const scopeKey = ({ route = "", service = "", consumer = "", consumerGroup = "" }: PluginScopeIds): string =>
-  `${route}/${service}/${consumer}/${consumerGroup}`;
-
-type Protocol = LoadedPlugin["protocols"][number];
+type Protocol = PluginCandidate["protocols"][number];
 
 /** The protocol of a route's requests with this scheme. A route's protocols are HTTP only or gRPC only. */
-function protocolOf({ protocols: [first] }: SnapshotRoute, scheme: Scheme): Protocol {
+export function protocolOf({ protocols: [first] }: SnapshotRoute, scheme: Scheme): Protocol {
   if (first !== "grpc" && first !== "grpcs") return scheme;
   return scheme === "http" ? "grpc" : "grpcs";
 }
@@ -341,13 +312,14 @@ function stepOf(
   { plugins, services }: PluginTools,
   vaults: VaultIndex,
 ): Pick<LoadedPlugin, "step" | "instance" | "vaults"> {
+  const { id } = plugin;
   const unavailable = plugin._sluice?.unavailable;
   const code = plugins.get(plugin.name);
   // The plugin may protect its scope but cannot run, so requests in that scope are refused.
   if (unavailable !== undefined) {
     const priority = code?.priority ?? UNKNOWN_PRIORITY;
     const answer = errorAnswer("closed", unavailable);
-    return { step: { priority, phases: { access: () => answer } }, instance: null, vaults: [] };
+    return { step: { id, priority, phases: { access: () => answer } }, instance: null, vaults: [] };
   }
   if (code === undefined) throw new Error(`a snapshot holds the unknown plugin ${plugin.name}`);
   const scope = {
@@ -363,7 +335,7 @@ function stepOf(
     const config = references.length === 0 ? plugin.config : withVaultValues(code, plugin.config, sources);
     return new PluginInstance(code, { config, scope, services });
   });
-  const step = { priority: code.priority, phases: instance.phases };
+  const step = { id, priority: code.priority, phases: instance.phases };
   return { step, instance: instance.running, vaults: vaultPrefixesOf(references) };
 }
 

@@ -6,13 +6,16 @@ import type {
   Service,
   ServiceEndpoint,
   Snapshot,
+  SnapshotPlugin,
   SnapshotRoute,
 } from "@sluice/model";
-import type { HeaderEdit, PluginPhases } from "@sluice/plugin-sdk";
+import type { HeaderEdit, PluginDefinition, PluginPhases } from "@sluice/plugin-sdk";
 import type { Balancer } from "../balance/balancer.ts";
 import type { BalancingRequest } from "../balance/hash-source.ts";
 import type { TargetAttempts } from "../balance/target-attempts.ts";
-import type { InstanceChanges } from "../plugin-services/plugin-instance.ts";
+import type { InstanceCache } from "../plugin-caches/create-caches.ts";
+import type { WorkerServices } from "../plugin-services/instance-context.ts";
+import type { InstanceChanges, PluginInstance } from "../plugin-services/plugin-instance.ts";
 import type { CertificateRequests } from "./certificate-requests.ts";
 import type { Certificates } from "./certificates.ts";
 import type { CompiledIdentities } from "./identities/identities.ts";
@@ -37,6 +40,32 @@ export interface RouteMatch {
   readonly matchedPath: number;
   /** Groups of a regular-expression path, by number and, if named, by name; null for other paths. */
   readonly captures: Readonly<Record<string, string>> | null;
+}
+
+/** The attributes in the order in which they are examined. `service`: the route's service is disabled. */
+export type RouteAttribute = "host" | "path" | "method" | "header" | "sni" | "service";
+
+/** The first attribute of a route by which it does not match a request. */
+export interface RouteMismatch {
+  readonly attribute: RouteAttribute;
+  /** A sentence for people. */
+  readonly reason: string;
+}
+
+/** A route with one of its paths, which compete one by one. */
+export interface ExplainedRoute {
+  readonly route: SnapshotRoute;
+  /** As configured; null: the route has no paths. */
+  readonly path: string | null;
+  /** Null: the route matches the request. The first route that matches is chosen. */
+  readonly mismatch: RouteMismatch | null;
+}
+
+export interface ExplainedRoutes {
+  /** The routes that match the most attributes, in order of precedence. */
+  readonly nearest: readonly ExplainedRoute[];
+  /** The number of the other routes; a route with several paths counts once for each. */
+  readonly others: number;
 }
 
 /** One address that requests of a service may go to. */
@@ -99,8 +128,24 @@ export interface UpstreamIndex {
 }
 
 export interface PluginStep {
+  /** Id of the plugin. */
+  readonly id: string;
   readonly priority: number;
   readonly phases: PluginPhases;
+}
+
+/** The dependencies of plugin instances. */
+export interface PluginTools {
+  /** The plugins of the node by name. */
+  readonly plugins: ReadonlyMap<string, PluginDefinition>;
+  readonly services: WorkerServices;
+}
+
+/** A step with an instance that is in no chain. */
+export interface NewPluginStep {
+  readonly step: PluginStep;
+  /** Null: the plugin is unavailable, or the instance could not be created; the step answers 503. */
+  readonly instance: PluginInstance | null;
 }
 
 /** Plugins that run for a request, high priority first. */
@@ -127,12 +172,29 @@ export interface RouteChains {
   identified(consumer: Consumer, after: number): PluginChain;
 }
 
+/** An enabled plugin whose scope includes a route. */
+export interface PluginCandidate {
+  readonly id: string;
+  /** May be an unknown name if the plugin is marked unavailable. */
+  readonly name: string;
+  readonly protocols: SnapshotPlugin["protocols"];
+}
+
+/** The chains by the request's scheme, because a plugin may act on one scheme only. */
+export interface RoutePluginChains extends Readonly<Record<Scheme, RouteChains>> {
+  /**
+   * The plugins from which the chains are chosen, most specific first.
+   *
+   * @param consumer Null: plugins of consumers and of their groups are left out
+   */
+  candidates(consumer: Consumer | null): readonly PluginCandidate[];
+}
+
 export interface CompiledRoute {
   readonly route: SnapshotRoute;
   /** Null when the route has no service. */
   readonly upstream: ServiceUpstream | null;
-  /** The chains by the request's scheme, because a plugin may act on one scheme only. */
-  readonly chains: Readonly<Record<Scheme, RouteChains>>;
+  readonly chains: RoutePluginChains;
 }
 
 /** The exchanges under way that use a runtime. */
@@ -154,6 +216,19 @@ export interface Runtime {
   readonly exchanges: ExchangeCount;
   /** The phases of the instance of a plugin; null: there is none. */
   pluginPhases(pluginId: string): PluginPhases | null;
+  /** The cache that the instance of a plugin has opened; null: none. */
+  pluginCache(pluginId: string): InstanceCache<unknown> | null;
+  /**
+   * A new instance of an enabled plugin, with other services than those of the runtime; null: there is no such plugin.
+   * The caller discards the instance.
+   */
+  newPluginStep(pluginId: string, tools: PluginTools): NewPluginStep | null;
+  /**
+   * Explains the result of `match`. Yields after each route, so that the caller can let other requests run in between.
+   *
+   * @param size Maximum number of routes in the result
+   */
+  explainRoutes(request: RoutableRequest, size: number): Generator<undefined, ExplainedRoutes>;
   /** The plugin instances in which this runtime differs from a previous one; all instances if that is null. */
   instancesSince(previous: Runtime | null): InstanceChanges;
   /** The compiled route; null: there is no such route, or its service is disabled or missing. */

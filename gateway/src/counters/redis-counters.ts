@@ -1,7 +1,8 @@
 /**
  * Counters in Redis, shared by all nodes. With `sync_rate: -1` every take is made in Redis (redis-batch.ts): limits are
  * exact over all nodes while Redis responds. With any other sync_rate, each worker counts its takes in memory and adds
- * them to Redis once per `sync_rate` seconds (redis-synced-counters.ts). `add` always counts in Redis.
+ * them to Redis once per `sync_rate` seconds (redis-synced-counters.ts). `add` always counts in Redis; with 0 it returns
+ * the values in memory if there are any.
  */
 import type { Counter, CounterOptions, Counters, Taken, Warn } from "@sluice/plugin-sdk";
 import type { Connect } from "../outbound/connect.ts";
@@ -40,8 +41,10 @@ export class RedisCounters implements Counters {
     return (await this.#connections.batch(config.redis)).take(counters);
   }
 
-  async add(counters: readonly Counter[], amount: number, { redis }: CounterOptions): Promise<readonly number[]> {
-    const client = await this.#connections.client(redis);
+  async add(counters: readonly Counter[], amount: number, config: CounterOptions): Promise<readonly number[]> {
+    const known = amount === 0 ? this.#synced.get(syncedKey(config))?.known(counters) : undefined;
+    if (known !== undefined) return known;
+    const client = await this.#connections.client(config.redis);
     const keys = counters.map(counterKey);
     if (amount === 0) return (await client.mget(keys)).map(Number);
     const now = this.#now();
@@ -54,8 +57,9 @@ export class RedisCounters implements Counters {
     this.#connections.close();
   }
 
-  #syncedFor({ redis, sync_rate }: CounterOptions): SyncedCounters {
-    const key = JSON.stringify([redis, sync_rate]);
+  #syncedFor(config: CounterOptions): SyncedCounters {
+    const { redis, sync_rate } = config;
+    const key = syncedKey(config);
     const found = this.#synced.get(key);
     if (found !== undefined) return found;
     // When a new config appears, the counters of unused configs are dropped.
@@ -69,3 +73,5 @@ export class RedisCounters implements Counters {
     return made;
   }
 }
+
+const syncedKey = ({ redis, sync_rate }: CounterOptions): string => JSON.stringify([redis, sync_rate]);

@@ -65,6 +65,11 @@ export class SyncedCounters {
     return { admitted, counts: entries.map(countOf) };
   }
 
+  /** The values of counters that are all in memory; undefined: another one must be read from Redis. */
+  known(counters: readonly Counter[]): readonly number[] | undefined {
+    return this.#found(counters)?.map(countOf);
+  }
+
   get idle(): boolean {
     return this.#all.size === 0;
   }

@@ -17,6 +17,8 @@ export interface CreateCachesOptions {
 }
 
 export interface InstanceCache<Value> extends PluginCache<Value> {
+  /** Like `get`, but the cache stays as it is. Absent: `get` does not change the cache either. */
+  peek?(key: string): Value | undefined;
   /** Called when the instance ends. Absent: its values are not in this process. */
   end?(): void;
 }

@@ -97,6 +97,12 @@ export class MemoryCache<Value> implements PluginCache<Value> {
     return entry.value;
   }
 
+  /** Like `get`, but the value does not count as used. */
+  peek(key: string): Value | undefined {
+    const entry = this.#entries.get(key);
+    return entry !== undefined && entry.expires > this.#all.now() ? entry.value : undefined;
+  }
+
   set(key: string, value: Value, lifetime: number): void {
     this.#remove(key);
     const bytes = OVERHEAD + 2 * key.length + this.#codec.size(value);

@@ -57,7 +57,7 @@ export class InstanceContext implements PluginContext {
   #log: InstanceLog | null = null;
   #timers: InstanceTimers | null = null;
   #network: InstanceNetwork | null = null;
-  #cache: Pick<InstanceCache<unknown>, "end"> | null = null;
+  #cache: InstanceCache<unknown> | null = null;
 
   constructor(plugin: string, scope: PluginScope, services: WorkerServices) {
     this.scope = scope;
@@ -99,8 +99,12 @@ export class InstanceContext implements PluginContext {
   cache<Value>(options: CacheOptions<Value>): PluginCache<Value> {
     if (this.#cache !== null) throw new Error("the instance has opened its cache before");
     const cache = this.#services.caches.open(this.scope.id, options);
-    this.#cache = cache;
+    this.#cache = cache as InstanceCache<unknown>;
     return cache;
+  }
+
+  get openedCache(): InstanceCache<unknown> | null {
+    return this.#cache;
   }
 
   /** Ends timers, connections and cache of the instance. */

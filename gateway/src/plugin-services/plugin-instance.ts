@@ -1,5 +1,6 @@
 /** An instance of a plugin from its start to its stop. */
 import type { PluginDefinition, PluginPhases, PluginScope } from "@sluice/plugin-sdk";
+import type { InstanceCache } from "../plugin-caches/create-caches.ts";
 import { InstanceContext, type WorkerServices } from "./instance-context.ts";
 
 /** Milliseconds after which a start or stop is logged as late and no longer awaited. */
@@ -32,6 +33,16 @@ export class PluginInstance {
       this.#context.end();
       throw error;
     }
+  }
+
+  /** The cache that the instance has opened; null: none. */
+  get cache(): InstanceCache<unknown> | null {
+    return this.#context.openedCache;
+  }
+
+  /** Ends an instance that was not started: its timers, connections and cache. */
+  discard(): void {
+    this.#context.end();
   }
 
   /** Never throws or rejects: an error of the start is logged, and the instance serves requests nevertheless. */

@@ -5,7 +5,7 @@
  * sends health changes to all workers.
  */
 import { createServer } from "node:net";
-import { changeBetween, emptySnapshot, pluginNames, SettingsError, type Snapshot } from "@sluice/model/serving";
+import { changeBetween, emptySnapshot, NODE, pluginNames, SettingsError, type Snapshot } from "@sluice/model/serving";
 import type { EndpointRequest, EndpointResponse } from "@sluice/plugin-sdk";
 import type { HealthUpdate } from "../balance/balancer.ts";
 import { healthy } from "../balance/health.ts";
@@ -210,8 +210,19 @@ class ThreadPool implements WorkerPool {
   }
 
   async askPlugin(pluginId: string, request: EndpointRequest): Promise<readonly EndpointResponse[]> {
+    if (pluginId === NODE) return this.#askAny(request);
     const responses = await Promise.all(this.threads().map((thread) => thread.askPlugin(pluginId, request)));
     return responses.filter((response) => response !== null);
+  }
+
+  /** The response of one worker, because all of them serve the same configuration. */
+  async #askAny(request: EndpointRequest): Promise<readonly EndpointResponse[]> {
+    let last: EndpointResponse | null = null;
+    for (const thread of this.#listening()) {
+      last = await thread.askPlugin(NODE, request);
+      if (last !== null && last.status < 500) break;
+    }
+    return last === null ? [] : [last];
   }
 
   async metricParts(): Promise<AsyncIterable<MetricsPart>> {

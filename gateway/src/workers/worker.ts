@@ -1,12 +1,20 @@
 /**
  * A worker: snapshot -> compile -> runtime -> proxy. The same code runs in the control thread and in a worker thread.
  */
-import { emptySnapshot, importPlugins, type Snapshot } from "@sluice/model/serving";
+import {
+  EXPLAIN_PATH,
+  type ExplainRequest,
+  emptySnapshot,
+  importPlugins,
+  NODE,
+  type Snapshot,
+} from "@sluice/model/serving";
 import type { EndpointRequest, EndpointResponse } from "@sluice/plugin-sdk";
 import { builtInPlugins } from "@sluice/plugins";
 import type { BalancerTools } from "../compile/balancers.ts";
 import { compile } from "../compile/compile.ts";
 import type { Runtime } from "../compile/runtime.ts";
+import { explain } from "../explain/explain.ts";
 import { connectBehind } from "../outbound/connect.ts";
 import { datagramsBehind } from "../outbound/datagrams.ts";
 import type { Guard } from "../outbound/guard.ts";
@@ -68,7 +76,7 @@ export interface RunningWorker {
   readonly runtime: () => Runtime;
   /** Compiles the snapshot and serves it. If it throws, the previous snapshot stays active. */
   swap(snapshot: Snapshot): void;
-  /** The response of an instance's endpoint; null: the instance has no such endpoint, or there is no such instance. */
+  /** The response of an instance's endpoint, or of the node's (`NODE`); null: the instance has no such endpoint, or there is no such instance. */
   askPlugin(pluginId: string, request: EndpointRequest): Promise<EndpointResponse | null>;
   /** Reopens files that were moved. */
   reopenLogs(): void;
@@ -129,6 +137,16 @@ export async function startWorker(options: WorkerOptions): Promise<RunningWorker
     onUnrouted: services.metrics.countUnrouted,
     runtime: () => runtime,
   });
+  const unmeasured = new Map(available.map((plugin) => [plugin.name, plugin]));
+  /** Null: the node has no such endpoint. */
+  async function answerForNode({ path, body }: EndpointRequest): Promise<EndpointResponse | null> {
+    if (path.join("/") !== EXPLAIN_PATH) return null;
+    const { settings, engine } = plan;
+    const explainTools = { runtime, plugins: unmeasured, services: tools.services, settings };
+    // The admin API has checked the body with `readExplainRequest`.
+    const explanation = await explain(body as ExplainRequest, { ...explainTools, reachesGrpc: engine === "http1" });
+    return { status: 200, body: explanation };
+  }
   let ended: Promise<void> | null = null;
   async function endServices() {
     await instances.close(runtime);
@@ -139,10 +157,12 @@ export async function startWorker(options: WorkerOptions): Promise<RunningWorker
     runtime: () => runtime,
     async askPlugin(pluginId, request) {
       try {
+        if (pluginId === NODE) return await answerForNode(request);
         return (await runtime.pluginPhases(pluginId)?.endpoint?.(request)) ?? null;
       } catch (error) {
-        log.error({ err: error, instance: pluginId }, "an endpoint of a plugin failed");
-        return { status: 500, body: { message: `the plugin failed: ${(error as Error).message}` } };
+        const what = pluginId === NODE ? "the node" : "the plugin";
+        log.error({ err: error, instance: pluginId }, `an endpoint of ${what} failed`);
+        return { status: 500, body: { message: `${what} failed: ${(error as Error).message}` } };
       }
     },
     reopenLogs: () => observer?.reopen?.(),

@@ -9,6 +9,7 @@ import { conditions } from "./rows/conditions.ts";
 import { groupsWithPlugins } from "./rows/consumer-groups.ts";
 import { creating } from "./rows/creating.ts";
 import { consumerEntries, consumerGroups, credentials, secondConsumer } from "./rows/credentials.ts";
+import { explaining } from "./rows/explaining.ts";
 import { foreign } from "./rows/foreign.ts";
 import { forms } from "./rows/forms.ts";
 import { information } from "./rows/information.ts";
@@ -54,6 +55,7 @@ export const tables: readonly Table[] = [
   batches,
   missing,
   information,
+  explaining,
   refusals,
   bodies,
   malice,

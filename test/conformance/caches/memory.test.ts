@@ -39,6 +39,19 @@ describe("caches in memory of limited size", () => {
     assert.equal(all.bytes, 3 * each);
   });
 
+  it("do not count a value as used, and keep it, if it is only looked at", () => {
+    let time = 0;
+    const all = new MemoryCaches({ bytes: 2 * each, now: () => time });
+    const cache = all.open(textCodec);
+    for (const key of ["k1", "k2"]) cache.set(key, text, 1000);
+    assert.equal(cache.peek("k1"), text);
+    time = 1000;
+    assert.deepEqual([cache.peek("k1"), cache.size], [undefined, 2]);
+    time = 0;
+    cache.set("k3", text, 1000);
+    assert.deepEqual([cache.peek("k1"), cache.peek("k2")], [undefined, text]);
+  });
+
   it("drop values of the instance with the most bytes first", () => {
     const all = new MemoryCaches({ bytes: 4 * each, now: () => 0 });
     const [small, flooded] = [all.open(textCodec), all.open(textCodec)];

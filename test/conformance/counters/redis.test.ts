@@ -72,6 +72,18 @@ describe("every counter in Redis", () => {
   }
 });
 
+it("a read of Redis counters with a sync_rate includes what this worker has counted since the last exchange", async () => {
+  await admin.flushall();
+  const counters = new RedisCounters({ warn: silent, connect });
+  const config = configWith({}, 3600);
+  const read = counter();
+  assert.deepEqual(await counters.add([read], 0, config), [0]);
+  await counters.take([read], config);
+  assert.deepEqual(await counters.add([read], 0, config), [1]);
+  assert.equal(await admin.dbsize(), 0);
+  await counters.close();
+});
+
 describe("Redis counters of concurrent requests", () => {
   /** All counters are in one window. */
   const { windowStart, expires } = counter();

@@ -10,8 +10,14 @@
  */
 import type { EndpointRequest, EndpointResponse } from "@sluice/plugin-sdk";
 
+/** Stands for the node itself in a call. No Plugin has this id, because ids are UUIDs. */
+export const NODE = "node";
+
+/** The path of a call to the node that explains a request. */
+export const EXPLAIN_PATH = "explain";
+
 export interface PluginEndpointCall {
-  /** Id of the Plugin. */
+  /** Id of the Plugin, or NODE. */
   readonly plugin: string;
   readonly request: EndpointRequest;
 }

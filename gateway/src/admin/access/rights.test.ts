@@ -42,7 +42,14 @@ describe("the rights that RBAC must grant", () => {
       assert.deepEqual(rightsFor(method, url), rights));
   }
 
-  for (const request of ["GET /config", "POST /config", "GET /tags", "GET /tags/:tag", "GET /whatever-comes"]) {
+  for (const request of [
+    "GET /config",
+    "POST /config",
+    "POST /explain",
+    "GET /tags",
+    "GET /tags/:tag",
+    "GET /whatever-comes",
+  ]) {
     const [method = "", url = ""] = request.split(" ");
     test(`for ${request} are the rights to list everything, including Secrets`, () => {
       const rights = rightsFor(method, url);

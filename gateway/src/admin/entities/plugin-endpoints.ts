@@ -44,10 +44,9 @@ export function pluginEndpointRoutes(options: PluginEndpointOptions): readonly A
 
 const both = (ask: Ask): MethodHandlers => ({ GET: ask, DELETE: ask });
 
-/** @throws HttpError when the body is not JSON, or has more than 64 KiB. */
 function requestOf(received: AdminRequest, path: readonly string[]): EndpointRequest {
   const { method, query } = received;
-  const body = bodyOf(received);
+  const body = jsonBodyOf(received);
   const names = [...new Set(query.keys())];
   return {
     method: (method === "HEAD" ? "GET" : method) as EndpointRequest["method"],
@@ -63,7 +62,8 @@ const oneOrAll = (values: readonly string[]): string | readonly string[] =>
 const MAX_BODY = 64 * 1024;
 const BODY_LIMITS = { depth: 64, values: 10_000 };
 
-function bodyOf({ headers, bytes = Buffer.alloc(0) }: AdminRequest): unknown {
+/** @throws HttpError when the body is not JSON, or has more than 64 KiB. */
+export function jsonBodyOf({ headers, bytes = Buffer.alloc(0) }: AdminRequest): unknown {
   if (bytes.length === 0) return undefined;
   if (mediaTypeOf(headers["content-type"]) !== "application/json") throw unsupportedType();
   if (bytes.length > MAX_BODY) throw new HttpError(413, { message: `the body has more than ${MAX_BODY} bytes` });
@@ -79,13 +79,13 @@ async function askOne(options: PluginEndpointOptions, segment: string, request: 
   const { store } = options;
   const plugin = await store.find("plugins", await lookupForSegment(store, "plugins", segment));
   if (!plugin || pluginNamed(plugin.name)?.endpoints?.includes(request.path[0] ?? "") !== true) throw notFound();
-  return answerOf(await ask(options, plugin.id, request));
+  return answerOf(await askNodes(options, plugin.id, request));
 }
 
 /** As in Kong, asks the instances one after the other, until one has the key. @throws HttpError 404 if none has it. */
 async function askAny(options: PluginEndpointOptions, request: EndpointRequest): Promise<AdminResponse> {
   for (const { id } of await cachesOf(options)) {
-    const response = await ask(options, id, request);
+    const response = await askNodes(options, id, request);
     if (response !== null && response.status !== 404) return answerOf(response);
   }
   throw notFound();
@@ -93,7 +93,7 @@ async function askAny(options: PluginEndpointOptions, request: EndpointRequest):
 
 async function purgeAll(options: PluginEndpointOptions, request: EndpointRequest): Promise<AdminResponse> {
   const caches = await cachesOf(options);
-  const responses = await Promise.all(caches.map(({ id }) => ask(options, id, request)));
+  const responses = await Promise.all(caches.map(({ id }) => askNodes(options, id, request)));
   if (caches.length === 0) return { status: 204 };
   return answerOf(mergeEndpointResponses(responses.filter((response) => response !== null)));
 }
@@ -107,7 +107,7 @@ const cachesOf = async ({ store }: PluginEndpointOptions): Promise<readonly Plug
  * @throws HttpError 503 when no node is known, or when a node that may have the resource, or must make the change, did
  * not answer.
  */
-async function ask({ fleet }: PluginEndpointOptions, id: string, request: EndpointRequest) {
+async function askNodes({ fleet }: PluginEndpointOptions, id: string, request: EndpointRequest) {
   const { answered, unanswered } = await fleet.askPlugin({ plugin: id, request });
   const response = mergeEndpointResponses(answered.flatMap(({ response }) => response ?? []));
   if (response !== null && (response.status >= 500 || response.isShared)) return response;

@@ -128,6 +128,7 @@ describe("the information of the admin listener", () => {
     for (const url of [
       "/",
       "/config",
+      "/explain",
       "/services/{services}/routes/{routes}",
       "/key-auths/{key-auths}",
       "/schemas/{name}/validate",

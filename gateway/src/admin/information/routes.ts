@@ -5,6 +5,7 @@ import type { AdminContext } from "../context.ts";
 import type { AdminRoute } from "../entities/routes.ts";
 import type { AdminRequest } from "../requests.ts";
 import { schemaRoutes } from "../schemas/routes.ts";
+import { explainRoutes } from "./explain.ts";
 import { isWritable, rootBody } from "./root.ts";
 
 const reading = (url: string, body: (received: AdminRequest) => object | Promise<object>): AdminRoute => ({
@@ -23,6 +24,7 @@ export const informationRoutes = (facts: AdminContext): readonly AdminRoute[] =>
   })),
   reading("/debug/node/log-level", () => ({ message: `log level: ${facts.settings.logLevel}` })),
   ...schemaRoutes(facts.store),
+  ...explainRoutes(facts),
 ];
 
 /** Kong's hash of an empty configuration. Clients that receive it send their configuration again. */

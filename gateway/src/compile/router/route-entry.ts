@@ -90,11 +90,13 @@ export function compareEntries(a: RouteEntry, b: RouteEntry): number {
 export function matchesRest(entry: RouteEntry, request: RoutableRequest): boolean {
   if (entry.methods !== null && !entry.methods.has(request.method)) return false;
   if (entry.headers !== null && !entry.headers.every((rule) => acceptsHeader(rule, request))) return false;
-  if (entry.serverNames === null || request.scheme === "http") return true;
-  return request.serverName !== null && entry.serverNames.has(request.serverName);
+  return acceptsServerName(entry, request);
 }
 
-const acceptsHeader = (rule: HeaderRule, request: RoutableRequest): boolean =>
+export const acceptsServerName = ({ serverNames }: RouteEntry, { scheme, serverName }: RoutableRequest): boolean =>
+  serverNames === null || scheme === "http" || (serverName !== null && serverNames.has(serverName));
+
+export const acceptsHeader = (rule: HeaderRule, request: RoutableRequest): boolean =>
   request.headerValues(rule.name).some((sent) => {
     const value = sent.toLowerCase();
     return rule.pattern ? rule.pattern.test(value) : rule.values?.has(value) === true;

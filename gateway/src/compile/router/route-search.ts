@@ -16,7 +16,7 @@ const noChains: RouteChains = { base: noPlugins, identified: () => noPlugins };
 
 /** For lookups of the winning route only: every route may match, and has no upstream and no plugins. */
 export const everyRouteServed: CompiledRouteSource = {
-  get: (route) => ({ route, upstream: null, chains: { http: noChains, https: noChains } }),
+  get: (route) => ({ route, upstream: null, chains: { http: noChains, https: noChains, candidates: () => [] } }),
 };
 
 export class RouteSearch implements HostKeyVisitor, ItemsVisitor<RouteEntry> {

@@ -71,13 +71,26 @@ const requests = fc
 const winner = (router: Router, request: RoutableRequest): string | null =>
   router.match(request).winner?.route.name ?? null;
 
+/** The first route that matches, by the explanation of all routes. */
+function explained(router: Router, request: RoutableRequest): string | null {
+  const steps = router.explain(request, { size: 1000, isServed: () => true });
+  for (;;) {
+    const { done, value } = steps.next();
+    if (done === true) return value.nearest.find(({ mismatch }) => mismatch === null)?.route.name ?? null;
+  }
+}
+
 const build = (added: readonly SnapshotRoute[]) => Router.empty.with({ removed: [], added });
 
-test("the router chooses the same route as a literal evaluation of the rules", () => {
+test("the router chooses the same route as a literal evaluation of the rules, and explains this choice", () => {
   fc.assert(
     fc.property(routes, fc.array(requests, { minLength: 1, maxLength: 6 }), (table, all) => {
       const router = build(table);
-      for (const request of all) assert.equal(winner(router, request), naiveMatch(table, request)?.name ?? null);
+      for (const request of all) {
+        const expected = naiveMatch(table, request)?.name ?? null;
+        assert.equal(winner(router, request), expected);
+        assert.equal(explained(router, request), expected);
+      }
     }),
     { numRuns: 3000 },
   );

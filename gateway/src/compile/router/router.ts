@@ -7,7 +7,8 @@
  * change does not affect.
  */
 import { BucketMap, byHash, byId, type SnapshotRoute } from "@sluice/model/serving";
-import type { RoutableRequest } from "../runtime.ts";
+import type { ExplainedRoutes, RoutableRequest } from "../runtime.ts";
+import { type ExplainEntriesOptions, explainEntries } from "./explain-routes.ts";
 import { type HostKinds, parseHostPattern, visitHostKeys } from "./host-pattern.ts";
 import { emptyTable, type HostTable, isEmpty, withEntry, withoutEntry } from "./host-table.ts";
 import type { EditToken } from "./radix.ts";
@@ -78,6 +79,11 @@ export class Router {
       entries: before.entries.with(entries),
       counts: countsAfter(before, changed),
     });
+  }
+
+  /** See `explainEntries`. Examines the entries of all routes. */
+  explain(request: RoutableRequest, options: ExplainEntriesOptions): Generator<undefined, ExplainedRoutes> {
+    return explainEntries(this.#indexes.entries.values(), request, options);
   }
 
   /** Returns the finished search, whose winner is null when no route matches. */

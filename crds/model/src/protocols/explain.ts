@@ -1,0 +1,199 @@
+/**
+ * Explanations of requests, from the nodes to the admin API (`POST /explain`). A call to a node is a PluginEndpointCall
+ * whose plugin is NODE and whose path is EXPLAIN_PATH (plugin-endpoint.ts).
+ */
+import { isIP } from "node:net";
+import {
+  array,
+  type Checked,
+  choice,
+  integer,
+  isRecord,
+  mapping,
+  nullable,
+  type RecordMembers,
+  record,
+  type Static,
+  text,
+  type Violation,
+} from "@sluice/plugin-sdk";
+import { fillDefaults } from "../check/fill-defaults.ts";
+import { validate } from "../check/validate.ts";
+
+export const explainRequestSchema = record(
+  {
+    url: text({ description: "URL of the request, such as http://api.example/users?page=2.", maxLength: 8192 }),
+    method: text({ description: "Method of the request.", default: "GET", maxLength: 64 }),
+    headers: mapping(
+      array(text({ description: "A value.", minLength: 0, maxLength: 8192 }), { description: "Values." }),
+      {
+        description: "Headers of the request. The header Host follows from the URL unless it is given.",
+        default: {},
+        keyRule: "header-name",
+        maxProperties: 100,
+      },
+    ),
+    client_address: text({
+      description: "Address from which the client connects.",
+      default: "127.0.0.1",
+      maxLength: 64,
+    }),
+    http_version: choice(["1.1", "2"], { description: "Version of HTTP.", default: "1.1" }),
+    server_name: nullable(
+      text({ description: "Server name in the TLS handshake. Default: the host of an https URL.", maxLength: 255 }),
+    ),
+    body: nullable(text({ description: "The request's body.", minLength: 0, maxLength: 32_768 })),
+    body_size: nullable(
+      integer({ description: "Bytes of the body, instead of a body.", minimum: 0, maximum: Number.MAX_SAFE_INTEGER }),
+    ),
+    size: integer({
+      description: "Maximum number of routes that are listed as candidates.",
+      default: 20,
+      minimum: 1,
+      maximum: 1000,
+    }),
+  },
+  { description: "A request to explain." },
+);
+
+export type ExplainRequest = Static<typeof explainRequestSchema>;
+
+/** Reads a request to explain. A single value of a header may be given without a list. */
+export function readExplainRequest(value: unknown): Checked<ExplainRequest> {
+  const given = isRecord(value) && isRecord(value.headers) ? { ...value, headers: listed(value.headers) } : value;
+  const filled = fillDefaults(explainRequestSchema, given ?? {});
+  const found = [...filled.unknown, ...validate(explainRequestSchema, filled.value)];
+  const violations = found.length > 0 ? found : checkTexts(filled.value as ExplainRequest);
+  return violations.length > 0 ? { violations } : { value: filled.value as ExplainRequest };
+}
+
+const listed = (headers: RecordMembers): RecordMembers =>
+  Object.fromEntries(
+    Object.entries(headers).map(([name, value]) => [name, typeof value === "string" ? [value] : value]),
+  );
+
+const TOKEN = /^[!#$%&'*+\-.^_`|~\dA-Za-z]+$/;
+// biome-ignore lint/suspicious/noControlCharactersInRegex: the pattern matches control characters
+const URL_FORM = /^https?:\/\/[^/?#\s\x00-\x1f\x7f]+(?:[/?][^#\s\x00-\x1f\x7f]*)?$/;
+// biome-ignore lint/suspicious/noControlCharactersInRegex: the pattern matches control characters
+const LINE = /^[^\x00-\x08\x0a-\x1f\x7f]*$/;
+
+/** Refuses what cannot be sent as one request. All else is answered by the gateway, such as a malformed Host. */
+function checkTexts(given: ExplainRequest): readonly Violation[] {
+  const { url, method, headers, client_address, body, body_size } = given;
+  const violations: Violation[] = [];
+  const refuse = (message: string, ...path: readonly string[]) => void violations.push({ path, message });
+  if (!URL_FORM.test(url)) refuse("expected a URL such as http://api.example/users", "url");
+  if (!TOKEN.test(method)) refuse("expected a method such as GET", "method");
+  if (isIP(client_address) === 0) refuse("expected an IP address", "client_address");
+  for (const [name, values] of Object.entries(headers))
+    if (!values.every((value) => LINE.test(value))) refuse("must not contain control characters", "headers", name);
+  const named = (wanted: string) =>
+    Object.entries(headers).flatMap(([name, values]) => (name.toLowerCase() === wanted ? values : []));
+  if (body !== null && body_size !== null) refuse("set either body or body_size", "body_size");
+  else if (body_size !== null && named("transfer-encoding").length > 0)
+    refuse("with Transfer-Encoding the gateway does not know the size: set body", "body_size");
+  const size = body === null ? body_size : Buffer.byteLength(body);
+  const [length, ...others] = named("content-length");
+  if (size !== null && length !== undefined && others.length === 0 && /^\d+$/.test(length) && Number(length) !== size)
+    refuse(`the body has ${size} bytes`, "headers", "content-length");
+  return violations;
+}
+
+export interface EntityName {
+  readonly id: string;
+  readonly name: string | null;
+}
+
+/** One of a route's paths, which compete one by one. */
+export interface RouteCandidate {
+  readonly route: EntityName;
+  /** As configured; null: the route has no paths. */
+  readonly path: string | null;
+  /** `lost`: it matches, but a candidate before it is chosen. */
+  readonly result: "chosen" | "lost" | "no match";
+  /** The first attribute that does not match; null if it matches. */
+  readonly attribute: string | null;
+  readonly reason: string;
+}
+
+export type PluginResult =
+  | "ran"
+  | "answered"
+  | "failed"
+  | "applies"
+  | "unknown"
+  | "not reached"
+  | "overridden"
+  | "other protocol"
+  | "disabled";
+
+export interface ExplainedPlugin extends EntityName {
+  /** The entities that the plugin is attached to; empty for all requests. */
+  readonly scope: Readonly<Record<string, EntityName>>;
+  /**
+   * `ran`, `answered`, `failed` (with an error): in the phase `access`. `applies`: it has no such phase. `unknown`: the
+   * result depends on another server, which is not asked. `not reached`: an earlier plugin answered, its result is
+   * unknown, or the consumer becomes known too late. `overridden`: a plugin of the same name with a more specific scope
+   * applies. `other protocol`: it does not apply to the request's protocol. `disabled`: by its `enabled`.
+   */
+  readonly result: PluginResult;
+  readonly reason: string | null;
+}
+
+/** A counter as it is now. Explaining a request does not count it. */
+export interface ExplainedCounter {
+  readonly plugin: string;
+  readonly period: string;
+  readonly limit: number;
+  readonly count: number;
+}
+
+export interface ExplainedTarget {
+  readonly address: string;
+  /** Null: all targets have the same weight. */
+  readonly weight: number | null;
+  readonly healthy: boolean;
+}
+
+export interface Explanation {
+  readonly request: {
+    readonly method: string;
+    readonly scheme: string;
+    readonly host: string;
+    readonly path: string;
+    readonly client_address: string;
+  } | null;
+  readonly route: EntityName | null;
+  readonly service: EntityName | null;
+  readonly consumer: EntityName | null;
+  /** In order of precedence; only those that are nearest to the request. */
+  readonly candidates: readonly RouteCandidate[];
+  /** The number of candidates that are not listed. */
+  readonly other_candidates: number;
+  /** In order of priority, then those that do not apply. */
+  readonly plugins: readonly ExplainedPlugin[];
+  readonly counters: readonly ExplainedCounter[];
+  /** The request as it would be sent; null: the gateway answers itself, or the result is unknown. */
+  readonly upstream: {
+    readonly method: string;
+    /** Scheme, host of the service, and path. */
+    readonly url: string;
+    /** Values that come from Secrets or plugins are hidden. */
+    readonly headers: readonly (readonly [name: string, value: string])[];
+    readonly algorithm: string;
+    readonly targets: readonly ExplainedTarget[];
+    /** The target that the request would go to; null: it depends on other requests or on chance. */
+    readonly target: string | null;
+  } | null;
+  /** The gateway's own response; null: the upstream answers, or the result is unknown. */
+  readonly response: {
+    readonly status: number;
+    readonly headers: readonly (readonly [name: string, value: string])[];
+    readonly body: string;
+  } | null;
+  /** Lines that the gateway would log, which say more than a response. */
+  readonly log: readonly string[];
+  /** Why the explanation ends before the result; null: it is complete. */
+  readonly unknown: string | null;
+}

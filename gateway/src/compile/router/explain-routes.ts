@@ -1,0 +1,140 @@
+/** Explains a lookup of the router: which routes were candidates for a request, and why the others do not match. */
+import type { SnapshotRoute } from "@sluice/model";
+import type { ExplainedRoute, ExplainedRoutes, RoutableRequest, RouteAttribute } from "../runtime.ts";
+import { visitHostKeys } from "./host-pattern.ts";
+import { acceptsHeader, acceptsServerName, compareEntries, type HeaderRule, type RouteEntry } from "./route-entry.ts";
+
+export interface ExplainEntriesOptions {
+  /** Maximum number of entries in the result. */
+  readonly size: number;
+  /** Whether the route's service is enabled, or the route has none. */
+  readonly isServed: (route: SnapshotRoute) => boolean;
+}
+
+/**
+ * The entries that match the most attributes, and the reasons why they do not match. Yields after each entry, because
+ * there may be many thousands: the caller lets other requests run in between.
+ *
+ * @param entries The entries of each route
+ */
+export function* explainEntries(
+  entries: Iterable<readonly RouteEntry[]>,
+  request: RoutableRequest,
+  { size, isServed }: ExplainEntriesOptions,
+): Generator<undefined, ExplainedRoutes> {
+  const lookup: Lookup = { request, hosts: hostKeysOf(request), isServed };
+  const nearest: RankedEntry[] = [];
+  let count = 0;
+  for (const ofRoute of entries) {
+    for (const entry of ofRoute) {
+      count++;
+      insert(nearest, { entry, attribute: mismatchOf(entry, lookup) }, size);
+      yield;
+    }
+  }
+  return {
+    nearest: nearest
+      .toSorted((one, other) => compareEntries(one.entry, other.entry))
+      .map((ranked) => described(ranked, lookup)),
+    others: count - nearest.length,
+  };
+}
+
+interface RankedEntry {
+  readonly entry: RouteEntry;
+  /** The first attribute that does not match; null: all match. */
+  readonly attribute: RouteAttribute | null;
+}
+
+/** Attributes that are examined later are nearer to a match. */
+const ranks: readonly (RouteAttribute | null)[] = ["host", "path", "method", "header", "sni", "service", null];
+
+const compareRanked = (one: RankedEntry, other: RankedEntry): number =>
+  ranks.indexOf(other.attribute) - ranks.indexOf(one.attribute) || compareEntries(one.entry, other.entry);
+
+/** Inserts the entry in the sorted list, which keeps the first `size` entries. */
+function insert(sorted: RankedEntry[], ranked: RankedEntry, size: number): void {
+  const last = sorted[size - 1];
+  if (last !== undefined && compareRanked(ranked, last) > 0) return;
+  let [low, high] = [0, sorted.length];
+  while (low < high) {
+    const middle = (low + high) >> 1;
+    if (compareRanked(ranked, sorted[middle] as RankedEntry) < 0) high = middle;
+    else low = middle + 1;
+  }
+  sorted.splice(low, 0, ranked);
+  if (sorted.length > size) sorted.pop();
+}
+
+/** The host patterns that match the host of the request. */
+function hostKeysOf(request: RoutableRequest): ReadonlySet<string> {
+  const keys = new Set<string>();
+  visitHostKeys(request, { ports: true, wildcards: true }, { visitKey: (key) => void keys.add(key) });
+  return keys;
+}
+
+interface Lookup extends Pick<ExplainEntriesOptions, "isServed"> {
+  readonly request: RoutableRequest;
+  readonly hosts: ReadonlySet<string>;
+}
+
+/** The first attribute by which the entry does not match; null: it matches. */
+function mismatchOf(entry: RouteEntry, { request, hosts, isServed }: Lookup): RouteAttribute | null {
+  const { route, methods, headers, prefix, pattern } = entry;
+  if (entry.hosts.length > 0 && !entry.hosts.some((host) => hosts.has(host))) return "host";
+  if (prefix !== null && !request.path.startsWith(prefix)) return "path";
+  if (pattern !== null && pattern.matchPrefix(request.path) === undefined) return "path";
+  if (methods !== null && !methods.has(request.method)) return "method";
+  if (headers !== null && !headers.every((rule) => acceptsHeader(rule, request))) return "header";
+  if (!acceptsServerName(entry, request)) return "sni";
+  return isServed(route) ? null : "service";
+}
+
+function described({ entry, attribute }: RankedEntry, { request }: Lookup): ExplainedRoute {
+  const mismatch = attribute && { attribute, reason: reasonOf(entry, attribute, request) };
+  return { route: entry.route, path: pathOf(entry), mismatch };
+}
+
+const pathOf = ({ prefix, pattern }: RouteEntry): string | null => (pattern ? `~${pattern.source}` : prefix);
+
+function reasonOf(entry: RouteEntry, attribute: RouteAttribute, request: RoutableRequest): string {
+  const { route, hosts, methods, headers, serverNames, pattern } = entry;
+  switch (attribute) {
+    case "host":
+      return `${named("host", request.host)} is not ${oneOf(hosts)}`;
+    case "path":
+      return `${named("path", request.path)} does not ${pattern ? "match" : "begin with"} ${short(pathOf(entry) ?? "")}`;
+    case "method":
+      return `${named("method", request.method)} is not ${oneOf(methods ?? [])}`;
+    case "header": {
+      const missing = headers?.find((rule) => !acceptsHeader(rule, request));
+      return missing === undefined ? "a header does not match" : headerReason(missing, request);
+    }
+    case "sni":
+      return `${named("TLS server name", request.serverName)} is not ${oneOf(serverNames ?? [])}`;
+    case "service":
+      return `the service ${route.service?.id ?? ""} is disabled`;
+  }
+}
+
+function headerReason({ name, values, pattern }: HeaderRule, request: RoutableRequest): string {
+  if (request.headerValues(name).length === 0) return `the header ${name} is missing`;
+  const wanted = pattern ? `matches ${short(`~*${pattern.source}`)}` : `is ${oneOf(values ?? [])}`;
+  return `no value of the header ${name} ${wanted}`;
+}
+
+/** Maximum characters of a value in a reason. */
+const MAX_LENGTH = 200;
+/** Maximum number of values in a reason. */
+const MAX_VALUES = 10;
+
+const short = (text: string): string => (text.length > MAX_LENGTH ? `${text.slice(0, MAX_LENGTH)}…` : text);
+
+const named = (what: string, value: string | null): string => `the ${what} ${short(value || "(none)")}`;
+
+function oneOf(values: Iterable<string>): string {
+  const all = [...values].map(short);
+  if (all.length === 1) return all[0] ?? "";
+  const rest = all.length - MAX_VALUES;
+  return `one of ${all.slice(0, MAX_VALUES).join(", ")}${rest > 0 ? ` and ${rest} more` : ""}`;
+}

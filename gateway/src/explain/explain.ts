@@ -1,0 +1,231 @@
+/**
+ * Explains a request: how the node would route and answer it, and why. The request passes the pipeline of the proxy with
+ * the node's runtime, so an explanation cannot differ from what the proxy does; only plugins have services that change
+ * and send nothing.
+ */
+import type { ExplainedCounter, ExplainRequest, Explanation } from "@sluice/model";
+import type { DirectResponse } from "@sluice/plugin-sdk";
+import type { PluginTools, Runtime } from "../compile/runtime.ts";
+import type { GatewayErrorName } from "../exchange/gateway-errors.ts";
+import type { ForwardPlan, LiveExchange } from "../proxy/exchange/live-exchange.ts";
+import { IncomingRequest } from "../proxy/exchange/request.ts";
+import { createTrustedProxies } from "../proxy/exchange/trusted-proxies.ts";
+import { connectionSpecific } from "../proxy/http2/fields.ts";
+import { Pipeline } from "../proxy/pipeline.ts";
+import type { GatewayResponse } from "../proxy/response/gateway-response.ts";
+import { ownMessage } from "../proxy/response/response-phase.ts";
+import type { ProxySettings } from "../proxy/settings.ts";
+import { describedHead } from "./described-request.ts";
+import { ExplainedPlugins } from "./explained-plugins.ts";
+import { explainedRoutes } from "./explained-routes.ts";
+import { explainedUpstream } from "./explained-upstream.ts";
+import { nameOf } from "./names.ts";
+
+export interface ExplainTools extends PluginTools {
+  readonly runtime: Runtime;
+  readonly settings: ProxySettings;
+  /** Whether the engine can send requests of HTTP/1.1 clients to gRPC services. */
+  readonly reachesGrpc: boolean;
+}
+
+/** Milliseconds within which the plugins must end their phases. */
+const PLUGIN_TIMEOUT = 4000;
+/** Maximum characters of a response's body. */
+const MAX_BODY = 8192;
+/** Maximum number of log lines, and of counters. */
+const MAX_ENTRIES = 100;
+/** Maximum characters of a log line. */
+const MAX_LINE = 1000;
+
+export async function explain(described: ExplainRequest, tools: ExplainTools): Promise<Explanation> {
+  const { runtime, settings } = tools;
+  const log: string[] = [];
+  const counters: ExplainedCounter[] = [];
+  const plugins = new ExplainedPlugins({
+    runtime,
+    tools,
+    activity: {
+      logged: (line) => addTo(log, line.slice(0, MAX_LINE)),
+      counted: (plugin, { period, limit }, count) => addTo(counters, { plugin, period, limit, count }),
+    },
+  });
+  const write = (details: object, message: string) => {
+    const { reason, err } = details as { readonly reason?: unknown; readonly err?: unknown };
+    addTo(log, `${message}${(reason ?? err) ? `: ${reason ?? err}` : ""}`.slice(0, MAX_LINE));
+  };
+  const pipeline = new Pipeline({
+    settings,
+    log: { warn: write, error: write },
+    runtime: () => withExplainedPlugins(runtime, plugins),
+  });
+  try {
+    const result = await passPipeline(described, { pipeline, plugins, tools, write });
+    return { ...(await describeResult(result, { described, runtime, plugins })), counters, log };
+  } finally {
+    plugins.close();
+  }
+}
+
+function addTo<Entry>(list: Entry[], entry: Entry): void {
+  if (list.length < MAX_ENTRIES) list.push(entry);
+}
+
+/** The runtime with other plugin instances. */
+function withExplainedPlugins(runtime: Runtime, plugins: ExplainedPlugins): Runtime {
+  const match: Runtime["match"] = (request) => {
+    const found = runtime.match(request);
+    return found && { ...found, compiledRoute: plugins.explained(found.compiledRoute) };
+  };
+  return new Proxy(runtime, {
+    get(target, name) {
+      if (name === "match") return match;
+      const value: unknown = Reflect.get(target, name, target);
+      return typeof value === "function" ? value.bind(target) : value;
+    },
+  });
+}
+
+interface PipelineResult {
+  /** Null: its head is invalid. */
+  readonly request: IncomingRequest | null;
+  /** Null: the request was refused before a route matched. */
+  readonly exchange: LiveExchange | null;
+  readonly upstream: Explanation["upstream"];
+  readonly response: GatewayResponse | null;
+  readonly unknown: string | null;
+}
+
+const noResult: PipelineResult = {
+  request: null,
+  exchange: null,
+  upstream: null,
+  response: null,
+  unknown: null,
+};
+
+interface PassOptions {
+  readonly pipeline: Pipeline;
+  readonly plugins: ExplainedPlugins;
+  readonly tools: ExplainTools;
+  /** Writes a line to the log of the explanation. */
+  readonly write: (details: object, message: string) => void;
+}
+
+async function passPipeline(described: ExplainRequest, options: PassOptions): Promise<PipelineResult> {
+  const { pipeline, plugins } = options;
+  const { settings } = options.tools;
+  const onBodyRead = () => plugins.lacks("it reads the body: give it as `body`");
+  const { head, protocol, fault } = describedHead(described, { settings, onBodyRead });
+  if (fault !== undefined)
+    return { ...noResult, response: pipeline.refuse(fault, { peerAddress: described.client_address }) };
+  const opened = pipeline.open(head, { bytesIn: 0, bytesOut: 0 });
+  if (opened.exchange === undefined) {
+    const request = IncomingRequest.of(head, createTrustedProxies(settings.trustedIps, settings.realIpHeader));
+    return { ...noResult, request: typeof request === "string" ? null : request, response: opened.refusal };
+  }
+  const { exchange } = opened;
+  try {
+    return await untilUnknown(exchange, plugins, () => passPhases(exchange, { ...options, described, protocol }));
+  } finally {
+    pipeline.endExchange(exchange);
+  }
+}
+
+interface PhaseOptions extends PassOptions {
+  readonly described: ExplainRequest;
+  /** The protocol to which the request asks to upgrade; null: none. */
+  readonly protocol: string | null;
+}
+
+async function passPhases(
+  exchange: LiveExchange,
+  { pipeline, tools, write, described, protocol }: PhaseOptions,
+): Promise<PipelineResult> {
+  /** The response of a plugin whose limit the body exceeds. */
+  const rejection: { answer?: DirectResponse | GatewayErrorName } = {};
+  exchange.sender = {
+    reachesGrpc: tools.reachesGrpc,
+    reject: (answer) => {
+      rejection.answer ??= answer;
+    },
+  };
+  const access = await pipeline.access(exchange);
+  const { request } = exchange;
+  const forward = access.forward !== undefined && hasTarget(access.forward) ? access.forward : null;
+  // The engine reads the rest of the body when it forwards the request.
+  if (forward !== null && described.body !== null) exchange.body?.drop();
+  if (forward !== null && rejection.answer === undefined) {
+    const upstream = explainedUpstream(forward, { exchange, pipeline, protocol });
+    return { ...noResult, request, exchange, upstream };
+  }
+  const answer = rejection.answer ?? access.answer ?? "noPeer";
+  if (answer === "noPeer") write({}, "the upstream failed: no target accepts requests");
+  const own = pipeline.createAnswer(exchange, answer);
+  const held = exchange.chain.holdingSteps === null ? null : await pipeline.hold(exchange, ownMessage(own));
+  return { ...noResult, request, exchange, response: pipeline.complete(exchange, held ?? own) };
+}
+
+const hasTarget = ({ upstream: { parts, targets } }: ForwardPlan): boolean =>
+  targets.length > 0 && (parts.balancer === null || parts.balancer.isUp);
+
+/** The result of the phases; or why it is unknown. */
+async function untilUnknown(
+  exchange: LiveExchange,
+  plugins: ExplainedPlugins,
+  run: () => Promise<PipelineResult>,
+): Promise<PipelineResult> {
+  const timer = setTimeout(() => plugins.lacks(`it did not end within ${PLUGIN_TIMEOUT / 1000} s`), PLUGIN_TIMEOUT);
+  try {
+    const result = await Promise.race([run(), plugins.unknown.then(() => null)]);
+    if (result !== null && plugins.reason === null) return result;
+    return { ...noResult, request: exchange.request, exchange, unknown: plugins.reason };
+  } finally {
+    clearTimeout(timer);
+  }
+}
+
+interface DescribeOptions {
+  readonly described: ExplainRequest;
+  readonly runtime: Runtime;
+  readonly plugins: ExplainedPlugins;
+}
+
+async function describeResult(
+  { request, exchange, upstream, response, unknown }: PipelineResult,
+  { described, runtime, plugins }: DescribeOptions,
+): Promise<Omit<Explanation, "counters" | "log">> {
+  return {
+    request: request && {
+      method: request.method,
+      scheme: request.scheme,
+      host: request.host,
+      path: request.path,
+      client_address: request.clientAddress,
+    },
+    route: exchange && nameOf(exchange.route),
+    service: exchange?.service ? nameOf(exchange.service) : null,
+    consumer: exchange?.consumer ? nameOf(exchange.consumer) : null,
+    plugins: exchange === null ? [] : plugins.list(exchange.compiledRoute, exchange),
+    upstream,
+    response: response && {
+      status: response.status,
+      headers: shownHeaders(response, described),
+      body: String(response.body).slice(0, MAX_BODY),
+    },
+    unknown,
+    ...(request === null
+      ? { candidates: [], other_candidates: 0 }
+      : await explainedRoutes(runtime, request, described.size)),
+  };
+}
+
+/** HTTP/2 has no headers about the connection. Cookies may be those of sessions. */
+function shownHeaders({ headers }: GatewayResponse, { http_version }: ExplainRequest) {
+  const all = Array.from(
+    { length: headers.length / 2 },
+    (_, at) => [headers[2 * at] ?? "", headers[2 * at + 1] ?? ""] as const,
+  );
+  return all
+    .filter(([name]) => http_version !== "2" || !connectionSpecific.has(name.toLowerCase()))
+    .map(([name, value]) => [name, name.toLowerCase() === "set-cookie" ? "(hidden)" : value] as const);
+}

@@ -1,0 +1,222 @@
+/** The plugins of one explanation: instances with read-only services in place of those that serve requests. */
+import type { Consumer, ExplainedPlugin, PluginResult, Snapshot, SnapshotPlugin } from "@sluice/model";
+import type { Exchange, PluginPhases } from "@sluice/plugin-sdk";
+import { chainOf, protocolOf } from "../compile/plugin-chains.ts";
+import type {
+  CompiledRoute,
+  PluginChain,
+  PluginStep,
+  PluginTools,
+  RouteChains,
+  RoutePluginChains,
+  Runtime,
+} from "../compile/runtime.ts";
+import type { PluginInstance } from "../plugin-services/plugin-instance.ts";
+import { BodyLostError } from "../proxy/client/client-body.ts";
+import type { LiveExchange } from "../proxy/exchange/live-exchange.ts";
+import { nameOf } from "./names.ts";
+import { type ReadOnlyActivity, readOnlyServices } from "./read-only-services.ts";
+
+export interface ExplainedPluginsOptions {
+  readonly runtime: Runtime;
+  readonly tools: PluginTools;
+  readonly activity: Pick<ReadOnlyActivity, "logged"> & {
+    counted(plugin: string, ...counted: Parameters<ReadOnlyActivity["counted"]>): void;
+  };
+}
+
+/** Maximum characters of an error of a plugin. */
+const MAX_REASON = 500;
+
+/** Each call needs a promise of its own, which is freed with the code that awaits it. */
+const never = () => new Promise<never>(() => {});
+
+export class ExplainedPlugins {
+  readonly #options: ExplainedPluginsOptions;
+  readonly #steps = new Map<PluginStep, PluginStep>();
+  readonly #results = new Map<string, { readonly result: PluginResult; readonly reason: string | null }>();
+  readonly #instances: PluginInstance[] = [];
+  readonly #unknown = Promise.withResolvers<string>();
+  #reason: string | null = null;
+  /** Id of the plugin that runs. */
+  #current = "";
+
+  constructor(options: ExplainedPluginsOptions) {
+    this.#options = options;
+  }
+
+  /** Resolves to the reason when the result of a plugin cannot be known. */
+  get unknown(): Promise<string> {
+    return this.#unknown.promise;
+  }
+
+  /** Why the result cannot be known; null: it can. */
+  get reason(): string | null {
+    return this.#reason;
+  }
+
+  /** The route with chains that contain the explained instances. */
+  explained(route: CompiledRoute): CompiledRoute {
+    const { chains } = route;
+    const explained: RoutePluginChains = {
+      http: this.#chains(chains.http),
+      https: this.#chains(chains.https),
+      candidates: (consumer) => chains.candidates(consumer),
+    };
+    return { ...route, chains: explained };
+  }
+
+  /** Called when the running plugin needs something that the explanation does not have. */
+  lacks(reason: string): void {
+    this.#end(this.#current, reason);
+  }
+
+  /** The plugins in the order in which they run, and then those that do not apply. */
+  list(route: CompiledRoute, { chain, consumer, request }: LiveExchange): readonly ExplainedPlugin[] {
+    const { snapshot } = this.#options.runtime;
+    const inChain = chain.steps.flatMap(({ id, phases }): readonly ExplainedPlugin[] => {
+      const { result, reason } = this.#results.get(id) ?? {
+        result: phases.access === undefined ? ("applies" as const) : ("not reached" as const),
+        reason: null,
+      };
+      return describe(snapshot, id, result, reason);
+    });
+    const known = new Set(inChain.map(({ id }) => id));
+    const protocol = protocolOf(route.route, request.scheme);
+    const candidates = route.chains.candidates(consumer);
+    const others = candidates.flatMap(({ id, name, protocols }, at): readonly ExplainedPlugin[] => {
+      if (known.has(id)) return [];
+      if (!protocols.includes(protocol))
+        return describe(snapshot, id, "other protocol", `it does not act on ${protocol}`);
+      const winner = candidates.slice(0, at).find((other) => other.name === name && known.has(other.id));
+      return winner === undefined
+        ? describe(snapshot, id, "not reached", "when it would run, the consumer is not known yet")
+        : describe(snapshot, id, "overridden", `the plugin ${winner.id} is more specific`);
+    });
+    const disabled = [...snapshot.plugins.values()]
+      .filter((plugin) => !plugin.enabled && isInScope(plugin, route, consumer))
+      .flatMap(({ id }) => describe(snapshot, id, "disabled", null));
+    return [...inChain, ...others, ...disabled];
+  }
+
+  /** Ends all instances. No phase runs any more. */
+  close(): void {
+    this.#reason ??= "the explanation has ended";
+    for (const instance of this.#instances) instance.discard();
+  }
+
+  #chains(real: RouteChains): RouteChains {
+    return {
+      base: this.#chain(real.base),
+      identified: (consumer, after) => this.#chain(real.identified(consumer, after)),
+    };
+  }
+
+  #chain({ steps }: PluginChain): PluginChain {
+    return chainOf(steps.map((step) => this.#step(step)));
+  }
+
+  #step(real: PluginStep): PluginStep {
+    const known = this.#steps.get(real);
+    if (known !== undefined) return known;
+    const step = this.#newStep(real);
+    this.#steps.set(real, step);
+    return step;
+  }
+
+  #newStep({ id, priority }: PluginStep): PluginStep {
+    const { runtime, tools, activity } = this.#options;
+    /** What the instance would have sent while it was created; null: nothing. */
+    let sentAtCreation: string | null = null;
+    let isCreated = false;
+    const services = readOnlyServices(tools.services, {
+      activity: {
+        ...activity,
+        counted: (...counted) => activity.counted(id, ...counted),
+        sending: (what) => {
+          if (isCreated) this.#end(id, what);
+          else sentAtCreation ??= what;
+        },
+      },
+      cacheOf: () => runtime.pluginCache(id),
+    });
+    const made = runtime.newPluginStep(id, { plugins: tools.plugins, services });
+    isCreated = true;
+    // Real instances must not run: their services change and send.
+    if (made === null) throw new Error(`the plugin ${id} is not in the snapshot`);
+    if (made.instance) this.#instances.push(made.instance);
+    const reason: string | null = sentAtCreation;
+    if (reason !== null) {
+      const access = () => this.#run(id, async () => this.#end(id, reason));
+      return { id, priority, phases: { access } };
+    }
+    const { access, response, responseHeaders, responseBody } = made.step.phases;
+    const phases: PluginPhases = {
+      ...(access && { access: (exchange) => this.#access(id, exchange, access) }),
+      ...(response && { response: (...given) => this.#run(id, async () => response(...given)) }),
+      ...(responseHeaders && { responseHeaders }),
+      ...(responseBody && { responseBody }),
+    };
+    return { id, priority, phases };
+  }
+
+  async #access(id: string, exchange: Exchange, access: NonNullable<PluginPhases["access"]>) {
+    try {
+      const answer = await this.#run(id, async () => access(exchange));
+      this.#results.set(id, { result: answer === undefined ? "ran" : "answered", reason: answer?.reason ?? null });
+      return answer;
+    } catch (error) {
+      // The rest of the body does not arrive because a limit of an earlier plugin has rejected it.
+      const isRejected = error instanceof BodyLostError;
+      const reason = isRejected ? "the body is too long" : String(error).slice(0, MAX_REASON);
+      this.#results.set(id, { result: isRejected ? "not reached" : "failed", reason });
+      throw error;
+    }
+  }
+
+  /** Never settles once the result is unknown: whatever the plugin did then would be a guess. */
+  async #run<Answer>(id: string, phase: () => Promise<Answer>): Promise<Answer> {
+    if (this.#reason !== null) await never();
+    this.#current = id;
+    try {
+      return await phase();
+    } finally {
+      if (this.#reason !== null) await never();
+    }
+  }
+
+  #end(plugin: string, reason: string): undefined {
+    if (this.#reason !== null) return;
+    const name = this.#options.runtime.snapshot.plugins.get(plugin)?.name ?? plugin;
+    this.#reason = `the plugin ${name} (${plugin}) decides, and cannot be asked: ${reason}`;
+    this.#results.set(plugin, { result: "unknown", reason });
+    this.#unknown.resolve(this.#reason);
+  }
+}
+
+function describe(
+  snapshot: Snapshot,
+  id: string,
+  result: PluginResult,
+  reason: string | null,
+): readonly ExplainedPlugin[] {
+  const plugin = snapshot.plugins.get(id);
+  if (plugin === undefined) return [];
+  const targets = {
+    service: plugin.service && snapshot.services.get(plugin.service.id),
+    route: plugin.route && snapshot.routes.get(plugin.route.id),
+    consumer: plugin.consumer && snapshot.consumers.get(plugin.consumer.id),
+    consumer_group: plugin.consumer_group && snapshot.consumer_groups.get(plugin.consumer_group.id),
+  };
+  const scope = Object.fromEntries(
+    Object.entries(targets).flatMap(([kind, target]) => (target ? [[kind, nameOf(target)]] : [])),
+  );
+  return [{ id, name: plugin.name, scope, result, reason }];
+}
+
+/** Whether the plugin would apply if it were enabled. Memberships in consumer groups are not looked up. */
+const isInScope = (plugin: SnapshotPlugin, { route }: CompiledRoute, consumer: Consumer | null): boolean =>
+  (plugin.route === null || plugin.route.id === route.id) &&
+  (plugin.service === null || plugin.service.id === route.service?.id) &&
+  (plugin.consumer === null || plugin.consumer.id === consumer?.id) &&
+  plugin.consumer_group === null;

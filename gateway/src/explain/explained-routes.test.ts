@@ -1,0 +1,159 @@
+/** The candidates of an explanation. */
+import assert from "node:assert/strict";
+import { after, before, describe, test } from "node:test";
+import type { RouteCandidate } from "@sluice/model";
+import { routeNamed } from "../compile/testing-entities.ts";
+import { type ExplainRig, startExplainRig } from "./testing-worker.ts";
+
+let rig: ExplainRig;
+before(async () => {
+  rig = await startExplainRig();
+});
+after(() => rig[Symbol.asyncDispose]());
+
+/** Route `r` of the service `s`, with these members. */
+const serveRoute = (members: object, service: object = {}) =>
+  rig.serve({
+    services: [{ name: "s", host: "127.0.0.1", port: rig.upstreamPort, ...service }],
+    routes: [{ name: "r", service: { name: "s" }, ...members }],
+  });
+
+const shown = ({ route, path, result, attribute }: RouteCandidate) => [route.name, path, result, attribute];
+
+const https = { protocols: ["https"] };
+const many = Array.from({ length: 12 }, (_, at) => `h${String(at).padStart(2, "0")}.example`);
+
+describe("the reason why a route does not match", () => {
+  const rows: readonly (readonly [
+    members: object,
+    request: object,
+    attribute: string,
+    reason: string,
+    service?: object,
+  ])[] = [
+    [{ hosts: ["a.com"] }, { url: "http://B.com/" }, "host", "the host b.com is not a.com"],
+    [
+      { hosts: ["a.com", "*.b.com"] },
+      { url: "http://b.com:8000/" },
+      "host",
+      "the host b.com:8000 is not one of a.com, *.b.com",
+    ],
+    [{ hosts: ["a.com:8000"] }, { url: "http://a.com/" }, "host", "the host a.com is not a.com:8000"],
+    [
+      { hosts: many },
+      { url: "http://a.com/" },
+      "host",
+      `the host a.com is not one of ${many.slice(0, 10).join(", ")} and 2 more`,
+    ],
+    [{ paths: ["/a"] }, { url: "http://a.com" }, "path", "the path / does not begin with /a"],
+    [{ paths: ["/a"] }, { url: "http://a.com/A?x=/a" }, "path", "the path /A does not begin with /a"],
+    [{ paths: ["~/a/[0-9]+$"] }, { url: "http://a.com/a/1/" }, "path", "the path /a/1/ does not match ~/a/[0-9]+$"],
+    [
+      { paths: ["/a"] },
+      { url: `http://a.com/${"b".repeat(300)}` },
+      "path",
+      `the path /${"b".repeat(199)}… does not begin with /a`,
+    ],
+    [
+      { methods: ["GET", "PUT"] },
+      { url: "http://a.com", method: "POST" },
+      "method",
+      "the method POST is not one of GET, PUT",
+    ],
+    [{ headers: { "X-Version": ["2"] } }, { url: "http://a.com" }, "header", "the header x-version is missing"],
+    [
+      { headers: { "x-version": ["2", "3"] } },
+      { url: "http://a.com", headers: { "X-Version": "1" } },
+      "header",
+      "no value of the header x-version is one of 2, 3",
+    ],
+    [
+      { headers: { "x-version": ["~*^2"] } },
+      { url: "http://a.com", headers: { "X-Version": ["1", "12"] } },
+      "header",
+      "no value of the header x-version matches ~*^2",
+    ],
+    [{ ...https, snis: ["a.com"] }, { url: "https://B.com" }, "sni", "the TLS server name b.com is not a.com"],
+    [
+      { ...https, snis: ["a.com"] },
+      { url: "https://a.com", server_name: "c.com" },
+      "sni",
+      "the TLS server name c.com is not a.com",
+    ],
+    [{ ...https, snis: ["a.com"] }, { url: "https://[::1]:8443" }, "sni", "the TLS server name (none) is not a.com"],
+    [{ paths: ["/"] }, { url: "http://a.com" }, "service", "the service ID is disabled", { enabled: false }],
+  ];
+  for (const [members, request, attribute, reason, service] of rows)
+    test(`is '${reason.length > 100 ? `${reason.slice(0, 100)}…` : reason}'`, async () => {
+      serveRoute(members, service);
+      const { candidates, other_candidates, route, response } = await rig.explain(request);
+      assert.deepEqual([route, response?.status, other_candidates], [null, 404, 0]);
+      const [candidate = assert.fail()] = candidates;
+      assert.equal(candidate.result, "no match");
+      assert.deepEqual(
+        [candidate.attribute, candidate.reason.replace(/[\da-f]{8}-[\da-f-]{27}/, "ID")],
+        [attribute, reason],
+      );
+    });
+});
+
+test("routes that match are chosen or lose to the chosen one, and each path of a route competes by itself", async () => {
+  rig.serve({
+    routes: [
+      { name: "wide", paths: ["/", "/a"] },
+      { name: "narrow", paths: ["/a/b"], methods: ["GET"] },
+      { name: "other", paths: ["/other"] },
+    ],
+  });
+  const { candidates, route } = await rig.explain({ url: "http://x.example/a/b" });
+  assert.equal(route?.name, "narrow");
+  assert.deepEqual(candidates.map(shown), [
+    ["narrow", "/a/b", "chosen", null],
+    ["other", "/other", "no match", "path"],
+    ["wide", "/a", "lost", null],
+    ["wide", "/", "lost", null],
+  ]);
+  assert.match(candidates[2]?.reason ?? "", /the route narrow takes precedence/);
+});
+
+test("only the nearest candidates are listed, in order of precedence, and the others are counted", async () => {
+  rig.serve({
+    routes: [
+      { name: "host", hosts: ["other.example"], paths: ["/a"], methods: ["GET"] },
+      { name: "path", paths: ["/b"] },
+      { name: "method", paths: ["/a"], methods: ["POST"] },
+      { name: "header", paths: ["/a"], headers: { "x-one": ["1"] } },
+    ],
+  });
+  const url = "http://x.example/a";
+  for (const [size, names, others] of [
+    [20, ["host", "header", "method", "path"], 0],
+    [3, ["header", "method", "path"], 1],
+    [1, ["header"], 3],
+  ] as const) {
+    const explanation = await rig.explain({ url, size });
+    assert.deepEqual(
+      explanation.candidates.map(({ route }) => route.name),
+      names,
+    );
+    assert.equal(explanation.other_candidates, others);
+  }
+});
+
+test("with 10,000 routes, an explanation does not block the worker: other requests get their turn meanwhile", async () => {
+  const hosts = Array.from({ length: 100 }, (_, at) => `h${at}.example`);
+  const routes = Array.from({ length: 10_000 }, (_, at) => routeNamed(`r${at}`, { paths: [`/r${at}`], hosts }));
+  const { snapshot } = rig.worker.runtime();
+  rig.worker.swap({ ...snapshot, hash: "01", routes: new Map(routes.map((route) => [route.id, route])) });
+  let turns = 0;
+  let isDone = false;
+  const count = () => {
+    turns++;
+    if (!isDone) setImmediate(count);
+  };
+  setImmediate(count);
+  const { candidates, other_candidates } = await rig.explain({ url: "http://a.com/", size: 1000 });
+  isDone = true;
+  assert.deepEqual([candidates.length, other_candidates], [1000, 9000]);
+  assert.ok(turns > 4, `other requests got ${turns} turns`);
+});

@@ -1,0 +1,122 @@
+/** The request that would be sent to the upstream. */
+import type { ExplainedTarget, Explanation } from "@sluice/model";
+import { foldedName, HeaderEditList } from "@sluice/plugin-sdk";
+import { hashInputOf } from "../balance/hash-source.ts";
+import type { UpstreamTarget } from "../compile/runtime.ts";
+import type { ForwardPlan, LiveExchange } from "../proxy/exchange/live-exchange.ts";
+import { isGrpc, isGrpcService } from "../proxy/exchange/protocols.ts";
+import { isIdentityName } from "../proxy/headers/header-names.ts";
+import { upstreamHostFor } from "../proxy/headers/upstream-headers.ts";
+import { createUpstreamHeads } from "../proxy/http1/upstream/upstream-head.ts";
+import type { Pipeline } from "../proxy/pipeline.ts";
+
+const HIDDEN = "(hidden)";
+
+interface ExplainedUpstreamOptions {
+  readonly exchange: LiveExchange;
+  readonly pipeline: Pipeline;
+  /** The protocol to which the request asks to upgrade; null: none. */
+  readonly protocol: string | null;
+}
+
+export function explainedUpstream(
+  forward: ForwardPlan,
+  { exchange, pipeline, protocol }: ExplainedUpstreamOptions,
+): NonNullable<Explanation["upstream"]> {
+  const { upstream, method, path } = forward;
+  const { balancer } = upstream.parts;
+  const targets = balancer === null ? upstream.targets.map(plainTarget) : balancer.entries.map(balancedTarget);
+  const [first] = upstream.targets;
+  const certain = certainTarget(forward, exchange);
+  const target = certain ?? first;
+  const isHttp1 = target !== undefined && !(isGrpcService(upstream.service) || isGrpc(exchange.request));
+  const headers = isHttp1
+    ? headersOf(createUpstreamHeads(pipeline)(exchange, { forward, target, protocol }))
+    : pairsOf(pipeline.upstreamHeaders(exchange));
+  const hosts = new Set(upstream.targets.map((each) => upstreamHostFor(exchange, certain ?? each)));
+  return {
+    method,
+    url: `${first?.scheme ?? "http"}://${upstream.host}${withoutAddedValues(path, exchange.request.query)}`,
+    headers: headers.map(([name, value]) => [name, shownValue(name, value, { exchange, hosts })] as const),
+    algorithm: balancer?.upstream.algorithm ?? "round-robin",
+    targets,
+    target: certain && addressOf(certain.host, certain.port),
+  };
+}
+
+type Pairs = readonly (readonly [name: string, value: string])[];
+
+/** @param head In wire format */
+const headersOf = (head: string): Pairs =>
+  head
+    .split("\r\n")
+    .slice(1)
+    .flatMap((line) => {
+      const colon = line.indexOf(":");
+      return colon < 0 ? [] : [[line.slice(0, colon), line.slice(colon + 1).trim()] as const];
+    });
+
+const pairsOf = (flat: readonly string[]): Pairs =>
+  Array.from({ length: flat.length / 2 }, (_, at) => [flat[2 * at] ?? "", flat[2 * at + 1] ?? ""] as const);
+
+const plainTarget = ({ host, port }: ForwardPlan["upstream"]["targets"][number]): ExplainedTarget => ({
+  address: addressOf(host, port),
+  weight: null,
+  healthy: true,
+});
+
+const balancedTarget = ({
+  member,
+  weight,
+}: NonNullable<ForwardPlan["upstream"]["parts"]["balancer"]>["entries"][number]): ExplainedTarget => ({
+  address: member.address,
+  weight,
+  healthy: member.health.healthy,
+});
+
+const addressOf = (host: string, port: number): string =>
+  host.includes(":") ? `[${host}]:${port}` : `${host}:${port}`;
+
+/** The only target that may get the request, or the one that its hash selects; null: other requests matter too. */
+function certainTarget({ upstream }: ForwardPlan, exchange: LiveExchange): UpstreamTarget | null {
+  const { balancer } = upstream.parts;
+  const eligible = upstream.targets.filter((_target, at) => balancer === null || balancer.isEligible(at));
+  const [only, ...others] = eligible;
+  if (only !== undefined && others.length === 0) return only;
+  if (balancer?.needsHash !== true) return null;
+  const { request, match, consumer, credential } = exchange;
+  const responseHeaders = new HeaderEditList();
+  const view = { request, match, consumer, credential, responseHeaders };
+  // Without a hash, the target depends on the requests before, and choosing one would affect those after. A client
+  // without a cookie gets a random one.
+  if (hashInputOf(balancer.upstream, view) === null || responseHeaders.lines !== "") return null;
+  const attempts = upstream.attempts(view);
+  const target = attempts.next();
+  attempts.endTry();
+  return target;
+}
+
+interface ShownValueOptions {
+  readonly exchange: LiveExchange;
+  /** The values of Host by which the targets are called. */
+  readonly hosts: ReadonlySet<string>;
+}
+
+/** Values that Services and plugins have set may be secrets. Those that identify the consumer are not. */
+function shownValue(name: string, value: string, { exchange: { upstreamEdits }, hosts }: ShownValueOptions): string {
+  const lower = name.toLowerCase();
+  const isSet = upstreamEdits?.editOf(lower) !== undefined;
+  if (isSet && !isIdentityName(foldedName(lower))) return HIDDEN;
+  return lower === "host" && hosts.size > 1 ? "(the target's)" : value;
+}
+
+/** Path and query, without the values of query parameters that plugins have added. */
+function withoutAddedValues(target: string, sentQuery: string): string {
+  const at = target.indexOf("?");
+  if (at < 0) return target;
+  const [path, query] = [target.slice(0, at), target.slice(at + 1)];
+  if (`?${query}` === sentQuery) return target;
+  const sent = new Set(sentQuery.replace(/^\?/, "").split("&"));
+  const shown = query.split("&").map((pair) => (sent.has(pair) ? pair : `${pair.split("=", 1)[0]}=${HIDDEN}`));
+  return `${path}?${shown.join("&")}`;
+}

@@ -1,0 +1,92 @@
+/**
+ * The services of plugin instances that explain a request: counters and caches are read but not changed, and nothing is
+ * sent. Reading a counter or a cache in Redis or in the database still asks that server.
+ */
+import type { Counter, CounterOptions, Counters, PluginCache, RequestMetrics } from "@sluice/plugin-sdk";
+import type { InstanceCache } from "../plugin-caches/create-caches.ts";
+import type { ServicesLog, WorkerServices } from "../plugin-services/instance-context.ts";
+
+/** What the plugins of one explanation have done. */
+export interface ReadOnlyActivity {
+  /** Called for every counter that a plugin would take. */
+  counted(counter: Counter, count: number): void;
+  /** Called when a plugin would send something. The result of its phase is unknown then. */
+  sending(what: string): void;
+  logged(line: string): void;
+}
+
+export interface ReadOnlyOptions {
+  readonly activity: ReadOnlyActivity;
+  /** The cache of the plugin's real instance; null: none. */
+  readonly cacheOf: (instance: string) => InstanceCache<unknown> | null;
+}
+
+/** Thrown to a plugin in place of a connection. */
+class NothingSent extends Error {
+  override readonly name = "NothingSent";
+}
+
+export function readOnlyServices(services: WorkerServices, { activity, cacheOf }: ReadOnlyOptions): WorkerServices {
+  const refuse = (what: string): never => {
+    activity.sending(what);
+    throw new NothingSent(`an explanation sends nothing: ${what}`);
+  };
+  return {
+    counters: readOnlyCounters(services.counters, activity),
+    metrics: { ...services.metrics, ...noMetrics },
+    now: () => services.now(),
+    connect: ({ host, port }) => refuse(`it connects to ${host}:${port}`),
+    openHttpClient: () => ({
+      send: async ({ method, url }) => refuse(`it sends ${method} to ${originOf(url)}`),
+      close() {},
+    }),
+    datagrams: ({ host, port }) => ({
+      send: async () => refuse(`it sends datagrams to ${host}:${port}`),
+      close() {},
+    }),
+    caches: {
+      open: <Value>(instance: string) => readOnlyCache(cacheOf(instance) as InstanceCache<Value> | null),
+      close() {},
+    },
+    log: logTo(activity),
+    vault: services.vault,
+    startTimer: () => () => {},
+  };
+}
+
+/** Scheme, host and port, because a path or a query may contain secrets. */
+const originOf = (url: string): string => (URL.canParse(url) ? new URL(url).origin : "a server");
+
+function readOnlyCounters(counters: Counters, activity: ReadOnlyActivity): Counters {
+  const read = async (wanted: readonly Counter[], options: CounterOptions): Promise<readonly number[]> => {
+    const counts = await counters.add(wanted, 0, options);
+    for (const [at, counter] of wanted.entries()) activity.counted(counter, counts[at] ?? 0);
+    return counts;
+  };
+  return {
+    async take(wanted, options) {
+      const counts = await read(wanted, options);
+      const admitted = wanted.every(({ limit }, at) => (counts[at] ?? 0) < limit);
+      return { admitted, counts: admitted ? counts.map((count) => count + 1) : counts };
+    },
+    add: async (wanted, amount, options) => (await read(wanted, options)).map((count) => count + amount),
+    async close() {},
+  };
+}
+
+const readOnlyCache = <Value>(cache: InstanceCache<Value> | null): PluginCache<Value> => ({
+  get: (key) => (cache?.peek === undefined ? cache?.get(key) : cache.peek(key)),
+  set() {},
+  delete: () => false,
+  clear() {},
+});
+
+const noMetrics = {
+  recorder: (): ReturnType<RequestMetrics["recorder"]> => ({ request() {}, bytes() {}, latency() {} }),
+  pluginCounter: () => ({ add() {} }),
+};
+
+const logTo = (activity: ReadOnlyActivity): ServicesLog => {
+  const write = (_facts: object, message: string) => activity.logged(message);
+  return { info: write, warn: write, error: write };
+};

@@ -1,0 +1,149 @@
+/** A worker with an upstream that returns the requests that it receives, for the tests of explanations. */
+import assert from "node:assert/strict";
+import { createServer } from "node:http";
+import type { AddressInfo } from "node:net";
+import { checkDocument, EXPLAIN_PATH, type Explanation, NODE, readExplainRequest } from "@sluice/model";
+import type { Counters } from "@sluice/plugin-sdk";
+import { createCounters } from "../counters/create-counters.ts";
+import { createMetrics } from "../metrics/metrics.ts";
+import { connectBehind } from "../outbound/connect.ts";
+import { createGuard } from "../outbound/guard.ts";
+import { createCaches } from "../plugin-caches/create-caches.ts";
+import { defaultProxySettings } from "../proxy/settings.ts";
+import { gatewaySettings } from "../settings/gateway.ts";
+import { type RunningWorker, startWorker, type WorkerOptions } from "../workers/worker.ts";
+
+/** The upstream's response as JSON: the request that arrived. */
+export interface EchoedRequest {
+  readonly method: string;
+  readonly url: string;
+  /** Flat list. */
+  readonly headers: readonly string[];
+}
+
+export interface ExplainRig extends AsyncDisposable {
+  readonly worker: RunningWorker;
+  /** Port of the proxy. */
+  readonly port: number;
+  /** Port of the upstream, which listens on all addresses of 127.0.0.0/8. */
+  readonly upstreamPort: number;
+  /** Lines of the worker's log. */
+  readonly log: readonly string[];
+  /** The clock of plugins, in Unix milliseconds. */
+  clock: number;
+  /** How often a counter was changed. */
+  readonly takes: () => number;
+  /** The number of requests that the upstream received. */
+  readonly received: () => number;
+  /** The request that the upstream received last; null: none. */
+  readonly last: () => EchoedRequest | null;
+  serve(document: object): void;
+  /** Rejects if the description is invalid, or the response is not an explanation. */
+  explain(described: object): Promise<Explanation>;
+}
+
+export interface ExplainRigOptions {
+  /** Members of the plan. */
+  readonly plan?: Partial<WorkerOptions["plan"]>;
+  /** The headers of the upstream's response. */
+  readonly responseHeaders?: Readonly<Record<string, string>>;
+}
+
+export const START = Date.UTC(2026, 0, 1);
+
+export async function startExplainRig({ plan, responseHeaders = {} }: ExplainRigOptions = {}): Promise<ExplainRig> {
+  let received = 0;
+  let last: EchoedRequest | null = null;
+  let takes = 0;
+  const log: string[] = [];
+  const upstream = createServer((incoming, outgoing) => {
+    received++;
+    incoming.resume().once("end", () => {
+      const { method = "", url = "", rawHeaders: headers } = incoming;
+      last = { method, url, headers };
+      const body = JSON.stringify(last);
+      outgoing.writeHead(200, { "content-type": "application/json", "x-echo": "1", ...responseHeaders }).end(body);
+    });
+  });
+  await new Promise<void>((resolve) => upstream.listen(0, "0.0.0.0", resolve));
+  const settings = {
+    ...defaultProxySettings,
+    version: "1.2.3",
+    allowedUpstreams: ["127.0.0.0/8"],
+    cleartextHttp2: true,
+  };
+  const write = (details: object, message: string) => void log.push(`${message} ${JSON.stringify(details)}`);
+  const now = () => rig.clock;
+  const guard = createGuard(settings);
+  const shared = {
+    warn: (message: string, facts: object) => write(facts, message),
+    connect: connectBehind(guard),
+    now,
+  };
+  const counters = createCounters(shared);
+  const caches = createCaches({ ...shared, memory: gatewaySettings.cacheMemory.default });
+  const counting: Counters = {
+    take(...given) {
+      takes++;
+      return counters.take(...given);
+    },
+    add(wanted, amount, options) {
+      if (amount > 0) takes++;
+      return counters.add(wanted, amount, options);
+    },
+    close: () => counters.close(),
+  };
+  const worker = await startWorker({
+    plan: {
+      engine: "http1",
+      listen: { host: "127.0.0.1", port: 0 },
+      listenTls: null,
+      settings,
+      observers: { accessLog: null, tracing: null },
+      plugins: [],
+      authorities: [],
+      vaultVariables: [],
+      cacheMemory: gatewaySettings.cacheMemory.default,
+      ...plan,
+    },
+    reusePort: false,
+    guard,
+    log: { info: write, warn: write, error: write },
+    services: {
+      counters: counting,
+      caches,
+      metrics: createMetrics({ compat: false, nodeId: "test", version: "1.2.3" }),
+      now,
+    },
+  });
+  const rig: ExplainRig = {
+    worker,
+    port: worker.proxy.address.port,
+    upstreamPort: (upstream.address() as AddressInfo).port,
+    log,
+    clock: START,
+    takes: () => takes,
+    received: () => received,
+    last: () => last,
+    serve(document) {
+      const { value, violations } = checkDocument({ _format_version: "3.0", ...document });
+      assert.deepEqual(violations, undefined, JSON.stringify(document));
+      if (value) worker.swap(value.snapshot);
+    },
+    async explain(described) {
+      const { value: body, violations } = readExplainRequest(described);
+      assert.deepEqual(violations, undefined);
+      const response = await worker.askPlugin(NODE, { method: "GET", path: [EXPLAIN_PATH], query: {}, body });
+      assert.equal(response?.status, 200, JSON.stringify(response));
+      return response?.body as Explanation;
+    },
+    async [Symbol.asyncDispose]() {
+      await worker.close({ deadline: 0 });
+      caches.close();
+      await counters.close();
+      upstream.closeAllConnections();
+      await new Promise((resolve) => upstream.close(resolve));
+    },
+  };
+  return rig;
+}
