@@ -42,7 +42,8 @@ export class RedisCounters implements Counters {
   }
 
   async add(counters: readonly Counter[], amount: number, config: CounterOptions): Promise<readonly number[]> {
-    const known = amount === 0 ? this.#synced.get(syncedKey(config))?.known(counters) : undefined;
+    const isSynced = config.sync_rate !== EVERY_REQUEST;
+    const known = amount === 0 && isSynced ? this.#synced.get(syncedKey(config))?.known(counters) : undefined;
     if (known !== undefined) return known;
     const client = await this.#connections.client(config.redis);
     const keys = counters.map(counterKey);

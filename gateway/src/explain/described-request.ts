@@ -56,7 +56,7 @@ export function describedHead(
     headers,
     peer: peerOf(described, scheme === "https" ? "https" : "http", authority),
     limits: { ...defaultHeadLimits, fields: settings.maxHeaderSize },
-    newBody: (declared) => newBody(declared, body, onBodyRead),
+    newBody: (declared) => newBody(declared, body ?? (body_size === 0 ? "" : null), onBodyRead),
   };
   return http_version === "2" ? http2Head(described, parts) : http1Head(described, parts);
 }

@@ -210,7 +210,7 @@ async function describeResult(
     response: response && {
       status: response.status,
       headers: shownHeaders(response, described),
-      body: String(response.body).slice(0, MAX_BODY),
+      body: described.method === "HEAD" ? "" : shownBody(response.body),
     },
     unknown,
     ...(request === null
@@ -218,6 +218,9 @@ async function describeResult(
       : await explainedRoutes(runtime, request, described.size)),
   };
 }
+
+const shownBody = (body: string | Buffer): string =>
+  typeof body === "string" ? body.slice(0, MAX_BODY) : body.toString("utf8", 0, MAX_BODY);
 
 /** HTTP/2 has no headers about the connection. Cookies may be those of sessions. */
 function shownHeaders({ headers }: GatewayResponse, { http_version }: ExplainRequest) {

@@ -206,6 +206,7 @@ describe("nothing is sent: the result is unknown if", () => {
       ...(
         [
           "connect",
+          "connect later",
           "connect when created",
           "send a datagram",
           "send and ignore the error",

@@ -124,8 +124,11 @@ export class ExplainedPlugins {
     return step;
   }
 
-  #newStep({ id, priority }: PluginStep): PluginStep {
+  #newStep(real: PluginStep): PluginStep {
+    const { id, priority } = real;
     const { runtime, tools, activity } = this.#options;
+    // Without an instance, such as for a closed plugin, the step only answers.
+    if (runtime.pluginPhases(id) === null) return { id, priority, phases: this.#explainedPhases(id, real.phases) };
     /** What the instance would have sent while it was created; null: nothing. */
     let sentAtCreation: string | null = null;
     let isCreated = false;
@@ -150,14 +153,17 @@ export class ExplainedPlugins {
       const access = () => this.#run(id, async () => this.#end(id, reason));
       return { id, priority, phases: { access } };
     }
-    const { access, response, responseHeaders, responseBody } = made.step.phases;
-    const phases: PluginPhases = {
-      ...(access && { access: (exchange) => this.#access(id, exchange, access) }),
-      ...(response && { response: (...given) => this.#run(id, async () => response(...given)) }),
-      ...(responseHeaders && { responseHeaders }),
-      ...(responseBody && { responseBody }),
+    return { id, priority, phases: this.#explainedPhases(id, made.step.phases) };
+  }
+
+  #explainedPhases(id: string, phases: PluginPhases): PluginPhases {
+    const { access, response, responseHeaders, responseBody } = phases;
+    return {
+      ...(access && { access: (exchange) => this.#access(id, exchange, access.bind(phases)) }),
+      ...(response && { response: (...given) => this.#run(id, async () => response.apply(phases, given)) }),
+      ...(responseHeaders && { responseHeaders: responseHeaders.bind(phases) }),
+      ...(responseBody && { responseBody: responseBody.bind(phases) }),
     };
-    return { id, priority, phases };
   }
 
   async #access(id: string, exchange: Exchange, access: NonNullable<PluginPhases["access"]>) {

@@ -1,11 +1,10 @@
 /** The request that would be sent to the upstream. */
 import type { ExplainedTarget, Explanation } from "@sluice/model";
-import { foldedName, HeaderEditList } from "@sluice/plugin-sdk";
+import { HeaderEditList } from "@sluice/plugin-sdk";
 import { hashInputOf } from "../balance/hash-source.ts";
 import type { UpstreamTarget } from "../compile/runtime.ts";
 import type { ForwardPlan, LiveExchange } from "../proxy/exchange/live-exchange.ts";
 import { isGrpc, isGrpcService } from "../proxy/exchange/protocols.ts";
-import { isIdentityName } from "../proxy/headers/header-names.ts";
 import { upstreamHostFor } from "../proxy/headers/upstream-headers.ts";
 import { createUpstreamHeads } from "../proxy/http1/upstream/upstream-head.ts";
 import type { Pipeline } from "../proxy/pipeline.ts";
@@ -96,6 +95,17 @@ function certainTarget({ upstream }: ForwardPlan, exchange: LiveExchange): Upstr
   return target;
 }
 
+/** Headers by which authentication plugins name the consumer. */
+const identityNames: ReadonlySet<string> = new Set([
+  "x-consumer-id",
+  "x-consumer-custom-id",
+  "x-consumer-username",
+  "x-consumer-groups",
+  "x-credential-identifier",
+  "x-anonymous-consumer",
+  "x-authenticated-groups",
+]);
+
 interface ShownValueOptions {
   readonly exchange: LiveExchange;
   /** The values of Host by which the targets are called. */
@@ -106,7 +116,7 @@ interface ShownValueOptions {
 function shownValue(name: string, value: string, { exchange: { upstreamEdits }, hosts }: ShownValueOptions): string {
   const lower = name.toLowerCase();
   const isSet = upstreamEdits?.editOf(lower) !== undefined;
-  if (isSet && !isIdentityName(foldedName(lower))) return HIDDEN;
+  if (isSet && !identityNames.has(lower)) return HIDDEN;
   return lower === "host" && hosts.size > 1 ? "(the target's)" : value;
 }
 

@@ -3,6 +3,7 @@
  * sent. Reading a counter or a cache in Redis or in the database still asks that server.
  */
 import type { Counter, CounterOptions, Counters, PluginCache, RequestMetrics } from "@sluice/plugin-sdk";
+import { refusedSocket } from "../outbound/connect.ts";
 import type { InstanceCache } from "../plugin-caches/create-caches.ts";
 import type { ServicesLog, WorkerServices } from "../plugin-services/instance-context.ts";
 
@@ -21,27 +22,31 @@ export interface ReadOnlyOptions {
   readonly cacheOf: (instance: string) => InstanceCache<unknown> | null;
 }
 
-/** Thrown to a plugin in place of a connection. */
+/** The error that a plugin gets in place of a connection, in the way in which connections fail. */
 class NothingSent extends Error {
   override readonly name = "NothingSent";
 }
 
 export function readOnlyServices(services: WorkerServices, { activity, cacheOf }: ReadOnlyOptions): WorkerServices {
-  const refuse = (what: string): never => {
+  const refusal = (what: string): NothingSent => {
     activity.sending(what);
-    throw new NothingSent(`an explanation sends nothing: ${what}`);
+    return new NothingSent(`an explanation sends nothing: ${what}`);
   };
   return {
     counters: readOnlyCounters(services.counters, activity),
     metrics: { ...services.metrics, ...noMetrics },
     now: () => services.now(),
-    connect: ({ host, port }) => refuse(`it connects to ${host}:${port}`),
+    connect: ({ host, port }) => refusedSocket(refusal(`it connects to ${host}:${port}`)),
     openHttpClient: () => ({
-      send: async ({ method, url }) => refuse(`it sends ${method} to ${originOf(url)}`),
+      async send({ method, url }) {
+        throw refusal(`it sends ${method} to ${originOf(url)}`);
+      },
       close() {},
     }),
     datagrams: ({ host, port }) => ({
-      send: async () => refuse(`it sends datagrams to ${host}:${port}`),
+      async send() {
+        throw refusal(`it sends datagrams to ${host}:${port}`);
+      },
       close() {},
     }),
     caches: {

@@ -46,7 +46,7 @@ export function connectBehind(guard: Guard, authorities: readonly string[] = [])
     try {
       guard.check(host, port);
     } catch (error) {
-      return refused(error as Error);
+      return refusedSocket(error as Error);
     }
     const buffer = onread === undefined ? {} : { onread };
     const common = { host, port, lookup: guard.lookup(port), noDelay: true, allowHalfOpen, ...buffer };
@@ -55,5 +55,5 @@ export function connectBehind(guard: Guard, authorities: readonly string[] = [])
 }
 
 /** A socket that fails asynchronously, like one whose host name cannot be resolved. */
-const refused = (error: Error): Socket =>
+export const refusedSocket = (error: Error): Socket =>
   connectPlain({ host: "refused.invalid", port: 1, lookup: (_host, _options, done) => setImmediate(done, error, "") });

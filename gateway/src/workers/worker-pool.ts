@@ -215,14 +215,16 @@ class ThreadPool implements WorkerPool {
     return responses.filter((response) => response !== null);
   }
 
-  /** The response of one worker, because all of them serve the same configuration. */
+  /**
+   * The response of one worker, because all of them serve the same configuration. No other worker is asked after a
+   * failure: a request that stops one worker would stop the others too.
+   */
   async #askAny(request: EndpointRequest): Promise<readonly EndpointResponse[]> {
-    let last: EndpointResponse | null = null;
     for (const thread of this.#listening()) {
-      last = await thread.askPlugin(NODE, request);
-      if (last !== null && last.status < 500) break;
+      const response = await thread.askPlugin(NODE, request);
+      return response === null ? [] : [response];
     }
-    return last === null ? [] : [last];
+    return [{ status: 503, body: { message: "no worker is running" } }];
   }
 
   async metricParts(): Promise<AsyncIterable<MetricsPart>> {

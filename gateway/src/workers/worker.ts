@@ -76,7 +76,10 @@ export interface RunningWorker {
   readonly runtime: () => Runtime;
   /** Compiles the snapshot and serves it. If it throws, the previous snapshot stays active. */
   swap(snapshot: Snapshot): void;
-  /** The response of an instance's endpoint, or of the node's (`NODE`); null: the instance has no such endpoint, or there is no such instance. */
+  /**
+   * The response of an endpoint of an instance, or of the node itself (`NODE`); null: there is no such endpoint or
+   * instance.
+   */
   askPlugin(pluginId: string, request: EndpointRequest): Promise<EndpointResponse | null>;
   /** Reopens files that were moved. */
   reopenLogs(): void;
