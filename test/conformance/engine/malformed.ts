@@ -186,7 +186,9 @@ export function malformedSuite(engine: Engine): void {
 
     it("has only documented differences of rows that exist", () => {
       const names = new Set([...requests, ...responses].flatMap(([, rows]) => rows.map(({ name }) => name)));
-      const documented = [requestDifferences, responseDifferences].flatMap((all) => Object.keys(all[engine.name] ?? {}));
+      const documented = [requestDifferences, responseDifferences].flatMap((all) =>
+        Object.keys(all[engine.name] ?? {}),
+      );
       assert.deepEqual(
         documented.filter((name) => !names.has(name)),
         [],
