@@ -8,8 +8,7 @@ import type { DirectResponse } from "@sluice/plugin-sdk";
 import type { PluginTools, Runtime } from "../compile/runtime.ts";
 import type { GatewayErrorName } from "../exchange/gateway-errors.ts";
 import type { ForwardPlan, LiveExchange } from "../proxy/exchange/live-exchange.ts";
-import { IncomingRequest } from "../proxy/exchange/request.ts";
-import { createTrustedProxies } from "../proxy/exchange/trusted-proxies.ts";
+import type { IncomingRequest } from "../proxy/exchange/request.ts";
 import { connectionSpecific } from "../proxy/http2/fields.ts";
 import { Pipeline } from "../proxy/pipeline.ts";
 import type { GatewayResponse } from "../proxy/response/gateway-response.ts";
@@ -119,10 +118,7 @@ async function passPipeline(described: ExplainRequest, options: PassOptions): Pr
   if (fault !== undefined)
     return { ...noResult, response: pipeline.refuse(fault, { peerAddress: described.client_address }) };
   const opened = pipeline.open(head, { bytesIn: 0, bytesOut: 0 });
-  if (opened.exchange === undefined) {
-    const request = IncomingRequest.of(head, createTrustedProxies(settings.trustedIps, settings.realIpHeader));
-    return { ...noResult, request: typeof request === "string" ? null : request, response: opened.refusal };
-  }
+  if (opened.exchange === undefined) return { ...noResult, request: opened.request, response: opened.refusal };
   const { exchange } = opened;
   try {
     return await untilUnknown(exchange, plugins, () => passPhases(exchange, { ...options, described, protocol }));

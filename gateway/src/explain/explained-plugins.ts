@@ -10,6 +10,7 @@ import type {
   RouteChains,
   RoutePluginChains,
   Runtime,
+  Scheme,
 } from "../compile/runtime.ts";
 import type { PluginInstance } from "../plugin-services/plugin-instance.ts";
 import { BodyLostError } from "../proxy/client/client-body.ts";
@@ -58,9 +59,14 @@ export class ExplainedPlugins {
   /** The route with chains that contain the explained instances. */
   explained(route: CompiledRoute): CompiledRoute {
     const { chains } = route;
+    const explainedChains = (scheme: Scheme) => this.#chains(chains[scheme]);
     const explained: RoutePluginChains = {
-      http: this.#chains(chains.http),
-      https: this.#chains(chains.https),
+      get http() {
+        return explainedChains("http");
+      },
+      get https() {
+        return explainedChains("https");
+      },
       candidates: (consumer) => chains.candidates(consumer),
     };
     return { ...route, chains: explained };

@@ -33,8 +33,8 @@ function candidateOf(candidate: ExplainedRoute, chosen: ExplainedRoute | undefin
   const { path, mismatch } = candidate;
   const route = nameOf(candidate.route);
   if (mismatch !== null) return { route, path, result: "no match", ...mismatch };
-  if (candidate === chosen || chosen === undefined)
+  if (candidate === chosen)
     return { route, path, result: "chosen", attribute: null, reason: "it matches, and none before it does" };
-  const reason = `it matches, but the route ${chosen.route.name ?? chosen.route.id} takes precedence`;
+  const reason = `it matches, but the route ${chosen?.route.name ?? chosen?.route.id} takes precedence`;
   return { route, path, result: "lost", attribute: null, reason };
 }

@@ -19,6 +19,8 @@ export interface EchoedRequest {
   readonly url: string;
   /** Flat list. */
   readonly headers: readonly string[];
+  /** The address at which the request arrived. */
+  readonly address: string;
 }
 
 export interface ExplainRig extends AsyncDisposable {
@@ -60,7 +62,7 @@ export async function startExplainRig({ plan, responseHeaders = {} }: ExplainRig
     received++;
     incoming.resume().once("end", () => {
       const { method = "", url = "", rawHeaders: headers } = incoming;
-      last = { method, url, headers };
+      last = { method, url, headers, address: incoming.socket.localAddress ?? "" };
       const body = JSON.stringify(last);
       outgoing.writeHead(200, { "content-type": "application/json", "x-echo": "1", ...responseHeaders }).end(body);
     });

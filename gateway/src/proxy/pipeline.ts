@@ -32,6 +32,8 @@ export type OpenResult =
   | {
       readonly exchange?: undefined;
       readonly refusal: GatewayResponse;
+      /** Null: its head is invalid. */
+      readonly request: IncomingRequest | null;
       /** True when the head is invalid: the connection must close, as the start of the next request is unknown. */
       readonly last: boolean;
     };
@@ -78,6 +80,7 @@ export class Pipeline {
     if (typeof request === "string") {
       return {
         refusal: this.refuse(request, { started, peerAddress }),
+        request: null,
         last: true,
       };
     }
@@ -86,6 +89,7 @@ export class Pipeline {
     if (match === null) {
       return {
         refusal: this.refuse("noRoute", { request, started, peerAddress }),
+        request,
         last: false,
       };
     }

@@ -140,14 +140,18 @@ export async function startWorker(options: WorkerOptions): Promise<RunningWorker
     onUnrouted: services.metrics.countUnrouted,
     runtime: () => runtime,
   });
-  const unmeasured = new Map(available.map((plugin) => [plugin.name, plugin]));
   /** Null: the node has no such endpoint. */
   async function answerForNode({ path, body }: EndpointRequest): Promise<EndpointResponse | null> {
     if (path.join("/") !== EXPLAIN_PATH) return null;
     const { settings, engine } = plan;
-    const explainTools = { runtime, plugins: unmeasured, services: tools.services, settings };
     // The admin API has checked the body with `readExplainRequest`.
-    const explanation = await explain(body as ExplainRequest, { ...explainTools, reachesGrpc: engine === "http1" });
+    const explanation = await explain(body as ExplainRequest, {
+      runtime,
+      plugins,
+      services: tools.services,
+      settings,
+      reachesGrpc: engine === "http1",
+    });
     return { status: 200, body: explanation };
   }
   let ended: Promise<void> | null = null;

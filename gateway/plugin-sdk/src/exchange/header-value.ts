@@ -1,5 +1,10 @@
 /** Encodes header values of the configuration, and reads values of Content-Encoding. */
 
+const TOKEN = /^[!#$%&'*+\-.^_`|~\dA-Za-z]+$/;
+
+/** Whether the text is a token, such as a method or a header name (RFC 9110 section 5.6.2). */
+export const isToken = (text: string): boolean => TOKEN.test(text);
+
 /** Whether the grammar of header values excludes the byte (RFC 9110 5.5). */
 const forbidden = (byte: number) => (byte < 0x20 && byte !== 0x09) || byte === 0x7f;
 

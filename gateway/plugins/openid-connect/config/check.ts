@@ -1,5 +1,5 @@
 /** Checks of the config of openid-connect that its schema does not make. */
-import { cookieViolations, isEmptyValue, type RecordMembers, type Violation } from "@sluice/plugin-sdk";
+import { cookieViolations, isEmptyValue, isToken, type RecordMembers, type Violation } from "@sluice/plugin-sdk";
 import { backchannelViolations } from "./backchannel-logout.ts";
 
 const listOf = (value: unknown): readonly unknown[] => (Array.isArray(value) ? value : []);
@@ -73,8 +73,6 @@ const headerProblems = (config: RecordMembers): readonly Violation[] =>
       : [problem(`${prefix}_names`, `expected as many names as claims in ${prefix}_claims: ${claims}, not ${names}`)];
   });
 
-const TOKEN = /^[!#$%&'*+\-.^_`|~\dA-Za-z]+$/;
-
 export function checkOpenidConnect(config: RecordMembers): readonly Violation[] {
   const { upstream_access_token_header: token, bearer_token_param_type, bearer_token_cookie_name } = config;
   return [
@@ -88,7 +86,7 @@ export function checkOpenidConnect(config: RecordMembers): readonly Violation[] 
     ...(isEmptyValue(config.login_tokens)
       ? []
       : [problem("login_tokens", "tokens are not put into URLs: use an empty list")]),
-    ...(typeof token === "string" && !TOKEN.test(token.replace(/:bearer$/i, ""))
+    ...(typeof token === "string" && !isToken(token.replace(/:bearer$/i, ""))
       ? [problem("upstream_access_token_header", "expected the name of a header, with or without :bearer at its end")]
       : []),
     ...(listOf(bearer_token_param_type).includes("cookie") && isEmptyValue(bearer_token_cookie_name)

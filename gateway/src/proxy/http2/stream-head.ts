@@ -1,5 +1,6 @@
 /** The head of an HTTP/2 request, validated and in the form that the pipeline expects (RFC 9113 section 8.3). */
 
+import { isToken } from "@sluice/plugin-sdk";
 import type { GatewayErrorName } from "../../exchange/gateway-errors.ts";
 import type { ClientBody } from "../client/client-body.ts";
 import type { ConnectionPeer } from "../client/open-connection.ts";
@@ -18,7 +19,6 @@ export interface StreamHeadOptions {
 /** HPACK's overhead per field (RFC 7541 section 4.1). */
 const FIELD_COST = 32;
 const TOKEN = /^[!#$%&'*+\-.^_`|~\da-z]+$/;
-const METHOD = /^[!#$%&'*+\-.^_`|~\dA-Za-z]+$/;
 // biome-ignore lint/suspicious/noControlCharactersInRegex: the pattern matches control characters
 const BAD_VALUE = /[\x00-\x08\x0a-\x1f\x7f]|^[\t ]|[\t ]$/;
 // biome-ignore lint/suspicious/noControlCharactersInRegex: the pattern matches control characters
@@ -119,7 +119,7 @@ function pseudoFault(
   { method, scheme, authority, path }: PseudoFields,
   hosts: readonly string[],
 ): GatewayErrorName | null {
-  if (method === undefined || !METHOD.test(method) || method === "CONNECT") return "badRequest";
+  if (method === undefined || !isToken(method) || method === "CONNECT") return "badRequest";
   if (scheme !== "http" && scheme !== "https") return "badRequest";
   if (path === undefined || !path.startsWith("/") || BAD_PATH.test(path)) return "badRequest";
   const [host] = hosts;

@@ -43,7 +43,7 @@ export const explaining: Table = {
     ),
     invalid(
       { url, headers: { "x-one": "a\r\nx-two: b" } },
-      { headers: { "x-one": "must not contain control characters" } },
+      { headers: { "x-one": ["must not contain line breaks or other control characters"] } },
       "must not have a header with a line break",
     ),
     invalid(

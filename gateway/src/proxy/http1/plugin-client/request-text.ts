@@ -1,9 +1,8 @@
 /** The head of a plugin's request, as text, and the headers of its response. */
-import type { HttpRequest, HttpResponse } from "@sluice/plugin-sdk";
+import { type HttpRequest, type HttpResponse, isToken } from "@sluice/plugin-sdk";
 import { onlyFirst } from "../parse/fields.ts";
 
 /** A token (RFC 9110 section 5.6.2). */
-const TOKEN = /^[!#$%&'*+\-.^_`|~\w]+$/;
 /** A field value (RFC 9110 section 5.5), one character per byte. */
 const VALUE = /^[\t\x20-\x7e\x80-\xff]*$/;
 
@@ -32,10 +31,10 @@ export interface RequestTextOptions {
  */
 export function requestText({ method, headers = {} }: HttpRequest, options: RequestTextOptions): string {
   // After CONNECT the connection would be a tunnel.
-  if (!TOKEN.test(method) || method === "CONNECT") throw new Error("the method of a plugin's request is invalid");
+  if (!isToken(method) || method === "CONNECT") throw new Error("the method of a plugin's request is invalid");
   const lines = new Map([["host", `Host: ${options.host}\r\n`]]);
   for (const [name, value] of Object.entries(headers)) {
-    if (!TOKEN.test(name)) throw new Error("the name of a header of a plugin's request is invalid");
+    if (!isToken(name)) throw new Error("the name of a header of a plugin's request is invalid");
     if (typeof value !== "string" || !VALUE.test(value))
       throw new Error(`the header ${name} of a plugin's request has an invalid value`);
     const lower = name.toLowerCase();
