@@ -159,10 +159,7 @@ for (const [what, open] of [
     const addressOf = (node: typeof one) => new URL(`http://${what === "over a database" ? node.status : node.push}`);
     assert.equal(unexplained.status, 503);
     for (const node of [one, two])
-      assert.match(
-        unexplained.body.message,
-        new RegExp(`^no node has explained the request: .*:${addressOf(node).port} `),
-      );
+      assert.match(unexplained.body.message, new RegExp(`^no node has answered: .*:${addressOf(node).port} `));
     assert.equal(partly.status, 503);
     const { port } = addressOf(two);
     assert.match(partly.body.message, new RegExp(`^done on the nodes that answered; .*:${port} \\(`));

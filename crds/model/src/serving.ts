@@ -37,12 +37,12 @@ export {
   vaultReferencesIn,
 } from "./plugins/vault-references.ts";
 export {
-  EXPLAIN_PATH,
   isEndpointFound,
   isPluginEndpointCall,
   isPluginEndpointResult,
   NODE,
   NODE_ENDPOINT_TIMEOUT,
+  nodePaths,
 } from "./protocols/plugin-endpoint.ts";
 export * from "./settings/index.ts";
 export { adoptChange, adoptEdit } from "./snapshot/adopt.ts";

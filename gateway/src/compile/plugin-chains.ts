@@ -286,6 +286,12 @@ export function chainOf(steps: readonly PluginStep[]): PluginChain {
   };
 }
 
+/** The chains with another step in place of each of their steps. */
+export function withSteps({ base, identified }: RouteChains, replace: (step: PluginStep) => PluginStep): RouteChains {
+  const chain = ({ steps }: PluginChain) => chainOf(steps.map(replace));
+  return { base: chain(base), identified: (consumer, after) => chain(identified(consumer, after)) };
+}
+
 function loadPlugin(plugin: SnapshotPlugin, tools: PluginTools, vaults: VaultIndex): LoadedPlugin {
   const { id, protocols } = plugin;
   const [consumer, consumerGroup] = [plugin.consumer?.id, plugin.consumer_group?.id];

@@ -6,6 +6,7 @@
 import type { ExplainedCounter, ExplainRequest, Explanation } from "@sluice/model";
 import type { DirectResponse } from "@sluice/plugin-sdk";
 import type { PluginTools, Runtime } from "../compile/runtime.ts";
+import { nameOf } from "../exchange/entity-name.ts";
 import type { GatewayErrorName } from "../exchange/gateway-errors.ts";
 import type { ForwardPlan, LiveExchange } from "../proxy/exchange/live-exchange.ts";
 import type { IncomingRequest } from "../proxy/exchange/request.ts";
@@ -18,7 +19,6 @@ import { describedHead } from "./described-request.ts";
 import { ExplainedPlugins } from "./explained-plugins.ts";
 import { explainedRoutes } from "./explained-routes.ts";
 import { explainedUpstream } from "./explained-upstream.ts";
-import { nameOf } from "./names.ts";
 
 export interface ExplainTools extends PluginTools {
   readonly runtime: Runtime;

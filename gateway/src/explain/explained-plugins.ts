@@ -1,21 +1,12 @@
 /** The plugins of one explanation: instances with read-only services in place of those that serve requests. */
 import type { Consumer, ExplainedPlugin, PluginResult, Snapshot, SnapshotPlugin } from "@sluice/model";
 import type { Exchange, PluginPhases } from "@sluice/plugin-sdk";
-import { chainOf, protocolOf } from "../compile/plugin-chains.ts";
-import type {
-  CompiledRoute,
-  PluginChain,
-  PluginStep,
-  PluginTools,
-  RouteChains,
-  RoutePluginChains,
-  Runtime,
-  Scheme,
-} from "../compile/runtime.ts";
+import { protocolOf, withSteps } from "../compile/plugin-chains.ts";
+import type { CompiledRoute, PluginStep, PluginTools, RoutePluginChains, Runtime, Scheme } from "../compile/runtime.ts";
+import { nameOf } from "../exchange/entity-name.ts";
 import type { PluginInstance } from "../plugin-services/plugin-instance.ts";
 import { BodyLostError } from "../proxy/client/client-body.ts";
 import type { LiveExchange } from "../proxy/exchange/live-exchange.ts";
-import { nameOf } from "./names.ts";
 import { type ReadOnlyActivity, readOnlyServices } from "./read-only-services.ts";
 
 export interface ExplainedPluginsOptions {
@@ -59,7 +50,7 @@ export class ExplainedPlugins {
   /** The route with chains that contain the explained instances. */
   explained(route: CompiledRoute): CompiledRoute {
     const { chains } = route;
-    const explainedChains = (scheme: Scheme) => this.#chains(chains[scheme]);
+    const explainedChains = (scheme: Scheme) => withSteps(chains[scheme], (step) => this.#step(step));
     const explained: RoutePluginChains = {
       get http() {
         return explainedChains("http");
@@ -109,17 +100,6 @@ export class ExplainedPlugins {
   close(): void {
     this.#reason ??= "the explanation has ended";
     for (const instance of this.#instances) instance.discard();
-  }
-
-  #chains(real: RouteChains): RouteChains {
-    return {
-      base: this.#chain(real.base),
-      identified: (consumer, after) => this.#chain(real.identified(consumer, after)),
-    };
-  }
-
-  #chain({ steps }: PluginChain): PluginChain {
-    return chainOf(steps.map((step) => this.#step(step)));
   }
 
   #step(real: PluginStep): PluginStep {

@@ -2,7 +2,7 @@
 import { setImmediate as nextTurn } from "node:timers/promises";
 import type { Explanation, RouteCandidate } from "@sluice/model";
 import type { ExplainedRoute, RoutableRequest, Runtime } from "../compile/runtime.ts";
-import { nameOf } from "./names.ts";
+import { nameOf } from "../exchange/entity-name.ts";
 
 /** Milliseconds after which other requests of the worker get their turn. */
 const SLICE = 2;

@@ -1,5 +1,5 @@
 /** The request that would be sent to the upstream. */
-import type { ExplainedTarget, Explanation } from "@sluice/model";
+import { type ExplainedTarget, type Explanation, hostAndPort } from "@sluice/model/serving";
 import { HeaderEditList } from "@sluice/plugin-sdk";
 import { hashInputOf } from "../balance/hash-source.ts";
 import type { UpstreamTarget } from "../compile/runtime.ts";
@@ -39,7 +39,7 @@ export function explainedUpstream(
     headers: headers.map(([name, value]) => [name, shownValue(name, value, { exchange, hosts })] as const),
     algorithm: balancer?.upstream.algorithm ?? "round-robin",
     targets,
-    target: certain && addressOf(certain.host, certain.port),
+    target: certain && hostAndPort(certain),
   };
 }
 
@@ -59,7 +59,7 @@ const pairsOf = (flat: readonly string[]): Pairs =>
   Array.from({ length: flat.length / 2 }, (_, at) => [flat[2 * at] ?? "", flat[2 * at + 1] ?? ""] as const);
 
 const plainTarget = ({ host, port }: ForwardPlan["upstream"]["targets"][number]): ExplainedTarget => ({
-  address: addressOf(host, port),
+  address: hostAndPort({ host, port }),
   weight: null,
   healthy: true,
 });
@@ -72,9 +72,6 @@ const balancedTarget = ({
   weight,
   healthy: member.health.healthy,
 });
-
-const addressOf = (host: string, port: number): string =>
-  host.includes(":") ? `[${host}]:${port}` : `${host}:${port}`;
 
 /** The only target that may get the request, or the one that its hash selects; null: other requests matter too. */
 function certainTarget({ upstream }: ForwardPlan, exchange: LiveExchange): UpstreamTarget | null {

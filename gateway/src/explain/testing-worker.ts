@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
-import { checkDocument, EXPLAIN_PATH, type Explanation, NODE, readExplainRequest } from "@sluice/model";
+import { checkDocument, type Explanation, NODE, nodePaths, readExplainRequest } from "@sluice/model";
 import type { Counters } from "@sluice/plugin-sdk";
 import { createCounters } from "../counters/create-counters.ts";
 import { createMetrics } from "../metrics/metrics.ts";
@@ -27,7 +27,10 @@ export interface ExplainRig extends AsyncDisposable {
   readonly worker: RunningWorker;
   /** Port of the proxy. */
   readonly port: number;
-  /** Port of the upstream, which listens on all addresses of 127.0.0.0/8. */
+  /**
+   * Port of the upstream, which listens on all addresses of 127.0.0.0/8. It responds after the milliseconds of the header
+   * `x-delay`.
+   */
   readonly upstreamPort: number;
   /** Lines of the worker's log. */
   readonly log: readonly string[];
@@ -64,7 +67,11 @@ export async function startExplainRig({ plan, responseHeaders = {} }: ExplainRig
       const { method = "", url = "", rawHeaders: headers } = incoming;
       last = { method, url, headers, address: incoming.socket.localAddress ?? "" };
       const body = JSON.stringify(last);
-      outgoing.writeHead(200, { "content-type": "application/json", "x-echo": "1", ...responseHeaders }).end(body);
+      setTimeout(
+        () =>
+          outgoing.writeHead(200, { "content-type": "application/json", "x-echo": "1", ...responseHeaders }).end(body),
+        Number(incoming.headers["x-delay"] ?? 0),
+      );
     });
   });
   await new Promise<void>((resolve) => upstream.listen(0, "0.0.0.0", resolve));
@@ -105,6 +112,7 @@ export async function startExplainRig({ plan, responseHeaders = {} }: ExplainRig
       plugins: [],
       authorities: [],
       vaultVariables: [],
+      slowRequest: gatewaySettings.slowRequest.default,
       cacheMemory: gatewaySettings.cacheMemory.default,
       ...plan,
     },
@@ -135,7 +143,7 @@ export async function startExplainRig({ plan, responseHeaders = {} }: ExplainRig
     async explain(described) {
       const { value: body, violations } = readExplainRequest(described);
       assert.deepEqual(violations, undefined);
-      const response = await worker.askPlugin(NODE, { method: "GET", path: [EXPLAIN_PATH], query: {}, body });
+      const response = await worker.askPlugin(NODE, { method: "GET", path: [nodePaths.explain], query: {}, body });
       assert.equal(response?.status, 200, JSON.stringify(response));
       return response?.body as Explanation;
     },

@@ -1,7 +1,7 @@
 /** Assembles a node: source -> intake -> workers (compile, proxy), health checks, and the status listener. */
 import { randomUUID } from "node:crypto";
 import { availableParallelism } from "node:os";
-import { emptySnapshot, type LoadedPlugin, type NodeReport, type Snapshot } from "@sluice/model/serving";
+import { emptySnapshot, type LoadedPlugin, NODE, type NodeReport, type Snapshot } from "@sluice/model/serving";
 import type { Counters } from "@sluice/plugin-sdk";
 import type { Logger } from "pino";
 import { ActiveHealthChecks } from "../balance/active-checks.ts";
@@ -21,7 +21,8 @@ import { version } from "../settings/version.ts";
 import { createIntake } from "../sources/intake.ts";
 import type { NodeStatusSource, Source } from "../sources/source.ts";
 import { startStatusListener } from "../status/listener.ts";
-import { checkedEndpointResponse, mergeEndpointResponses } from "../workers/merge-endpoint-responses.ts";
+import { checkedEndpointResponse, mergeEndpointResponses } from "../workers/endpoints/merge-endpoint-responses.ts";
+import { mergeNodeResponses } from "../workers/endpoints/node-endpoints.ts";
 import { mergeMetrics } from "../workers/merge-metrics.ts";
 import type { StartWorkersOptions, Workers, WorkersReport } from "../workers/workers.ts";
 import { CertificateExpiries } from "./certificate-expiries.ts";
@@ -79,8 +80,11 @@ export async function startGateway({ settings, log, ...given }: GatewayOptions):
   const facts: NodeStatusSource = {
     state: () => intake.state(),
     status: () => status.address,
-    askPlugin: async ({ plugin, request }) =>
-      checkedEndpointResponse(mergeEndpointResponses(await workers.askPlugin(plugin, request))),
+    async askPlugin({ plugin, request }) {
+      const responses = await workers.askPlugin(plugin, request);
+      const merged = plugin === NODE ? mergeNodeResponses(request, responses) : mergeEndpointResponses(responses);
+      return checkedEndpointResponse(merged);
+    },
   };
   const { source, query } = given.source
     ? { source: given.source(facts), query: given.query }

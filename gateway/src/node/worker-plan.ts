@@ -34,6 +34,7 @@ export async function workerPlan(
     plugins: plugins.map(({ files }) => files.code),
     authorities: await readAuthoritiesOf(settings),
     vaultVariables: settings.vaultVariables,
+    slowRequest: settings.slowRequest,
     cacheMemory: Math.floor(settings.cacheMemory / workers),
   };
 }

@@ -7,6 +7,7 @@ import type { GatewayErrorName } from "../exchange/gateway-errors.ts";
 import type { Connections } from "../metrics/metrics.ts";
 import type { Guard } from "../outbound/guard.ts";
 import type { ConnectionSlots } from "../shared-memory/connection-limits.ts";
+import type { DebugTokens } from "./debug/debug-tokens.ts";
 import type { RequestObserver } from "./observability/observer.ts";
 import type { ListenAddress, ProxySettings } from "./settings.ts";
 
@@ -19,8 +20,10 @@ export interface ProxyLog {
 export interface PipelineOptions {
   readonly settings: ProxySettings;
   readonly log: ProxyLog;
-  /** Default null: no access log and no tracing. */
+  /** Default null: requests are not observed. */
   readonly observer?: RequestObserver | null;
+  /** Tokens with which clients get the durations of their requests. Default null: there are none. */
+  readonly debugTokens?: DebugTokens | null;
   /** Called for every request that is answered before a route matched. */
   readonly onUnrouted?: (fault: GatewayErrorName) => void;
   /** Returns the runtime that a new request uses. */

@@ -6,14 +6,17 @@
  * It is synchronous unless a plugin is asynchronous.
  */
 
-import { type DirectResponse, escapePath } from "@sluice/plugin-sdk";
+import { type DirectResponse, escapePath, traceIdOf } from "@sluice/plugin-sdk";
 import type { PluginStep, Runtime } from "../compile/runtime.ts";
 import { errorAnswer, type GatewayErrorName, gatewayErrors } from "../exchange/gateway-errors.ts";
 import { BodyLostError } from "./client/client-body.ts";
+import { unroutedTiming } from "./debug/debug-timings.ts";
+import { DEBUG_HEADER, type DebugTokens } from "./debug/debug-tokens.ts";
 import type { PipelineOptions, ProxyLog } from "./engine.ts";
-import { type ForwardPlan, LiveExchange, newRequestId, type TrafficCounters } from "./exchange/live-exchange.ts";
+import { type ForwardPlan, LiveExchange, type TrafficCounters } from "./exchange/live-exchange.ts";
 import { checkProtocol, mayCall } from "./exchange/protocols.ts";
 import { IncomingRequest, type RequestHead } from "./exchange/request.ts";
+import { newRequestId } from "./exchange/request-id.ts";
 import { createTrustedProxies } from "./exchange/trusted-proxies.ts";
 import { upstreamPath } from "./exchange/upstream-path.ts";
 import { clientHeaders } from "./headers/client-headers.ts";
@@ -23,7 +26,7 @@ import { upstreamHeaders } from "./headers/upstream-headers.ts";
 import { LogLimiter } from "./observability/log-limiter.ts";
 import type { RequestObserver } from "./observability/observer.ts";
 import { BodyTooLongError, filteredBody, ReplacedResponseError } from "./response/body-filters.ts";
-import { createGatewayResponse, type GatewayResponse } from "./response/gateway-response.ts";
+import { createGatewayResponse, type GatewayResponse, responseReason } from "./response/gateway-response.ts";
 import { type HeldMessage, ownMessage, ResponseBrokenError, runResponsePhase } from "./response/response-phase.ts";
 
 /** A request with an invalid head, or without a matching route, does not become an exchange: plugins do not see it. */
@@ -44,6 +47,8 @@ export type AccessResult =
 
 const FIRST_FINAL_STATUS = 200;
 const LAST_STATUS = 599;
+/** Names the trace, or without tracing the request, whose decisions `Server-Timing` shows. */
+const TRACE_ID_HEADER = "X-Sluice-Trace-Id";
 
 interface RefusedRequest {
   /** Remote address of the connection. */
@@ -61,9 +66,11 @@ export class Pipeline {
   readonly #observer: RequestObserver | null;
   readonly #lines = new LogLimiter();
   readonly #onUnrouted: (fault: GatewayErrorName) => void;
+  readonly #debugTokens: DebugTokens | null;
   readonly style: HeaderStyle;
 
-  constructor({ runtime, settings, log, observer = null, onUnrouted = () => {} }: PipelineOptions) {
+  constructor({ runtime, settings, log, observer = null, onUnrouted = () => {}, debugTokens = null }: PipelineOptions) {
+    this.#debugTokens = debugTokens;
     this.#observer = observer;
     this.#onUnrouted = onUnrouted;
     this.#runtime = runtime;
@@ -96,6 +103,7 @@ export class Pipeline {
     const observer = this.#observer;
     const exchange = new LiveExchange({ request, runtime, match, traffic, started, observer });
     runtime.exchanges.open++;
+    if (this.#isDebugged(request)) exchange.beginDebugTimings();
     if (observer !== null) observer.opened?.(exchange);
     return { exchange };
   }
@@ -115,6 +123,7 @@ export class Pipeline {
     const { request } = exchange;
     const response = finalResponse(typeof answer === "string" ? gatewayErrors[answer] : answer);
     if (response.reason !== undefined) this.#tellReason(exchange, response.status, response.reason);
+    exchange.ownReason = responseReason(answer, exchange.tryError);
     exchange.restoreResponseEdits();
     exchange.source = "gateway";
     const { started } = exchange.timings;
@@ -131,16 +140,17 @@ export class Pipeline {
     exchange.beginHeldEdits();
     let message = held;
     let own: GatewayResponse | null = null;
-    for (const { phases } of steps) {
+    for (const step of steps) {
       let answer: DirectResponse | GatewayErrorName | undefined;
       try {
-        answer = await runResponsePhase(phases, exchange, message);
+        answer = await runResponsePhase(step.phases, exchange, message);
       } catch (error) {
         if (exchange.status === 0) answer = this.#answerTo(exchange, error);
       }
       // A nonzero status means that the client has disconnected, or that its body was rejected.
       if (exchange.status !== 0) return null;
       if (answer === undefined) continue;
+      exchange.currentStep = step;
       own = this.createAnswer(exchange, answer);
       exchange.beginHeldEdits();
       message = ownMessage(own);
@@ -224,12 +234,14 @@ export class Pipeline {
       for (let at = first; at < exchange.chain.steps.length; at++) {
         const step = exchange.chain.steps[at];
         if (step?.phases.access === undefined) continue;
+        exchange.currentStep = step;
         const known = exchange.consumer;
         const answer = step.phases.access(exchange);
         if (answer instanceof Promise) return this.#resume(at, { answer, step, known, exchange });
         if (exchange.consumer !== known) applyConsumerPlugins(exchange, step);
         if (answer !== undefined) return { answer };
       }
+      exchange.currentStep = null;
       return this.#forward(exchange);
     } catch (error) {
       return this.#failed(exchange, error);
@@ -311,6 +323,14 @@ export class Pipeline {
         this.#logFailure(exchange, error);
       }
     }
+    const { debugTimings } = exchange;
+    if (debugTimings !== null) {
+      exchange.responseHeaders.append("Server-Timing", debugTimings.serverTiming(exchange));
+      exchange.responseHeaders.set(
+        TRACE_ID_HEADER,
+        exchange.traceId ?? traceIdOf(exchange.request.header("traceparent")) ?? exchange.id,
+      );
+    }
     // The head is valid only until this method returns, because its memory is used again.
     exchange.responseHead = null;
   }
@@ -343,9 +363,22 @@ export class Pipeline {
     const id = newRequestId();
     const { status } = gatewayErrors[name];
     if (this.#observer !== null) {
-      this.#observer.rejected?.({ id, status, request, peerAddress, duration: performance.now() - started });
+      this.#observer.rejected?.({ id, name, status, request, peerAddress, duration: performance.now() - started });
     }
-    return createGatewayResponse(gatewayErrors[name], { style: this.style, id, request, started });
+    const response = createGatewayResponse(gatewayErrors[name], { style: this.style, id, request, started });
+    if (request === null || !this.#isDebugged(request)) return response;
+    const headers = [
+      "Server-Timing",
+      unroutedTiming(started),
+      TRACE_ID_HEADER,
+      traceIdOf(request.header("traceparent")) ?? id,
+    ];
+    return { ...response, headers: [...response.headers, ...headers] };
+  }
+
+  #isDebugged(request: IncomingRequest): boolean {
+    const tokens = this.#debugTokens;
+    return tokens?.hasAny === true && tokens.accepts(request.header(DEBUG_HEADER));
   }
 }
 

@@ -1,4 +1,4 @@
-/** Start-up settings of the access log and of tracing. */
+/** Start-up settings of the access log, the list of recent requests and tracing. */
 import { defineSettings, SettingsError, type SettingsOf } from "@sluice/model/serving";
 
 export const observerSettings = defineSettings({
@@ -17,6 +17,14 @@ export const observerSettings = defineSettings({
     description:
       "Whether the access log includes query strings. The log never contains the values of parameters from which " +
       "a plugin reads keys or tokens.",
+  },
+  slowRequest: {
+    variable: "SLUICE_PROXY_SLOW_REQUEST",
+    kind: "duration",
+    default: 1000,
+    description:
+      "Time from which on a response is slow. The last slow and refused requests are listed by `GET /requests` of the " +
+      "admin API. The time counts until the first byte of the response.",
   },
   tracing: {
     variable: "SLUICE_TRACING",

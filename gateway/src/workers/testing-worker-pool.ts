@@ -50,6 +50,7 @@ export async function startTestPool(
       plugins,
       authorities: [],
       vaultVariables: [],
+      slowRequest: 1000,
       cacheMemory: 1_048_576,
     },
     // Only the control thread logs here. The threads write their own log lines to standard output.

@@ -27,6 +27,7 @@ import {
   type HeartbeatOptions,
   pluginWordsOf,
 } from "../shared-memory/heartbeat.ts";
+import { isAnsweredByOne } from "./endpoints/node-endpoints.ts";
 import type { ListenAddresses, SnapshotDelta } from "./messages.ts";
 import { addConnections, RetiredThreads } from "./retired-threads.ts";
 import { WorkerThread } from "./worker-thread.ts";
@@ -210,7 +211,7 @@ class ThreadPool implements WorkerPool {
   }
 
   async askPlugin(pluginId: string, request: EndpointRequest): Promise<readonly EndpointResponse[]> {
-    if (pluginId === NODE) return this.#askAny(request);
+    if (pluginId === NODE && isAnsweredByOne(request)) return this.#askAny(request);
     const responses = await Promise.all(this.threads().map((thread) => thread.askPlugin(pluginId, request)));
     return responses.filter((response) => response !== null);
   }

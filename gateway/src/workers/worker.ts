@@ -1,14 +1,7 @@
 /**
  * A worker: snapshot -> compile -> runtime -> proxy. The same code runs in the control thread and in a worker thread.
  */
-import {
-  EXPLAIN_PATH,
-  type ExplainRequest,
-  emptySnapshot,
-  importPlugins,
-  NODE,
-  type Snapshot,
-} from "@sluice/model/serving";
+import { emptySnapshot, importPlugins, NODE, type Snapshot } from "@sluice/model/serving";
 import type { EndpointRequest, EndpointResponse } from "@sluice/plugin-sdk";
 import { builtInPlugins } from "@sluice/plugins";
 import type { BalancerTools } from "../compile/balancers.ts";
@@ -21,14 +14,18 @@ import type { Guard } from "../outbound/guard.ts";
 import type { ServicesLog, WorkerServices } from "../plugin-services/instance-context.ts";
 import { measuredPlugins } from "../plugin-services/phase-meter.ts";
 import { pluginWords } from "../plugin-services/running-plugin.ts";
+import { DebugTokens } from "../proxy/debug/debug-tokens.ts";
 import type { CloseOptions, CreateProxy, ProxyListener, ProxyLog } from "../proxy/engine.ts";
 import { httpClientsBehind } from "../proxy/http1/plugin-client/http-client.ts";
 import type { AccessLogPlan } from "../proxy/observability/access-log/access-log.ts";
+import { LastUseLog } from "../proxy/observability/last-uses.ts";
 import { combineObservers, type RequestObserver } from "../proxy/observability/observer.ts";
+import { RecentRequestLog } from "../proxy/observability/recent-requests.ts";
 import type { TracingPlan } from "../proxy/observability/tracing/tracing.ts";
 import type { ListenAddress, ProxySettings } from "../proxy/settings.ts";
 import type { ConnectionSlots } from "../shared-memory/connection-limits.ts";
 import type { PluginWords } from "../shared-memory/heartbeat.ts";
+import { answerForNode, type NodeEndpointTools } from "./endpoints/node-endpoints.ts";
 import { PluginLifecycle } from "./plugin-lifecycle.ts";
 
 /** The access log and tracing; null: off. */
@@ -51,6 +48,8 @@ export interface WorkerPlan {
   readonly authorities: readonly string[];
   /** Environment variables that references to vaults may read. */
   readonly vaultVariables: readonly string[];
+  /** Milliseconds from which on a response is slow; such requests are remembered. */
+  readonly slowRequest: number;
   /** Maximum bytes of the worker's plugin caches in memory. */
   readonly cacheMemory: number;
 }
@@ -126,7 +125,13 @@ export async function startWorker(options: WorkerOptions): Promise<RunningWorker
   const instances = new PluginLifecycle();
   let runtime = compile(null, snapshot, tools);
   instances.replaced(null, runtime);
-  const observer = await openObservers(plan.observers, { snapshot: () => runtime.snapshot, log });
+  const recentRequests = new RecentRequestLog({ slowAfter: plan.slowRequest });
+  const own = { recentRequests, lastUses: new LastUseLog(), debugTokens: new DebugTokens() };
+  const observer = combineObservers([
+    ...(await openObservers(plan.observers, { snapshot: () => runtime.snapshot, log })),
+    own.recentRequests,
+    own.lastUses,
+  ]);
   const createProxy = await engines[plan.engine]();
   const proxy = await createProxy({
     listen: plan.listen,
@@ -137,34 +142,32 @@ export async function startWorker(options: WorkerOptions): Promise<RunningWorker
     settings: plan.settings,
     log,
     observer,
+    debugTokens: own.debugTokens,
     onUnrouted: services.metrics.countUnrouted,
     runtime: () => runtime,
   });
-  /** Null: the node has no such endpoint. */
-  async function answerForNode({ path, body }: EndpointRequest): Promise<EndpointResponse | null> {
-    if (path.join("/") !== EXPLAIN_PATH) return null;
-    const { settings, engine } = plan;
-    // The admin API has checked the body with `readExplainRequest`.
-    const explanation = await explain(body as ExplainRequest, {
-      runtime,
-      plugins,
-      services: tools.services,
-      settings,
-      reachesGrpc: engine === "http1",
-    });
-    return { status: 200, body: explanation };
-  }
+  const nodeTools: NodeEndpointTools = {
+    explain: (described) =>
+      explain(described, {
+        runtime,
+        plugins,
+        services: tools.services,
+        settings: plan.settings,
+        reachesGrpc: plan.engine === "http1",
+      }),
+    ...own,
+  };
   let ended: Promise<void> | null = null;
   async function endServices() {
     await instances.close(runtime);
-    await observer?.close();
+    await observer.close();
   }
   return {
     proxy,
     runtime: () => runtime,
     async askPlugin(pluginId, request) {
       try {
-        if (pluginId === NODE) return await answerForNode(request);
+        if (pluginId === NODE) return await answerForNode(request, nodeTools);
         return (await runtime.pluginPhases(pluginId)?.endpoint?.(request)) ?? null;
       } catch (error) {
         const what = pluginId === NODE ? "the node" : "the plugin";
@@ -172,7 +175,7 @@ export async function startWorker(options: WorkerOptions): Promise<RunningWorker
         return { status: 500, body: { message: `${what} failed: ${(error as Error).message}` } };
       }
     },
-    reopenLogs: () => observer?.reopen?.(),
+    reopenLogs: () => observer.reopen?.(),
     async close(options) {
       await proxy.close(options);
       ended ??= endServices();
@@ -187,11 +190,11 @@ export async function startWorker(options: WorkerOptions): Promise<RunningWorker
   };
 }
 
-/** Null when access log and tracing are off. Rejects when the access log cannot be opened. */
+/** Empty when access log and tracing are off. Rejects when the access log cannot be opened. */
 async function openObservers(
   { accessLog, tracing }: ObserversPlan,
   options: { readonly snapshot: () => Snapshot; readonly log: ProxyLog },
-): Promise<RequestObserver | null> {
+): Promise<readonly RequestObserver[]> {
   const observers: RequestObserver[] = [];
   // Only observers that are on are loaded. Tracing comes first, so that the access log can record the traces that
   // tracing began.
@@ -201,5 +204,5 @@ async function openObservers(
     const { openAccessLog } = await import("../proxy/observability/access-log/access-log.ts");
     observers.push(await openAccessLog({ plan: accessLog, ...options }));
   }
-  return combineObservers(observers);
+  return observers;
 }

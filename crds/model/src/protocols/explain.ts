@@ -1,6 +1,6 @@
 /**
  * Explanations of requests, from the nodes to the admin API (`POST /explain`). A call to a node is a PluginEndpointCall
- * whose plugin is NODE and whose path is EXPLAIN_PATH (plugin-endpoint.ts).
+ * whose plugin is NODE and whose path is `nodePaths.explain` (plugin-endpoint.ts).
  */
 import { isIP } from "node:net";
 import {

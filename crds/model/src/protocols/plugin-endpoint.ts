@@ -13,8 +13,17 @@ import type { EndpointRequest, EndpointResponse } from "@sluice/plugin-sdk";
 /** Stands for the node itself in a call. No Plugin has this id, because ids are UUIDs. */
 export const NODE = "node";
 
-/** The path of a call to the node that explains a request. */
-export const EXPLAIN_PATH = "explain";
+/**
+ * The paths of calls to the node. One worker of each node explains a request, because all workers serve the same
+ * configuration. The other calls reach every worker; the admin API sends them with POST, because a GET would end with
+ * the first node that answers.
+ */
+export const nodePaths = {
+  explain: "explain",
+  recentRequests: "requests",
+  lastUses: "last-uses",
+  debugTokens: "debug-tokens",
+} as const;
 
 export interface PluginEndpointCall {
   /** Id of the Plugin, or NODE. */

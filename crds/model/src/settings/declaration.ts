@@ -16,6 +16,9 @@ export interface Address {
   readonly port: number;
 }
 
+/** `10.0.0.1:80`, or `[::1]:80` for an IPv6 address. */
+export const hostAndPort = ({ host, port }: Address): string => `${host.includes(":") ? `[${host}]` : host}:${port}`;
+
 /**
  * | kind | example | value |
  * |---|---|---|

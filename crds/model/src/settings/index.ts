@@ -50,5 +50,12 @@ function readOne(declaration: Declaration, text: string): Read {
 }
 
 export { type ArgumentsRead, type CommandArguments, type GivenArguments, readArguments } from "./arguments.ts";
-export { type Address, type Declaration, type Declarations, defineSettings, type SettingsOf } from "./declaration.ts";
+export {
+  type Address,
+  type Declaration,
+  type Declarations,
+  defineSettings,
+  hostAndPort,
+  type SettingsOf,
+} from "./declaration.ts";
 export { describeSettings, listSettings } from "./describe.ts";

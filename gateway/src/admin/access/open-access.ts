@@ -2,7 +2,7 @@
 import { readFile } from "node:fs/promises";
 import { createSecureContext } from "node:tls";
 import type { ClusterAuthorizer, Log } from "@sluice/crds";
-import { SettingsError } from "@sluice/model/serving";
+import { hostAndPort, SettingsError } from "@sluice/model/serving";
 import type { AccessSettings } from "../../settings/access.ts";
 import { type AdminSettings, adminSettings as names } from "../../settings/admin.ts";
 import { type Authorizer, createAuthorizer } from "./authorizer.ts";
@@ -53,9 +53,6 @@ const MIN_TOKEN = 16;
 
 const isReachable = ({ listen }: AccessOptions): boolean => !isLoopbackHost(listen.host.toLowerCase());
 
-const formatAddress = ({ host, port }: AccessOptions["listen"]): string =>
-  `${host.includes(":") ? `[${host}]` : host}:${port}`;
-
 function faultIn(settings: AccessOptions): string | undefined {
   const { token, tlsAuthority, kubernetes, access, listen, store, origins } = settings;
   const proofs = [names.token, names.tlsAuthority, names.kubernetes].map(({ variable }) => variable).join(", ");
@@ -65,7 +62,7 @@ function faultIn(settings: AccessOptions): string | undefined {
   }
   if (access === "proven" && !isProof && isReachable(settings)) {
     return (
-      `${names.listen.variable} is ${formatAddress(listen)}, which other machines may reach, and callers are not ` +
+      `${names.listen.variable} is ${hostAndPort(listen)}, which other machines may reach, and callers are not ` +
       `authenticated: set one of ${proofs}, or ${names.access.variable}=anyone; or listen on ` +
       "127.0.0.1:8001"
     );

@@ -8,7 +8,7 @@
 import { type Plugin, pluginNamed } from "@sluice/model";
 import type { EndpointRequest, EndpointResponse } from "@sluice/plugin-sdk";
 import { readCollection } from "../../stores/read-all.ts";
-import { mergeEndpointResponses } from "../../workers/merge-endpoint-responses.ts";
+import { mergeEndpointResponses } from "../../workers/endpoints/merge-endpoint-responses.ts";
 import type { AdminContext } from "../context.ts";
 import { decodeUtf8, mediaTypeOf } from "../http/decode-body.ts";
 import { badRequest, HttpError, notFound, unparsable, unsupportedType } from "../http/errors.ts";

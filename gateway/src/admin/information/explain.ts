@@ -1,9 +1,10 @@
 /** `POST /explain`: how the nodes would route and answer a request, and why. Nothing is sent. */
-import { EXPLAIN_PATH, NODE, readExplainRequest } from "@sluice/model";
+import { NODE, nodePaths, readExplainRequest } from "@sluice/model";
 import type { AdminContext } from "../context.ts";
 import { jsonBodyOf } from "../entities/plugin-endpoints.ts";
 import type { AdminRoute } from "../entities/routes.ts";
 import { HttpError, invalidEntity } from "../http/errors.ts";
+import { noAnswer } from "./ask-every-node.ts";
 
 export const explainRoutes = ({ fleet }: Pick<AdminContext, "fleet">): readonly AdminRoute[] => [
   {
@@ -13,23 +14,14 @@ export const explainRoutes = ({ fleet }: Pick<AdminContext, "fleet">): readonly 
         const { value, violations } = readExplainRequest(jsonBodyOf(received));
         if (violations) throw invalidEntity(violations);
         // As GET, which ends with the first node that answers: all nodes serve the same configuration.
-        const request = { method: "GET", path: [EXPLAIN_PATH], query: {}, body: value } as const;
+        const request = { method: "GET", path: [nodePaths.explain], query: {}, body: value } as const;
         const { answered, unanswered } = await fleet.askPlugin({ plugin: NODE, request });
         const responses = answered.flatMap(({ response }) => response ?? []);
         const [first] = responses.toSorted((one, other) => one.status - other.status);
         if (first !== undefined) return { status: first.status, body: first.body };
-        throw new HttpError(503, { message: reasonOf(answered.length, unanswered) });
+        if (answered.length === 0 || unanswered.length > 0) throw noAnswer(unanswered);
+        throw new HttpError(503, { message: "the nodes cannot explain requests: upgrade them" });
       },
     },
   },
 ];
-
-type Unanswered = Awaited<ReturnType<AdminContext["fleet"]["askPlugin"]>>["unanswered"];
-
-function reasonOf(answered: number, unanswered: Unanswered): string {
-  if (unanswered.length > 0)
-    return `no node has explained the request: ${unanswered.map(({ node, reason }) => `${node} (${reason})`).join(", ")}`;
-  return answered === 0
-    ? "no node is running, or none is known to this process"
-    : "the nodes cannot explain requests: upgrade them";
-}

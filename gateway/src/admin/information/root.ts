@@ -1,6 +1,6 @@
 /** The body of GET / (docs/reference/kong-compatibility.md#information). */
 import { hostname } from "node:os";
-import { type Declaration, pluginNamed, pluginNames } from "@sluice/model";
+import { type Declaration, hostAndPort, pluginNamed, pluginNames } from "@sluice/model";
 import { type AdminSettings, adminSettings } from "../../settings/admin.ts";
 import { readCollection } from "../../stores/read-all.ts";
 import type { Store } from "../../stores/store.ts";
@@ -56,8 +56,7 @@ async function detailsOf({ node, version, settings, store, address, proxies }: A
 
 const listenerOf = ({ host, port, tls }: ProxyAddress) => ({ ip: host, port, ssl: tls, http2: false });
 
-const spelled = ({ host, port, tls }: ProxyAddress): string =>
-  `${host.includes(":") ? `[${host}]` : host}:${port}${tls ? " ssl" : ""}`;
+const spelled = (address: ProxyAddress): string => `${hostAndPort(address)}${address.tls ? " ssl" : ""}`;
 
 /** The settings by environment variable; secrets are masked, as in Kong. */
 function shownSettings(settings: AdminSettings): Readonly<Record<string, unknown>> {

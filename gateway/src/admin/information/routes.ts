@@ -6,6 +6,8 @@ import type { AdminRoute } from "../entities/routes.ts";
 import type { AdminRequest } from "../requests.ts";
 import { schemaRoutes } from "../schemas/routes.ts";
 import { explainRoutes } from "./explain.ts";
+import { lastUseRoutes } from "./last-uses.ts";
+import { recentRequestRoutes } from "./recent-requests.ts";
 import { isWritable, rootBody } from "./root.ts";
 
 const reading = (url: string, body: (received: AdminRequest) => object | Promise<object>): AdminRoute => ({
@@ -25,6 +27,8 @@ export const informationRoutes = (facts: AdminContext): readonly AdminRoute[] =>
   reading("/debug/node/log-level", () => ({ message: `log level: ${facts.settings.logLevel}` })),
   ...schemaRoutes(facts.store),
   ...explainRoutes(facts),
+  ...recentRequestRoutes(facts),
+  ...lastUseRoutes(facts),
 ];
 
 /** Kong's hash of an empty configuration. Clients that receive it send their configuration again. */

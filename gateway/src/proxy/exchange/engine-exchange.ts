@@ -2,13 +2,14 @@
  * One exchange between a client and an upstream: applies the pipeline's decisions. Subclasses write to the client, and
  * open the call to the upstream.
  */
+import { hostAndPort } from "@sluice/model/serving";
 import type { DirectResponse } from "@sluice/plugin-sdk";
 import type { GatewayErrorName } from "../../exchange/gateway-errors.ts";
 import type { ProxyLog } from "../engine.ts";
 import type { AccessResult, Pipeline } from "../pipeline.ts";
 import type { GatewayResponse } from "../response/gateway-response.ts";
 import { type HeldMessage, ownMessage } from "../response/response-phase.ts";
-import { errorCodeOf } from "../upstream/failure.ts";
+import { errorCodeOf, failureReason } from "../upstream/failure.ts";
 import type { ForwardPlan, LiveExchange, ResponseSender } from "./live-exchange.ts";
 
 /** State shared by all exchanges of a listener. */
@@ -191,8 +192,8 @@ export abstract class EngineExchange<Context extends EngineExchangeContext, Upst
   /** Logs a failed upstream with address and cause. Clients receive a generic message. */
   #reportFailure(error: Error | null, what: "failed" | "aborted its response"): void {
     const { id, route, service, target } = this.exchange;
-    const address = target && `${target.host.includes(":") ? `[${target.host}]` : target.host}:${target.port}`;
-    const reason = error === null ? "no target accepts requests" : reasonOf(error);
+    const address = target && hostAndPort(target);
+    const reason = error === null ? "no target accepts requests" : failureReason(error);
     const details = {
       requestId: id,
       route: route.name ?? route.id,
@@ -202,13 +203,4 @@ export abstract class EngineExchange<Context extends EngineExchangeContext, Upst
     };
     this.context.log.warn(details, `the upstream ${address === null ? "" : `${address} `}${what}: ${reason}`);
   }
-}
-
-/**
- * A failed connection to a name with several addresses causes an AggregateError without a message, with one error per
- * address.
- */
-function reasonOf(error: Error): string {
-  if (error instanceof AggregateError && error.message === "") return error.errors.map(reasonOf).join("; ");
-  return error.message || errorCodeOf(error) || error.name;
 }

@@ -1,5 +1,4 @@
 /** A running exchange: the plugins' view (`Exchange`) and the state of the pipeline and the engine. */
-import { randomFillSync } from "node:crypto";
 import type { Consumer, Service, SnapshotRoute } from "@sluice/model";
 import {
   type DirectResponse,
@@ -16,6 +15,7 @@ import {
 import type {
   CompiledRoute,
   PluginChain,
+  PluginStep,
   RouteChains,
   RouteMatch,
   Runtime,
@@ -24,10 +24,13 @@ import type {
 } from "../../compile/runtime.ts";
 import type { GatewayErrorName } from "../../exchange/gateway-errors.ts";
 import { ClientBody } from "../client/client-body.ts";
+import { DebugTimings } from "../debug/debug-timings.ts";
+import { DEBUG_HEADER } from "../debug/debug-tokens.ts";
 import { isIdentityName } from "../headers/header-names.ts";
 import { headerText, type ResponseHead, rawHeaderValues } from "../headers/raw-headers.ts";
 import { logRecordOf } from "../observability/log-record.ts";
 import type { IncomingRequest } from "./request.ts";
+import { newRequestId } from "./request-id.ts";
 
 /** Bytes read and written for the exchange so far, counted by the engine. */
 export interface TrafficCounters {
@@ -67,8 +70,8 @@ export class LiveExchange implements Exchange {
   readonly compiledRoute: CompiledRoute;
   readonly match: RouteMatch;
   readonly timings: { -readonly [Name in keyof Timings]: Timings[Name] };
-  /** Plugin chains for the request's scheme. */
-  readonly chains: RouteChains;
+  /** Plugin chains for the request's scheme. Replaced for a request whose plugins are timed. */
+  chains: RouteChains;
   /** The plugin steps of the exchange, for all phases. Replaced when a plugin sets the consumer. */
   chain: PluginChain;
   consumer: Consumer | null = null;
@@ -78,6 +81,10 @@ export class LiveExchange implements Exchange {
   convertsGrpc = false;
   status = 0;
   source: "service" | "gateway" = "gateway";
+  /** Why the gateway answered itself, for people; null: it did not. */
+  ownReason: string | null = null;
+  /** The plugin whose phase runs, or that answered or failed in it; null: none. */
+  currentStep: PluginStep | null = null;
   body: ClientBody | null;
   /** The upstream's protocol version, for Via. */
   upstreamVersion: "1.1" | "2" = "1.1";
@@ -90,9 +97,13 @@ export class LiveExchange implements Exchange {
   forwardedTarget: string | null = null;
   /** The head that was sent to the client, if a plugin logs the exchange: its text, or a flat list of headers. */
   sentHead: string | readonly string[] | null = null;
+  /** Error of the last failed attempt; null: no attempt has failed. */
+  tryError: Error | null = null;
+  /** Null: the client did not ask for the durations of the request's phases. */
+  debugTimings: DebugTimings | null = null;
   /** Id of the exchange's trace; null until it has been determined. */
   traceId: string | null = null;
-  /** Null: no access log and no tracing. */
+  /** Null: attempts are not observed. */
   readonly observer: AttemptObserver | null;
   /** Set by the engine before the plugins run. */
   sender: ResponseSender | null = null;
@@ -134,6 +145,14 @@ export class LiveExchange implements Exchange {
     this.#traffic = options.traffic;
     this.observer = options.observer;
     this.timings = { started: options.started, forwarded: undefined, answered: undefined, ended: undefined };
+  }
+
+  /** Times the plugins, for `Server-Timing`. The token that the client sent is not forwarded. */
+  beginDebugTimings(): void {
+    this.debugTimings = new DebugTimings(this.runtime.snapshot);
+    this.chains = this.debugTimings.timed(this.chains);
+    this.chain = this.chains.base;
+    this.upstreamHeaders.remove(DEBUG_HEADER);
   }
 
   get route(): SnapshotRoute {
@@ -197,7 +216,8 @@ export class LiveExchange implements Exchange {
   }
 
   /** Called when the attempt has failed before a response arrived. */
-  failTry(): void {
+  failTry(error: Error): void {
+    this.tryError = error;
     if (this.target === null) return;
     this.#failedTries ??= [];
     this.#failedTries.push(this.#lastTry(this.target, true));
@@ -286,7 +306,13 @@ export class LiveExchange implements Exchange {
   }
 
   limitBody(limit: number, refusal: DirectResponse): DirectResponse | undefined {
-    const isWithin = this.body === null || this.body.limit(limit, () => this.sender?.reject(refusal));
+    const step = this.currentStep;
+    const isWithin =
+      this.body === null ||
+      this.body.limit(limit, () => {
+        this.currentStep = step;
+        this.sender?.reject(refusal);
+      });
     return isWithin ? undefined : refusal;
   }
 
@@ -360,18 +386,4 @@ function parameterName(parameter: string): string {
   } catch {
     return name;
   }
-}
-
-const ID_BYTES = 16;
-const pool = Buffer.allocUnsafe(ID_BYTES * 256);
-let next = pool.length;
-
-/** 32 random hex digits. Random bytes are generated for many ids at a time. */
-export function newRequestId(): string {
-  if (next === pool.length) {
-    randomFillSync(pool);
-    next = 0;
-  }
-  next += ID_BYTES;
-  return pool.toString("hex", next - ID_BYTES, next);
 }

@@ -3,6 +3,7 @@
  * it takes V8 twice as long.
  */
 import { LruCache } from "@sluice/plugin-sdk";
+import { DEBUG_HEADER } from "../debug/debug-tokens.ts";
 import type { IncomingRequest } from "../exchange/request.ts";
 import { withoutKeyCookies, withoutKeysOfTarget } from "./key-parameters.ts";
 
@@ -192,12 +193,15 @@ interface LineOptions {
 const requestLines = new RememberedLines();
 const responseLines = new RememberedLines();
 
+/** Request headers whose values are secret whatever the configuration is. */
+const secretNames: ReadonlySet<string> = new Set(["authorization", "proxy-authorization", DEBUG_HEADER]);
+
 /** @param keyNames See `keyNamesOf` */
 export function requestHeadersText(request: IncomingRequest, keyNames: ReadonlySet<string>): string {
   members.begin();
   const add = (name: LoggedName, value: string): boolean => {
     const { lower } = name;
-    const isSecret = lower === "authorization" || lower === "proxy-authorization" || keyNames.has(lower);
+    const isSecret = secretNames.has(lower) || keyNames.has(lower);
     if (!isSecret && lower !== "cookie") {
       members.add(name, escapedValue(value));
       return true;

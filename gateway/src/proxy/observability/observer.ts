@@ -1,7 +1,5 @@
-/**
- * Observers of served requests: access log and tracing. Without them there is no observer object, and each event costs
- * a request one comparison.
- */
+/** Observers of served requests: access log, tracing, recent requests and last uses. */
+import type { GatewayErrorName } from "../../exchange/gateway-errors.ts";
 import type { AttemptObserver, LiveExchange } from "../exchange/live-exchange.ts";
 
 /**
@@ -10,10 +8,12 @@ import type { AttemptObserver, LiveExchange } from "../exchange/live-exchange.ts
  */
 export interface RejectedRequest {
   readonly id: string;
+  readonly name: GatewayErrorName;
   readonly status: number;
   /** Null when the head could not be read. */
   readonly request: {
     readonly method: string;
+    readonly host: string;
     readonly path: string;
     readonly query: string;
     readonly clientAddress: string;
@@ -38,17 +38,36 @@ export interface RequestObserver extends AttemptObserver {
   close(): Promise<void>;
 }
 
-/** Combines observers into one; null when there are none. */
-export function combineObservers(observers: readonly RequestObserver[]): RequestObserver | null {
-  const [first = null] = observers;
-  if (observers.length < 2) return first;
+/** Combines observers into one, which has only the methods that one of them has. */
+export function combineObservers(observers: readonly RequestObserver[]): RequestObserver {
+  const opened = combined(observers.map((each) => each.opened?.bind(each)));
+  const tried = combined(observers.map((each) => each.tried?.bind(each)));
+  const failed = combined(observers.map((each) => each.failed?.bind(each)));
+  const finished = combined(observers.map((each) => each.finished?.bind(each)));
+  const rejected = combined(observers.map((each) => each.rejected?.bind(each)));
+  const reopen = combined(observers.map((each) => each.reopen?.bind(each)));
   return {
-    opened: (exchange) => observers.forEach((each) => void each.opened?.(exchange)),
-    tried: (exchange, forward) => observers.forEach((each) => void each.tried?.(exchange, forward)),
-    failed: (exchange, error) => observers.forEach((each) => void each.failed?.(exchange, error)),
-    finished: (exchange) => observers.forEach((each) => void each.finished?.(exchange)),
-    rejected: (refusal) => observers.forEach((each) => void each.rejected?.(refusal)),
-    reopen: () => observers.forEach((each) => void each.reopen?.()),
+    ...(opened && { opened }),
+    ...(tried && { tried }),
+    ...(failed && { failed }),
+    ...(finished && { finished }),
+    ...(rejected && { rejected }),
+    ...(reopen && { reopen }),
     close: async () => void (await Promise.all(observers.map((each) => each.close()))),
   };
+}
+
+type Listener<Given extends readonly unknown[]> = (...given: Given) => void;
+
+/** Calls the functions in order; undefined: there are none. */
+function combined<Given extends readonly unknown[]>(
+  functions: readonly (Listener<Given> | undefined)[],
+): Listener<Given> | undefined {
+  const [first, second, ...others] = functions.filter((each) => each !== undefined);
+  if (first === undefined || second === undefined) return first;
+  const both: Listener<Given> = (...given) => {
+    first(...given);
+    second(...given);
+  };
+  return others.length === 0 ? both : combined([both, ...others]);
 }

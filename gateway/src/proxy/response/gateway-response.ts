@@ -1,9 +1,11 @@
 /** Responses that the gateway itself generates, ready to be written. */
 
 import type { DirectResponse } from "@sluice/plugin-sdk";
+import { type GatewayErrorName, gatewayErrors } from "../../exchange/gateway-errors.ts";
 import type { IncomingRequest } from "../exchange/request.ts";
 import { formatMilliseconds } from "../headers/client-headers.ts";
 import type { HeaderStyle } from "../headers/header-names.ts";
+import { failureReason } from "../upstream/failure.ts";
 
 const LENGTH = "content-length";
 const NO_CONTENT = 204;
@@ -60,6 +62,21 @@ export function createGatewayResponse(
   if (style.latencies) headers.push(style.names.responseLatency.name, formatMilliseconds(performance.now() - started));
   headers.push(style.names.requestId.name, id);
   return { status: answer.status, headers, body, isKept: false };
+}
+
+/**
+ * Why the gateway answers itself, for people: the reason of the answer, else its message.
+ *
+ * @param cause The error of the last attempt at the upstream
+ */
+export function responseReason(answer: DirectResponse | GatewayErrorName, cause: Error | null): string {
+  if (typeof answer === "string") {
+    const { message } = gatewayErrors[answer];
+    return cause === null ? message : `${message}: ${failureReason(cause)}`;
+  }
+  const { message } = Object(answer.json) as { readonly message?: unknown };
+  const text = typeof message === "string" ? message : answer.message;
+  return answer.reason ?? text ?? `a plugin answered with status ${answer.status}`;
 }
 
 function keptResponse(

@@ -30,6 +30,15 @@ export const unreadable = (reason: string) =>
 export const errorCodeOf = (error: Error): string =>
   "code" in error && typeof error.code === "string" ? error.code : "";
 
+/**
+ * The error's message. A failed connection to a name with several addresses causes an AggregateError without a message,
+ * with one error per address.
+ */
+export function failureReason(error: Error): string {
+  if (error instanceof AggregateError && error.message === "") return error.errors.map(failureReason).join("; ");
+  return error.message || errorCodeOf(error) || error.name;
+}
+
 /** Responses to the client by error code. Errors with any other code, or none, are answered with `badUpstream`. */
 const meanings: Readonly<Record<string, GatewayErrorName>> = {
   ENOTFOUND: "nameResolution",

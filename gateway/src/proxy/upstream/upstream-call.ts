@@ -207,7 +207,7 @@ export abstract class UpstreamCall<
   #retries(error: Error): boolean {
     const { exchange, forward, body, carrier } = this;
     exchange.observer?.failed?.(exchange, error);
-    exchange.failTry();
+    exchange.failTry(error);
     const connected = carrier !== null;
     const fresh = carrier?.isFresh ?? true;
     const signal = failureSignalOf({ error, connected, fresh });

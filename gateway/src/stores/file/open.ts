@@ -3,8 +3,7 @@ import { randomUUID } from "node:crypto";
 import { realpathSync } from "node:fs";
 import { basename, dirname, join, resolve } from "node:path";
 import { removeUnfinished } from "@sluice/crds/atomic";
-import type { Address } from "@sluice/model";
-import { SettingsError } from "@sluice/model/serving";
+import { hostAndPort, SettingsError } from "@sluice/model/serving";
 import { acquireFileLock } from "../../database/file-lock.ts";
 import { type FileSettings, fileSettings as names } from "../../settings/file.ts";
 import { version } from "../../settings/version.ts";
@@ -89,8 +88,6 @@ async function lockFile(path: string): Promise<() => void> {
       `without ${names.fileWritable.variable}`,
   );
 }
-
-const hostAndPort = ({ host, port }: Address): string => `${host.includes(":") ? `[${host}]` : host}:${port}`;
 
 /** The node of this process, if there is one: no other node is known. */
 function fleetOf(own: () => NodeStatusSource | null): Fleet {

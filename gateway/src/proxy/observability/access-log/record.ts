@@ -2,6 +2,7 @@
  * Records of the access log. They contain no body, no API keys from the query, and no header values except
  * User-Agent, the trace id, and the client's address that a trusted proxy reports.
  */
+import { type EntityName, hostAndPort } from "@sluice/model/serving";
 import { traceIdOf } from "@sluice/plugin-sdk";
 import type { LiveExchange } from "../../exchange/live-exchange.ts";
 import type { RejectedRequest } from "../observer.ts";
@@ -39,9 +40,9 @@ export function exchangeRecord(exchange: LiveExchange, tellPath: PathFormatter) 
     route: route.name ?? route.id,
     service: service === null ? undefined : (service.name ?? service.host),
     consumer: consumer === null ? undefined : (consumer.username ?? consumer.custom_id ?? consumer.id),
+    plugin: exchange.source === "gateway" ? pluginOf(exchange)?.name : undefined,
     // Of the last attempt.
-    target:
-      target === null ? undefined : `${target.host.includes(":") ? `[${target.host}]` : target.host}:${target.port}`,
+    target: target === null ? undefined : hostAndPort(target),
     tries: exchange.tries,
     user_agent: agentOf(request),
     tls: request.head.peer.tlsVersion ?? undefined,
@@ -68,6 +69,13 @@ export function refusalRecord({ id, status, request, peerAddress, duration }: Re
 function agentOf(request: { header(name: string): string | undefined }): string | undefined {
   const agent = request.header("user-agent");
   return agent === undefined ? undefined : cut(agent, LONGEST_AGENT);
+}
+
+/** The plugin that answered the request or failed; null: none did. */
+export function pluginOf({ currentStep, runtime }: LiveExchange): EntityName | null {
+  if (currentStep === null) return null;
+  const { id } = currentStep;
+  return { id, name: runtime.snapshot.plugins.get(id)?.name ?? null };
 }
 
 const cut = (text: string, length: number): string => (text.length > length ? `${text.slice(0, length)}…` : text);

@@ -94,7 +94,7 @@ export function openTracing({ sampling, url, node, version }: TracingPlan, log: 
     }
     // Without a valid traceparent the tracestate must not be forwarded.
     exchange.upstreamHeaders.remove(STATE);
-    if (Math.random() < sampling) return ROOT_CONTEXT;
+    if (exchange.debugTimings !== null || Math.random() < sampling) return ROOT_CONTEXT;
     const begun = { traceId: ids.generateTraceId(), spanId: ids.generateSpanId(), sampled: false };
     exchange.traceId = begun.traceId;
     exchange.upstreamHeaders.set(PARENT, formatTraceParent(begun));

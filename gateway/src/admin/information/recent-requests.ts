@@ -1,0 +1,52 @@
+/** `GET /requests` and `POST /debug-tokens`: why requests of clients were refused or slow. */
+import { createHash, randomBytes } from "node:crypto";
+import {
+  type DebugTokenGrant,
+  nodePaths,
+  type RecentRequests,
+  readDebugTokenRequest,
+  readRecentRequestFilter,
+} from "@sluice/model";
+import type { AdminContext } from "../context.ts";
+import { jsonBodyOf } from "../entities/plugin-endpoints.ts";
+import type { AdminRoute } from "../entities/routes.ts";
+import { invalidEntity } from "../http/errors.ts";
+import { askEveryNode } from "./ask-every-node.ts";
+
+const TOKEN_BYTES = 24;
+
+export const recentRequestRoutes = (facts: Pick<AdminContext, "fleet">): readonly AdminRoute[] => [
+  {
+    url: "/requests",
+    handlers: {
+      async GET({ query }) {
+        const { value: filter, violations } = readRecentRequestFilter(Object.fromEntries(query));
+        if (violations) throw invalidEntity(violations);
+        const { answered, unanswered } = await askEveryNode<RecentRequests>(facts, nodePaths.recentRequests, filter);
+        const data = answered
+          .flatMap(({ node, body }) => body.requests.map((request) => ({ node, ...request })))
+          .sort((one, other) => (one.time < other.time ? 1 : one.time > other.time ? -1 : 0))
+          .slice(0, filter.size);
+        return { status: 200, body: { data, unanswered } };
+      },
+    },
+  },
+  {
+    url: "/debug-tokens",
+    handlers: {
+      async POST(received) {
+        const { value, violations } = readDebugTokenRequest(jsonBodyOf(received));
+        if (violations) throw invalidEntity(violations);
+        const token = randomBytes(TOKEN_BYTES).toString("base64url");
+        const grant: DebugTokenGrant = {
+          hash: createHash("sha256").update(token).digest("hex"),
+          lifetime: value.lifetime * 1000,
+        };
+        const expires = Math.floor(Date.now() / 1000) + value.lifetime;
+        const { answered, unanswered } = await askEveryNode(facts, nodePaths.debugTokens, grant);
+        const nodes = answered.map(({ node }) => node);
+        return { status: 201, body: { header: "X-Sluice-Debug", token, expires_at: expires, nodes, unanswered } };
+      },
+    },
+  },
+];

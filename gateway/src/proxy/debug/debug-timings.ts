@@ -1,0 +1,169 @@
+/**
+ * The decisions and durations of one request, for the `Server-Timing` header of its response (W3C Server Timing). A
+ * client gets them with a valid token in `X-Sluice-Debug`.
+ */
+import { type Consumer, hostAndPort, type Service, type Snapshot, type SnapshotRoute } from "@sluice/model/serving";
+import type { ForwardAttempt, PluginPhases, Timings } from "@sluice/plugin-sdk";
+import { withSteps } from "../../compile/plugin-chains.ts";
+import type { PluginStep, RouteChains } from "../../compile/runtime.ts";
+
+/** The parts of an exchange that `Server-Timing` shows. */
+export interface TimedExchange {
+  readonly route: SnapshotRoute;
+  readonly service: Service | null;
+  readonly consumer: Consumer | null;
+  readonly timings: Timings;
+  readonly attempts: readonly ForwardAttempt[];
+}
+
+interface PluginTiming {
+  milliseconds: number;
+  /** `ran`, `answered` or `failed`: the result of its phase `access`; null: it has not ended. */
+  result: string | null;
+}
+
+/** Maximum characters of a description. */
+const MAX_DESCRIPTION = 100;
+
+export class DebugTimings {
+  readonly #snapshot: Snapshot;
+  readonly #steps = new Map<PluginStep, PluginStep>();
+  /** By plugin id, in the order in which the plugins ran. */
+  readonly #plugins = new Map<string, PluginTiming>();
+
+  constructor(snapshot: Snapshot) {
+    this.#snapshot = snapshot;
+  }
+
+  /** The chains with plugins whose phases are timed. */
+  timed(chains: RouteChains): RouteChains {
+    return withSteps(chains, (step) => {
+      let timed = this.#steps.get(step);
+      if (timed === undefined) {
+        timed = { ...step, phases: this.#timedPhases(step) };
+        this.#steps.set(step, timed);
+      }
+      return timed;
+    });
+  }
+
+  /** The value of `Server-Timing`. Durations are in milliseconds; a plugin's is that of its phases so far. */
+  serverTiming({ route, service, consumer, timings, attempts }: TimedExchange, now = performance.now()): string {
+    const { started, forwarded, answered } = timings;
+    const failed = attempts.filter((attempt) => attempt.failed);
+    const last = attempts.findLast((attempt) => !attempt.failed);
+    return [
+      metric("route", { description: route.name ?? route.id }),
+      ...(service === null ? [] : [metric("service", { description: service.name ?? service.id })]),
+      ...(consumer === null ? [] : [metric("consumer", { description: consumer.username ?? consumer.id })]),
+      ...[...this.#plugins].map(([id, { milliseconds, result }]) =>
+        metric(`plugin-${this.#snapshot.plugins.get(id)?.name ?? id}`, { milliseconds, description: result }),
+      ),
+      metric("gateway", { milliseconds: (attempts[0]?.started ?? now) - started }),
+      ...failed.map((attempt, at) => {
+        const next = attempts[attempts.indexOf(attempt) + 1]?.started ?? now;
+        return metric(`failed-try-${at + 1}`, {
+          milliseconds: next - attempt.started,
+          description: hostAndPort(attempt),
+        });
+      }),
+      ...(last === undefined || forwarded === undefined
+        ? []
+        : [metric("upstream", { milliseconds: (answered ?? now) - forwarded, description: hostAndPort(last) })]),
+      metric("total", { milliseconds: now - started }),
+    ].join(", ");
+  }
+
+  #timedPhases({ id, phases }: PluginStep): PluginPhases {
+    const { access, response, responseHeaders } = phases;
+    const timing = () => {
+      let known = this.#plugins.get(id);
+      if (known === undefined) {
+        known = { milliseconds: 0, result: null };
+        this.#plugins.set(id, known);
+      }
+      return known;
+    };
+    return {
+      // Bound: a plugin's phases may be methods of an object.
+      ...(phases.responseBody && { responseBody: phases.responseBody.bind(phases) }),
+      ...(phases.log && { log: phases.log.bind(phases) }),
+      ...(access && {
+        access(exchange) {
+          const own = timing();
+          const since = performance.now();
+          const ended = (result: string) => {
+            own.milliseconds += performance.now() - since;
+            own.result = result;
+          };
+          try {
+            const answer = access.call(phases, exchange);
+            if (!(answer instanceof Promise)) {
+              ended(answer === undefined ? "ran" : "answered");
+              return answer;
+            }
+            return answer.then(
+              (known) => {
+                ended(known === undefined ? "ran" : "answered");
+                return known;
+              },
+              (error) => {
+                ended("failed");
+                throw error;
+              },
+            );
+          } catch (error) {
+            ended("failed");
+            throw error;
+          }
+        },
+      }),
+      ...(response && {
+        async response(...given) {
+          const own = timing();
+          const since = performance.now();
+          try {
+            return await response.apply(phases, given);
+          } finally {
+            own.milliseconds += performance.now() - since;
+          }
+        },
+      }),
+      ...(responseHeaders && {
+        responseHeaders(exchange) {
+          const own = timing();
+          const since = performance.now();
+          try {
+            responseHeaders.call(phases, exchange);
+          } finally {
+            own.milliseconds += performance.now() - since;
+          }
+        },
+      }),
+    };
+  }
+}
+
+/** The value of `Server-Timing` for a request that matched no route. */
+export const unroutedTiming = (started: number): string =>
+  metric("total", { milliseconds: performance.now() - started, description: "no route matched" });
+
+interface MetricOptions {
+  readonly milliseconds?: number;
+  readonly description?: string | null;
+}
+
+/** Microseconds are enough, and keep the header short. */
+const DIGITS = 3;
+
+function metric(name: string, { milliseconds, description }: MetricOptions): string {
+  const duration = milliseconds === undefined ? "" : `;dur=${Number(Math.max(0, milliseconds).toFixed(DIGITS))}`;
+  return `${name}${duration}${description ? `;desc=${quoted(description)}` : ""}`;
+}
+
+/** A quoted string (RFC 9110 section 5.6.4) of printable ASCII. */
+const quoted = (text: string): string =>
+  `"${text
+    .slice(0, MAX_DESCRIPTION)
+    .replaceAll(/[^ -~]/g, "?")
+    .replaceAll(/["\\]/g, "\\$&")}"`;

@@ -1,0 +1,173 @@
+/**
+ * Remembers recent requests that the gateway refused, or whose response was slow, with the reason. Requests are grouped
+ * by kind, status, route and plugin, and only the newest of each group are kept: a flood of one kind of refusal does
+ * not displace the others.
+ */
+import type { RecentRequest, RecentRequestFilter } from "@sluice/model";
+import { nameOf } from "../../exchange/entity-name.ts";
+import { gatewayErrors } from "../../exchange/gateway-errors.ts";
+import type { LiveExchange } from "../exchange/live-exchange.ts";
+import { withoutQuery } from "./access-log/paths.ts";
+import { exchangeRecord, pluginOf, refusalRecord } from "./access-log/record.ts";
+import type { RejectedRequest, RequestObserver } from "./observer.ts";
+
+/** Maximum number of groups; the one whose last request is the oldest is forgotten. */
+const MAX_GROUPS = 50;
+/** Maximum number of requests of a group. */
+const GROUP_SIZE = 10;
+/** Milliseconds within which at most `GROUP_SIZE` requests of a group are recorded. */
+const INTERVAL = 1000;
+/** Maximum characters of a host. */
+const MAX_HOST = 255;
+/** Maximum characters of a reason. */
+const MAX_REASON = 500;
+const FIRST_ERROR = 400;
+
+interface Group {
+  /** Oldest first. */
+  readonly requests: RecentRequest[];
+  /** When the current interval began, by `performance.now()`. */
+  since: number;
+  /** Requests recorded in the current interval. */
+  recorded: number;
+}
+
+export interface RecentRequestsOptions {
+  /** Milliseconds from which on a response is slow; counted until its head arrives. */
+  readonly slowAfter: number;
+}
+
+export class RecentRequestLog implements RequestObserver {
+  readonly #slowAfter: number;
+  /** By kind, status, route and plugin; the group with the newest request is the last. */
+  readonly #groups = new Map<string, Group>();
+
+  constructor({ slowAfter }: RecentRequestsOptions) {
+    this.#slowAfter = slowAfter;
+  }
+
+  finished(exchange: LiveExchange): void {
+    const { source, status, timings, route, currentStep } = exchange;
+    const { started, ended = started, answered = ended } = timings;
+    const isRefused = source === "gateway" && status >= FIRST_ERROR;
+    if (!isRefused && answered - started < this.#slowAfter) return;
+    const group = this.#groupFor(`${isRefused} ${status} ${route.id} ${currentStep?.id ?? ""}`, ended);
+    if (group !== null) keep(group, exchangeEntry(exchange, isRefused));
+  }
+
+  rejected(refusal: RejectedRequest): void {
+    const group = this.#groupFor(refusal.name, performance.now());
+    if (group !== null) keep(group, refusalEntry(refusal));
+  }
+
+  /** The requests that the filter selects, newest first. */
+  list({ kind, route, service, consumer, plugin, status, size }: RecentRequestFilter): readonly RecentRequest[] {
+    const isNamed = (entity: RecentRequest["route"], wanted: string | null) =>
+      wanted === null || entity?.id === wanted || entity?.name === wanted;
+    return [...this.#groups.values()]
+      .flatMap(({ requests }) => requests)
+      .filter(
+        (request) =>
+          (kind === null || request.kind === kind) &&
+          (status === null || request.status === status) &&
+          isNamed(request.route, route) &&
+          isNamed(request.service, service) &&
+          isNamed(request.consumer, consumer) &&
+          isNamed(request.plugin, plugin),
+      )
+      .sort(newestFirst)
+      .slice(0, size);
+  }
+
+  async close(): Promise<void> {}
+
+  /** Null: the group has recorded enough requests for now. */
+  #groupFor(key: string, now: number): Group | null {
+    let group = this.#groups.get(key);
+    if (group === undefined) {
+      const [oldest] = this.#groups.keys();
+      if (this.#groups.size >= MAX_GROUPS && oldest !== undefined) this.#groups.delete(oldest);
+      group = { requests: [], since: now, recorded: 0 };
+    } else if (now - group.since >= INTERVAL) {
+      group.since = now;
+      group.recorded = 0;
+    } else if (group.recorded >= GROUP_SIZE) return null;
+    group.recorded++;
+    this.#groups.delete(key);
+    this.#groups.set(key, group);
+    return group;
+  }
+}
+
+/** Times in ISO 8601 sort as text. */
+export const newestFirst = (one: RecentRequest, other: RecentRequest): number =>
+  one.time < other.time ? 1 : one.time > other.time ? -1 : 0;
+
+function keep({ requests }: Group, entry: RecentRequest): void {
+  if (requests.length >= GROUP_SIZE) requests.shift();
+  requests.push(entry);
+}
+
+function exchangeEntry(exchange: LiveExchange, isRefused: boolean): RecentRequest {
+  const { request_id, trace_id, client, method, path, status, latencies, target, tries } = exchangeRecord(
+    exchange,
+    withoutQuery,
+  );
+  const { request, route, service, consumer } = exchange;
+  return {
+    time: new Date().toISOString(),
+    request_id,
+    trace_id: trace_id ?? null,
+    kind: isRefused ? "refused" : "slow",
+    reason: (isRefused ? refusalReason(exchange) : slowReason(exchange)).slice(0, MAX_REASON),
+    status,
+    client_address: client,
+    method,
+    host: request.host.slice(0, MAX_HOST),
+    path,
+    route: nameOf(route),
+    service: service && nameOf(service),
+    consumer: consumer && nameOf(consumer),
+    plugin: pluginOf(exchange),
+    target: target ?? null,
+    tries,
+    latencies: { ...latencies, upstream: latencies.upstream ?? null },
+  };
+}
+
+function refusalEntry(refusal: RejectedRequest): RecentRequest {
+  const { request_id, trace_id, client, method, path, status, latencies } = refusalRecord(refusal);
+  return {
+    time: new Date().toISOString(),
+    request_id,
+    trace_id: trace_id ?? null,
+    kind: "refused",
+    reason: gatewayErrors[refusal.name].message,
+    status,
+    client_address: client ?? null,
+    method: method ?? null,
+    host: refusal.request?.host.slice(0, MAX_HOST) ?? null,
+    path: path ?? null,
+    route: null,
+    service: null,
+    consumer: null,
+    plugin: null,
+    target: null,
+    tries: 0,
+    latencies: { request: latencies.request, gateway: latencies.request, upstream: null },
+  };
+}
+
+const refusalReason = ({ ownReason, status }: LiveExchange): string => ownReason ?? `answered with status ${status}`;
+
+function slowReason({ timings }: LiveExchange): string {
+  const { started, forwarded, answered, ended = started } = timings;
+  if (forwarded === undefined || answered === undefined)
+    return `the gateway answered after ${seconds(ended - started)}`;
+  const [own, upstream] = [forwarded - started, answered - forwarded];
+  return own > upstream
+    ? `the request was forwarded after ${seconds(own)}: plugins took this time, or other attempts failed`
+    : `the service began to respond after ${seconds(upstream)}`;
+}
+
+const seconds = (milliseconds: number): string => `${(milliseconds / 1000).toFixed(2)} s`;
