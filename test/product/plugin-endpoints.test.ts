@@ -87,7 +87,7 @@ for (const [what, open] of [
   ["over custom resources", customResources],
   ["over a database", database],
 ] as const)
-  test(`${what}, cached responses are found and removed on every node, and a node that does not answer is named; one node that answers explains a request`, async () => {
+  test(`${what}, cached responses are found and removed on every node, and a node that does not answer is named; one node that answers explains a request, and every node tells its recent requests`, async () => {
     const upstream = await startUpstream("cached");
     after(() => upstream.close());
     const backend = await open();
@@ -148,6 +148,24 @@ for (const [what, open] of [
     assert.deepEqual([route.name, forwarded.target, response], ["all", `127.0.0.1:${upstream.port}`, null]);
     assert.equal((await send("POST", "/explain", { url: "x" })).status, 400);
 
+    const granted = await send("POST", "/debug-tokens", { lifetime: 60 });
+    assert.deepEqual([granted.status, granted.body.nodes.length, granted.body.unanswered], [201, 2, []]);
+    for (const { proxy } of [one, two]) {
+      const headers = { host: "cached.test", "x-sluice-debug": granted.body.token };
+      const timed = await request(`http://${proxy}/`, { headers });
+      await timed.body.dump();
+      assert.match(String(timed.headers["server-timing"]), /^route;desc="all", service;desc="up", plugin-proxy-cache;/);
+      // A malformed path is refused before a route matches.
+      await (await request(`http://${proxy}/%`)).body.dump();
+    }
+    const { body: recent } = await send("GET", "/requests?status=400");
+    const refusedAt = recent.data.map(({ node }: { readonly node: string }) => /:(\d+)$/.exec(node)?.[1]);
+    const addressOf = (node: typeof one) => new URL(`http://${what === "over a database" ? node.status : node.push}`);
+    assert.deepEqual(refusedAt.toSorted(), [one, two].map((node) => addressOf(node).port).toSorted());
+    const { body: used } = await send("GET", "/usage/routes");
+    assert.deepEqual([used.data[0].name, used.total, used.nodes.length], ["all", 1, 2]);
+    assert.ok(used.data[0].last_used_at > Date.now() / 1000 - 600, JSON.stringify(used));
+
     await cacheOf(one);
     process.kill(two.process.pid, "SIGSTOP");
     const partly = await send("DELETE", "/proxy-cache");
@@ -156,7 +174,6 @@ for (const [what, open] of [
     const unexplained = await send("POST", "/explain", described);
     process.kill(one.process.pid, "SIGCONT");
     process.kill(two.process.pid, "SIGCONT");
-    const addressOf = (node: typeof one) => new URL(`http://${what === "over a database" ? node.status : node.push}`);
     assert.equal(unexplained.status, 503);
     for (const node of [one, two])
       assert.match(unexplained.body.message, new RegExp(`^no node has answered: .*:${addressOf(node).port} `));

@@ -20,6 +20,7 @@ import { planning } from "./rows/planning.ts";
 import { pluginCredentials } from "./rows/plugin-credentials.ts";
 import { plugins } from "./rows/plugins.ts";
 import { reading } from "./rows/reading.ts";
+import { recentRequests } from "./rows/recent-requests.ts";
 import { refusals } from "./rows/refusals.ts";
 import { removing } from "./rows/removing.ts";
 import { replacing } from "./rows/replacing.ts";
@@ -56,6 +57,7 @@ export const tables: readonly Table[] = [
   missing,
   information,
   explaining,
+  recentRequests,
   refusals,
   bodies,
   malice,

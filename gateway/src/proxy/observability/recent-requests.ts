@@ -7,9 +7,8 @@ import type { RecentRequest, RecentRequestFilter } from "@sluice/model";
 import { nameOf } from "../../exchange/entity-name.ts";
 import { gatewayErrors } from "../../exchange/gateway-errors.ts";
 import type { LiveExchange } from "../exchange/live-exchange.ts";
-import { withoutQuery } from "./access-log/paths.ts";
-import { exchangeRecord, pluginOf, refusalRecord } from "./access-log/record.ts";
 import type { RejectedRequest, RequestObserver } from "./observer.ts";
+import { exchangeRecord, pluginOf, refusalRecord, withoutQuery } from "./request-records.ts";
 
 /** Maximum number of groups; the one whose last request is the oldest is forgotten. */
 const MAX_GROUPS = 50;

@@ -5,8 +5,8 @@ import type { Snapshot } from "@sluice/model";
 import { pino } from "pino";
 import type { ProxyLog } from "../../engine.ts";
 import type { RequestObserver } from "../observer.ts";
-import { withoutQuery, withQuery } from "./paths.ts";
-import { exchangeRecord, refusalRecord } from "./record.ts";
+import { exchangeRecord, refusalRecord, withoutQuery } from "../request-records.ts";
+import { withQuery } from "./paths.ts";
 
 export interface AccessLogPlan {
   /** File to append to; null: standard output. */

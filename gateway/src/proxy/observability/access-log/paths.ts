@@ -1,10 +1,7 @@
-/** Formats request targets for the access log. */
+/** Formats request targets for an access log with queries. */
 import type { Snapshot } from "@sluice/model";
 import { keyNamesOf, withoutKeys } from "../key-parameters.ts";
-import type { PathFormatter } from "./record.ts";
-
-/** Leaves out the query: this is the default, because people who may not see queries can often read log files. */
-export const withoutQuery: PathFormatter = ({ path }) => path;
+import type { PathFormatter } from "../request-records.ts";
 
 const HIDDEN = "[redacted]";
 

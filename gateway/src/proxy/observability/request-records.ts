@@ -1,14 +1,17 @@
 /**
- * Records of the access log. They contain no body, no API keys from the query, and no header values except
+ * Records of requests, for the access log and for the list of recent requests. They contain no body, no API keys from the query, and no header values except
  * User-Agent, the trace id, and the client's address that a trusted proxy reports.
  */
 import { type EntityName, hostAndPort } from "@sluice/model/serving";
 import { traceIdOf } from "@sluice/plugin-sdk";
-import type { LiveExchange } from "../../exchange/live-exchange.ts";
-import type { RejectedRequest } from "../observer.ts";
+import type { LiveExchange } from "../exchange/live-exchange.ts";
+import type { RejectedRequest } from "./observer.ts";
 
 /** Formats the path, and the query if configured, for the log. */
 export type PathFormatter = (request: { readonly path: string; readonly query: string }) => string;
+
+/** Leaves out the query: this is the default, because people who may not see queries can often read log files. */
+export const withoutQuery: PathFormatter = ({ path }) => path;
 
 /**
  * Maximum characters of a path. A line must fit into one atomic write to a pipe (4096 bytes), else lines of several
