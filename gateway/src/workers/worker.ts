@@ -18,10 +18,11 @@ import { DebugTokens } from "../proxy/debug/debug-tokens.ts";
 import type { CloseOptions, CreateProxy, ProxyListener, ProxyLog } from "../proxy/engine.ts";
 import { httpClientsBehind } from "../proxy/http1/plugin-client/http-client.ts";
 import type { AccessLogPlan } from "../proxy/observability/access-log/access-log.ts";
-import { LastUseLog } from "../proxy/observability/last-uses.ts";
 import { combineObservers, type RequestObserver } from "../proxy/observability/observer.ts";
 import { RecentRequestLog } from "../proxy/observability/recent-requests.ts";
+import { RequestTaps } from "../proxy/observability/request-taps.ts";
 import type { TracingPlan } from "../proxy/observability/tracing/tracing.ts";
+import { TrafficLog } from "../proxy/observability/traffic-log.ts";
 import type { ListenAddress, ProxySettings } from "../proxy/settings.ts";
 import type { ConnectionSlots } from "../shared-memory/connection-limits.ts";
 import type { PluginWords } from "../shared-memory/heartbeat.ts";
@@ -126,11 +127,12 @@ export async function startWorker(options: WorkerOptions): Promise<RunningWorker
   let runtime = compile(null, snapshot, tools);
   instances.replaced(null, runtime);
   const recentRequests = new RecentRequestLog({ slowAfter: plan.slowRequest });
-  const own = { recentRequests, lastUses: new LastUseLog(), debugTokens: new DebugTokens() };
+  const own = { recentRequests, traffic: new TrafficLog(), taps: new RequestTaps(), debugTokens: new DebugTokens() };
   const observer = combineObservers([
     ...(await openObservers(plan.observers, { snapshot: () => runtime.snapshot, log })),
     own.recentRequests,
-    own.lastUses,
+    own.traffic,
+    own.taps,
   ]);
   const createProxy = await engines[plan.engine]();
   const proxy = await createProxy({

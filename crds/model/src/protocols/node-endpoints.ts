@@ -42,6 +42,14 @@ export const readRecentRequestFilter = (parameters: Parameters): Checked<RecentR
 export const readLastUseFilter = (parameters: Parameters): Checked<LastUseFilter> =>
   readAs(lastUseFilterSchema, withNumbers(parameters, "unused_for", "size"));
 
+/** @param parameters The query's parameters, as texts */
+export const readRequestWatch = (parameters: Parameters): Checked<RequestWatch> =>
+  readAs(requestWatchSchema, withNumbers(parameters, "status", "min_latency"));
+
+/** @param parameters The query's parameters, as texts */
+export const readTrafficFilter = (parameters: Parameters): Checked<TrafficFilter> =>
+  readAs(trafficFilterSchema, withNumbers(parameters, "size"));
+
 export const readDebugTokenRequest = (value: unknown): Checked<Static<typeof debugTokenSchema>> =>
   readAs(debugTokenSchema, value ?? {});
 
@@ -117,6 +125,77 @@ export interface LastUses {
   readonly since: number;
   /** Unix time in seconds of the minute of the last use, by id. */
   readonly last_uses: Readonly<Record<string, number>>;
+}
+
+export const trafficSubjects = ["routes", "services", "consumers"] as const;
+
+/** What GET /traffic lists. */
+export const trafficFilterSchema = record(
+  {
+    by: choice(trafficSubjects, { description: "What requests are counted by.", default: "routes" }),
+    size: integer({ description: "Maximum number of entries.", default: 100, minimum: 1, maximum: 1000 }),
+  },
+  { description: "Selects counts of requests." },
+);
+
+export type TrafficFilter = Static<typeof trafficFilterSchema>;
+
+/** The requests of an entity in one interval. */
+export interface TrafficCounts {
+  /** Null: of all entities. */
+  readonly entity: EntityName | null;
+  /** The service of a route; null for a consumer, and for a route without a service. */
+  readonly service: EntityName | null;
+  readonly requests: number;
+  /** Responses with a status from 400 to 499. */
+  readonly client_errors: number;
+  /** Responses with a status from 500 on. */
+  readonly server_errors: number;
+  /** Responses of the gateway itself with a status from 400 on; also counted as errors. */
+  readonly refused: number;
+  /** Durations until the response began, as a histogram: indexes of buckets with counts. */
+  readonly latencies: readonly (readonly [bucket: number, count: number])[];
+}
+
+/** A worker's or a node's response to a call of `nodePaths.traffic`: the last complete interval. */
+export interface Traffic {
+  /** Seconds of the interval. */
+  readonly seconds: number;
+  readonly total: TrafficCounts;
+  readonly routes: readonly TrafficCounts[];
+  readonly consumers: readonly TrafficCounts[];
+}
+
+/** The requests that GET /access-log reports. */
+export const requestWatchSchema = record(
+  {
+    watch: text({ description: "Id of the watch.", maxLength: 64 }),
+    route: nullable(text({ description: "Id or name of the route." })),
+    service: nullable(text({ description: "Id or name of the service." })),
+    consumer: nullable(text({ description: "Id or username of the consumer." })),
+    status: nullable(integer({ description: "Status, such as 404, or a class, such as 4.", minimum: 1, maximum: 599 })),
+    min_latency: integer({ description: "Milliseconds.", default: 0, minimum: 0, maximum: 3_600_000 }),
+  },
+  { description: "Selects requests to watch." },
+);
+
+export type RequestWatch = Static<typeof requestWatchSchema>;
+
+/** A record of the access log, without the query. */
+export interface WatchedRequest {
+  /** When the request ended, in ISO 8601. */
+  readonly time: string;
+  readonly request_id: string;
+  readonly [member: string]: unknown;
+}
+
+/** A worker's or a node's response to a call of `nodePaths.watchedRequests`. */
+export interface WatchedRequests {
+  readonly requests: readonly WatchedRequest[];
+  /** The number of requests that were not recorded, because there were too many. */
+  readonly missed: number;
+  /** Whether the watch was not begun, because too many watches are open. */
+  readonly is_full: boolean;
 }
 
 export const debugTokenSchema = record(

@@ -22,6 +22,8 @@ export const nodePaths = {
   explain: "explain",
   recentRequests: "requests",
   lastUses: "last-uses",
+  traffic: "traffic",
+  watchedRequests: "watched-requests",
   debugTokens: "debug-tokens",
 } as const;
 

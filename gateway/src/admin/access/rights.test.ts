@@ -48,6 +48,8 @@ describe("the rights that RBAC must grant", () => {
     "POST /explain",
     "POST /debug-tokens",
     "GET /requests",
+    "GET /traffic",
+    "GET /access-log",
     "GET /usage/credentials",
     "GET /tags",
     "GET /tags/:tag",

@@ -130,6 +130,8 @@ describe("the information of the admin listener", () => {
       "/config",
       "/explain",
       "/requests",
+      "/traffic",
+      "/access-log",
       "/debug-tokens",
       "/usage/credentials",
       "/services/{services}/routes/{routes}",

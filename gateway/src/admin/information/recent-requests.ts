@@ -1,16 +1,21 @@
-/** `GET /requests` and `POST /debug-tokens`: why requests of clients were refused or slow. */
-import { createHash, randomBytes } from "node:crypto";
+/**
+ * `GET /requests`, `GET /access-log` and `POST /debug-tokens`: which requests were refused or slow, the requests since
+ * the last call, and tokens for the durations of one request.
+ */
+import { createHash, randomBytes, randomUUID } from "node:crypto";
 import {
   type DebugTokenGrant,
   nodePaths,
   type RecentRequests,
   readDebugTokenRequest,
   readRecentRequestFilter,
+  readRequestWatch,
+  type WatchedRequests,
 } from "@sluice/model";
 import type { AdminContext } from "../context.ts";
 import { jsonBodyOf } from "../entities/plugin-endpoints.ts";
 import type { AdminRoute } from "../entities/routes.ts";
-import { invalidEntity } from "../http/errors.ts";
+import { HttpError, invalidEntity } from "../http/errors.ts";
 import { askEveryNode } from "./ask-every-node.ts";
 
 const TOKEN_BYTES = 24;
@@ -28,6 +33,24 @@ export const recentRequestRoutes = (facts: Pick<AdminContext, "fleet">): readonl
           .sort((one, other) => (one.time < other.time ? 1 : one.time > other.time ? -1 : 0))
           .slice(0, filter.size);
         return { status: 200, body: { data, unanswered } };
+      },
+    },
+  },
+  {
+    url: "/access-log",
+    handlers: {
+      async GET({ query }) {
+        const given = { watch: randomUUID(), ...Object.fromEntries(query) };
+        const { value: watch, violations } = readRequestWatch(given);
+        if (violations) throw invalidEntity(violations);
+        const { answered, unanswered } = await askEveryNode<WatchedRequests>(facts, nodePaths.watchedRequests, watch);
+        if (answered.every(({ body }) => body.is_full))
+          throw new HttpError(503, { message: "too many callers watch requests: try again in ten seconds" });
+        const data = answered
+          .flatMap(({ node, body }) => body.requests.map((request) => ({ node, ...request })))
+          .sort((one, other) => (one.time < other.time ? -1 : one.time > other.time ? 1 : 0));
+        const missed = answered.reduce((sum, { body }) => sum + body.missed, 0);
+        return { status: 200, body: { watch: watch.watch, data, missed, unanswered } };
       },
     },
   },

@@ -9,6 +9,7 @@ import { explainRoutes } from "./explain.ts";
 import { lastUseRoutes } from "./last-uses.ts";
 import { recentRequestRoutes } from "./recent-requests.ts";
 import { isWritable, rootBody } from "./root.ts";
+import { trafficRoutes } from "./traffic.ts";
 
 const reading = (url: string, body: (received: AdminRequest) => object | Promise<object>): AdminRoute => ({
   url,
@@ -29,6 +30,7 @@ export const informationRoutes = (facts: AdminContext): readonly AdminRoute[] =>
   ...explainRoutes(facts),
   ...recentRequestRoutes(facts),
   ...lastUseRoutes(facts),
+  ...trafficRoutes(facts),
 ];
 
 /** Kong's hash of an empty configuration. Clients that receive it send their configuration again. */

@@ -9,7 +9,9 @@ import {
   nodePaths,
   type RecentRequest,
   readRecentRequestFilter,
+  readRequestWatch,
   type UsedCollection,
+  type WatchedRequests,
 } from "@sluice/model";
 import { dial, receiveUntil } from "../../../../test/conformance/engine/client.ts";
 import { type ExplainRig, startExplainRig } from "../../explain/testing-worker.ts";
@@ -173,6 +175,33 @@ for (const engine of ["http1", "reply-from"] as const)
         await uses("credentials"),
         [...snapshot.keyauth_credentials.values()].map(({ id }) => id),
       );
+    });
+
+    describe("a watch", () => {
+      const read = async (given: Record<string, string>) => {
+        const { value } = readRequestWatch(given);
+        return (await ask(nodePaths.watchedRequests, value)) as WatchedRequests;
+      };
+      const targets = ({ requests }: WatchedRequests) => requests.map(({ path, status }) => `${path} ${status}`);
+
+      for (const [what, filter, expected] of [
+        ["of all requests", {}, ["/open 200", "/keyed 401", "/dead 502", "/nowhere 404"]],
+        ["of a route", { route: "keyed" }, ["/keyed 401"]],
+        ["of a service", { service: "up" }, ["/open 200", "/keyed 401"]],
+        ["of a consumer", { consumer: "ann" }, []],
+        ["of a status", { status: "404" }, ["/nowhere 404"]],
+        ["of a class of statuses", { status: "4" }, ["/keyed 401", "/nowhere 404"]],
+        ["of slow requests", { min_latency: "60000" }, []],
+      ] as const)
+        test(`${what} reports the requests since its last read`, async () => {
+          const watch = { watch: `${engine} ${what}`, ...filter };
+          assert.deepEqual(await read(watch), { requests: [], missed: 0, is_full: false });
+          for (const path of ["/open?apikey=hidden", "/keyed", "/dead", "/nowhere"]) await send(path);
+          const reported = await read(watch);
+          assert.deepEqual(targets(reported), expected);
+          assert.ok(!JSON.stringify(reported).includes("hidden"), "no query is reported");
+          assert.deepEqual((await read(watch)).requests, []);
+        });
     });
 
     describe("with a debug token,", () => {

@@ -7,25 +7,31 @@ import {
   nodePaths,
   type RecentRequestFilter,
   type RecentRequests,
+  type RequestWatch,
+  type Traffic,
   type UsedCollection,
+  type WatchedRequests,
 } from "@sluice/model/serving";
 import type { EndpointRequest, EndpointResponse } from "@sluice/plugin-sdk";
 import type { DebugTokens } from "../../proxy/debug/debug-tokens.ts";
-import type { LastUseLog } from "../../proxy/observability/last-uses.ts";
+import { mergeTraffic } from "../../proxy/observability/merge-traffic.ts";
 import { newestFirst, type RecentRequestLog } from "../../proxy/observability/recent-requests.ts";
+import type { RequestTaps } from "../../proxy/observability/request-taps.ts";
+import type { TrafficLog } from "../../proxy/observability/traffic-log.ts";
 import { mergeEndpointResponses } from "./merge-endpoint-responses.ts";
 
 export interface NodeEndpointTools {
   readonly explain: (described: ExplainRequest) => Promise<Explanation>;
   readonly recentRequests: RecentRequestLog;
-  readonly lastUses: LastUseLog;
+  readonly traffic: TrafficLog;
+  readonly taps: RequestTaps;
   readonly debugTokens: DebugTokens;
 }
 
 /** A worker's response. The admin API has checked the body. Null: the node has no such endpoint. */
 export async function answerForNode(
   { path, body }: EndpointRequest,
-  { explain, recentRequests, lastUses, debugTokens }: NodeEndpointTools,
+  { explain, recentRequests, traffic, taps, debugTokens }: NodeEndpointTools,
 ): Promise<EndpointResponse | null> {
   switch (path.join("/")) {
     case nodePaths.explain:
@@ -33,7 +39,11 @@ export async function answerForNode(
     case nodePaths.recentRequests:
       return { status: 200, body: { requests: recentRequests.list(body as RecentRequestFilter) } };
     case nodePaths.lastUses:
-      return { status: 200, body: lastUses.list((body as { readonly collection: UsedCollection }).collection) };
+      return { status: 200, body: traffic.lastUses((body as { readonly collection: UsedCollection }).collection) };
+    case nodePaths.traffic:
+      return { status: 200, body: traffic.traffic() };
+    case nodePaths.watchedRequests:
+      return { status: 200, body: taps.read(body as RequestWatch) };
     case nodePaths.debugTokens:
       debugTokens.add(body as DebugTokenGrant);
       return { status: 204 };
@@ -62,6 +72,10 @@ function mergeBodies({ path, body }: EndpointRequest, bodies: readonly unknown[]
       return mergeRecentRequests(bodies as readonly RecentRequests[], (body as RecentRequestFilter).size);
     case nodePaths.lastUses:
       return mergeLastUses(bodies as readonly LastUses[]);
+    case nodePaths.traffic:
+      return mergeTraffic(bodies as readonly Traffic[]);
+    case nodePaths.watchedRequests:
+      return mergeWatchedRequests(bodies as readonly WatchedRequests[]);
     default:
       return bodies[0];
   }
@@ -72,6 +86,12 @@ const mergeRecentRequests = (lists: readonly RecentRequests[], size: number): Re
     .flatMap(({ requests }) => requests)
     .sort(newestFirst)
     .slice(0, size),
+});
+
+const mergeWatchedRequests = (lists: readonly WatchedRequests[]): WatchedRequests => ({
+  requests: lists.flatMap(({ requests }) => requests),
+  missed: lists.reduce((sum, { missed }) => sum + missed, 0),
+  is_full: lists.some(({ is_full }) => is_full),
 });
 
 /** Uses are known from the time at which the last of the workers or nodes started. */

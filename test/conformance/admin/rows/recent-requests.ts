@@ -14,7 +14,16 @@ const invalidToken = (json: object, fields: object, does: string) => ({
 export const recentRequests: Table = {
   of: "what nodes tell about requests:",
   rows: [
-    ...(["GET /requests", "GET /usage/routes", "GET /usage/consumers", "GET /usage/credentials"] as const).map(
+    ...(
+      [
+        "GET /requests",
+        "GET /access-log",
+        "GET /traffic",
+        "GET /usage/routes",
+        "GET /usage/consumers",
+        "GET /usage/credentials",
+      ] as const
+    ).map(
       (ask) =>
         ({
           does: `${ask} is answered with 503 while no node is known`,
@@ -52,6 +61,17 @@ export const recentRequests: Table = {
     ),
     invalidToken({ token: "a" }, { token: "unknown field" }, "a debug token cannot be chosen"),
     { does: "a debug token is not made from a form", ask: "POST /debug-tokens", form: "lifetime=1", status: 415 },
+    refused(
+      "GET /access-log?status=600",
+      { status: "value should be between 1 and 599" },
+      "there is no status 600 to watch",
+    ),
+    refused("GET /access-log?path=/a", { path: "unknown field" }, "requests cannot be watched by path"),
+    refused(
+      "GET /traffic?by=paths",
+      { by: "expected one of: routes, services, consumers" },
+      "requests are not counted by path",
+    ),
     { does: "there are no uses of services", ask: "GET /usage/services", status: 404 },
   ],
 };

@@ -1,0 +1,152 @@
+/**
+ * Counts the requests of each route and consumer in intervals of ten seconds, and remembers when each route, consumer
+ * and credential was last used, to the minute. A route is used by every request that matches it; a consumer and a
+ * credential are used when a plugin authenticates a request with them.
+ */
+import type { EntityName, LastUses, Traffic, TrafficCounts, UsedCollection } from "@sluice/model";
+import { nameOf } from "../../exchange/entity-name.ts";
+import type { LiveExchange } from "../exchange/live-exchange.ts";
+import { LatencyHistogram } from "./latency-histogram.ts";
+import type { RequestObserver } from "./observer.ts";
+
+/** Milliseconds of an interval. */
+const INTERVAL = 10_000;
+const MINUTE = 60_000;
+/** Maximum number of entities whose last use is remembered; those whose last use is the oldest are forgotten. */
+const MAX_ENTITIES = 100_000;
+/** Maximum number of routes, and of consumers, whose requests are counted in an interval. */
+const MAX_COUNTED = 1000;
+const FIRST_CLIENT_ERROR = 400;
+const FIRST_SERVER_ERROR = 500;
+
+class Counts {
+  /** Null: all entities, or all that are not counted by themselves. */
+  readonly entity: EntityName | null;
+  readonly service: EntityName | null;
+  readonly latencies = new LatencyHistogram();
+  requests = 0;
+  clientErrors = 0;
+  serverErrors = 0;
+  refused = 0;
+
+  constructor(entity: EntityName | null = null, service: EntityName | null = null) {
+    this.entity = entity;
+    this.service = service;
+  }
+
+  add(status: number, isRefused: boolean, latency: number): void {
+    this.requests++;
+    if (status >= FIRST_SERVER_ERROR) this.serverErrors++;
+    else if (status >= FIRST_CLIENT_ERROR) this.clientErrors++;
+    if (isRefused) this.refused++;
+    this.latencies.add(latency);
+  }
+
+  report(): TrafficCounts {
+    const { entity, service, requests, refused } = this;
+    return {
+      entity,
+      service,
+      requests,
+      client_errors: this.clientErrors,
+      server_errors: this.serverErrors,
+      refused,
+      latencies: this.latencies.buckets(),
+    };
+  }
+}
+
+class Interval {
+  readonly total = new Counts();
+  /** The entities that are not counted by themselves. */
+  readonly others = new Counts();
+  /** By id. */
+  readonly routes = new Map<string, Counts>();
+  readonly consumers = new Map<string, Counts>();
+  readonly credentials = new Set<string>();
+}
+
+export class TrafficLog implements RequestObserver {
+  readonly #since = Math.floor(Date.now() / 1000);
+  /** By id: the minute of the last use, in Unix time. The entity that was used last comes last. */
+  readonly #minutes: Readonly<Record<UsedCollection, Map<string, number>>> = {
+    routes: new Map(),
+    consumers: new Map(),
+    credentials: new Map(),
+  };
+  #current = new Interval();
+  /** The last complete interval. */
+  #complete = new Interval();
+  /** When the current interval ends, by `performance.now()`. */
+  #end = performance.now() + INTERVAL;
+
+  finished(exchange: LiveExchange): void {
+    const { route, consumer, credential, timings, status, source } = exchange;
+    const { started, ended = started, answered = ended } = timings;
+    if (ended >= this.#end) this.#beginInterval(ended);
+    const { total, routes, consumers, credentials } = this.#current;
+    const isRefused = source === "gateway" && status >= FIRST_CLIENT_ERROR;
+    const latency = answered - started;
+    total.add(status, isRefused, latency);
+    const counts = routes.get(route.id) ?? this.#beginCounting("routes", route, exchange.service);
+    counts.add(status, isRefused, latency);
+    if (consumer !== null) {
+      const own = consumers.get(consumer.id) ?? this.#beginCounting("consumers", consumer);
+      own.add(status, isRefused, latency);
+    }
+    if (credential !== null && !credentials.has(credential.id)) {
+      credentials.add(credential.id);
+      this.#use("credentials", credential.id);
+    }
+  }
+
+  /** The requests of the last complete interval. */
+  traffic(now = performance.now()): Traffic {
+    if (now >= this.#end) this.#beginInterval(now);
+    const { total, routes, consumers } = this.#complete;
+    return {
+      seconds: INTERVAL / 1000,
+      total: total.report(),
+      routes: reportOf(routes),
+      consumers: reportOf(consumers),
+    };
+  }
+
+  lastUses(collection: UsedCollection): LastUses {
+    const uses = [...this.#minutes[collection]].map(([id, minute]) => [id, (minute * MINUTE) / 1000] as const);
+    return { since: this.#since, last_uses: Object.fromEntries(uses) };
+  }
+
+  async close(): Promise<void> {}
+
+  /** Returns the counts of the entity for the current interval. */
+  #beginCounting(collection: "routes" | "consumers", entity: NamedEntity, service: NamedEntity | null = null): Counts {
+    const { [collection]: counted, others } = this.#current;
+    const isCounted = counted.size < MAX_COUNTED;
+    const counts = isCounted ? new Counts(nameOf(entity), service && nameOf(service)) : others;
+    counted.set(entity.id, counts);
+    this.#use(collection, entity.id);
+    return counts;
+  }
+
+  /** Called for the first use in an interval, so that a request only looks up what is there. */
+  #use(collection: UsedCollection, id: string): void {
+    const minutes = this.#minutes[collection];
+    minutes.delete(id);
+    const [oldest] = minutes.keys();
+    if (minutes.size >= MAX_ENTITIES && oldest !== undefined) minutes.delete(oldest);
+    minutes.set(id, Math.floor(Date.now() / MINUTE));
+  }
+
+  #beginInterval(now: number): void {
+    // After a pause, the last complete interval had no requests.
+    this.#complete = now < this.#end + INTERVAL ? this.#current : new Interval();
+    this.#current = new Interval();
+    this.#end += INTERVAL * Math.ceil((now - this.#end + 1) / INTERVAL);
+  }
+}
+
+type NamedEntity = Parameters<typeof nameOf>[0];
+
+const reportOf = (counts: ReadonlyMap<string, Counts>): readonly TrafficCounts[] =>
+  [...counts.values()].filter(({ entity }) => entity !== null).map((each) => each.report());
