@@ -5,7 +5,9 @@
 import { resolve } from "node:path";
 import { generate, staleFiles, writeGeneratedFiles } from "../../crds/model/src/generate/generate.ts";
 import { chartValueFiles } from "./chart-values.ts";
+import { conformancePage } from "./conformance-page.ts";
 import { dashboardFiles } from "./dashboards.ts";
+import { errorsPage } from "./errors-page.ts";
 import { knownVariablesFile } from "./known-variables.ts";
 import { kongPluginsTable } from "./kong-plugins.ts";
 import { pluginPages } from "./plugin-pages.ts";
@@ -22,6 +24,8 @@ const files = [
   kongPluginsTable(),
   ...pluginPages(),
   speedPage(),
+  errorsPage(),
+  conformancePage(),
   thirdPartyLicenses(),
   ...chartValueFiles(),
   ...dashboardFiles(),

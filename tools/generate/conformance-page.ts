@@ -1,0 +1,74 @@
+/** Generates the reference page of conformance from the kept results of `npm run test:public`. */
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+import { type GeneratedFile, markdown } from "../../crds/model/src/generate/files.ts";
+import type { KeptResult } from "../stages/public-results.ts";
+
+const results = join(import.meta.dirname, "../../test/public/results.json");
+
+/** Suites, clients and servers of other projects that run with every change; a failure fails the stage. */
+const withEveryChange: readonly (readonly [what: string, stage: string, test: string])[] = [
+  [
+    "every check of [graphql-http](https://www.npmjs.com/package/graphql-http), the audit of GraphQL over HTTP, on the user API",
+    "`npm test`",
+    "user-api/src/http/audit.test.ts",
+  ],
+  [
+    "the HTTP/1.1 parser against that of Node, on generated and mutated connections",
+    "`npm test`, `npm run fuzz`",
+    "test/conformance/http1/differential.test.ts",
+  ],
+  [
+    "decK, Kong's command line client: sync, diff and dump, over every store",
+    "`npm run test:e2e`",
+    "test/e2e/admin/deck.test.ts",
+  ],
+  ["go-kong, Kong's client library in Go", "`npm run test:e2e`", "test/e2e/admin/go-kong.test.ts"],
+  [
+    "Helm and kubeconform: the objects of the charts against the API server's own schemas",
+    "`npm run test:e2e`",
+    "test/e2e/deploy/chart.test.ts",
+  ],
+  [
+    "the plugin openid-connect with a provider written in Go with the library zitadel/oidc",
+    "`npm run test:e2e`",
+    "test/e2e/plugins/openid-server.test.ts",
+  ],
+];
+
+const intro = `# Conformance
+
+Which suites, clients and servers of other projects Sluice is tested with, and their last results. [Kong compatibility](kong-compatibility.md) lists every feature of Kong with the test that shows it.
+
+## Suites with kept results
+
+These are too large for every run. \`npm run test:public\` repeats them and keeps the results in [test/public](../../test/public/results.md); \`npm run generate\` writes them to this page. A skipped test counts as failed.`;
+
+const absent = `## Not tested
+
+- The conformance suite of the Gateway API: Sluice does not implement it yet ([roadmap](../../ROADMAP.md)).
+- h2spec, the suite for HTTP/2, and the interoperability tests of gRPC. HTTP/2 is that of \`node:http2\` ([decision 9](../decisions/0009-http2-on-node-http2.md)); tests of this project cover what the gateway adds.`;
+
+const table = (head: readonly string[], rows: readonly (readonly unknown[])[]): string =>
+  [head, head.map(() => "---"), ...rows].map((cells) => `| ${cells.join(" | ")} |`).join("\n");
+
+export function conformancePage(): GeneratedFile {
+  const kept: Readonly<Record<string, KeptResult>> = JSON.parse(readFileSync(results, "utf8"));
+  const last = Object.entries(kept).map(([folder, { subject, date, commit, passed, failed, faults }]) => [
+    `[${subject}](../../${folder})`,
+    ...[date, commit, passed, failed + faults],
+  ]);
+  const always = withEveryChange.map(([what, stage, test]) => [
+    what,
+    stage,
+    `[${test.split("/").at(-1)}](../../${test})`,
+  ]);
+  const content = [
+    intro,
+    table(["suite", "date", "commit", "passed", "failed"], last),
+    "## With every change",
+    table(["suite or client", "runs in", "test"], always),
+    absent,
+  ].join("\n\n");
+  return markdown("docs/reference/conformance.md", content, "test/public/results.json");
+}

@@ -1,0 +1,42 @@
+/** Generates the reference page of the gateway's own error responses from their table. */
+import { type GeneratedFile, markdown } from "../../crds/model/src/generate/files.ts";
+import { type GatewayError, gatewayErrors } from "../../gateway/src/exchange/gateway-errors.ts";
+
+const intro = `# Errors
+
+The responses that the gateway itself sends instead of an upstream's. Their body has a \`message\` and the \`request_id\`, which is also the header \`X-Sluice-Request-Id\`; the format follows the request's \`Accept\`. In the access log, in metrics and in traces, the \`source\` of these responses is \`gateway\`, and that of an upstream's response is \`service\`. Clients never see how the gateway is configured: the reason is in the node's log under the same \`requestId\`, at most once in ten seconds for each route and reason.
+
+[Explain a request](../how-to/explain-a-request.md) shows how to find the reason without sending the request. [Troubleshoot](../how-to/troubleshoot.md) begins with symptoms instead of statuses.`;
+
+const plugins = `## Responses of plugins
+
+Plugins answer with statuses of their own; the page of the [plugin](plugins.md) describes them.
+
+| status | plugins |
+|---|---|
+| 400 | [request-validator](plugins/request-validator.md) (the body or a parameter is invalid), [standard-webhooks](plugins/standard-webhooks.md), [bot-detection](plugins/bot-detection.md), [grpc-web](plugins/grpc-web.md) |
+| 401 | the authentication plugins, such as [key-auth](plugins/key-auth.md) and [jwt](plugins/jwt.md): no credential, or an invalid one. Several of them on one route: [acl](plugins/acl.md) without a consumer |
+| 403 | [acl](plugins/acl.md), [ip-restriction](plugins/ip-restriction.md), [bot-detection](plugins/bot-detection.md), [openid-connect](plugins/openid-connect.md): the client is known, but not admitted |
+| 411, 413, 417 | [request-size-limiting](plugins/request-size-limiting.md) |
+| 429 | [rate-limiting](plugins/rate-limiting.md), [response-ratelimiting](plugins/response-ratelimiting.md) |
+| 503 | [forward-auth](plugins/forward-auth.md), [openid-connect](plugins/openid-connect.md), [basic-auth](plugins/basic-auth.md): a server that the plugin asks does not answer, or the node is overloaded. The node's log has the \`reason\` |
+| 504 | [proxy-cache](plugins/proxy-cache.md): \`Cache-Control: only-if-cached\`, and nothing is cached |
+| any | [request-termination](plugins/request-termination.md), [forward-auth](plugins/forward-auth.md) (the response of its server), plugins of your own |`;
+
+export function errorsPage(errors: Readonly<Record<string, GatewayError>> = gatewayErrors): GeneratedFile {
+  const sections = Object.values(errors)
+    .toSorted((one, other) => one.status - other.status)
+    .map(section);
+  const content = [intro, ...sections, plugins].join("\n\n");
+  return markdown("docs/reference/errors.md", content, "gateway/src/exchange/gateway-errors.ts");
+}
+
+function section({ status, message, headers = {}, cause, evidence, cure }: GatewayError): string {
+  const fields = Object.entries(headers).map(([name, value]) => `\`${name}: ${value}\``);
+  const points = [
+    `- **Where to look:** ${evidence}.`,
+    `- **What to change:** ${cure}`,
+    ...(fields.length === 0 ? [] : [`- **Further headers:** ${fields.join(", ")}.`]),
+  ];
+  return `## ${status} ${message}\n\n${cause}\n\n${points.join("\n")}`;
+}
