@@ -4,6 +4,7 @@ import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { checkArchitecture, checkIndex } from "./checks/check-architecture.ts";
 import { checkCitations } from "./checks/check-citations.ts";
+import { checkCodeBlocks } from "./checks/check-code-blocks.ts";
 import { checkConnections } from "./checks/check-connections.ts";
 import { checkDependencies, type Manifest } from "./checks/check-dependencies.ts";
 import { checkImports } from "./checks/check-imports.ts";
@@ -30,7 +31,7 @@ function checks(): Readonly<Record<string, Check>> {
   const imports = findImports(files);
   const architecture = files.find(({ path }) => path === "ARCHITECTURE.md")?.text ?? "";
   const manifests = readManifests();
-  const workspaces = manifests.map(({ folder }) => folder).filter((folder) => folder !== "");
+  const workspaces = manifests.map(({ folder }) => folder).filter((folder) => folder !== "" && folder !== "tools/docs");
   const lines = (faults: readonly Fault[]) => faults.map(show);
   return {
     "format and lint": () => command(join(root, "node_modules/.bin/biome"), ["ci", "--colors=off", "."]),
@@ -46,6 +47,7 @@ function checks(): Readonly<Record<string, Check>> {
     "length of files": () => lines(checkLength(files)),
     "hosts and paths": () => lines(checkWords(files)),
     "links of pages": () => lines(checkLinks(files, sourcePaths())),
+    "code blocks of pages": () => lines(checkCodeBlocks(files)),
     citations: () => lines(checkCitations(files, sourcePaths())),
     "index of pages": () => lines(checkIndex(files)),
     architecture: () => lines(checkArchitecture(files, sourcePaths())),
@@ -84,7 +86,8 @@ async function command(path: string, args: readonly string[]): Promise<readonly 
 
 function readManifests(): readonly Manifest[] {
   const read = (folder: string) => JSON.parse(readFileSync(join(root, folder, "package.json"), "utf8"));
-  const folders: readonly string[] = ["", ...read("").workspaces];
+  // The generator of the documentation site is a package of its own, which is not a workspace.
+  const folders: readonly string[] = ["", ...read("").workspaces, "tools/docs"];
   return folders.map((folder) => {
     const { dependencies = {}, devDependencies = {} } = read(folder);
     return { folder, dependencies: Object.keys(dependencies), devDependencies: Object.keys(devDependencies) };

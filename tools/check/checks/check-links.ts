@@ -15,8 +15,8 @@ export function checkLinks(files: readonly CheckedFile[], paths: readonly string
   const existing = new Set(paths.flatMap((path) => [path, ...foldersOf(path)]));
 
   function faultIn(page: string, target: string, quoted: string): string | undefined {
-    const [relative = "", heading] = target.split("#", 2);
-    const path = relative === "" ? page : posix.join(posix.dirname(page), relative).replace(/\/$/, "");
+    const path = linkedPath(page, target);
+    const [, heading] = target.split("#", 2);
     if (!existing.has(path)) return `links to ${path}, which does not exist`;
     const text = texts.get(path) ?? "";
     if (heading !== undefined && path.endsWith(".md") && !headingsOf(text).has(heading))
@@ -28,15 +28,36 @@ export function checkLinks(files: readonly CheckedFile[], paths: readonly string
   return files
     .filter(({ path }) => path.endsWith(".md"))
     .flatMap(({ path, text }) =>
-      withoutCode(text).flatMap((line, index) =>
-        [...line.matchAll(LINK)].flatMap(([, target = "", quoted = ""]) => {
-          if (/^[a-z][a-z+.-]*:/i.test(target)) return [];
-          const message = faultIn(path, target, quoted);
-          return message === undefined ? [] : [{ file: path, line: index + 1, message }];
-        }),
-      ),
+      relativeLinks(text).flatMap(({ line, target, quoted }) => {
+        const message = faultIn(path, target, quoted);
+        return message === undefined ? [] : [{ file: path, line, message }];
+      }),
     );
 }
+
+interface RelativeLink {
+  readonly line: number;
+  readonly target: string;
+  /** The quoted texts after the link. */
+  readonly quoted: string;
+}
+
+/** Whether a link leads out of the repository. */
+export const isAbsoluteLink = (target: string): boolean => /^[a-z][a-z+.-]*:/i.test(target);
+
+/** The links of a page to files of the repository and to headings, outside of fenced code. */
+export const relativeLinks = (text: string): readonly RelativeLink[] =>
+  withoutCode(text).flatMap((line, index) =>
+    [...line.matchAll(LINK)]
+      .map(([, target = "", quoted = ""]) => ({ line: index + 1, target, quoted }))
+      .filter(({ target }) => !isAbsoluteLink(target)),
+  );
+
+/** The path of a link's target in the repository. */
+export const linkedPath = (page: string, target: string): string => {
+  const [relative = ""] = target.split("#", 1);
+  return relative === "" ? page : posix.join(posix.dirname(page), relative).replace(/\/$/, "");
+};
 
 function foldersOf(path: string): readonly string[] {
   const folder = posix.dirname(path);
@@ -53,17 +74,18 @@ function withoutCode(text: string): readonly string[] {
   });
 }
 
-/** The anchors of a page's headings, as GitHub makes them, but without the numbers that it adds to equal ones. */
+/** The anchor of a heading, as GitHub makes it, but without the number that it adds to equal ones. */
+export const headingAnchor = (words: string): string =>
+  words
+    .toLowerCase()
+    .replace(/[^\p{L}\p{N}\p{M}_\- ]/gu, "")
+    .replaceAll(" ", "-");
+
+/** The anchors of a page's headings. */
 export const headingsOf = (text: string): ReadonlySet<string> =>
   new Set(
     withoutCode(text).flatMap((line) => {
       const [, words] = /^#+ +(.*?) *$/.exec(line) ?? [];
-      if (words === undefined) return [];
-      return [
-        words
-          .toLowerCase()
-          .replace(/[^\p{L}\p{N}\p{M}_\- ]/gu, "")
-          .replaceAll(" ", "-"),
-      ];
+      return words === undefined ? [] : [headingAnchor(words)];
     }),
   );
