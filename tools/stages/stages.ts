@@ -87,7 +87,7 @@ export const suites: readonly Suites[] = [
   },
   {
     name: "e2e",
-    what: "Kong's own clients, deployments, failures around the operator, and a clean clone",
+    what: "Kong's own clients, deployments, failures around the operator, the tutorials, and a clean clone",
     folders: ["test/e2e"],
     concurrency: 1,
     minutes: 60,
@@ -95,6 +95,7 @@ export const suites: readonly Suites[] = [
     folderTools: {
       "test/e2e/admin": ["deck", "go-kong", "slapd"],
       "test/e2e/plugins": ["openid-server"],
+      "test/e2e/docs": ["helm", "coredns", "pause", "containerd", "nft", "cni-plugins"],
       "test/e2e/deploy": [
         ...(["pulumi", "helm", "kubeconform", "service-monitor-crd"] as const),
         ...(["coredns", "pause", "containerd", "nft", "cni-plugins"] as const),

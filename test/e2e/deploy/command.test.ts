@@ -21,7 +21,7 @@ test("`npm run cluster -- --pods` prints commands for use outside and inside the
   });
   after(() => command.exit() ?? command.kill9());
   const { preparation } = readTour(command.output());
-  const [, folder = ""] = /KUBECONFIG=(\S+)\/outside\.kubeconfig/.exec(preparation) ?? [];
+  const [, folder = ""] = /^Logs: (\S+)\/logs$/m.exec(command.output()) ?? [];
   const typed = (line: string) => typeInShell(`${preparation}${line}`);
   assert.match(await typed("kubectl get nodes --no-headers"), /^node +Ready/);
   assert.equal(await typed("cd docs && inside pwd"), `${join(root, "docs")}\n`);

@@ -1,4 +1,5 @@
 /** `npm run cluster -- --pods`. */
+import { copyFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { type Images, images } from "../../images/images.ts";
@@ -24,10 +25,17 @@ export async function runPods(binaries: string): Promise<number> {
   const cluster = await startCluster({ images: [product.tar] });
   writeCommand(binaries, "kubectl", [await tool("kube"), "kubectl"]);
   writeCommand(binaries, "inside", ["env", `KUBECONFIG=${cluster.kubeconfig}`, ...cluster.enter([])]);
+  // Under a fixed path, which pages can name.
+  const kubeconfig = join(binaries, "../kubeconfig");
+  copyFileSync(await cluster.outsideKubeconfig(), kubeconfig);
+  async function stop(): Promise<void> {
+    rmSync(kubeconfig, { force: true });
+    await cluster.down();
+  }
   return untilStopped(
-    { failed: cluster.failed, stop: cluster.down },
+    { failed: cluster.failed, stop },
     {
-      greeting: await greeting(cluster, { binaries, product }),
+      greeting: greeting(cluster, { binaries, kubeconfig, product }),
       stopping: "Stopping the cluster without draining its pods.",
     },
   );
@@ -37,13 +45,16 @@ function refused(error: unknown): never {
   throw error instanceof CannotRun ? new StartError(error.message) : error;
 }
 
-const greeting = async (
-  cluster: Cluster,
-  { binaries, product }: { binaries: string; product: Images },
-): Promise<string> => `
+interface Greeted {
+  readonly binaries: string;
+  readonly kubeconfig: string;
+  readonly product: Images;
+}
+
+const greeting = (cluster: Cluster, { binaries, kubeconfig, product }: Greeted): string => `
 The cluster is ready. In the terminal for these commands:
 
-  export KUBECONFIG=${typed(await cluster.outsideKubeconfig())} PATH="${binaries}:$PATH"
+  export KUBECONFIG="${kubeconfig}" PATH="${binaries}:$PATH"
 
   kubectl get pods --all-namespaces
   inside ctr --namespace=k8s.io images import IMAGE.tar
