@@ -40,7 +40,9 @@ export default {
   description: "An API gateway with a Kubernetes operator",
   lang: "en",
   // GitHub publishes the pages of a repository below its name.
-  base: process.env.SLUICE_DOCS_BASE ?? "/",
+  base: process.env.DOCS_BASE ?? "/",
+  // Otherwise browsers ask for /favicon.ico.
+  head: [["link", { rel: "icon", href: "data:," }]],
   srcDir: "../..",
   srcExclude: ["**/node_modules/**"],
   rewrites: siteFileOf,
