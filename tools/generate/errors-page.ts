@@ -4,7 +4,7 @@ import { type GatewayError, gatewayErrors } from "../../gateway/src/exchange/gat
 
 const intro = `# Errors
 
-The responses that the gateway itself sends instead of an upstream's. Their body has a \`message\` and the \`request_id\`, which is also the header \`X-Sluice-Request-Id\`; the format follows the request's \`Accept\`. In the access log, in metrics and in traces, the \`source\` of these responses is \`gateway\`, and that of an upstream's response is \`service\`. Clients never see how the gateway is configured: the reason is in the node's log under the same \`requestId\`, at most once in ten seconds for each route and reason.
+The responses that the gateway itself sends instead of an upstream's. Their body has a \`message\` and the \`request_id\`, which is also the header \`X-Sluice-Request-Id\`; the format follows the request's \`Accept\`. In the access log and in metrics, the \`source\` of these responses is \`gateway\`, and that of an upstream's response is \`service\`. Clients never see how the gateway is configured: the reason is in the node's log under the same \`requestId\`, at most once in ten seconds for each route and reason.
 
 [Explain a request](../how-to/explain-a-request.md) shows how to find the reason without sending the request. [Troubleshoot](../how-to/troubleshoot.md) begins with symptoms instead of statuses.`;
 

@@ -68,7 +68,7 @@ describe("the documentation site", () => {
   test("the navigation has the tutorials, and a link of a page leads to the page that it names", async () => {
     const page = await open("/docs/index.html");
     for (const group of ["Tutorials", "How-to guides", "Reference", "Explanation", "Decisions"])
-      await page.locator(".VPSidebar").getByText(group, { exact: true }).waitFor();
+      await page.locator(".VPSidebar h2").getByText(group, { exact: true }).waitFor();
     await page.locator("main").getByRole("link", { name: "Errors", exact: true }).click();
     await page.getByRole("heading", { name: "404 no Route matched with those values" }).waitFor();
     await page.close();

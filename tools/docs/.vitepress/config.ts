@@ -71,7 +71,14 @@ export default {
   },
   vite: { publicDir, plugins: [vueOfThisPackage] },
   themeConfig: {
-    search: { provider: "local" },
+    search: {
+      provider: "local",
+      options: {
+        // Tables of results and licences would come before the pages that explain them.
+        _render: (text: string, env: { relativePath: string }, md: MarkdownRenderer) =>
+          /^(test\/|THIRD_PARTY)/.test(env.relativePath) ? "" : md.render(text, env),
+      },
+    },
     outline: [2, 3],
     nav: [
       { text: "Tutorials", link: firstLinkOf("Tutorials") },

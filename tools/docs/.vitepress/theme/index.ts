@@ -11,7 +11,8 @@ const MermaidDiagram = defineComponent({
     const drawing = ref("");
     async function draw() {
       const { default: mermaid } = await import("mermaid");
-      mermaid.initialize({ startOnLoad: false, theme: isDark.value ? "dark" : "neutral" });
+      // HTML labels would take the line height of the page, and be cut off.
+      mermaid.initialize({ startOnLoad: false, htmlLabels: false, theme: isDark.value ? "dark" : "neutral" });
       drawing.value = (await mermaid.render(id, decodeURIComponent(source))).svg;
     }
     onMounted(() => {
