@@ -7,8 +7,9 @@ import { root } from "../../tools/check/source-files.ts";
 import { freePort, startProcess, temporaryFolder } from "../../tools/process/index.ts";
 
 /**
- * A block of a page: a file to write, or commands with their documented output. Commands marked as `sh background` run
- * in a terminal of their own until the page ends; the next step runs when they have printed the documented output.
+ * A block of a page: a file to write, or commands with their documented output, in which `…` stands for any text.
+ * Commands marked as `sh background` run in a terminal of their own until the page ends; the next step runs when they
+ * have printed the documented output.
  */
 const block =
   /(?:Replace|Create) `([^`]+)` with:\n\n```\w+\n([\s\S]*?)```|```sh( background)?\n([\s\S]*?)```(?:\n```\n([\s\S]*?)```)?/g;
@@ -65,16 +66,20 @@ export async function runPage(
   });
   context.after(() => bash.stop());
   const { code } = await bash.ended();
-  const [...printed] = bash.output().split(/^=== end of step \d+ after \d+ s\n/m);
+  const printed = bash.output().split(/^=== end of step \d+ after \d+ s\n/m);
   const ends = [...bash.output().matchAll(/^=== end of step \d+ after (\d+) s$/gm)].map(([, at]) => Number(at));
   assert.equal(code, 0, bash.tail());
   for (const [at, { commands, output, isBackground }] of steps.entries())
     assert.ok(
-      isBackground || printed[at]?.replaceAll("\r\n", "\n").endsWith(portable(output)),
+      isBackground || endsAs(printed[at] ?? "", portable(output)),
       `${commands}\nprinted\n${printed[at]}\ninstead of\n${output}`,
     );
   return steps.map((step, at) => ({ ...step, seconds: ends[at] ?? Number.NaN }));
 }
+
+/** Whether a text ends with the documented output. */
+const endsAs = (text: string, output: string): boolean =>
+  new RegExp(`(?:${output.split("…").map(RegExp.escape).join("[^]*?")})$`).test(text.replaceAll("\r\n", "\n"));
 
 const stepsIn = (text: string): readonly Omit<PageStep, "seconds">[] =>
   [...text.matchAll(block)].map(([, file, content = "", background, commands, output = ""]) => ({
