@@ -73,7 +73,7 @@ const written = { kind: "Route", namespace: "default", name: "users" };
 
 test("the operator is alive before it is ready, and names the unread kinds", async () => {
   const { get } = scene({ unsynced: ["Route", "Secret"] });
-  assert.equal((await get("/healthz"))[0], 200);
+  for (const path of ["/healthz", "/livez"]) assert.equal((await get(path))[0], 200, path);
   assert.deepEqual(await get("/readyz"), [503, '{"message":"not yet read: Route, Secret"}']);
   assert.equal((await scene().get("/readyz"))[0], 200);
 });

@@ -62,7 +62,7 @@ const MAX_CALLS = 16;
 export function createServer(options: ServerOptions): FastifyInstance {
   const { publisher, waiters, registry, unsynced, election, askPlugin, token } = options;
   const server = Fastify({ forceCloseConnections: true });
-  server.get("/healthz", async () => ({ message: "alive" }));
+  for (const path of ["/healthz", "/livez"]) server.get(path, async () => ({ message: "alive" }));
   server.get("/readyz", async (_request, reply) => {
     const missing = unsynced();
     if (missing.length === 0) return { message: "ready" };

@@ -216,7 +216,7 @@ describe("the user directory", () => {
         ping: () => Promise.reject(new Error("gone")),
       },
     });
-    for (const url of ["/healthz", "/readyz"]) assert.equal((await app.inject(url)).statusCode, 200);
+    for (const url of ["/healthz", "/livez", "/readyz"]) assert.equal((await app.inject(url)).statusCode, 200);
     assert.equal((await own.app.inject("/healthz")).statusCode, 200);
     assert.equal((await own.app.inject("/readyz")).statusCode, 503);
     await own.app.close();

@@ -20,7 +20,7 @@ export interface AdminRequest {
   readonly bytes: Buffer | undefined;
   /**
    * Whether the caller is authenticated, if that is required, and uses one of the listener's host names. False is only
-   * possible for GET and HEAD of / and /status.
+   * possible for GET and HEAD of /, of /status and of the paths of probes.
    */
   readonly trusted: boolean;
 }

@@ -207,7 +207,8 @@ export const gatewaySettings = defineSettings({
     kind: "address",
     default: "127.0.0.1:8007",
     description:
-      "Address of the status listener: /status, /status/live, /status/ready, /metrics and /upstreams/health.",
+      "Address of the status listener: /status, /healthz, /livez, /readyz, /status/live, /status/ready, /metrics and " +
+      "/upstreams/health.",
   },
   source: {
     variable: "SLUICE_SOURCE",

@@ -68,8 +68,8 @@ test("the status listener serves status, readiness, metrics and the health of ta
     const at = (path: string) => fetch(`http://127.0.0.1:${listener.address.port}${path}`);
     assert.equal((await at("/status")).status, 200);
     assert.equal((await at("/status/")).status, 200);
-    assert.equal((await at("/status/ready")).status, 503);
-    assert.equal((await at("/status/live")).status, 200);
+    for (const path of ["/status/ready", "/readyz"]) assert.equal((await at(path)).status, 503, path);
+    for (const path of ["/status/live", "/healthz", "/livez"]) assert.equal((await at(path)).status, 200, path);
     const metrics = await at("/metrics");
     assert.equal(await metrics.text(), "metric 1\n");
     assert.match(metrics.headers.get("content-type") ?? "", /text\/plain/);

@@ -83,15 +83,21 @@ export function startStatusListener(
   facts: StatusFacts,
   listen: { readonly host: string; readonly port: number },
 ): Promise<StatusServer> {
+  // Always 200: a node that drains, or has no document, must not be restarted.
+  const live = () => ({ body: { message: "live" } });
+  const ready = () => {
+    const reason = notReady(facts);
+    return { status: reason === null ? 200 : 503, body: { message: reason ?? "ready" } };
+  };
   return startStatusServer(
     {
       "/status": async () => ({ body: await statusBody(facts) }),
-      // Always 200: a node that drains, or has no document, must not be restarted.
-      "/status/live": () => ({ body: { message: "live" } }),
-      "/status/ready"() {
-        const reason = notReady(facts);
-        return { status: reason === null ? 200 : 503, body: { message: reason ?? "ready" } };
-      },
+      // Kong's names, and those of Kubernetes' components.
+      "/status/live": live,
+      "/healthz": live,
+      "/livez": live,
+      "/status/ready": ready,
+      "/readyz": ready,
       "/upstreams/health": async () => ({ body: await facts.upstreams() }),
       "/metrics"({ accept }) {
         const { metrics } = facts;

@@ -12,7 +12,7 @@ export interface HealthOptions {
 }
 
 /**
- * `/healthz`: 200 while the process runs. `/readyz`: 200 when the store responds in time, else 503. Both report the
+ * `/healthz` and `/livez`: 200 while the process runs. `/readyz`: 200 when the store responds in time, else 503. All report the
  * events' state, which does not affect readiness: without events users are still created and read.
  */
 export function serveHealth(app: FastifyInstance, { store, events, milliseconds = 3_000 }: HealthOptions): void {
@@ -22,7 +22,8 @@ export function serveHealth(app: FastifyInstance, { store, events, milliseconds 
     throw new Error(`no response within ${milliseconds} ms`);
   };
 
-  app.get("/healthz", { logLevel: "warn" }, async () => ({ status: "ok", events: events.health() }));
+  for (const path of ["/healthz", "/livez"])
+    app.get(path, { logLevel: "warn" }, async () => ({ status: "ok", events: events.health() }));
   app.get("/readyz", { logLevel: "warn" }, async (request, reply) => {
     try {
       await Promise.race([store.ping(), silence()]);

@@ -32,6 +32,10 @@ describe("the authorizer", () => {
     ["admits the token in Kong's header", { token }, { headers: { "kong-admin-token": "right" } }, 200],
     ["refuses the token with another scheme", { token }, { headers: { authorization: "Basic right" } }, 401],
     ["admits GET /status without a token", { token }, { url: "/status" }, 200],
+    ...["/healthz", "/livez", "/readyz"].map(
+      (url) => [`admits GET ${url} without a token`, { token }, { url }, 200] as const,
+    ),
+    ["refuses a write to /readyz without a token", { token }, { url: "/readyz", method: "POST" }, 401],
     ["refuses a write to /status without a token", { token }, { url: "/status", method: "POST" }, 401],
     ["refuses GET / without a token, because it shows settings", { token }, { url: "/" }, 401],
     ["refuses an unknown URL without a token", { token }, { url: undefined }, 401],

@@ -4,6 +4,7 @@ import type { IncomingHttpHeaders } from "node:http";
 import type { ClusterAuthorizer, ResourceAttributes } from "@sluice/crds";
 import { StoreUnavailable } from "../../stores/store.ts";
 import { forbidden, HttpError } from "../http/errors.ts";
+import { probePaths } from "./browser-guard.ts";
 import { requiredRights } from "./rights.ts";
 
 export interface AuthorizerOptions {
@@ -24,16 +25,18 @@ export interface AuthorizationRequest {
 
 /**
  * Resolves to true if the caller is authenticated and may make the request, or if no authentication is configured.
- * Otherwise resolves to false for GET or HEAD of /status, and for OPTIONS, whose callers are not checked because
- * preflights carry no credentials.
+ * Otherwise resolves to false for GET or HEAD of /status and of the paths of probes, and for OPTIONS, whose callers
+ * are not checked because preflights carry no credentials.
  *
  * @throws HttpError 401 or 403; StoreUnavailable when a request to the cluster fails.
  */
 export type Authorizer = (entering: AuthorizationRequest) => Promise<boolean>;
 
-/** GET and HEAD of /status, for liveness probes, need no authentication. */
+/** Paths that need no authentication to be read. Kong's /status is among them, because probes use it, too. */
+const publicUrls: ReadonlySet<string | undefined> = new Set(["/status", ...probePaths]);
+
 const isPublic = ({ method, url }: AuthorizationRequest): boolean =>
-  (method === "GET" || method === "HEAD") && url === "/status";
+  (method === "GET" || method === "HEAD") && publicUrls.has(url);
 
 export function createAuthorizer({ token, certificates, cluster, homeNamespace }: AuthorizerOptions): Authorizer {
   const opens = token === null ? () => false : tokenCheck(token);

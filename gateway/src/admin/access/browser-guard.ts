@@ -13,12 +13,15 @@ export interface BrowserHeaders {
   readonly fetchSite: string | undefined;
 }
 
+/** For liveness and readiness probes, which carry no token and may use any host name. */
+export const probePaths: readonly string[] = ["/healthz", "/livez", "/readyz"];
+
 const readMethods: ReadonlySet<string> = new Set(["GET", "HEAD", "OPTIONS"]);
 /**
  * URLs that may be read under any host name. Under a foreign name, the responses leave out settings, nodes and
  * problems.
  */
-const publicPaths: ReadonlySet<string> = new Set(["/", "/status"]);
+const publicPaths: ReadonlySet<string> = new Set(["/", "/status", ...probePaths]);
 
 /** The host names of the listener, and the origins of pages that may use it. */
 export interface BrowserPolicy {

@@ -17,6 +17,7 @@ import {
 } from "@sluice/model";
 import { type AdminEndpoint, endpoints } from "../entities/endpoints.ts";
 import { unsupportedRoutes } from "../information/unsupported-endpoints.ts";
+import { probePaths } from "./browser-guard.ts";
 
 type Verb = ResourceAttributes["verb"];
 
@@ -79,6 +80,7 @@ const unrestrictedUrls: ReadonlySet<string> = new Set([
   "/schemas/vaults/validate",
   "/status",
   "/timers",
+  ...probePaths,
   ...unsupportedRoutes.map(({ url }) => url),
 ]);
 

@@ -3,7 +3,7 @@ import { emptySnapshot, pluginNames } from "@sluice/model";
 import { processMembers } from "../../status/listener.ts";
 import type { AdminContext } from "../context.ts";
 import type { AdminRoute } from "../entities/routes.ts";
-import type { AdminRequest } from "../requests.ts";
+import type { AdminRequest, AdminResponse } from "../requests.ts";
 import { schemaRoutes } from "../schemas/routes.ts";
 import { explainRoutes } from "./explain.ts";
 import { lastUseRoutes } from "./last-uses.ts";
@@ -19,6 +19,9 @@ const reading = (url: string, body: (received: AdminRequest) => object | Promise
 export const informationRoutes = (facts: AdminContext): readonly AdminRoute[] => [
   reading("/", ({ trusted }) => rootBody(facts, trusted)),
   reading("/status", ({ trusted }) => statusBody(facts, trusted)),
+  // Always 200: a listener whose store cannot be reached must not be restarted.
+  ...["/healthz", "/livez"].map((url) => reading(url, () => ({ message: "live" }))),
+  { url: "/readyz", handlers: { GET: async ({ trusted }) => readiness(facts.store.unready(), trusted) } },
   reading("/plugins/enabled", () => ({ enabled_plugins: [...pluginNames()].sort() })),
   // Sluice has no timers to monitor: all statistics are 0.
   reading("/timers", () => ({
@@ -32,6 +35,13 @@ export const informationRoutes = (facts: AdminContext): readonly AdminRoute[] =>
   ...lastUseRoutes(facts),
   ...trafficRoutes(facts),
 ];
+
+/** @param trusted Whether the response may name what cannot be read, which may include addresses. */
+function readiness(unread: readonly string[], trusted: boolean): AdminResponse {
+  if (unread.length === 0) return { status: 200, body: { message: "ready" } };
+  const details = trusted ? `: ${unread.join(", ")}` : "";
+  return { status: 503, body: { message: `entities cannot be read at present${details}` } };
+}
 
 /** Kong's hash of an empty configuration. Clients that receive it send their configuration again. */
 const NO_HASH = "0".repeat(32);

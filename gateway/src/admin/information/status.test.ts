@@ -36,6 +36,13 @@ test("the folder of the resources is reported as unreachable, with the reason, w
       (await status()).sluice.unread.join(),
       /resources cannot be read at the moment: .*no such file or directory/,
     );
+    const probed = async (path: string, host: string) => {
+      const { status, body } = await rig.ask("GET", path, { headers: [["Host", host]] });
+      return `${status} ${(body as { message: string }).message}`;
+    };
+    for (const path of ["/healthz", "/livez"]) assert.equal(await probed(path, "localhost"), "200 live");
+    assert.match(await probed("/readyz", "localhost"), /^503 entities cannot be read at present: .*no such file/);
+    assert.equal(await probed("/readyz", "evil.example"), "503 entities cannot be read at present");
     const { status: refused, body } = await write("b");
     assert.equal(refused, 500);
     assert.match((body as { message: string }).message, /the resources cannot be read or written: ENOENT: /);
@@ -47,6 +54,7 @@ test("the folder of the resources is reported as unreachable, with the reason, w
     what: "the status to report that the folder is back",
   });
   assert.deepEqual((await status()).sluice.unread, []);
+  assert.equal((await rig.ask("GET", "/readyz")).status, 200);
   assert.equal((await write("b")).status, 201);
 });
 
