@@ -1,9 +1,9 @@
 import assert from "node:assert/strict";
-import { readdirSync } from "node:fs";
+import { readdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { type TestContext, test } from "node:test";
 import { root } from "../../tools/check/source-files.ts";
-import { startProcess, temporaryFolder } from "../../tools/process/index.ts";
+import { freePort, startProcess, temporaryFolder } from "../../tools/process/index.ts";
 
 const version = /^\d+\.\d+\.\d+\n$/;
 
@@ -90,3 +90,36 @@ for (const [words, code, output, env = {}] of runs) {
     assert.deepEqual([ended.code, ended.written], [code, []]);
   });
 }
+
+test("SIGUSR2 sets the log level of all threads of a node to debug, and a second one restores it; lines are text if the setting says so", async (context) => {
+  const folder = temporaryFolder("log-level");
+  context.after(() => folder.remove());
+  const [proxy, status, closed] = [await freePort(), await freePort(), await freePort()];
+  const file = join(folder.path, "sluice.json");
+  const limit = { minute: 5, policy: "redis", redis: { host: "127.0.0.1", port: closed }, fault_tolerant: true };
+  const services = [{ name: "none", url: `http://127.0.0.1:${closed}`, routes: [{ name: "all", paths: ["/"] }] }];
+  const plugins = [{ name: "rate-limiting", config: limit }];
+  writeFileSync(file, JSON.stringify({ _format_version: "3.0", services, plugins }));
+  const node = await startProcess(process.execPath, [join(root, "gateway/src/main.ts"), "gateway"], {
+    name: "node",
+    ready: `http://127.0.0.1:${status}/readyz`,
+    env: {
+      SLUICE_SOURCE: "file",
+      SLUICE_FILE: file,
+      SLUICE_PROXY_LISTEN: `127.0.0.1:${proxy}`,
+      SLUICE_STATUS_LISTEN: `127.0.0.1:${status}`,
+      SLUICE_ALLOWED_UPSTREAMS: "127.0.0.0/8",
+      SLUICE_WORKERS: "2",
+      SLUICE_LOG_LEVEL: "error",
+      SLUICE_LOG_FORMAT: "text",
+    },
+  });
+  context.after(() => node.stop());
+  node.signal("SIGUSR2");
+  await node.waitForOutput(/^\S+T\S+Z INFO {2}the log level was changed now=debug seconds=600$/m);
+  // The warning of a worker that its Redis cannot be reached.
+  await fetch(`http://127.0.0.1:${proxy}/`);
+  await node.waitForOutput(/^\S+T\S+Z WARN {2}\S.* worker=[12] /m);
+  node.signal("SIGUSR2");
+  await node.waitForOutput(/INFO {2}the log level is that of the settings again now=error$/m);
+});

@@ -7,8 +7,17 @@ import {
   createDirectoryClient,
   createDirectoryStateBackend,
 } from "@sluice/crds";
-import { listSettings, loadPlugins, readArguments, readSettings, SettingsError } from "@sluice/model";
-import { pino } from "pino";
+import {
+  isTextLog,
+  listSettings,
+  loadPlugins,
+  readArguments,
+  readSettings,
+  SettingsError,
+  TemporaryLogLevel,
+  textLogTo,
+} from "@sluice/model";
+import { type Logger, pino } from "pino";
 import { Registry } from "prom-client";
 import manifest from "../package.json" with { type: "json" };
 import { configuredElection } from "./leader-election/lease-election.ts";
@@ -22,7 +31,9 @@ import type { WebhookOptions } from "./webhook/webhook.ts";
 
 async function run(settings: OperatorSettings): Promise<void> {
   await registerPlugins(settings);
-  const log = pino({ name: "sluice-operator", level: settings.logLevel });
+  const log = openLog(settings);
+  // Not SIGUSR1, with which Node starts its debugger.
+  process.on("SIGUSR2", new TemporaryLogLevel(log).toggleDebug);
   const registry = new Registry();
   const client = settings.directory
     ? createDirectoryClient({ directory: settings.directory, log, unprotectWait: settings.unprotectWait })
@@ -67,6 +78,13 @@ async function run(settings: OperatorSettings): Promise<void> {
         process.exitCode = 1;
       });
     });
+}
+
+function openLog({ logLevel: level, logFormat: format }: OperatorSettings): Logger {
+  const isText = isTextLog(format, 1);
+  const destination = pino.destination({ dest: 1, sync: isText });
+  const options = { name: "sluice-operator", level, timestamp: pino.stdTimeFunctions.isoTime };
+  return pino(options, isText ? textLogTo(destination) : destination);
 }
 
 /** @throws SettingsError with the faults of all configured plugins. */

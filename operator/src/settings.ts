@@ -1,5 +1,5 @@
 /** Start-up settings of `sluice-operator`. */
-import { DEFAULT_CLASS, defineSettings, type SettingsOf } from "@sluice/model";
+import { DEFAULT_CLASS, defineSettings, logFormat, type SettingsOf } from "@sluice/model";
 
 export const operatorSettings = defineSettings({
   listen: {
@@ -212,6 +212,7 @@ export const operatorSettings = defineSettings({
     default: "info",
     description: "Minimum level of log lines.",
   },
+  logFormat,
 });
 
 export type OperatorSettings = SettingsOf<typeof operatorSettings>;

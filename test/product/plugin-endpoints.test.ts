@@ -87,7 +87,7 @@ for (const [what, open] of [
   ["over custom resources", customResources],
   ["over a database", database],
 ] as const)
-  test(`${what}, cached responses are found and removed on every node, and a node that does not answer is named; one node that answers explains a request, and every node tells its recent requests`, async () => {
+  test(`${what}, cached responses are found and removed on every node, and a node that does not answer is named; one node that answers explains a request, and every node tells its recent requests; the log level of every node is changed and shown`, async () => {
     const upstream = await startUpstream("cached");
     after(() => upstream.close());
     const backend = await open();
@@ -166,9 +166,21 @@ for (const [what, open] of [
     assert.deepEqual([used.data[0].name, used.total, used.nodes.length], ["all", 1, 2]);
     assert.ok(used.data[0].last_used_at > Date.now() / 1000 - 600, JSON.stringify(used));
 
+    const levels = async () => Object.values((await send("GET", "/debug/cluster/log-level")).body.nodes);
+    assert.deepEqual(await levels(), ["error", "error"]);
+    const changed = await send("PUT", "/debug/cluster/log-level/debug?timeout=600");
+    assert.deepEqual([changed.status, changed.body], [200, { message: "log level changed" }]);
+    assert.deepEqual(await levels(), ["debug", "debug"]);
+    for (const node of [one, two]) await node.process.waitForOutput(/the log level was changed/);
+
     await cacheOf(one);
     process.kill(two.process.pid, "SIGSTOP");
-    const partly = await send("DELETE", "/proxy-cache");
+    const [partly, unchanged] = await Promise.all([
+      send("DELETE", "/proxy-cache"),
+      send("PUT", "/debug/cluster/log-level/debug?timeout=0"),
+    ]);
+    assert.equal(unchanged.status, 503);
+    assert.match(unchanged.body.message, /^the level was changed on the other nodes; these nodes did not answer: /);
     assert.equal((await send("POST", "/explain", described)).status, 200, "one node that answers is enough");
     process.kill(one.process.pid, "SIGSTOP");
     const unexplained = await send("POST", "/explain", described);

@@ -110,12 +110,12 @@ async function main(args: readonly string[]): Promise<void> {
   // The log loads Fastify, which the answers above do not need.
   const { makeLog } = await import("./operations/log.ts");
   if ("violations" in read) {
-    const log = makeLog("info");
+    const log = makeLog({ level: "info" });
     for (const violation of read.violations) log.fatal(violation);
     process.exitCode = 1;
     return;
   }
-  const log = makeLog(read.settings.logLevel);
+  const log = makeLog({ level: read.settings.logLevel, format: read.settings.logFormat });
   for (const warning of read.warnings) log.warn(warning);
   try {
     const { trustedCertificates } = read.settings;

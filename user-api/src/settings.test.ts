@@ -26,6 +26,7 @@ const defaults: Settings = {
   subscriptionLimits,
   requestsPerMinute: 0,
   logLevel: "info",
+  logFormat: "auto",
   drainMilliseconds: 10_000,
 };
 

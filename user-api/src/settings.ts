@@ -1,6 +1,7 @@
 /** Start-up settings, from the environment. */
 import { levels } from "pino";
 import { limitSettings, mapSettings, type NumberSetting, subscriptionLimitSettings } from "./limits/limits.ts";
+import { type LogOutputFormat, logOutputFormats } from "./operations/text-log.ts";
 import { type Access, accesses } from "./policy/policy.ts";
 import {
   address,
@@ -146,6 +147,7 @@ function readEach(environment: Environment, { serves }: ReadOptions) {
     /** Requests per minute and client; 0: unlimited. */
     requestsPerMinute: read("REQUESTS_PER_MINUTE", development ? 0 : 600, integer(0, 1_000_000)),
     logLevel: read("LOG_LEVEL", "info", oneOf([...Object.values(levels.labels), "silent"])),
+    logFormat: read<LogOutputFormat, LogOutputFormat>("LOG_FORMAT", "auto", oneOf(logOutputFormats)),
     /** The time for requests, sockets and streams to end after SIGTERM. */
     drainMilliseconds: read("DRAIN_TIMEOUT", 10_000, duration(0, 3_600_000)),
   };

@@ -51,7 +51,7 @@ export async function testApp(options: TestOptions = {}): Promise<TestApp> {
   });
   const app = await buildApp({
     store: arrayStore(),
-    log: makeLog("info", destination),
+    log: makeLog({ level: "info" }, destination),
     events: openProcessEvents(),
     policy: { access: "open", rules: {} },
     gatewaySecret: GATEWAY_SECRET,

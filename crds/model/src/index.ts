@@ -52,6 +52,8 @@ export { coerce, decodeForm, type FormParts } from "./form/index.ts";
 export { crdNames, crds } from "./generate/crd.ts";
 export { crdFiles } from "./generate/files.ts";
 export { canonicalJson, derivedIdOf, deriveId, deriveNamelessId, uuidV5 } from "./ids.ts";
+export * from "./log/temporary-log-level.ts";
+export * from "./log/text-log.ts";
 export { normalizePath } from "./matching/path.ts";
 export { mergeEntity } from "./merge/index.ts";
 export { toCamel, toSnake } from "./names.ts";

@@ -17,6 +17,8 @@ export {
   vaultKinds,
 } from "./entities/index.ts";
 export type * from "./index.ts";
+export * from "./log/temporary-log-level.ts";
+export * from "./log/text-log.ts";
 export { normalizePath } from "./matching/path.ts";
 export * from "./pem-files.ts";
 export {
@@ -40,6 +42,7 @@ export {
   isEndpointFound,
   isPluginEndpointCall,
   isPluginEndpointResult,
+  LOG_LEVEL_PATH,
   NODE,
   NODE_ENDPOINT_TIMEOUT,
   nodePaths,

@@ -1,6 +1,6 @@
 /** The objects that all parts of the admin listener depend on. */
 import type { Log } from "@sluice/crds";
-import type { Target, Upstream } from "@sluice/model";
+import type { Target, TemporaryLogLevel, Upstream } from "@sluice/model";
 import type { Connections } from "../metrics/metrics.ts";
 import type { AdminSettings } from "../settings/admin.ts";
 import type { Effect, OpenedStore } from "../stores/store.ts";
@@ -31,6 +31,8 @@ export interface AdminContext extends Pick<OpenedStore, "store" | "fleet" | "has
   readonly version: string;
   readonly node: string;
   readonly log: Log;
+  /** The log level of this process. */
+  readonly logLevel: TemporaryLogLevel;
   readonly warnings: WarningHeaders;
   /** Absent: no node runs in this process. */
   readonly setHealth?: SetHealth;

@@ -2,6 +2,7 @@
 import { randomUUID } from "node:crypto";
 import { setMaxListeners } from "node:events";
 import type { AddressInfo } from "node:net";
+import { TemporaryLogLevel } from "@sluice/model";
 import { createGuard } from "../outbound/guard.ts";
 import { countConnections } from "../proxy/observability/connection-counts.ts";
 import type { OpenedStore } from "../stores/store.ts";
@@ -11,6 +12,8 @@ import { createListener } from "./listener.ts";
 import { createWarnings } from "./writes/response-headers.ts";
 
 export interface AdminOptions extends Pick<AdminContext, "settings" | "log" | "version" | "setHealth"> {
+  /** The level of `log`. Default: changes of the level have no effect. */
+  readonly logLevel?: TemporaryLogLevel;
   /** The caller closes the opened store after the admin listener. */
   readonly opened: Pick<OpenedStore, "store" | "fleet" | "hash">;
   /** Addresses of the proxy in this process. Default: the process has no proxy. */
@@ -30,6 +33,7 @@ export interface Admin {
  */
 export async function startAdmin(options: AdminOptions): Promise<Admin> {
   const { settings, opened, proxies = [], log } = options;
+  const { logLevel = new TemporaryLogLevel({ level: settings.logLevel, info() {} }) } = options;
   const { listen, allowedUpstreams } = settings;
   const access = await openAccess(settings, log);
   const { store, fleet, hash } = opened;
@@ -40,6 +44,7 @@ export async function startAdmin(options: AdminOptions): Promise<Admin> {
   const { reasonToRefuse } = createGuard({ allowedUpstreams, ownListeners: [listen, ...proxies] });
   const context: AdminContext = {
     ...options,
+    logLevel,
     store,
     fleet,
     ...(hash && { hash }),

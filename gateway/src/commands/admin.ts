@@ -12,10 +12,10 @@ export const adminCommand = defineCommand({
 Runs the admin listener: Kong's admin API, over custom resources, a database or a file.
 `,
   settings: adminSettings,
-  async run({ settings, log }) {
+  async run({ settings, log, logLevel }) {
     await registerConfiguredPlugins(settings, "schema");
     const opened = await openStore(settings, log);
-    const running = await startAdmin({ settings, opened, log, version });
+    const running = await startAdmin({ settings, opened, log, logLevel, version });
     log.info({ address: running.address }, "admin is up");
     return {
       async close() {

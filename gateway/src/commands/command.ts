@@ -1,5 +1,11 @@
 /** The interface of a `sluice` command. */
-import type { CommandArguments, Declarations, GivenArguments, SettingsOf } from "@sluice/model/serving";
+import type {
+  CommandArguments,
+  Declarations,
+  GivenArguments,
+  SettingsOf,
+  TemporaryLogLevel,
+} from "@sluice/model/serving";
 import type { Logger } from "pino";
 
 export interface Running {
@@ -16,6 +22,7 @@ export interface CommandCall<Values> {
   readonly settings: Values;
   readonly given: GivenArguments;
   readonly log: Logger;
+  readonly logLevel: TemporaryLogLevel;
   readonly print: (text: string) => void;
 }
 
@@ -24,7 +31,7 @@ export interface Command<Declared extends Declarations = Declarations> {
   readonly usage: string;
   /** The arguments allowed after the command's name. Default: none. */
   readonly arguments?: CommandArguments;
-  /** Includes a `logLevel`. */
+  /** Includes `logLevel` and `logFormat`. */
   readonly settings: Declared;
   /** True for a command that finishes by itself; its log is written to standard error. */
   readonly ends?: boolean;

@@ -14,7 +14,7 @@ import { gatewaySettings } from "../settings/gateway.ts";
 import { registerConfiguredPlugins } from "../settings/plugins.ts";
 import { defineCommand, Misused } from "./command.ts";
 
-const { proxy, status, plugins, logLevel } = gatewaySettings;
+const { proxy, status, plugins, logLevel, logFormat } = gatewaySettings;
 
 export const devCommand = defineCommand({
   usage: `usage: sluice dev --plugin FOLDER [--file FILE]
@@ -27,7 +27,7 @@ printed, and the earlier code stays active.
                    the request as JSON
 `,
   arguments: { options: { plugin: { type: "string" }, file: { type: "string" } } },
-  settings: defineSettings({ proxy, status, plugins, logLevel }),
+  settings: defineSettings({ proxy, status, plugins, logLevel, logFormat }),
   async run({ settings, given, log, print }) {
     const { plugin, file } = given.options;
     if (typeof plugin !== "string") throw new Misused("--plugin is missing");

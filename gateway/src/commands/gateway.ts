@@ -10,9 +10,9 @@ export const gatewayCommand = defineCommand({
 Runs a node, which serves clients' requests. The operator, a database or a file configures it.
 `,
   settings: gatewaySettings,
-  async run({ settings, log }) {
+  async run({ settings, log, logLevel }) {
     const plugins = await registerConfiguredPlugins(settings, "code");
-    const running = await startGateway({ settings, log, plugins });
+    const running = await startGateway({ settings, log, logLevel, plugins });
     const { proxy, proxyTls, status } = running;
     log.info({ proxy, ...(proxyTls && { proxyTls }), status }, "gateway is up");
     return running;

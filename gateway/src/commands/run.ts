@@ -2,12 +2,16 @@
 import {
   type Address,
   type Declarations,
+  isTextLog,
+  type LogFormat,
   listSettings,
   readArguments,
   readSettings,
   SettingsError,
+  TemporaryLogLevel,
 } from "@sluice/model/serving";
-import { type Logger, pino } from "pino";
+import type { Logger } from "pino";
+import { createLog } from "../settings/create-log.ts";
 import { version } from "../settings/version.ts";
 import { StoreUnavailable } from "../stores/store.ts";
 import { type Command, CommandError, Misused, type Running } from "./command.ts";
@@ -33,10 +37,15 @@ export async function runCommand(command: Command, { name, args }: Invocation): 
   if (given.kind === "invalid") return refuseArguments(misuse(name, given.message));
   const settings = readSettings(command.settings, process.env);
   if (settings.violations) return fail(...settings.violations.map(({ path, message }) => `${path[0]}: ${message}`));
-  const options = { name: "sluice", level: String(settings.value.logLevel) };
-  const log = command.ends ? pino(options, pino.destination({ dest: 2, sync: true })) : pino(options);
+  const { logLevel: level, logFormat: format } = settings.value as { readonly logLevel: string; logFormat: LogFormat };
+  const descriptor = command.ends ? 2 : 1;
+  const log = createLog({ base: { name: "sluice" }, level, descriptor, isText: isTextLog(format, descriptor) });
+  const logLevel = new TemporaryLogLevel(log);
+  // Before the start, because the signal would otherwise end the process. Not SIGUSR1, with which Node starts its
+  // debugger.
+  process.on("SIGUSR2", logLevel.toggleDebug);
   try {
-    const running = await command.run({ settings: settings.value, given, log, print });
+    const running = await command.run({ settings: settings.value, given, log, logLevel, print });
     if (typeof running === "number") process.exitCode = running;
     else if (running) handleSignals(running, log);
   } catch (error) {

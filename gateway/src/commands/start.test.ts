@@ -4,7 +4,7 @@ import { readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { Writable } from "node:stream";
 import { type TestContext, test } from "node:test";
-import { readSettings, SettingsError } from "@sluice/model/serving";
+import { readSettings, SettingsError, TemporaryLogLevel } from "@sluice/model/serving";
 import { pino } from "pino";
 import { send as ask } from "../../../test/conformance/engine/client.ts";
 import { portOf, startUpstream } from "../../../test/conformance/engine/proxy-rig.ts";
@@ -42,7 +42,8 @@ async function start(context: TestContext, env: Readonly<Record<string, string>>
     { level: "info" },
     new Writable({ write: (chunk, _encoding, done) => done(void lines.push(String(chunk))) }),
   );
-  const running = await startCommand.run({ settings: settings.value, given: noArguments, log, print() {} });
+  const logLevel = new TemporaryLogLevel(log);
+  const running = await startCommand.run({ settings: settings.value, given: noArguments, log, logLevel, print() {} });
   assert.ok(typeof running === "object");
   let closing: Promise<void> | undefined;
   const close = () => {

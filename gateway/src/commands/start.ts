@@ -36,7 +36,7 @@ export const startCommand = defineCommand({
 Runs a node and the admin API in one process, over a database or a declarative file.
 `,
   settings: startSettings,
-  async run({ settings, log }) {
+  async run({ settings, log, logLevel }) {
     const plugins = await registerConfiguredPlugins(settings, "code");
     const shared = await share(settings, log);
     // Settings that only other commands declare keep their defaults; they are not read here.
@@ -44,6 +44,7 @@ Runs a node and the admin API in one process, over a database or a declarative f
     const gateway = await startGateway({
       settings: node,
       log,
+      logLevel,
       plugins,
       source: shared.source,
       ...(shared.query && { query: shared.query }),
@@ -56,6 +57,7 @@ Runs a node and the admin API in one process, over a database or a declarative f
       setHealth: setHealthOf(gateway),
       proxies: [{ ...proxy, tls: false }, ...(proxyTls ? [{ ...proxyTls, tls: true }] : [])],
       log,
+      logLevel,
       version,
     });
     log.info({ proxy, ...(proxyTls && { proxyTls }), status, admin: admin.address }, "sluice is up");

@@ -1,7 +1,15 @@
 /** Assembles a node: source -> intake -> workers (compile, proxy), health checks, and the status listener. */
 import { randomUUID } from "node:crypto";
 import { availableParallelism } from "node:os";
-import { emptySnapshot, type LoadedPlugin, NODE, type NodeReport, type Snapshot } from "@sluice/model/serving";
+import {
+  emptySnapshot,
+  isTextLog,
+  type LoadedPlugin,
+  NODE,
+  type NodeReport,
+  type Snapshot,
+  TemporaryLogLevel,
+} from "@sluice/model/serving";
 import type { Counters } from "@sluice/plugin-sdk";
 import type { Logger } from "pino";
 import { ActiveHealthChecks } from "../balance/active-checks.ts";
@@ -26,6 +34,7 @@ import { mergeNodeResponses } from "../workers/endpoints/node-endpoints.ts";
 import { mergeMetrics } from "../workers/merge-metrics.ts";
 import type { StartWorkersOptions, Workers, WorkersReport } from "../workers/workers.ts";
 import { CertificateExpiries } from "./certificate-expiries.ts";
+import { asksForLogLevel, logLevelResponse } from "./log-level-endpoint.ts";
 import { logUnavailable } from "./log-unavailable.ts";
 import { MissingPlugins } from "./missing-plugins.ts";
 import { openSource } from "./open-source.ts";
@@ -35,6 +44,8 @@ import { workerPlan } from "./worker-plan.ts";
 export interface GatewayOptions {
   readonly settings: GatewaySettings;
   readonly log: Logger;
+  /** The level of `log`, if other parts of the process change it too. Default: only this node changes it. */
+  readonly logLevel?: TemporaryLogLevel;
   /** Registered plugins that do not come with Sluice. Default: none. */
   readonly plugins?: readonly LoadedPlugin[];
   /** The source of documents. Default: chosen by the settings. */
@@ -77,10 +88,12 @@ export interface Gateway {
 
 export async function startGateway({ settings, log, ...given }: GatewayOptions): Promise<Gateway> {
   const node = randomUUID();
+  const { logLevel = new TemporaryLogLevel(log) } = given;
   const facts: NodeStatusSource = {
     state: () => intake.state(),
     status: () => status.address,
     async askPlugin({ plugin, request }) {
+      if (asksForLogLevel(plugin, request)) return logLevelResponse(request, logLevel);
       const responses = await workers.askPlugin(plugin, request);
       const merged = plugin === NODE ? mergeNodeResponses(request, responses) : mergeEndpointResponses(responses);
       return checkedEndpointResponse(merged);
@@ -98,6 +111,7 @@ export async function startGateway({ settings, log, ...given }: GatewayOptions):
   const workersOptions: StartWorkersOptions = {
     plan: await workerPlan(settings, own, { node, workers: count, plugins: given.plugins ?? [] }),
     log,
+    isTextLog: isTextLog(settings.logFormat, 1),
     metrics,
     metricsOptions,
     workerTimeout: settings.workerTimeout,
@@ -107,6 +121,7 @@ export async function startGateway({ settings, log, ...given }: GatewayOptions):
       log.warn({ ...target, sign }, healthy ? "a target is healthy again" : "a target is unhealthy"),
   };
   const workers = await startWorkers(count, workersOptions);
+  logLevel.follow((level) => workers.setLogLevel(level));
   const guard = createGuard({
     allowedUpstreams: settings.allowedUpstreams,
     ownListeners: [...own, workers.address, workers.tlsAddress].filter((address) => address !== null),

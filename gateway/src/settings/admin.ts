@@ -1,5 +1,5 @@
 /** Start-up settings of `sluice admin`. */
-import { DEFAULT_CLASS, defineSettings, type SettingsOf } from "@sluice/model";
+import { DEFAULT_CLASS, defineSettings, logFormat, type SettingsOf } from "@sluice/model";
 import { accessSettings } from "./access.ts";
 import { databaseSettings } from "./database.ts";
 import { fileSettings } from "./file.ts";
@@ -80,6 +80,7 @@ export const adminSettings = defineSettings({
   allowedUpstreams,
   compat,
   logLevel,
+  logFormat,
 });
 
 export type AdminSettings = SettingsOf<typeof adminSettings>;

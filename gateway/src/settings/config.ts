@@ -1,5 +1,5 @@
 /** Start-up settings of `sluice config`, which reads and writes stores, and of `sluice migrate`. */
-import { defineSettings, type SettingsOf } from "@sluice/model/serving";
+import { defineSettings, logFormat, type SettingsOf } from "@sluice/model/serving";
 import { adminSettings } from "./admin.ts";
 import { databaseSettings } from "./database.ts";
 import { logLevel } from "./gateway.ts";
@@ -16,6 +16,7 @@ export const configSettings = defineSettings({
   plugins,
   ...databaseSettings,
   logLevel: { ...logLevel, default: "warn" },
+  logFormat,
 });
 
 export type ConfigSettings = SettingsOf<typeof configSettings>;
@@ -26,6 +27,7 @@ export const migrateSettings = defineSettings({
   class: resourceClass,
   plugins,
   logLevel: configSettings.logLevel,
+  logFormat,
 });
 
 export type MigrateSettings = SettingsOf<typeof migrateSettings>;

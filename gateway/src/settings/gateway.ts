@@ -1,5 +1,5 @@
 /** Start-up settings of `sluice gateway`. */
-import { defineSettings, type SettingsOf } from "@sluice/model/serving";
+import { defineSettings, logFormat, type SettingsOf } from "@sluice/model/serving";
 import { databaseSettings } from "./database.ts";
 import { fileSettings } from "./file.ts";
 import { observerSettings } from "./observers.ts";
@@ -328,6 +328,7 @@ export const gatewaySettings = defineSettings({
   },
   compat,
   logLevel,
+  logFormat,
 });
 
 export type GatewaySettings = SettingsOf<typeof gatewaySettings>;

@@ -19,7 +19,11 @@ export interface WorkerThreadData {
   readonly connectionLimits: ConnectionLimitsMemory;
   readonly heartbeat: HeartbeatOptions;
   readonly metrics: StartWorkersOptions["metricsOptions"];
-  readonly logging: { readonly level: string; readonly bindings: Readonly<Record<string, unknown>> };
+  readonly logging: {
+    readonly level: string;
+    readonly isText: boolean;
+    readonly bindings: Readonly<Record<string, unknown>>;
+  };
   readonly hasClusterCounters: boolean;
   readonly document: SnapshotDelta;
   /** The targets whose health is not the default `healthy`. */
@@ -49,6 +53,7 @@ export type WorkerFunctions = {
   /** The worker's `nodejs_*` metrics. */
   readonly runtimeMetrics: () => Promise<readonly MetricsPart[]>;
   readonly reopenLogs: () => void;
+  readonly setLogLevel: (level: string) => void;
   readonly stopAccepting: () => Promise<void>;
   readonly close: (options: Required<CloseOptions>) => Promise<void>;
 };

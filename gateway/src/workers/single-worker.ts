@@ -47,6 +47,7 @@ export async function startSingleWorker({
     metricParts: async () => null,
     unavailableReason: () => null,
     reopenLogs,
+    setLogLevel: () => undefined,
     readyToReload: async () => {
       throw new SettingsError(
         "the code of plugins can only be loaded again in new worker threads, and this node has none, because this " +

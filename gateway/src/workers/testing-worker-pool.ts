@@ -55,6 +55,7 @@ export async function startTestPool(
     },
     // Only the control thread logs here. The threads write their own log lines to standard output.
     log: pino({ level: "error" }, { write: (line: string) => void log.push(JSON.parse(line)) }),
+    isTextLog: false,
     metrics: createMetrics(metricsOptions),
     metricsOptions,
     workerTimeout,

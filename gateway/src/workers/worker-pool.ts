@@ -246,6 +246,10 @@ class ThreadPool implements WorkerPool {
     for (const thread of this.threads()) thread.reopenLogs();
   }
 
+  setLogLevel(level: string): void {
+    for (const thread of this.threads()) thread.setLogLevel(level);
+  }
+
   async close(options: { readonly deadline: number }): Promise<void> {
     this.#stopStarting();
     await Promise.all(this.threads().map((thread) => thread.close(options)));
@@ -283,6 +287,7 @@ class ThreadPool implements WorkerPool {
    */
   #startThread(number: number, failures: number | null): WorkerThread {
     const began = performance.now();
+    const { log, isTextLog: isText } = this.#options;
     const thread = new WorkerThread({
       start: {
         number,
@@ -291,7 +296,7 @@ class ThreadPool implements WorkerPool {
         connectionLimits: this.#connectionLimits,
         heartbeat: this.#heartbeat,
         metrics: this.#options.metricsOptions,
-        logging: { level: this.#options.log.level, bindings: this.#options.log.bindings() },
+        logging: { level: log.level, isText, bindings: log.bindings() },
         hasClusterCounters: this.#options.clusterCounters !== undefined,
         document: deltaBetween(emptySnapshot, this.#wanted),
         health: this.#health(),
@@ -320,7 +325,7 @@ class ThreadPool implements WorkerPool {
       const what = thread.isListening
         ? "a worker has ended and is started again"
         : "a worker cannot start; the node tries again";
-      this.#options.log.error(facts, what);
+      log.error(facts, what);
       this.#restartTimers.set(
         number,
         setTimeout(() => {

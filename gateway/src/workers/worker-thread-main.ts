@@ -1,10 +1,7 @@
 /** Entry point of a worker thread. */
-import { hostname } from "node:os";
-import { pid } from "node:process";
 import { getHeapStatistics } from "node:v8";
 import { parentPort, workerData } from "node:worker_threads";
 import { adoptChange, emptySnapshot, registerSchemas } from "@sluice/model/serving";
-import { pino } from "pino";
 import { createCounters } from "../counters/create-counters.ts";
 import { SharedCounters } from "../counters/shared-counters.ts";
 import { createMetrics } from "../metrics/metrics.ts";
@@ -13,6 +10,7 @@ import { type MetricsPart, partsOf } from "../metrics/slices.ts";
 import { connectBehind } from "../outbound/connect.ts";
 import { createGuard } from "../outbound/guard.ts";
 import { createCaches } from "../plugin-caches/create-caches.ts";
+import { createLog } from "../settings/create-log.ts";
 import { sharedConnectionLimits } from "../shared-memory/connection-limits.ts";
 import { pluginWordsOf, startHeartbeat } from "../shared-memory/heartbeat.ts";
 import type { ControlFunctions, WorkerFunctions, WorkerThreadData } from "./messages.ts";
@@ -23,8 +21,8 @@ if (parentPort === null) throw new Error("worker-thread-main.ts must be started 
 const control = new ThreadCalls<ControlFunctions>(parentPort);
 
 const start = workerData as WorkerThreadData;
-const { bindings, level } = start.logging;
-const log = pino({ level, base: { pid, hostname: hostname(), ...bindings, worker: start.number } });
+const { bindings, level, isText } = start.logging;
+const log = createLog({ level, isText, descriptor: 1, base: { ...bindings, worker: start.number } });
 const metrics = createMetrics(start.metrics);
 const runtime = createRuntimeMetrics({ nodeId: start.metrics.nodeId, worker: start.number });
 const guard = createGuard(start.plan.settings);
@@ -87,6 +85,9 @@ function functionsOf(worker: RunningWorker): WorkerFunctions {
     nextPart,
     runtimeMetrics: runtime,
     reopenLogs: worker.reopenLogs,
+    setLogLevel(level) {
+      log.level = level;
+    },
     stopAccepting: proxy.stopAccepting,
     async close(options) {
       await worker.close(options);

@@ -123,6 +123,10 @@ export class WorkerThread {
     this.#calls.send("reopenLogs");
   }
 
+  setLogLevel(level: string): void {
+    this.#calls.send("setLogLevel", level);
+  }
+
   /**
    * Resolves to null if the thread has no such plugin instance or endpoint; to a response with status 503 if the thread
    * does not answer in time, or has ended.

@@ -13,6 +13,8 @@ import type { WorkerPlan } from "./worker.ts";
 export interface StartWorkersOptions extends Pick<BalancerTools, "onHealthTransition"> {
   readonly plan: WorkerPlan;
   readonly log: Logger;
+  /** Whether threads write their log lines as text. */
+  readonly isTextLog: boolean;
   /** The metrics of the node; a worker in the control thread counts in them directly. */
   readonly metrics: GatewayMetrics;
   readonly metricsOptions: { readonly compat: boolean; readonly nodeId: string; readonly version: string };
@@ -45,6 +47,8 @@ export interface Workers {
   unavailableReason(): string | null;
   /** Reopens files that were moved. */
   reopenLogs(): void;
+  /** Sets the level of the logs of worker threads. The log of the control thread is the caller's. */
+  setLogLevel(level: string): void;
   /** Resolves when `reload` may be called. Rejects with a SettingsError if the code of plugins cannot be replaced. */
   readyToReload(): Promise<void>;
   /**

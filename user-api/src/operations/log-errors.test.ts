@@ -7,7 +7,7 @@ import { makeLog } from "./log.ts";
 function logged(err: unknown): Readonly<Record<string, unknown>> {
   const lines: string[] = [];
   const log = makeLog(
-    "info",
+    { level: "info" },
     new Writable({
       write(line, _encoding, done) {
         lines.push(String(line));

@@ -1,20 +1,30 @@
-/** The log: one JSON object per line, and one line for each request except health checks and reads of the metrics. */
+/** The log: one JSON object or one text per line, and one line for each request except health checks and reads of the metrics. */
 import { randomUUID } from "node:crypto";
 import type { IncomingMessage } from "node:http";
+import { isatty } from "node:tty";
 import { type FastifyReply, type FastifyRequest, LogController } from "fastify";
 import { type DestinationStream, type Logger, pino } from "pino";
+import { type LogOutputFormat, plainTextLogTo } from "./text-log.ts";
 
 /** The logged members of a request. Headers and the query string are left out: they hold credentials and queries. */
 function requestOf(request: { readonly method?: string; readonly url?: string; readonly ip?: string }) {
   return { method: request.method, path: request.url?.split("?", 1)[0], remoteAddress: request.ip };
 }
 
+const STDOUT = 1;
+
 /** Writes to standard output by default. Synchronous, because pino's default may reorder the last lines. */
 export function makeLog(
-  level: string,
-  destination: DestinationStream = pino.destination({ dest: 1, sync: true }),
+  { level, format = "auto" }: { readonly level: string; readonly format?: LogOutputFormat },
+  destination: DestinationStream = pino.destination({ dest: STDOUT, sync: true }),
 ): Logger {
-  return pino({ level, serializers: { req: requestOf, err: formatErrorForLog } }, destination);
+  const isText = format === "text" || (format === "auto" && isatty(STDOUT));
+  const options = {
+    level,
+    serializers: { req: requestOf, err: formatErrorForLog },
+    timestamp: pino.stdTimeFunctions.isoTime,
+  };
+  return pino(options, isText ? plainTextLogTo(destination) : destination);
 }
 
 /** The header `traceparent` (W3C Trace Context, section 3.2), of this or a later version. */

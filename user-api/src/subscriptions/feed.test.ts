@@ -31,7 +31,7 @@ function rig(hold: Promise<void> = Promise.resolve()) {
         };
       },
     },
-    log: makeLog("silent"),
+    log: makeLog({ level: "silent" }),
   });
   const operation = { document: parse("subscription { userCreated { name } }") } as Operation;
   const following = (key: string): FeedSubscription => ({ operation, variables: {}, consumer: null, key });

@@ -27,6 +27,16 @@ export const nodePaths = {
   debugTokens: "debug-tokens",
 } as const;
 
+/**
+ * The path of a call to the node that reports its log level, and changes it first if the body is a LogLevelChange. The
+ * response is LogLevelReport.
+ */
+export const LOG_LEVEL_PATH = "log-level";
+
+export interface LogLevelReport {
+  readonly level: string;
+}
+
 export interface PluginEndpointCall {
   /** Id of the Plugin, or NODE. */
   readonly plugin: string;

@@ -94,6 +94,7 @@ const filling: Readonly<Record<string, string>> = {
   address: "10.0.0.1:80",
   tag: "blue",
   name: "services",
+  level: "debug",
 };
 
 type InformationBody = Record<string, Record<string, unknown>>;

@@ -7,6 +7,7 @@ import type { AdminRequest, AdminResponse } from "../requests.ts";
 import { schemaRoutes } from "../schemas/routes.ts";
 import { explainRoutes } from "./explain.ts";
 import { lastUseRoutes } from "./last-uses.ts";
+import { logLevelRoutes } from "./log-level.ts";
 import { recentRequestRoutes } from "./recent-requests.ts";
 import { isWritable, rootBody } from "./root.ts";
 import { trafficRoutes } from "./traffic.ts";
@@ -28,7 +29,7 @@ export const informationRoutes = (facts: AdminContext): readonly AdminRoute[] =>
     worker: { id: 0, count: 1 },
     stats: { sys: { total: 0, runs: 0, running: 0, pending: 0, waiting: 0 }, timers: {} },
   })),
-  reading("/debug/node/log-level", () => ({ message: `log level: ${facts.settings.logLevel}` })),
+  ...logLevelRoutes(facts),
   ...schemaRoutes(facts.store),
   ...explainRoutes(facts),
   ...recentRequestRoutes(facts),

@@ -4,7 +4,15 @@ import { hash } from "node:crypto";
 import { mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { type TestContext, test } from "node:test";
-import { deriveId, loadText, lookupHash, readArguments, readSettings, registerPlugins } from "@sluice/model";
+import {
+  deriveId,
+  loadText,
+  lookupHash,
+  readArguments,
+  readSettings,
+  registerPlugins,
+  TemporaryLogLevel,
+} from "@sluice/model";
 import { pino } from "pino";
 import { deviceTokenFacts } from "../../../../test/plugins/device-token.ts";
 import { temporaryFolder } from "../../../../tools/process/index.ts";
@@ -39,10 +47,12 @@ function desk(context: TestContext, files: Readonly<Record<string, string>> = {}
         configCommand.arguments ?? {},
       );
       if (given.kind !== "given") return plain(given.kind === "invalid" ? `invalid: ${given.message}` : given.kind);
+      const log = pino({ level: "silent" });
       const call = {
         settings: settings.value,
         given,
-        log: pino({ level: "silent" }),
+        log,
+        logLevel: new TemporaryLogLevel(log),
         print: (text: string) => void printed.push(text),
       };
       try {

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { type TestContext, test } from "node:test";
-import { loadText, readArguments, readSettings } from "@sluice/model";
+import { loadText, readArguments, readSettings, TemporaryLogLevel } from "@sluice/model";
 import { pino } from "pino";
 import { temporaryFolder } from "../../../../tools/process/index.ts";
 import { startFileRig } from "../../admin/testing-file.ts";
@@ -30,11 +30,13 @@ function desk(context: TestContext, files: Readonly<Record<string, string>> = {}
       assert.ok(settings.value && given.kind === "given", JSON.stringify(given));
       const printed: string[] = [];
       const print = (text: string) => void printed.push(text);
+      const log = pino({ level: "silent" });
       try {
         const code = await migrateCommand.run({
           settings: settings.value,
           given,
-          log: pino({ level: "silent" }),
+          log,
+          logLevel: new TemporaryLogLevel(log),
           print,
         });
         return [Number(code), plain(printed.join(""))];

@@ -1,5 +1,5 @@
 /** `sluice plugin`: subcommands for authors of plugins. */
-import { defineSettings } from "@sluice/model/serving";
+import { defineSettings, logFormat } from "@sluice/model/serving";
 import { logLevel } from "../../settings/gateway.ts";
 import { defineCommand } from "../command.ts";
 import { newPlugin } from "./new.ts";
@@ -11,7 +11,7 @@ export const pluginCommand = defineCommand({
       writes a plugin package with a test into the new folder NAME
 `,
   arguments: { subcommands: { new: { positionals: ["NAME"] } } },
-  settings: defineSettings({ logLevel }),
+  settings: defineSettings({ logLevel, logFormat }),
   ends: true,
   async run({ given, print }) {
     const [name = ""] = given.positionals;
