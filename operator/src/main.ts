@@ -21,7 +21,7 @@ import { type Logger, pino } from "pino";
 import { Registry } from "prom-client";
 import manifest from "../package.json" with { type: "json" };
 import { configuredElection } from "./leader-election/lease-election.ts";
-import { createRestMetrics } from "./metrics.ts";
+import { createCertificateMetrics, createRestMetrics } from "./metrics.ts";
 import { MANAGER, startOperator } from "./operator.ts";
 import { privateSecretsOf, savedStateName } from "./private-secrets.ts";
 import { loadPushCredentials } from "./publish/push-credentials.ts";
@@ -35,6 +35,7 @@ async function run(settings: OperatorSettings): Promise<void> {
   // Not SIGUSR1, with which Node starts its debugger.
   process.on("SIGUSR2", new TemporaryLogLevel(log).toggleDebug);
   const registry = new Registry();
+  const recordCertificate = createCertificateMetrics(registry);
   const client = settings.directory
     ? createDirectoryClient({ directory: settings.directory, log, unprotectWait: settings.unprotectWait })
     : createClusterClient({ log, onRequestEnd: createRestMetrics(registry) });
@@ -48,6 +49,7 @@ async function run(settings: OperatorSettings): Promise<void> {
     log,
     pushCredentials: await loadPushCredentials(settings),
     registry,
+    recordCertificate,
     startElection: configuredElection(settings, log),
     store: directory
       ? createDirectoryStateBackend(directory, name)
@@ -60,6 +62,7 @@ async function run(settings: OperatorSettings): Promise<void> {
     isOwn: operator.isOwn,
     log,
     registry,
+    recordCertificate,
   }).catch(async (error) => {
     await operator.close();
     await client.close();
@@ -95,7 +98,10 @@ async function registerPlugins({ plugins }: OperatorSettings): Promise<void> {
   throw new SettingsError(violations.map(({ message }) => `${variable}: ${message}`).join("\n"));
 }
 
-type WebhookParts = Pick<WebhookOptions, "client" | "secretNamespace" | "isOwn" | "log" | "registry">;
+type WebhookParts = Pick<
+  WebhookOptions,
+  "client" | "secretNamespace" | "isOwn" | "log" | "registry" | "recordCertificate"
+>;
 
 /** Starts the webhook. Null: the webhook is switched off, or there is no API server. */
 async function webhookOf(settings: OperatorSettings, parts: WebhookParts): Promise<{ close(): Promise<void> } | null> {

@@ -1,4 +1,5 @@
 /** The operator's metrics for Prometheus. */
+import { X509Certificate } from "node:crypto";
 import type { CompletedRequest } from "@sluice/crds";
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from "prom-client";
 import type { PushOutcome } from "./publish/node-loop.ts";
@@ -47,12 +48,21 @@ export function createOperatorMetrics(registry = new Registry()) {
     labelNames: ["outcome"],
     registers,
   });
+  const saves = new Counter({
+    name: "sluice_operator_state_writes_total",
+    help: "Writes of the acknowledged state, by their outcome.",
+    labelNames: ["outcome"],
+    registers,
+  });
+  // The counters start at 0, so that an alert on an increase sees the first event.
+  for (const outcome of ["written", "failed"]) saves.inc({ outcome }, 0);
   return {
     registry,
     work: createWorkMetrics(registry),
     reconciled: (seconds: number) => reconcile.observe(seconds),
     pushed: (outcome: PushOutcome, seconds: number) => push.observe({ outcome }, seconds),
     wroteStatus: (outcome: "written" | "failed") => status.inc({ outcome }),
+    savedState: (outcome: "written" | "failed") => saves.inc({ outcome }),
   };
 }
 
@@ -156,4 +166,17 @@ export function createRestMetrics(registry: Registry): (answered: CompletedReque
     requests.inc({ method, code, host });
     latencies.observe({ verb: method, host }, seconds);
   };
+}
+
+/** Records the expiry of a certificate (PEM text) that this operator presents; to be called whenever it changes. */
+export type RecordCertificate = (certificate: "push" | "webhook", pem: string) => void;
+
+export function createCertificateMetrics(registry: Registry): RecordCertificate {
+  const expiry = new Gauge({
+    name: "sluice_operator_certificate_expiry_timestamp_seconds",
+    help: "Unix time at which a certificate of the operator expires: push (for the nodes), webhook (for the API server).",
+    labelNames: ["certificate"],
+    registers: [registry],
+  });
+  return (certificate, pem) => expiry.set({ certificate }, new X509Certificate(pem).validToDate.getTime() / 1000);
 }

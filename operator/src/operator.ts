@@ -10,7 +10,7 @@ import {
   type StartLeaderElection,
   soleLeader,
 } from "./leader-election/leader-election.ts";
-import { createOperatorMetrics, registerOperatorGauges } from "./metrics.ts";
+import { createOperatorMetrics, type RecordCertificate, registerOperatorGauges } from "./metrics.ts";
 import { type PrivateSecrets, privateSecretsOf } from "./private-secrets.ts";
 import { createNodeConnector, type NodeConnector } from "./publish/node-client.ts";
 import { nodeServiceOf } from "./publish/node-discovery.ts";
@@ -40,6 +40,8 @@ export interface OperatorOptions {
   /** Where acknowledged state is saved; closed with the operator. */
   readonly store: StateBackend;
   readonly registry?: Registry;
+  /** Called with each certificate that is presented to the nodes. Default: does nothing. */
+  readonly recordCertificate?: RecordCertificate;
   readonly log: Logger;
 }
 
@@ -119,20 +121,25 @@ interface SecretMaintenance {
  * The promise resolves when the rotation has ended, after the signal.
  */
 async function maintainSecrets(
-  { client, store, pushCredentials, log }: OperatorOptions,
+  { client, store, pushCredentials, recordCertificate = () => undefined, log }: OperatorOptions,
   { privateSecrets, leadership, events, connector, signal }: SecretMaintenance,
 ): Promise<void> {
   const leads = () => leadership.term() !== null;
   leadership.terms.subscribe((term) => {
     if (term !== null) void privateSecrets.move({ client, store, manager: MANAGER, leads, log, signal });
   });
+  const { tls } = pushCredentials.credentials;
+  if (tls) recordCertificate("push", tls.cert);
   await pushCredentials.rotate?.({
     client: privateSecrets.reading(client),
     authorityNamespace: privateSecrets.namespace,
     manager: MANAGER,
     // A new authority must not be created before the old one has been moved.
     leads: () => leads() && privateSecrets.isMoved(),
-    renew: connector.replaceTls,
+    renew(tls) {
+      connector.replaceTls(tls);
+      recordCertificate("push", tls.cert);
+    },
     recordEvent: events.record,
     log,
     signal,

@@ -54,11 +54,14 @@ const COMPARED = 16;
  */
 export class BoundedGroups<Value> {
   readonly #capacity: number;
+  readonly #onReplace: () => void;
   readonly #classes: readonly Set<CounterGroup<Value>>[] = Array.from({ length: SIZE_CLASSES }, () => new Set());
   #size = 0;
 
-  constructor(capacity: number) {
+  /** @param onReplace Called for each counter that is replaced. Default: does nothing. */
+  constructor(capacity: number, onReplace: () => void = () => undefined) {
     this.#capacity = capacity;
+    this.#onReplace = onReplace;
   }
 
   get size(): number {
@@ -73,7 +76,10 @@ export class BoundedGroups<Value> {
   add(group: CounterGroup<Value>, name: string, value: Value): void {
     if (this.isFull) {
       const largest = this.largest();
-      if (largest?.deleteOldest()) this.#shrunk(largest);
+      if (largest?.deleteOldest()) {
+        this.#shrunk(largest);
+        this.#onReplace();
+      }
     }
     group.set(name, value);
     const { size } = group;

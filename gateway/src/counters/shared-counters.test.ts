@@ -108,11 +108,16 @@ test("threads that flood their own instance do not displace another instance's c
 });
 
 test("when all slots are in use, a counter of the largest group is replaced, and counters of smaller groups continue", () => {
-  const counters = new SharedCounters({ memory: createCountersMemory(32), owner: 0 });
+  let replaced = 0;
+  const onReplace = () => {
+    replaced += 1;
+  };
+  const counters = new SharedCounters({ memory: createCountersMemory(32), owner: 0, onReplace });
   const long = counter("long", { period: "day", expires: expires + 1 });
   counters.take([long]);
   for (let at = 0; at < 1000; at++) counters.take([counter(`flood ${at}`, { expires: expires - 60_000 })]);
   assert.equal(counters.size, 32);
+  assert.equal(replaced, 1001 - 32, "each replacement is reported once");
   assert.deepEqual(counters.take([long]).counts, [2]);
   assert.deepEqual(counters.take([counter("flood 0", { expires: expires - 60_000 })]).counts, [1]);
 });

@@ -35,6 +35,8 @@ export interface SharedCountersOptions {
   readonly owner: number;
   /** Unix milliseconds; default Date.now. */
   readonly now?: () => number;
+  /** Called for each counter that this user replaces before its window has ended. Default: does nothing. */
+  readonly onReplace?: () => void;
 }
 
 const periodNumbers = Object.fromEntries(periods.map((period, at) => [period, at])) as Record<Period, number>;
@@ -44,11 +46,11 @@ export class SharedCounters implements Counters {
   readonly #hashes: StringCache<Int32Array>;
   readonly #instanceHashes: StringCache<number>;
 
-  constructor({ memory: { buffer, key }, owner, now = Date.now }: SharedCountersOptions) {
+  constructor({ memory: { buffer, key }, owner, now = Date.now, onReplace }: SharedCountersOptions) {
     this.#hashes = new StringCache((name) => keyedHash(name, key));
     this.#instanceHashes = new StringCache((instance) => keyedHash(instance, key)[0] ?? 0);
     const instanceHash = (instance: string) => this.#instanceHashes.of(instance);
-    this.#slots = new CounterTable({ buffer, owner, now: () => now() / 1000, instanceHash });
+    this.#slots = new CounterTable({ buffer, owner, now: () => now() / 1000, instanceHash, onReplace });
   }
 
   /** Number of counters whose windows have not ended. */

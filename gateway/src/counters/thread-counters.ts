@@ -8,6 +8,8 @@ export interface ThreadCountersOptions {
    * group is dropped and starts again at zero: a flood of made-up identifiers replaces its own counters first.
    */
   readonly capacity?: number;
+  /** Called for each counter that is dropped. Default: does nothing. */
+  readonly onReplace?: () => void;
 }
 
 /** The counts of one plugin instance in one window, by counter name. */
@@ -23,8 +25,8 @@ export class ThreadCounters implements Counters {
   readonly #windows = new Map<Period, Map<number, CountedWindow>>();
   readonly #all: BoundedGroups<number>;
 
-  constructor({ capacity = 1_000_000 }: ThreadCountersOptions = {}) {
-    this.#all = new BoundedGroups(capacity);
+  constructor({ capacity = 1_000_000, onReplace }: ThreadCountersOptions = {}) {
+    this.#all = new BoundedGroups(capacity, onReplace);
   }
 
   get size(): number {

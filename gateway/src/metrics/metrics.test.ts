@@ -48,6 +48,14 @@ describe("createMetrics", () => {
     ]);
   });
 
+  it("counts replaced counters of rate limits from 0, so that an alert on an increase sees the first one", async () => {
+    const metrics = node();
+    const name = "sluice_rate_limit_counters_replaced_total";
+    assert.deepEqual(await lines(metrics, name), [`${name}{} 0`]);
+    metrics.countReplacedCounter();
+    assert.deepEqual(await lines(metrics, name), [`${name}{} 1`]);
+  });
+
   it("reports only the document that the node runs", async () => {
     const metrics = node();
     for (const config of [

@@ -58,6 +58,8 @@ export interface MetricReadings {
   heap(): Heap;
   targets(): Iterable<TargetHealthSample>;
   certificates(): Iterable<ServedCertificate>;
+  /** Unix seconds at which the certificate of the push listener expires; null: it has none. */
+  pushCertificate(): number | null;
   reloads(): Reloads;
   /** Whether the source of documents can be read. */
   datastore(): boolean;
@@ -70,6 +72,8 @@ export interface MetricReadings {
 export interface GatewayMetrics extends RequestMetrics {
   /** Counts a request that was answered before a route matched; the reason is from a fixed set. */
   countUnrouted(reason: string): void;
+  /** Counts a counter of a rate limit that was replaced before its window had ended, because the memory was full. */
+  countReplacedCounter(): void;
   /** Records the duration of one call of a plugin's phase. */
   observePlugin(plugin: string, phase: string, seconds: number): void;
   read(readings: Partial<MetricReadings>): void;
@@ -179,6 +183,13 @@ export function createMetrics({ compat, nodeId, version, maxSeries = 50_000 }: G
     "Requests that were answered before they had a route, by reason",
     ["reason"],
   );
+  const replacedCounters = counter(
+    "sluice_rate_limit_counters_replaced_total",
+    "Counters of rate limits that were replaced before their window had ended, because the memory for counters was full",
+    [],
+  );
+  // The counter starts at 0, so that an alert on an increase sees the first event.
+  replacedCounters.of([]);
   const pluginSeconds = new Table(
     {
       type: "histogram",
@@ -189,7 +200,7 @@ export function createMetrics({ compat, nodeId, version, maxSeries = 50_000 }: G
     },
     MAX_PLUGIN_SERIES,
   );
-  const counted = [...Object.values(requests), unrouted, pluginSeconds];
+  const counted = [...Object.values(requests), unrouted, replacedCounters, pluginSeconds];
 
   const ofPlugins = new Map<string, { readonly plugin: string; readonly table: Table }>();
 
@@ -215,6 +226,12 @@ export function createMetrics({ compat, nodeId, version, maxSeries = 50_000 }: G
         for (const { certificate, serverName, expires } of now.certificates?.() ?? [])
           yield [[certificate, serverName], expires];
       },
+    ),
+    gauge(
+      "sluice_push_certificate_expiry_timestamp_seconds",
+      "Unix time at which the certificate expires with which the node authenticates to the operator",
+      [],
+      () => sampleOf(now.pushCertificate?.()),
     ),
     gauge("sluice_node_info", "The node and its version", ["version"], () => [[[version], 1]]),
     gauge("sluice_memory_bytes", "Bytes of memory of the node's process by kind", ["kind"], () => {
@@ -271,6 +288,7 @@ export function createMetrics({ compat, nodeId, version, maxSeries = 50_000 }: G
       const snakeCase = reason.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
       unrouted.increase(unrouted.of([snakeCase]), 1);
     },
+    countReplacedCounter: () => replacedCounters.increase(replacedCounters.of([]), 1),
     observePlugin(plugin, phase, seconds) {
       pluginSeconds.observe(pluginSeconds.of([plugin, phase]), seconds);
     },

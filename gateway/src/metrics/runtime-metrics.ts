@@ -21,21 +21,31 @@ export type RuntimeMetrics = () => Promise<readonly MetricsPart[]>;
  */
 const left = /^nodejs_active_|^process_open_fds$/;
 
-export function createRuntimeMetrics({ nodeId, worker }: RuntimeMetricsOptions): RuntimeMetrics {
+/** The metrics of a thread, without the labels that are added to all of them (see `addedLabels`). */
+export function runtimeRegistry(worker: number): Registry {
   const registry = new Registry();
   collectDefaultMetrics({ register: registry });
   for (const { name } of registry.getMetricsAsArray()) {
     if (left.test(name) || (worker !== 0 && isOfProcess(name))) registry.removeSingleMetric(name);
   }
   if (worker === 0) openDescriptors(registry);
+  return registry;
+}
+
+/** The labels that are added to each metric of this name. */
+export const addedLabels = (name: string, { nodeId, worker }: RuntimeMetricsOptions) => ({
+  node_id: nodeId,
+  ...(!isOfProcess(name) && { worker: String(worker) }),
+});
+
+export function createRuntimeMetrics(options: RuntimeMetricsOptions): RuntimeMetrics {
+  const registry = runtimeRegistry(options.worker);
   return async () => {
     const metrics: readonly Collected[] = await registry.getMetricsAsJSON();
     // A histogram has no buckets before its first value.
     return metrics
       .filter(({ values }) => values.length > 0)
-      .map((metric) =>
-        partOf(metric, { node_id: nodeId, ...(!isOfProcess(metric.name) && { worker: String(worker) }) }),
-      );
+      .map((metric) => partOf(metric, addedLabels(metric.name, options)));
   };
 }
 

@@ -53,6 +53,8 @@ export class CertificateExpiries {
 
 /** The earlier of the two expiries, because clients may get either certificate. */
 function expiryOf({ cert, cert_alt }: Certificate): number {
-  const leaves = [cert, cert_alt].filter((pem) => pem !== null).map((pem) => new X509Certificate(pem));
-  return Math.min(...leaves.map(({ validToDate }) => validToDate.getTime() / 1000));
+  return Math.min(...[cert, cert_alt].filter((pem) => pem !== null).map(certificateExpiry));
 }
+
+/** Unix seconds at which the first certificate in a PEM text expires. */
+export const certificateExpiry = (pem: string): number => new X509Certificate(pem).validToDate.getTime() / 1000;

@@ -33,7 +33,7 @@ import { checkedEndpointResponse, mergeEndpointResponses } from "../workers/endp
 import { mergeNodeResponses } from "../workers/endpoints/node-endpoints.ts";
 import { mergeMetrics } from "../workers/merge-metrics.ts";
 import type { StartWorkersOptions, Workers, WorkersReport } from "../workers/workers.ts";
-import { CertificateExpiries } from "./certificate-expiries.ts";
+import { CertificateExpiries, certificateExpiry } from "./certificate-expiries.ts";
 import { asksForLogLevel, logLevelResponse } from "./log-level-endpoint.ts";
 import { logUnavailable } from "./log-unavailable.ts";
 import { MissingPlugins } from "./missing-plugins.ts";
@@ -169,6 +169,10 @@ export async function startGateway({ settings, log, ...given }: GatewayOptions):
     heap: () => reported.heap,
     targets: () => (showsTargets(served) ? targetHealthSamples(workers.balancers()) : []),
     certificates: () => expiries.served(),
+    pushCertificate() {
+      const certificate = source.ownCertificate?.() ?? null;
+      return certificate === null ? null : certificateExpiry(certificate);
+    },
     reloads() {
       const hasFailure = source.failure() !== null;
       return { successful: hasFailure || succeeded !== null ? !hasFailure : null, succeeded };

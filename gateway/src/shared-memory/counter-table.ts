@@ -72,6 +72,8 @@ export interface CounterTableOptions {
   readonly now: () => number;
   /** One word of the hash of a plugin instance's name; only called for new keys. */
   readonly instanceHash: (instance: string) => number;
+  /** Called for each counter that this user of the buffer replaces before its window has ended. Default: does nothing. */
+  readonly onReplace?: () => void;
 }
 
 export class CounterTable {
@@ -81,6 +83,7 @@ export class CounterTable {
   readonly #owner: number;
   readonly #now: () => number;
   readonly #instanceHash: (instance: string) => number;
+  readonly #onReplace: () => void;
 
   /** Bytes of a table; `slots` is a power of two, at least PROBES. */
   static bytes(slots: number): number {
@@ -89,11 +92,12 @@ export class CounterTable {
     return (slots * WORDS + GROUPS) * Int32Array.BYTES_PER_ELEMENT;
   }
 
-  constructor({ buffer, owner, now, instanceHash }: CounterTableOptions) {
+  constructor({ buffer, owner, now, instanceHash, onReplace = () => undefined }: CounterTableOptions) {
     const all = new Int32Array(buffer);
     this.#words = all.subarray(0, all.length - GROUPS);
     this.#sizes = all.subarray(all.length - GROUPS);
     this.#instanceHash = instanceHash;
+    this.#onReplace = onReplace;
     this.#mask = this.#words.length / WORDS - 1;
     this.#owner = owner;
     this.#now = now;
@@ -214,6 +218,9 @@ export class CounterTable {
       if (usable < 0) return -1;
       usableHead = Atomics.load(words, usable);
       if ((usableHead & STATE) !== READY) return -1;
+      const claimed = this.#claimSlot(key, { at: usable, head: usableHead, home, ready });
+      if (claimed >= 0) this.#onReplace();
+      return claimed;
     }
     return this.#claimSlot(key, { at: usable, head: usableHead, home, ready });
   }

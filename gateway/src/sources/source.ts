@@ -29,6 +29,11 @@ export interface Source {
   reread?(): Promise<void>;
   /** Why the newest document is not served; null without a problem. Shown in /status. */
   failure(): string | null;
+  /**
+   * PEM text of the certificate with which the node authenticates to the operator; null: it uses a token. Absent: the
+   * source has no operator.
+   */
+  ownCertificate?(): string | null;
   stop(): Promise<void>;
 }
 

@@ -1,6 +1,7 @@
 /** A single worker, run in the control thread. */
 import { SettingsError } from "@sluice/model/serving";
 import { createCounters } from "../counters/create-counters.ts";
+import { ThreadCounters } from "../counters/thread-counters.ts";
 import { connectBehind } from "../outbound/connect.ts";
 import { createGuard } from "../outbound/guard.ts";
 import { createCaches } from "../plugin-caches/create-caches.ts";
@@ -22,6 +23,7 @@ export async function startSingleWorker({
   const caches = createCaches({ ...redis, memory: plan.cacheMemory });
   const counters = createCounters({
     ...redis,
+    local: new ThreadCounters({ onReplace: metrics.countReplacedCounter }),
     ...(clusterCounters && { cluster: clusterCounters }),
   });
   const { proxy, runtime, swap, askPlugin, reopenLogs, close } = await startWorker({

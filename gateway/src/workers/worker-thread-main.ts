@@ -33,7 +33,11 @@ const redis = {
 const caches = createCaches({ ...redis, memory: start.plan.cacheMemory });
 const counters = createCounters({
   ...redis,
-  local: new SharedCounters({ memory: start.memory, owner: start.number }),
+  local: new SharedCounters({
+    memory: start.memory,
+    owner: start.number,
+    onReplace: metrics.countReplacedCounter,
+  }),
   ...(start.hasClusterCounters && {
     cluster: {
       take: (...given) => control.call("take", ...given),

@@ -51,7 +51,7 @@ export interface PublishStageOptions {
   /** Null: the nodes are those of the settings. */
   readonly nodeService: NodeService | null;
   readonly connector: Pick<NodeConnector, "connect" | "scheme" | "askPlugin">;
-  readonly metrics: Pick<OperatorMetrics, "pushed" | "reconciled">;
+  readonly metrics: Pick<OperatorMetrics, "pushed" | "reconciled" | "savedState">;
   readonly log: Logger;
 }
 
@@ -80,6 +80,7 @@ export function createPublishStage(options: PublishStageOptions): PublishStage {
     hash: () => (gate.term() ? publisher.hash() : null),
     version: lastValid.version,
     acknowledged,
+    onWrite: metrics.savedState,
     log,
   });
 

@@ -33,6 +33,7 @@ function scene({ store = testStore(), wraps = (stateStore) => stateStore, refusa
   const reads: number[] = [];
   const log = { info() {}, warn: (_details: object, message?: string) => void warnings.push(message ?? "") };
   let writes = 0;
+  const outcomes: string[] = [];
   let asked = 0;
   const stateStore = wraps(createStateStore({ store, log }));
   const terms = createEmitter<number | null>();
@@ -66,6 +67,7 @@ function scene({ store = testStore(), wraps = (stateStore) => stateStore, refusa
       asked++;
       return state.term === null ? null : { term: state.term, revision: 1, hash: "hash", resources: valid.all() };
     },
+    onWrite: (outcome) => void outcomes.push(outcome),
     log,
   });
   started.push(() => {
@@ -80,6 +82,7 @@ function scene({ store = testStore(), wraps = (stateStore) => stateStore, refusa
     reader,
     saver,
     writes: () => writes,
+    outcomes,
     /** How often the acknowledged state was requested. */
     asked: () => asked,
     lead(term: number | null) {
@@ -278,4 +281,18 @@ test("an unreadable encryption key is logged, and the state is saved again once 
   const before = writes();
   store.loseKey();
   await waitFor(() => writes() > before, { what: "a write" });
+});
+
+test("each write of the state is reported with its outcome", async () => {
+  let failures = 1;
+  const { valid, lead, writes, outcomes } = scene({
+    wraps: (stateStore) => ({
+      ...stateStore,
+      write: (state) => (failures-- > 0 ? Promise.reject(new Error("disk full")) : stateStore.write(state)),
+    }),
+  });
+  valid.record(key, route("one", 1));
+  lead(1);
+  await waitFor(() => writes() === 1, { what: "the state to be saved" });
+  assert.deepEqual(outcomes, ["failed", "written"]);
 });

@@ -23,6 +23,8 @@ export interface StateSaverOptions {
    * operator does not publish.
    */
   readonly acknowledged: () => AcknowledgedState | null;
+  /** Called after each write. Default: does nothing. */
+  readonly onWrite?: (outcome: "written" | "failed") => void;
   readonly log: Pick<Logger, "warn">;
 }
 
@@ -33,6 +35,7 @@ const SHUTDOWN_WRITE_TIMEOUT = 500;
 
 export function createStateSaver(options: StateSaverOptions) {
   const { store, reader, leadership, interval, hash, version, acknowledged, log } = options;
+  const { onWrite = () => undefined } = options;
   let savedHash: string | null = null;
   let savedVersion = 0;
   let savedAt: number | null = null;
@@ -73,11 +76,14 @@ export function createStateSaver(options: StateSaverOptions) {
       }
       await store.write(now);
       savedAt = Date.now();
+      onWrite("written");
       lastError = "";
       if (turn === leadershipChanges) [savedHash, savedVersion] = [now.hash, written];
     } catch (error) {
       // A write that is cut off by closing the store is not an error.
-      if (!isClosed) logOnce(error, "cannot save the acknowledged state, trying again");
+      if (isClosed) return;
+      onWrite("failed");
+      logOnce(error, "cannot save the acknowledged state, trying again");
     }
   }
 

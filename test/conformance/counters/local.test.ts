@@ -13,11 +13,16 @@ countersSuite("local counters", async () => {
 boundedCountersSuite("full local counters", (capacity) => [new ThreadCounters({ capacity })]);
 
 it("local counters do not exceed their capacity: the oldest counter of the fullest window is dropped", () => {
-  const counters = new ThreadCounters({ capacity: 3 });
+  let dropped = 0;
+  const onReplace = () => {
+    dropped += 1;
+  };
+  const counters = new ThreadCounters({ capacity: 3, onReplace });
   const hour = counter({ period: "hour" });
   const minutes = [counter(), counter(), counter()].map((each) => ({ ...each, windowStart: 0, expires: 60_000 }));
   for (const each of [hour, ...minutes]) counters.take([each]);
   assert.equal(counters.size, 3);
+  assert.equal(dropped, 1);
   assert.deepEqual(counters.take([hour]).counts, [2], "the window that was not flooded continues");
   assert.deepEqual(counters.take([minutes[0] ?? hour]).counts, [1], "the oldest counter starts again at zero");
 });

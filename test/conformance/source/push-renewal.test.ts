@@ -1,5 +1,6 @@
 /** The push listener while its certificate files change. */
 import assert from "node:assert/strict";
+import { X509Certificate } from "node:crypto";
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { type TestContext, test } from "node:test";
@@ -72,12 +73,15 @@ async function scene(t: TestContext) {
   const renewed = async (count: number) => {
     await waitFor(() => renewals() === count, { what: `${count} renewals` });
   };
-  return { files, write, one, other, lines, operatorOf, shown, renewed };
+  /** The serial number of the certificate whose expiry the node reports. */
+  const reported = () => new X509Certificate(source.ownCertificate?.() ?? "").serialNumber;
+  return { files, write, one, other, lines, operatorOf, shown, reported, renewed };
 }
 
 test("a renewed certificate is presented on the next connection, and the existing connection ends gracefully", async (t) => {
-  const { write, one, operatorOf, shown, renewed } = await scene(t);
+  const { write, one, operatorOf, shown, reported, renewed } = await scene(t);
   const { ask } = await operatorOf(one);
+  assert.equal(reported(), await shown());
   assert.deepEqual([await ask(), await ask()], Array(2).fill({ status: 200, closes: false }));
   const before = await shown();
   await write([one]);
@@ -85,6 +89,7 @@ test("a renewed certificate is presented on the next connection, and the existin
   assert.deepEqual(await ask(), { status: 200, closes: true });
   assert.deepEqual(await ask(), { status: 200, closes: false });
   assert.notEqual(await shown(), before);
+  assert.equal(reported(), await shown());
 });
 
 test("during a rotation of the authority no request fails, and afterwards only operators of the new authority are accepted", async (t) => {

@@ -160,6 +160,18 @@ test("nodes get their certificate and the trusted authorities, and no key of the
   assert.ok(isSignedBy(own, "operator.crt", authority) && isSignedBy(theirs, "gateway.crt", authority));
 });
 
+test("operators and nodes report when their certificates expire", async () => {
+  const inDays = (count: number) => Date.now() / 1000 + count * 86_400;
+  for (const { metric } of operators) {
+    const expires = await metric("sluice_operator_certificate_expiry_timestamp_seconds", 'certificate="push"');
+    assert.ok(expires > inDays(85) && expires < inDays(95), String(expires));
+  }
+  for (const { status } of nodes) {
+    const body = await (await fetch(`${status}/metrics`)).text();
+    assert.match(body, /^sluice_push_certificate_expiry_timestamp_seconds\{node_id="[^"]+"\} \d{10}$/m);
+  }
+});
+
 test("renewed certificates are used by nodes and operators without a restart or a failed push", async () => {
   const started = pids();
   const before = [await textsOf("sluice-push"), await textsOf("sluice-push-authority")];

@@ -1,5 +1,5 @@
 import type { PluginContext } from "../plugin.ts";
-import type { CounterMetric, PluginTimer } from "../services/instance.ts";
+import type { CounterMetric, CounterMetricOptions, PluginTimer } from "../services/instance.ts";
 import { type DeliveryBatch, EntryMemory, StoredBatch, type StoredEntry, storeAlone } from "./entry-memory.ts";
 import { DEFAULT_MAX_BYTES, type QueueSettings } from "./queue-settings.ts";
 
@@ -12,6 +12,13 @@ export interface DeliveryQueueOptions {
 
 /** Why an entry was dropped: the values of the label `reason` of the metric `dropped_entries_total`. */
 type DropReason = "full" | "too_large" | "undelivered" | "stopped";
+
+/** The metric of each plugin with a queue. */
+export const droppedEntries: CounterMetricOptions = {
+  name: "dropped_entries_total",
+  help: "Entries that were not delivered, by reason",
+  labelNames: ["reason"],
+};
 
 /**
  * Dequeued entries are removed from the list by copying the others, but only once all entries are dequeued, or more
@@ -194,11 +201,7 @@ export class DeliveryQueue {
   #drop(count: number, reason: DropReason): void {
     if (this.#droppedSinceDelivery === 0) this.#context.log.error("entries of the queue are dropped", { reason });
     this.#droppedSinceDelivery += count;
-    this.#dropped ??= this.#context.counterMetric({
-      name: "dropped_entries_total",
-      help: "Entries that were not delivered, by reason",
-      labelNames: ["reason"],
-    });
+    this.#dropped ??= this.#context.counterMetric(droppedEntries);
     this.#dropped.add(count, [reason]);
   }
 }

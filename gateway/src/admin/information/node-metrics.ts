@@ -7,6 +7,12 @@ import type { Fleet, FleetNode } from "../../stores/store.ts";
 /** Milliseconds to wait for a node. The metrics of a slower node are left out, and the response names the node. */
 const NODE_TIMEOUT = 2000;
 
+export const nodeScraped = {
+  name: "sluice_node_scraped",
+  help: "Whether the metrics of this node are included",
+  labelNames: ["node"],
+} as const;
+
 async function scrape({ status }: FleetNode): Promise<readonly MetricsPart[] | null> {
   if (status === null) return null;
   try {
@@ -30,12 +36,7 @@ async function scrape({ status }: FleetNode): Promise<readonly MetricsPart[] | n
 export async function nodesMetrics(fleet: Fleet) {
   const nodes = await fleet.nodes();
   const scraped = await Promise.all(nodes.map(scrape));
-  const shape = {
-    name: "sluice_node_scraped",
-    help: "Whether the metrics of this node are included",
-    labelNames: ["node"],
-  };
-  const included = new ReadTable(shape, () =>
+  const included = new ReadTable(nodeScraped, () =>
     nodes.map(({ address }, index) => [[address], Number(scraped[index] !== null)]),
   );
   const sum = new Sum();

@@ -63,6 +63,7 @@ export function createPushSource(options: PushSourceOptions): PushSource {
     throw new Error("the push listener needs SLUICE_PUSH_TOKEN or SLUICE_PUSH_TLS_CERT, _KEY and _CA");
   let server: PushServer | undefined;
   const texts = tls && { cert: tls.cert, key: tls.key, ca: tls.ca };
+  let certificate = texts?.cert ?? null;
   let following: { close(): void } | undefined;
   const expected = token ? digest(`Bearer ${token}`) : undefined;
 
@@ -116,6 +117,7 @@ export function createPushSource(options: PushSourceOptions): PushSource {
       texts,
       onTexts(found) {
         renew(found);
+        certificate = found.cert;
         log?.info({}, "presenting a new certificate to the operator");
       },
       onFailure: (reason) => log?.warn({ reason }, "keeping the previous certificate"),
@@ -182,6 +184,7 @@ export function createPushSource(options: PushSourceOptions): PushSource {
       }, operatorTimeout);
     },
     failure: () => failure,
+    ownCertificate: () => certificate,
     address() {
       if (!server) throw new Error("the push source has not been started");
       return server.address;
