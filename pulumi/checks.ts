@@ -133,6 +133,7 @@ function labelFaults(release: Release): readonly ValuesFault[] {
   return Object.entries({
     labels,
     "monitoring.serviceMonitors.labels": monitoring.serviceMonitors.labels,
+    "monitoring.rules.labels": monitoring.rules.labels,
     "monitoring.dashboards.labels": monitoring.dashboards.labels,
   }).flatMap(([path, given]) =>
     own

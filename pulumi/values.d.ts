@@ -282,6 +282,16 @@ export interface Values {
       /** Labels by which Prometheus selects the ServiceMonitors. */
       readonly labels: Readonly<Record<string, string>>;
     };
+    readonly rules: {
+      /** Whether to create a PrometheusRule with alerts. It requires the CRDs of the Prometheus operator. */
+      readonly enabled: boolean;
+      /** The share of requests that must succeed, in percent: requests with a status of 500 or more have failed. */
+      readonly objective: number;
+      /** The page to which the annotation `runbook_url` of an alert leads, such as the URL of a copy that your team reads. */
+      readonly runbooks: string;
+      /** Labels by which Prometheus selects the PrometheusRule. */
+      readonly labels: Readonly<Record<string, string>>;
+    };
     readonly dashboards: {
       /** Whether to create ConfigMaps with Grafana dashboards. */
       readonly enabled: boolean;

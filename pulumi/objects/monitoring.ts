@@ -1,5 +1,6 @@
-/** ServiceMonitors for Prometheus and dashboards for Grafana, equal to the chart's. */
+/** ServiceMonitors and alert rules for Prometheus, and dashboards for Grafana, equal to the chart's. */
 import { readFileSync } from "node:fs";
+import { parse } from "yaml";
 import type { KubernetesObject } from "./create.ts";
 import { metadataOf, type Release, selectorOf } from "./names.ts";
 
@@ -7,8 +8,9 @@ import { metadataOf, type Release, selectorOf } from "./names.ts";
 const ports = { gateway: "status", operator: "http", "user-api": "http" } as const;
 
 export function monitoringObjects(release: Release, component: keyof typeof ports): readonly KubernetesObject[] {
-  const { serviceMonitors, dashboards } = release.values.monitoring;
+  const { serviceMonitors, rules, dashboards } = release.values.monitoring;
   return [
+    ...(rules.enabled && component === "operator" ? [prometheusRule(release)] : []),
     ...(serviceMonitors.enabled ? [serviceMonitor(release, component)] : []),
     ...(dashboards.enabled ? [dashboard(release, component)] : []),
   ];
@@ -33,6 +35,21 @@ function serviceMonitor(release: Release, component: keyof typeof ports): Kubern
         },
       ],
     },
+  };
+}
+
+function prometheusRule(release: Release): KubernetesObject {
+  const { labels, objective, runbooks } = release.values.monitoring.rules;
+  const metadata = metadataOf(release, "operator", "-rules");
+  const text = readFileSync(new URL("../../charts/sluice/files/rules.yaml", import.meta.url), "utf8")
+    .replaceAll("$namespace", () => release.namespace)
+    .replaceAll("$objective", () => String(objective))
+    .replaceAll("$runbooks", () => runbooks);
+  return {
+    apiVersion: "monitoring.coreos.com/v1",
+    kind: "PrometheusRule",
+    metadata: { ...metadata, labels: { ...metadata.labels, ...labels } },
+    spec: parse(text) as object,
   };
 }
 

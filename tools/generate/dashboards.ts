@@ -65,6 +65,11 @@ export const dashboards: Readonly<Record<string, Dashboard>> = {
         },
       },
       {
+        title: "Latency by route, 95 %",
+        unit: "ms",
+        lines: { "{{service}} {{route}}": quantile(0.95, "sluice_request_latency_ms", "service, route") },
+      },
+      {
         title: "Bandwidth",
         unit: "Bps",
         lines: { "{{direction}}": rate("sluice_bandwidth_bytes", "direction") },
@@ -92,6 +97,13 @@ export const dashboards: Readonly<Record<string, Dashboard>> = {
         lines: { "{{upstream}} {{state}}": sum("sluice_upstream_target_health", "upstream, state") },
       },
       { title: "Memory", unit: "bytes", lines: { "{{pod}}": each("sluice_memory_bytes", ',kind="rss"') } },
+      {
+        title: "Time until certificates expire",
+        unit: "s",
+        lines: {
+          "{{server_name}}": `min by (server_name) (${each("sluice_certificate_expiry_timestamp_seconds")}) - time()`,
+        },
+      },
     ],
   },
   operator: {
@@ -139,6 +151,13 @@ export const dashboards: Readonly<Record<string, Dashboard>> = {
         title: "Requests to the API server",
         unit: "reqps",
         lines: { "{{method}} {{code}}": rate("rest_client_requests_total", "method, code") },
+      },
+      {
+        title: "Time until push and webhook certificates expire",
+        unit: "s",
+        lines: {
+          "{{certificate}}": `min by (certificate) (${each("sluice_operator_certificate_expiry_timestamp_seconds")}) - time()`,
+        },
       },
       { title: "Queued items", unit: "short", lines: { "{{name}}": sum("workqueue_depth", "name") } },
       {

@@ -4,12 +4,14 @@
  */
 import { resolve } from "node:path";
 import { generate, staleFiles, writeGeneratedFiles } from "../../crds/model/src/generate/generate.ts";
+import { alertFiles } from "./alert-files.ts";
 import { chartValueFiles } from "./chart-values.ts";
 import { conformancePage } from "./conformance-page.ts";
 import { dashboardFiles } from "./dashboards.ts";
 import { errorsPage } from "./errors-page.ts";
 import { knownVariablesFile } from "./known-variables.ts";
 import { kongPluginsTable } from "./kong-plugins.ts";
+import { metricsPage } from "./metrics-page.ts";
 import { pluginPages } from "./plugin-pages.ts";
 import { settingsPage } from "./settings-page.ts";
 import { speedPage } from "./speed-page.ts";
@@ -29,6 +31,8 @@ const files = [
   thirdPartyLicenses(),
   ...chartValueFiles(),
   ...dashboardFiles(),
+  metricsPage(),
+  ...alertFiles(),
 ];
 const found = staleFiles(root, files);
 if (!process.argv.includes("--check")) writeGeneratedFiles(root, files);

@@ -24,11 +24,15 @@ export const kubeconform = fromGo({
   what: `kubeconform ${kubeconformVersion}, about 10 seconds the first time`,
 });
 
-/** The CRD of the kind ServiceMonitor, by the Prometheus Operator project (Apache-2.0). */
-export const serviceMonitorCrd = fromModule({
-  name: "service-monitor-crd",
-  folder: join(clients, "prometheus-operator"),
-  module: "github.com/prometheus-operator/prometheus-operator",
-  path: "example/prometheus-operator-crd/monitoring.coreos.com_servicemonitors.yaml",
-  size: "about 4 MB",
-});
+/** The CRD of a kind of the Prometheus Operator project (Apache-2.0). */
+const prometheusOperatorCrd = (name: string, plural: string) =>
+  fromModule({
+    name,
+    folder: join(clients, "prometheus-operator"),
+    module: "github.com/prometheus-operator/prometheus-operator",
+    path: `example/prometheus-operator-crd/monitoring.coreos.com_${plural}.yaml`,
+    size: "about 4 MB",
+  });
+
+export const serviceMonitorCrd = prometheusOperatorCrd("service-monitor-crd", "servicemonitors");
+export const prometheusRuleCrd = prometheusOperatorCrd("prometheus-rule-crd", "prometheusrules");

@@ -1,9 +1,11 @@
 /** Programs and data that only `npm run test:public` needs. */
 import { join } from "node:path";
+import { fromGo } from "./obtain/go.ts";
 import { fromMaven } from "./obtain/maven.ts";
 import { fromModule } from "./obtain/module-file.ts";
 
-const suites = join(import.meta.dirname, "../../test/clients/json-schema-suites");
+const clients = join(import.meta.dirname, "../../test/clients");
+const suites = join(clients, "json-schema-suites");
 
 export const KEYCLOAK_VERSION = "26.7.3";
 
@@ -16,6 +18,29 @@ export const keycloak = fromMaven({
   // Otherwise Keycloak would run this build when it first starts, and change the installed files.
   prepare: ["build", "--db=dev-mem", "--cache=local"],
   size: "about 180 MB",
+});
+
+export const PROMETHEUS_VERSION = "3.16.0";
+
+const prometheusModule = {
+  module: join(clients, "prometheus"),
+  // Without service discovery for clouds, whose client libraries are most of the program. Files and URLs remain.
+  tags: ["remove_all_sd"],
+};
+
+export const prometheusServer = fromGo({
+  ...prometheusModule,
+  name: "prometheus",
+  package: "github.com/prometheus/prometheus/cmd/prometheus",
+  what: `Prometheus ${PROMETHEUS_VERSION}, about 3 minutes the first time (two cores)`,
+});
+
+/** Prometheus' command for checks and unit tests of rules. */
+export const promtool = fromGo({
+  ...prometheusModule,
+  name: "promtool",
+  package: "github.com/prometheus/prometheus/cmd/promtool",
+  what: `promtool ${PROMETHEUS_VERSION}, a minute after prometheus`,
 });
 
 /** The JSON Schema Test Suite in a folder `draft2020-12`. */

@@ -1,10 +1,10 @@
 import { deck, goKong, openidServer } from "./clients.ts";
 import { kube } from "./kube.ts";
-import { helm, kubeconform, serviceMonitorCrd } from "./kubernetes-tools.ts";
+import { helm, kubeconform, prometheusRuleCrd, serviceMonitorCrd } from "./kubernetes-tools.ts";
 import { cniPlugins, containerd, coredns, nftables, pause } from "./node.ts";
 import { fromApt } from "./obtain/apt.ts";
 import { envoy, goReverseProxy } from "./proxies.ts";
-import { jsonSchemaSuite7, jsonSchemaSuite2020, keycloak } from "./public.ts";
+import { jsonSchemaSuite7, jsonSchemaSuite2020, keycloak, prometheusServer, promtool } from "./public.ts";
 import { pulumi } from "./pulumi.ts";
 
 /** Prints a line of progress to stderr, separate from the output of a command. */
@@ -30,6 +30,8 @@ const tools = {
   keycloak,
   "json-schema-suite-2020-12": jsonSchemaSuite2020,
   "json-schema-suite-7": jsonSchemaSuite7,
+  prometheus: prometheusServer,
+  promtool,
   envoy,
   "reverse-proxy": goReverseProxy,
   kube,
@@ -45,6 +47,7 @@ const tools = {
   helm,
   kubeconform,
   "service-monitor-crd": serviceMonitorCrd,
+  "prometheus-rule-crd": prometheusRuleCrd,
 } satisfies Record<string, (say: (line: string) => void) => Promise<string>>;
 
 export type ToolName = keyof typeof tools;

@@ -1,4 +1,4 @@
-import { KEYCLOAK_VERSION } from "../programs/public.ts";
+import { KEYCLOAK_VERSION, PROMETHEUS_VERSION } from "../programs/public.ts";
 import type { ToolName } from "../programs/tool.ts";
 
 /** A stage of `npm test` that runs test files. */
@@ -97,7 +97,7 @@ export const suites: readonly Suites[] = [
       "test/e2e/plugins": ["openid-server"],
       "test/e2e/docs": ["helm", "coredns", "pause", "containerd", "nft", "cni-plugins"],
       "test/e2e/deploy": [
-        ...(["pulumi", "helm", "kubeconform", "service-monitor-crd"] as const),
+        ...(["pulumi", "helm", "kubeconform", "service-monitor-crd", "prometheus-rule-crd"] as const),
         ...(["coredns", "pause", "containerd", "nft", "cni-plugins"] as const),
       ],
     },
@@ -111,11 +111,13 @@ export const suites: readonly Suites[] = [
     minutes: 20,
     folderTools: {
       "test/public/keycloak": ["redis-server", "java", "keycloak"],
+      "test/public/prometheus": ["prometheus", "promtool"],
       "test/public/json-schema": ["json-schema-suite-2020-12", "json-schema-suite-7"],
     },
     onlyByName: true,
     subjects: {
       "test/public/keycloak": `the plugin openid-connect with Keycloak ${KEYCLOAK_VERSION}`,
+      "test/public/prometheus": `the alert rules in Prometheus ${PROMETHEUS_VERSION}`,
       "test/public/json-schema":
         "the plugin request-validator with the required tests of the JSON Schema Test Suite for the drafts 4, 7 and 2020-12",
     },

@@ -1,4 +1,4 @@
-// The Prometheus operator (Apache-2.0). Only its CRD for ServiceMonitor is used; nothing is built.
+// The Prometheus operator (Apache-2.0). Only its CRDs for ServiceMonitor and PrometheusRule are used; nothing is built.
 module sluice.dev/test/clients/prometheus-operator
 
 go 1.26.0

@@ -10,9 +10,9 @@ import { cases, renderCase, valuesOf } from "./goldens.ts";
 import { charts, helm, type Rendered, release } from "./helm.ts";
 import { schemaLocation, writeSchemas } from "./schemas.ts";
 
-// The cluster has no CRD for ServiceMonitors, so kubeconform and the dry runs skip them.
-const foreign = "ServiceMonitor";
-const withoutForeign = ["--set", "monitoring.serviceMonitors.enabled=false"];
+// The cluster has no CRDs of the Prometheus operator, so kubeconform and the dry runs skip its kinds.
+const foreign = "ServiceMonitor,PrometheusRule";
+const withoutForeign = ["serviceMonitors", "rules"].flatMap((name) => ["--set", `monitoring.${name}.enabled=false`]);
 
 describe("the charts on an API server", () => {
   let plane: ControlPlane;
@@ -96,18 +96,22 @@ describe("the charts on an API server", () => {
   });
 
   for (const name of cases)
-    test(`the API server accepts the objects of golden ${name}, without ServiceMonitors`, async () => {
+    test(`the API server accepts the objects of golden ${name}, without those of the Prometheus operator`, async () => {
       const args = [release, "-n", "sluice", "-f", valuesOf(name), "--dry-run=server", ...withoutForeign];
       const { code, stderr } = await install(charts.sluice, args);
       assert.equal(code, 0, stderr);
     });
 
-  test("ServiceMonitors are refused in a cluster without their CRD", async () => {
-    const args = [release, "-n", "sluice", "--dry-run=server", "--set", "monitoring.serviceMonitors.enabled=true"];
-    const { code, stderr } = await install(charts.sluice, args);
-    assert.equal(code, 1);
-    assert.match(stderr, /the cluster does not know ServiceMonitors: install the Prometheus operator first/);
-  });
+  for (const [name, kinds] of [
+    ["serviceMonitors", "ServiceMonitors"],
+    ["rules", "PrometheusRules"],
+  ] as const)
+    test(`${kinds} are refused in a cluster without their CRD`, async () => {
+      const args = [release, "-n", "sluice", "--dry-run=server", "--set", `monitoring.${name}.enabled=true`];
+      const { code, stderr } = await install(charts.sluice, args);
+      assert.equal(code, 1);
+      assert.match(stderr, new RegExp(`the cluster does not know ${kinds}: install the Prometheus operator first`));
+    });
 
   test("Pod Security admits every pod to a restricted namespace, and refuses a pod without its security context", async () => {
     await plane.kubectl(["label", "namespace", "sluice", "pod-security.kubernetes.io/enforce=restricted"]);

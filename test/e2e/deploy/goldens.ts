@@ -24,6 +24,7 @@ const keyOf = ({ apiVersion, kind, metadata }: Rendered) =>
 
 /** The object without random data, and without contents that are files in the chart. */
 function shown(object: Rendered): Rendered {
+  if (object.kind === "PrometheusRule") return { ...object, spec: "(files/rules.yaml)" };
   const { data } = object as { data?: Readonly<Record<string, string>> };
   if (!data) return object;
   const what = object.kind === "Secret" ? "made" : "files/dashboards";

@@ -1,4 +1,4 @@
-/** The chart's ServiceMonitors, validated by the Prometheus Operator's CRD. */
+/** The chart's ServiceMonitors and alert rules, validated by the Prometheus Operator's CRDs. */
 import assert from "node:assert/strict";
 import { join } from "node:path";
 import { after, before, test } from "node:test";
@@ -17,9 +17,10 @@ let plane: ControlPlane;
 before(async () => {
   plane = await startControlPlane();
   await plane.kubectl(["create", "namespace", "sluice"]);
-  await plane.kubectl(["apply", "--server-side", "-f", join(root, "crds"), "-f", await tool("service-monitor-crd")]);
+  const crds = [join(root, "crds"), await tool("service-monitor-crd"), await tool("prometheus-rule-crd")];
+  await plane.kubectl(["apply", "--server-side", ...crds.flatMap((path) => ["-f", path])]);
   await plane.kubectl(["wait", "--for=condition=Established", "crd", "--all", "--timeout=30s"]);
-  await waitFor(() => plane.kubectl(["get", "sluice,servicemonitors", "--all-namespaces"]), {
+  await waitFor(() => plane.kubectl(["get", "sluice,servicemonitors,prometheusrules", "--all-namespaces"]), {
     what: "the new kinds to be served",
   });
 });
@@ -44,6 +45,17 @@ for (const [what, values, count] of [
   test(`the API server accepts the chart's ServiceMonitors ${what}`, async () => {
     const names = (await create(await monitors(values))).trim().split("\n");
     assert.equal(names.length, count, names.join());
+  });
+
+for (const namespace of ["sluice", "2024"])
+  test(`the API server accepts the chart's alert rules for a release in the namespace ${namespace}`, async () => {
+    const given = { enabled: true, objective: 99.5, labels: { release: "prometheus" } };
+    const values = ["--set-json", `monitoring.rules=${JSON.stringify(given)}`];
+    const rendered = await render({ values, namespace });
+    const rules = rendered.filter(({ kind }) => kind === "PrometheusRule");
+    assert.match(JSON.stringify(rules), /"expr":"vector\(1 - 99\.5 \/ 100\)","labels":\{"namespace":"(sluice|2024)"\}/);
+    const placed = rules.map(({ metadata, ...rest }) => ({ ...rest, metadata: { ...metadata, namespace: "sluice" } }));
+    assert.equal((await create(placed)).trim(), "prometheusrule.monitoring.coreos.com/sluice-operator-rules");
   });
 
 test("Helm accepts ServiceMonitors in a dry run if their CRD exists", async () => {

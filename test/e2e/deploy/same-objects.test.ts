@@ -69,7 +69,11 @@ const cases: Readonly<Record<string, ReleaseArgs["values"]>> = {
     },
     admin: { kubernetes: true, origins: ["https://a.example", "https://b.example"], existingSecret: "token" },
     userApi: { existingSecret: "shown", route: { enabled: true, consumer: { existingSecret: "key" } } },
-    monitoring: { serviceMonitors: { enabled: true, labels: { release: "p" } }, dashboards: { enabled: true } },
+    monitoring: {
+      serviceMonitors: { enabled: true, labels: { release: "p" } },
+      rules: { enabled: true, objective: 99.95, runbooks: "https://wiki.example/alerts", labels: { release: "p" } },
+      dashboards: { enabled: true },
+    },
     networkPolicies: { enabled: true, proxyFrom: anyone, adminFrom: anyone, metricsFrom: anyone, upstreams: anyone },
   },
 };
@@ -104,7 +108,11 @@ for (const word of words) {
       replicas: 2,
       route: { enabled: true, hosts: [word], origins: [word], consumer: { ...other, username: word } },
     },
-    monitoring: { serviceMonitors: { enabled: true, labels: { a: word } }, dashboards: { labels: { a: word } } },
+    monitoring: {
+      serviceMonitors: { enabled: true, labels: { a: word } },
+      rules: { enabled: true, labels: { a: word } },
+      dashboards: { labels: { a: word } },
+    },
     networkPolicies: { enabled: true },
   };
   // The name of a Service, and therefore the name of the release, must begin with a letter.

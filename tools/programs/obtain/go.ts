@@ -13,6 +13,8 @@ export interface GoTool {
   readonly package?: string;
   /** Linker flags, in addition to those that reduce the size. */
   readonly ldflags?: readonly string[];
+  /** Build tags, which leave out or add parts of the program. */
+  readonly tags?: readonly string[];
   /** A description with the duration of the build, for the progress line. */
   readonly what: string;
 }
@@ -37,8 +39,9 @@ export function fromGo(wanted: GoTool): (say: (line: string) => void) => Promise
 }
 
 /** Keep these values: with other flags or another CGO_ENABLED Go builds again what its build cache already has. */
-function flagsOf({ ldflags = [] }: GoTool): readonly string[] {
-  return ["-trimpath", "-buildvcs=false", "-ldflags", ["-s -w", ...ldflags].join(" ")];
+function flagsOf({ ldflags = [], tags = [] }: GoTool): readonly string[] {
+  const selected = tags.length === 0 ? [] : ["-tags", tags.join(",")];
+  return ["-trimpath", "-buildvcs=false", "-ldflags", ["-s -w", ...ldflags].join(" "), ...selected];
 }
 
 /** The program's path in the cache for the current sources. */

@@ -1,0 +1,264 @@
+/** Rules for Prometheus: what to record, and when to alert. */
+
+export interface AlertRule {
+  /** In CamelCase; also the heading of its section in docs/reference/alerts.md. */
+  readonly alert: string;
+  /** `critical`: requests fail, or will soon; `warning`: needs an action within days. */
+  readonly severity: "critical" | "warning";
+  /** How long the condition must hold. */
+  readonly for: string;
+  readonly expr: string;
+  /** One sentence, with Prometheus' templates. */
+  readonly summary: string;
+  readonly cause: string;
+  readonly cure: string;
+}
+
+export interface RecordingRule {
+  readonly record: string;
+  readonly expr: string;
+  readonly labels?: Readonly<Record<string, string>>;
+}
+
+export interface RuleOptions {
+  /** The namespace of the installation; null: the rules apply to all series. */
+  readonly namespace: string | null;
+  /** The share of requests that must succeed, in percent. */
+  readonly objective: string;
+}
+
+export interface Rules {
+  readonly recording: readonly RecordingRule[];
+  readonly alerts: readonly AlertRule[];
+}
+
+/**
+ * The windows of the burn rates. Each alert needs a high rate in a long window, and in a short one, which ends the alert
+ * soon after its cause: https://sre.google/workbook/alerting-on-slos/#6-multiwindow-multi-burn-rate-alerts.
+ */
+const burns = {
+  fast: [
+    { long: "1h", short: "5m", rate: 14.4 },
+    { long: "6h", short: "30m", rate: 6 },
+  ],
+  slow: [
+    { long: "1d", short: "2h", rate: 3 },
+    { long: "3d", short: "6h", rate: 1 },
+  ],
+} as const;
+
+const windows = new Set(Object.values(burns).flatMap((all) => all.flatMap(({ long, short }) => [long, short])));
+
+const BUDGET = "sluice:error_budget:ratio";
+const ratioOver = (window: string): string => `sluice:http_requests:error_ratio_rate${window}`;
+
+const EXPIRY_LIMIT = "14 * 86400";
+
+export function rulesFor({ namespace, objective }: RuleOptions): Rules {
+  /** A selector of the installation's series with these further matchers. */
+  const series = (name: string, ...matchers: readonly string[]): string => {
+    const all = [...(namespace === null ? [] : [`namespace="${namespace}"`]), ...matchers];
+    return all.length === 0 ? name : `${name}{${all.join(",")}}`;
+  };
+  const requests = (window: string, ...matchers: readonly string[]): string =>
+    `sum by (namespace) (rate(${series("sluice_http_requests_total", ...matchers)}[${window}]))`;
+  const burning = (pairs: (typeof burns)["fast" | "slow"]): string =>
+    pairs
+      .map(({ long, short, rate }) => {
+        const limit = `${rate} * scalar(${series(BUDGET)})`;
+        return `(${series(ratioOver(long))} > ${limit} and ${series(ratioOver(short))} > ${limit})`;
+      })
+      .join(" or ");
+  /** Only the leader's view of the nodes counts. */
+  const nodes = (state: string): string =>
+    `${series("sluice_operator_nodes", `state="${state}"`)} > 0 and ignoring (state) ${series("sluice_operator_term")} > 0`;
+  const writes = (outcome: string): string =>
+    `sum without (outcome) (increase(${series("sluice_operator_state_writes_total", `outcome="${outcome}"`)}[15m]))`;
+
+  return {
+    recording: [
+      {
+        record: BUDGET,
+        expr: `vector(1 - ${objective} / 100)`,
+        ...(namespace !== null && { labels: { namespace } }),
+      },
+      ...Array.from(windows, (window) => ({
+        record: ratioOver(window),
+        expr: `${requests(window, 'code=~"5.."')} / ${requests(window)}`,
+      })),
+    ],
+    alerts: [
+      {
+        alert: "SluiceConfigurationRefused",
+        severity: "warning",
+        for: "5m",
+        expr: `${series("sluice_config_last_reload_successful")} == 0`,
+        summary: "The node {{ $labels.node_id }} refuses the newest configuration or cannot read it.",
+        cause:
+          "The last configuration that reached the node is invalid, or the node cannot read its file, its database or " +
+          "its saved document. The node serves the last valid configuration.",
+        cure:
+          "`GET /status` of the node's status listener has the reason in `sluice.trouble`, with line and column for a " +
+          "file. Repair the file, the rows or the resource that it names. If all nodes of a new version refuse the " +
+          "documents of an older operator, or the reverse, upgrade the nodes first.",
+      },
+      {
+        alert: "SluiceNodeLagging",
+        severity: "warning",
+        for: "5m",
+        expr: nodes("lagging"),
+        summary: "{{ $value }} nodes do not serve the published configuration.",
+        cause: "The nodes answer the operator, but refuse its document or take very long to apply it.",
+        cure:
+          "`GET /status` of the operator names the nodes in `lagging`, with the reason in `trouble`. A node that refuses " +
+          "a document is of another version than the operator, or lacks a plugin of `SLUICE_PLUGINS`.",
+      },
+      {
+        alert: "SluiceNodeSilent",
+        severity: "critical",
+        for: "2m",
+        expr: nodes("silent"),
+        summary: "{{ $value }} nodes do not answer the operator.",
+        cause:
+          "The node's process has stopped or hangs, a NetworkPolicy blocks its push listener (port 8005), or node and " +
+          "operator do not trust each other's certificates. A silent node serves its last configuration.",
+        cure:
+          "`GET /status` of the operator names the nodes in `silent`, with the last error in `trouble`. Look at the log " +
+          "of the node and at its readiness. After an error about certificates, see SluicePushCertificateExpires.",
+      },
+      {
+        alert: "SluiceCertificateExpires",
+        severity: "warning",
+        for: "10m",
+        expr: `${series("sluice_certificate_expiry_timestamp_seconds")} - time() < ${EXPIRY_LIMIT}`,
+        summary: "The certificate of {{ $labels.server_name }} expires in {{ $value | humanizeDuration }}.",
+        cause: "A Certificate that the gateway serves to clients was not renewed. A negative time: it has expired.",
+        cure:
+          "Renew the certificate, or repair the client that renews it, such as cert-manager. If the Secret has been " +
+          "renewed already, the condition ResolvedRefs of the Certificate says why the new content is not served.",
+      },
+      {
+        alert: "SluicePushCertificateExpires",
+        severity: "critical",
+        for: "10m",
+        expr:
+          `${series("sluice_push_certificate_expiry_timestamp_seconds")} - time() < ${EXPIRY_LIMIT} or ` +
+          `${series("sluice_operator_certificate_expiry_timestamp_seconds")} - time() < ${EXPIRY_LIMIT}`,
+        summary: "A certificate between operator, nodes and API server expires in {{ $value | humanizeDuration }}.",
+        cause:
+          "The operator renews its certificates 30 days before they expire, so a renewal has failed. Without valid push " +
+          "certificates, nodes get no configuration. Without a valid webhook certificate, the API server stores " +
+          "resources unchecked. A series of a node is that of its push listener; in a series of the operator, the label " +
+          "`certificate` is `push` or `webhook`.",
+        cure:
+          "The operator's log has a line `cannot rotate` with the reason, such as a missing right for the Secret. With " +
+          "files (`SLUICE_PUSH_TLS_CERT`), replace the files: the processes read them again. If only a node's " +
+          "certificate is old, its mounted Secret was not updated: restart the node.",
+      },
+      {
+        alert: "SluiceErrorBudgetBurnsFast",
+        severity: "critical",
+        for: "2m",
+        expr: burning(burns.fast),
+        summary: "So many requests fail that the month's error budget is used up within days.",
+        cause:
+          "Requests are answered with a status of 500 or more, by the upstream or the gateway. The limit is 14.4 times " +
+          "the rate that uses up exactly the budget, over an hour, or 6 times, over six hours. The metric needs the " +
+          "plugin prometheus with `status_code_metrics`.",
+        cure:
+          '`sum by (route, service, source, code) (rate(sluice_http_requests_total{code=~"5.."}[5m]))` names the routes. ' +
+          "With `source` `service`, the upstream itself answers so. With `gateway`, the log of a node or " +
+          "`POST /explain` has the reason.",
+      },
+      {
+        alert: "SluiceErrorBudgetBurnsSlowly",
+        severity: "warning",
+        for: "15m",
+        expr: burning(burns.slow),
+        summary: "More requests fail than the objective allows.",
+        cause:
+          "As SluiceErrorBudgetBurnsFast, at 3 times the allowed rate over a day, or at the allowed rate over three days.",
+        cure: "As SluiceErrorBudgetBurnsFast.",
+      },
+      {
+        alert: "SluiceRateLimitCountersFull",
+        severity: "warning",
+        for: "0m",
+        expr: `increase(${series("sluice_rate_limit_counters_replaced_total")}[10m]) > 0`,
+        summary: "Counters of rate limits are replaced before their window has ended.",
+        cause:
+          "A node has a million counters of rate limits in its memory, and new ones replace those of the plugin instance " +
+          "with the most counters. Clients whose counter was replaced are admitted again. The usual reason is a limit " +
+          "by header, path or address with long windows, whose values clients make up.",
+        cure:
+          "Limit by consumer, or use shorter windows for the plugin whose identifiers clients choose; or count in Redis " +
+          "(`policy: redis`).",
+      },
+      {
+        alert: "SluiceNoLeader",
+        severity: "critical",
+        for: "2m",
+        expr: `max by (namespace, job) (${series("sluice_operator_term")}) == 0`,
+        summary: "No operator leads.",
+        cause:
+          "No operator can take or renew the Lease, or none can read the saved state. Changes are not published; nodes " +
+          "serve the last configuration.",
+        cure:
+          "`GET /readyz` of the operators and their logs have the reason, such as an API server that cannot be reached, " +
+          "or a missing right for Leases.",
+      },
+      ...(namespace === null
+        ? []
+        : [
+            {
+              alert: "SluiceOperatorAbsent",
+              severity: "critical",
+              for: "5m",
+              expr: `absent(${series("sluice_operator_term")})`,
+              summary: "Prometheus gets no metrics of an operator.",
+              cause:
+                "No operator runs, or Prometheus cannot reach it: `networkPolicies.metricsFrom` of the chart must allow " +
+                "it. Only the chart's rules have this alert, because there is no operator over a file or a database.",
+              cure: "Look at the pods of the operator, and at the targets in Prometheus.",
+            } as const,
+          ]),
+      {
+        alert: "SluiceStateNotSaved",
+        severity: "warning",
+        for: "10m",
+        expr:
+          `(${series("sluice_operator_document_kept_timestamp_seconds")} == 0 and ${series("sluice_operator_term")} > 0 ` +
+          `and ignoring (state) ${series("sluice_operator_nodes", 'state="current"')} > 0) or ` +
+          `(${writes("failed")} > 0 unless ${writes("written")} > 0)`,
+        summary: "The operator does not save the configuration that the nodes serve.",
+        cause:
+          "The operator cannot write its ConfigMaps or its folder, or some nodes have never acknowledged a document. " +
+          "After a restart, the operator would not know the last valid versions of invalid resources.",
+        cure:
+          "The operator's log has a line `cannot save the acknowledged state` with the reason, such as a missing right " +
+          "or a full disk. While nodes lag, see SluiceNodeLagging.",
+      },
+      {
+        alert: "SluiceEventLoopDelayed",
+        severity: "warning",
+        for: "5m",
+        expr: `${series("nodejs_eventloop_lag_p99_seconds", 'node_id!=""')} > 0.2`,
+        summary:
+          "The event loop of a thread of the node {{ $labels.node_id }} is blocked for {{ $value }} s at a time.",
+        cause: "A plugin computes for long, or the node has too little CPU time.",
+        cure:
+          "`sluice_plugin_seconds` names plugins that occupy the event loop. Otherwise raise the CPU limit, the number " +
+          "of workers (`SLUICE_WORKERS`) or the number of nodes.",
+      },
+      {
+        alert: "SluiceDescriptorsShort",
+        severity: "warning",
+        for: "5m",
+        expr: `${series("process_open_fds", 'node_id!=""')} / ${series("process_max_fds", 'node_id!=""')} > 0.8`,
+        summary: "The node {{ $labels.node_id }} uses {{ $value | humanizePercentage }} of its file descriptors.",
+        cause: "Each connection needs a descriptor. Without a free one, the node accepts no connections.",
+        cure: "Raise the limit of the process (`ulimit -n`), or lower `SLUICE_MAX_CONNECTIONS`.",
+      },
+    ],
+  };
+}
