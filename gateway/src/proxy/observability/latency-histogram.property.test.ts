@@ -22,6 +22,13 @@ test("a percentile is not below the true one, and at most 25 % and two microseco
   );
 });
 
+test("a percentile of durations below four microseconds is not below the true one", () => {
+  for (const microseconds of [0, 1, 1.25, 1.9, 2, 3, 3.9, 4]) {
+    const found = percentileOf(bucketsOf([microseconds / 1000]), 1) ?? -1;
+    assert.ok(found >= microseconds / 1000 && found <= (microseconds + 2) / 1000, `${found} for ${microseconds}`);
+  }
+});
+
 test("merged histograms are the histogram of all durations", () => {
   fc.assert(
     fc.property(durations, durations, (one, other) => {

@@ -44,6 +44,8 @@ export function percentileOf(buckets: readonly BucketCount[], share: number): nu
 /** In milliseconds. */
 function upperBoundOf(bucket: number): number {
   const [exponent, quarter] = [Math.floor(bucket / QUARTERS), bucket % QUARTERS];
+  // Whole microseconds below four are too few for quarters.
+  if (exponent < 2) return 2 ** (exponent + 1) / 1000;
   return (2 ** exponent * (1 + (quarter + 1) / QUARTERS)) / 1000;
 }
 
