@@ -6,11 +6,11 @@
  * It is synchronous unless a plugin is asynchronous.
  */
 
-import { type DirectResponse, escapePath, traceIdOf } from "@sluice/plugin-sdk";
+import { type DirectResponse, escapePath } from "@sluice/plugin-sdk";
 import type { PluginStep, Runtime } from "../compile/runtime.ts";
 import { errorAnswer, type GatewayErrorName, gatewayErrors } from "../exchange/gateway-errors.ts";
 import { BodyLostError } from "./client/client-body.ts";
-import { unroutedTiming } from "./debug/debug-timings.ts";
+import { unroutedHeaders } from "./debug/debug-timings.ts";
 import { DEBUG_HEADER, type DebugTokens } from "./debug/debug-tokens.ts";
 import type { PipelineOptions, ProxyLog } from "./engine.ts";
 import { type ForwardPlan, LiveExchange, type TrafficCounters } from "./exchange/live-exchange.ts";
@@ -47,8 +47,6 @@ export type AccessResult =
 
 const FIRST_FINAL_STATUS = 200;
 const LAST_STATUS = 599;
-/** Names the trace, or without tracing the request, whose decisions `Server-Timing` shows. */
-const TRACE_ID_HEADER = "X-Sluice-Trace-Id";
 
 interface RefusedRequest {
   /** Remote address of the connection. */
@@ -118,12 +116,20 @@ export class Pipeline {
     return this.#runFrom(0, exchange);
   }
 
-  /** Builds a response of the gateway itself. */
-  createAnswer(exchange: LiveExchange, answer: DirectResponse | GatewayErrorName): GatewayResponse {
+  /**
+   * Builds a response of the gateway itself.
+   *
+   * @param cause The upstream's error that is answered; default null: none is
+   */
+  createAnswer(
+    exchange: LiveExchange,
+    answer: DirectResponse | GatewayErrorName,
+    cause: Error | null = null,
+  ): GatewayResponse {
     const { request } = exchange;
     const response = finalResponse(typeof answer === "string" ? gatewayErrors[answer] : answer);
     if (response.reason !== undefined) this.#tellReason(exchange, response.status, response.reason);
-    exchange.ownReason = responseReason(answer, exchange.tryError);
+    exchange.ownReason = responseReason(answer, cause);
     exchange.restoreResponseEdits();
     exchange.source = "gateway";
     const { started } = exchange.timings;
@@ -323,20 +329,17 @@ export class Pipeline {
         this.#logFailure(exchange, error);
       }
     }
-    const { debugTimings } = exchange;
-    if (debugTimings !== null) {
-      exchange.responseHeaders.append("Server-Timing", debugTimings.serverTiming(exchange));
-      exchange.responseHeaders.set(
-        TRACE_ID_HEADER,
-        exchange.traceId ?? traceIdOf(exchange.request.header("traceparent")) ?? exchange.id,
-      );
-    }
+    if (exchange.debugTimings !== null) exchange.debugTimings.addHeaders(exchange);
     // The head is valid only until this method returns, because its memory is used again.
     exchange.responseHead = null;
   }
 
-  /** Keeps the headers of one of the gateway's own responses for the log phase. Returns the response unchanged. */
+  /**
+   * Called before one of the gateway's own responses is sent: keeps its headers for the log phase. Returns the response
+   * unchanged.
+   */
   #sent(exchange: LiveExchange, response: GatewayResponse): GatewayResponse {
+    exchange.responseBegan = performance.now();
     if (exchange.chain.hasLog) exchange.sentHead = response.headers;
     return response;
   }
@@ -367,13 +370,7 @@ export class Pipeline {
     }
     const response = createGatewayResponse(gatewayErrors[name], { style: this.style, id, request, started });
     if (request === null || !this.#isDebugged(request)) return response;
-    const headers = [
-      "Server-Timing",
-      unroutedTiming(started),
-      TRACE_ID_HEADER,
-      traceIdOf(request.header("traceparent")) ?? id,
-    ];
-    return { ...response, headers: [...response.headers, ...headers] };
+    return { ...response, headers: [...response.headers, ...unroutedHeaders(request, { id, started })] };
   }
 
   #isDebugged(request: IncomingRequest): boolean {

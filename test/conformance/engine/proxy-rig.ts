@@ -28,7 +28,7 @@ import {
 import { connectBehind } from "../../../gateway/src/outbound/connect.ts";
 import { createGuard } from "../../../gateway/src/outbound/guard.ts";
 import type { WorkerServices } from "../../../gateway/src/plugin-services/instance-context.ts";
-import type { CreateProxy, ProxyListener } from "../../../gateway/src/proxy/engine.ts";
+import type { CreateProxy, PipelineOptions, ProxyListener } from "../../../gateway/src/proxy/engine.ts";
 import { defaultProxySettings, type ProxySettings } from "../../../gateway/src/proxy/settings.ts";
 import { createProbe } from "../../../gateway/src/proxy/upstream/probe.ts";
 import type { KeyPair } from "../../../tools/programs/certificates.ts";
@@ -59,6 +59,8 @@ export interface RigOptions {
   readonly plugins?: Readonly<Record<string, PluginPhases>>;
   /** Members of all these plugins. */
   readonly pluginMembers?: Partial<SnapshotPlugin>;
+  /** Default: requests are not observed. */
+  readonly observer?: PipelineOptions["observer"];
 }
 
 export interface Pool {
@@ -78,7 +80,7 @@ export interface Rig {
   /** Log lines of the proxy: message and details. */
   readonly log: readonly { readonly message: string; readonly details: object }[];
   /** Swaps in a runtime with these options; an omitted upstream is kept. */
-  swap(options: Omit<RigOptions, "settings">): Promise<void>;
+  swap(options: Omit<RigOptions, "settings" | "observer">): Promise<void>;
 }
 
 /** The plugins' services: only the clock, which `compile` needs; the stand-ins use no services. */
@@ -97,7 +99,7 @@ export async function startRig(test: TestContext, engine: Engine, options: RigOp
     ]),
   );
   const tools = { plugins, services };
-  const snapshot = (from: Omit<RigOptions, "settings">) => {
+  const snapshot = (from: Omit<RigOptions, "settings" | "observer">) => {
     Object.assign(instances, from.plugins);
     return contentOf(from, upstream);
   };
@@ -112,6 +114,7 @@ export async function startRig(test: TestContext, engine: Engine, options: RigOp
       ...options.settings,
     },
     log: { warn: write, error: write },
+    observer: options.observer ?? null,
     runtime: () => runtime,
   });
   test.after(() => proxy.close({ deadline: 0 }));

@@ -29,6 +29,7 @@ import { interimSuite } from "./interims.ts";
 import { largeBodySuite } from "./large-bodies.ts";
 import { lifecycleSuite } from "./lifecycle.ts";
 import { limitedBodySuite } from "./limited-bodies.ts";
+import { listedRequestSuite } from "./listed-requests.ts";
 import { lostBodySuite } from "./lost-bodies.ts";
 import { malformedSuite } from "./malformed.ts";
 import { middlewareSuite } from "./middleware.ts";
@@ -66,6 +67,7 @@ export function engineSuite(engine: Engine): void {
   failureSuite(engine);
   slowBodySuite(engine);
   limitedBodySuite(engine);
+  listedRequestSuite(engine);
   lostBodySuite(engine);
   interimSuite(engine);
   upgradeSuite(engine);

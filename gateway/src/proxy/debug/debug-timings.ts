@@ -3,17 +3,29 @@
  * client gets them with a valid token in `X-Sluice-Debug`.
  */
 import { type Consumer, hostAndPort, type Service, type Snapshot, type SnapshotRoute } from "@sluice/model/serving";
-import type { ForwardAttempt, PluginPhases, Timings } from "@sluice/plugin-sdk";
+import { type ForwardAttempt, type HeaderEdits, type PluginPhases, type Timings, traceIdOf } from "@sluice/plugin-sdk";
 import { withSteps } from "../../compile/plugin-chains.ts";
 import type { PluginStep, RouteChains } from "../../compile/runtime.ts";
 
 /** The parts of an exchange that `Server-Timing` shows. */
-export interface TimedExchange {
+interface TimedExchange {
   readonly route: SnapshotRoute;
   readonly service: Service | null;
   readonly consumer: Consumer | null;
   readonly timings: Timings;
   readonly attempts: readonly ForwardAttempt[];
+}
+
+interface ReceivedRequest {
+  header(name: string): string | undefined;
+}
+
+/** An exchange whose response gets the headers. */
+interface DebuggedExchange extends TimedExchange {
+  readonly id: string;
+  readonly request: ReceivedRequest;
+  readonly traceId: string | null;
+  readonly responseHeaders: HeaderEdits;
 }
 
 interface PluginTiming {
@@ -22,6 +34,9 @@ interface PluginTiming {
   result: string | null;
 }
 
+const TIMING_HEADER = "Server-Timing";
+/** Names the trace, or without tracing the request, whose decisions `Server-Timing` shows. */
+const TRACE_ID_HEADER = "X-Sluice-Trace-Id";
 /** Maximum characters of a description. */
 const MAX_DESCRIPTION = 100;
 
@@ -45,6 +60,13 @@ export class DebugTimings {
       }
       return timed;
     });
+  }
+
+  /** Adds `Server-Timing` and the id of the trace to the response. */
+  addHeaders(exchange: DebuggedExchange): void {
+    const { id, request, traceId, responseHeaders } = exchange;
+    responseHeaders.append(TIMING_HEADER, this.serverTiming(exchange));
+    responseHeaders.set(TRACE_ID_HEADER, traceId ?? traceIdOf(request.header("traceparent")) ?? id);
   }
 
   /** The value of `Server-Timing`. Durations are in milliseconds; a plugin's is that of its phases so far. */
@@ -144,9 +166,14 @@ export class DebugTimings {
   }
 }
 
-/** The value of `Server-Timing` for a request that matched no route. */
-export const unroutedTiming = (started: number): string =>
-  metric("total", { milliseconds: performance.now() - started, description: "no route matched" });
+/** Headers of the response to a request that matched no route, as a flat list. */
+export function unroutedHeaders(
+  request: ReceivedRequest,
+  { id, started }: { readonly id: string; readonly started: number },
+): readonly string[] {
+  const timing = metric("total", { milliseconds: performance.now() - started, description: "no route matched" });
+  return [TIMING_HEADER, timing, TRACE_ID_HEADER, traceIdOf(request.header("traceparent")) ?? id];
+}
 
 interface MetricOptions {
   readonly milliseconds?: number;

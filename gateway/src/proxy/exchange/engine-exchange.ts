@@ -78,7 +78,10 @@ export abstract class EngineExchange<Context extends EngineExchangeContext, Upst
     this.#isOver = true;
     this.exchange.body?.lose();
     this.call?.abort();
-    if (this.exchange.status === 0) this.exchange.status = CLIENT_CLOSED;
+    if (this.exchange.status === 0) {
+      this.exchange.status = CLIENT_CLOSED;
+      this.exchange.isAbandoned = true;
+    }
     this.context.pipeline.endExchange(this.exchange);
   }
 
@@ -97,7 +100,7 @@ export abstract class EngineExchange<Context extends EngineExchangeContext, Upst
 
   failed(fault: GatewayErrorName, error: Error | null): void {
     this.#reportFailure(error, "failed");
-    this.#answer(fault);
+    this.#answer(fault, error ?? this.exchange.tryError);
   }
 
   /**
@@ -176,10 +179,10 @@ export abstract class EngineExchange<Context extends EngineExchangeContext, Upst
     this.startCall(this.call);
   }
 
-  #answer(answer: DirectResponse | GatewayErrorName): void {
+  #answer(answer: DirectResponse | GatewayErrorName, cause: Error | null = null): void {
     if (this.#isOver || this.hasBegun) return;
     const { exchange } = this;
-    const own = this.context.pipeline.createAnswer(exchange, answer);
+    const own = this.context.pipeline.createAnswer(exchange, answer, cause);
     if (exchange.chain.holdingSteps === null) this.#send(own);
     else this.hold(ownMessage(own), (other) => this.#send(other ?? own));
   }

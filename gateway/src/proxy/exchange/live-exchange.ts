@@ -83,6 +83,13 @@ export class LiveExchange implements Exchange {
   source: "service" | "gateway" = "gateway";
   /** Why the gateway answered itself, for people; null: it did not. */
   ownReason: string | null = null;
+  /** Whether the client disconnected before a response began. The status is 499 then. */
+  isAbandoned = false;
+  /**
+   * When the response began, by the clock of `timings`, if it is the gateway's own or plugins held the upstream's.
+   * Undefined: it began when the upstream's head arrived, or it has not begun.
+   */
+  responseBegan: number | undefined = undefined;
   /** The plugin whose phase runs, or that answered or failed in it; null: none. */
   currentStep: PluginStep | null = null;
   body: ClientBody | null;

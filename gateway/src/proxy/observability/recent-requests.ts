@@ -8,7 +8,15 @@ import { nameOf } from "../../exchange/entity-name.ts";
 import { gatewayErrors } from "../../exchange/gateway-errors.ts";
 import type { LiveExchange } from "../exchange/live-exchange.ts";
 import type { RejectedRequest, RequestObserver } from "./observer.ts";
-import { exchangeRecord, pluginOf, refusalRecord, withoutQuery } from "./request-records.ts";
+import {
+  exchangeRecord,
+  isRefused,
+  pluginIdOf,
+  pluginOf,
+  refusalRecord,
+  responseStart,
+  withoutQuery,
+} from "./request-records.ts";
 
 /** Maximum number of groups; the one whose last request is the oldest is forgotten. */
 const MAX_GROUPS = 50;
@@ -20,7 +28,6 @@ const INTERVAL = 1000;
 const MAX_HOST = 255;
 /** Maximum characters of a reason. */
 const MAX_REASON = 500;
-const FIRST_ERROR = 400;
 
 interface Group {
   /** Oldest first. */
@@ -32,7 +39,7 @@ interface Group {
 }
 
 export interface RecentRequestsOptions {
-  /** Milliseconds from which on a response is slow; counted until its head arrives. */
+  /** Milliseconds from which on a response is slow; counted until it begins, or until the client disconnects. */
   readonly slowAfter: number;
 }
 
@@ -46,12 +53,12 @@ export class RecentRequestLog implements RequestObserver {
   }
 
   finished(exchange: LiveExchange): void {
-    const { source, status, timings, route, currentStep } = exchange;
-    const { started, ended = started, answered = ended } = timings;
-    const isRefused = source === "gateway" && status >= FIRST_ERROR;
-    if (!isRefused && answered - started < this.#slowAfter) return;
-    const group = this.#groupFor(`${isRefused} ${status} ${route.id} ${currentStep?.id ?? ""}`, ended);
-    if (group !== null) keep(group, exchangeEntry(exchange, isRefused));
+    const { status, timings, route } = exchange;
+    const { started, ended = started } = timings;
+    const kind = isRefused(exchange) ? "refused" : "slow";
+    if (kind === "slow" && responseStart(exchange) - started < this.#slowAfter) return;
+    const group = this.#groupFor(`${kind} ${status} ${route.id} ${pluginIdOf(exchange) ?? ""}`, ended);
+    if (group !== null) keep(group, exchangeEntry(exchange, kind));
   }
 
   rejected(refusal: RejectedRequest): void {
@@ -107,7 +114,7 @@ function keep({ requests }: Group, entry: RecentRequest): void {
   requests.push(entry);
 }
 
-function exchangeEntry(exchange: LiveExchange, isRefused: boolean): RecentRequest {
+function exchangeEntry(exchange: LiveExchange, kind: RecentRequest["kind"]): RecentRequest {
   const { request_id, trace_id, client, method, path, status, latencies, target, tries } = exchangeRecord(
     exchange,
     withoutQuery,
@@ -117,8 +124,8 @@ function exchangeEntry(exchange: LiveExchange, isRefused: boolean): RecentReques
     time: new Date().toISOString(),
     request_id,
     trace_id: trace_id ?? null,
-    kind: isRefused ? "refused" : "slow",
-    reason: (isRefused ? refusalReason(exchange) : slowReason(exchange)).slice(0, MAX_REASON),
+    kind,
+    reason: (kind === "refused" ? refusalReason(exchange) : slowReason(exchange)).slice(0, MAX_REASON),
     status,
     client_address: client,
     method,
@@ -159,11 +166,15 @@ function refusalEntry(refusal: RejectedRequest): RecentRequest {
 
 const refusalReason = ({ ownReason, status }: LiveExchange): string => ownReason ?? `answered with status ${status}`;
 
-function slowReason({ timings }: LiveExchange): string {
-  const { started, forwarded, answered, ended = started } = timings;
+function slowReason(exchange: LiveExchange): string {
+  const { timings, isAbandoned } = exchange;
+  const { started, forwarded, answered } = timings;
+  const began = responseStart(exchange);
+  if (isAbandoned) return `the client disconnected after ${seconds(began - started)}, before the response began`;
   if (forwarded === undefined || answered === undefined)
-    return `the gateway answered after ${seconds(ended - started)}`;
-  const [own, upstream] = [forwarded - started, answered - forwarded];
+    return `the gateway answered after ${seconds(began - started)}`;
+  const [own, upstream, held] = [forwarded - started, answered - forwarded, began - answered];
+  if (held > own && held > upstream) return `plugins held the response for ${seconds(held)}`;
   return own > upstream
     ? `the request was forwarded after ${seconds(own)}: plugins took this time, or other attempts failed`
     : `the service began to respond after ${seconds(upstream)}`;

@@ -1,6 +1,7 @@
 /**
- * Records of requests, for the access log and for the list of recent requests. They contain no body, no API keys from the query, and no header values except
- * User-Agent, the trace id, and the client's address that a trusted proxy reports.
+ * Records of requests, for the access log and for the list of recent requests. They contain no body, no API keys from
+ * the query, and no header values except User-Agent, the trace id, and the client's address that a trusted proxy
+ * reports.
  */
 import { type EntityName, hostAndPort } from "@sluice/model/serving";
 import { traceIdOf } from "@sluice/plugin-sdk";
@@ -20,6 +21,7 @@ export const withoutQuery: PathFormatter = ({ path }) => path;
 const LONGEST_PATH = 1024;
 /** Maximum characters of a User-Agent, limited because a line must fit into one write. */
 const LONGEST_AGENT = 256;
+const FIRST_ERROR = 400;
 
 /** Latencies are in milliseconds, to the microsecond; `gateway` and `upstream` are `kong` and `proxy` in Kong. */
 export function exchangeRecord(exchange: LiveExchange, tellPath: PathFormatter) {
@@ -43,7 +45,7 @@ export function exchangeRecord(exchange: LiveExchange, tellPath: PathFormatter) 
     route: route.name ?? route.id,
     service: service === null ? undefined : (service.name ?? service.host),
     consumer: consumer === null ? undefined : (consumer.username ?? consumer.custom_id ?? consumer.id),
-    plugin: exchange.source === "gateway" ? pluginOf(exchange)?.name : undefined,
+    plugin: pluginOf(exchange)?.name,
     // Of the last attempt.
     target: target === null ? undefined : hostAndPort(target),
     tries: exchange.tries,
@@ -75,10 +77,22 @@ function agentOf(request: { header(name: string): string | undefined }): string 
 }
 
 /** The plugin that answered the request or failed; null: none did. */
-export function pluginOf({ currentStep, runtime }: LiveExchange): EntityName | null {
-  if (currentStep === null) return null;
-  const { id } = currentStep;
-  return { id, name: runtime.snapshot.plugins.get(id)?.name ?? null };
+export function pluginOf(exchange: LiveExchange): EntityName | null {
+  const id = pluginIdOf(exchange);
+  return id === null ? null : { id, name: exchange.runtime.snapshot.plugins.get(id)?.name ?? null };
+}
+
+export const pluginIdOf = ({ currentStep, source, isAbandoned }: LiveExchange): string | null =>
+  source === "gateway" && !isAbandoned && currentStep !== null ? currentStep.id : null;
+
+/** Whether the gateway itself answered with an error. A client that disconnected has not been answered. */
+export const isRefused = ({ source, status, isAbandoned }: LiveExchange): boolean =>
+  source === "gateway" && status >= FIRST_ERROR && !isAbandoned;
+
+/** When the response began, by the clock of `timings`; the end of the request if it did not begin. */
+export function responseStart({ timings, responseBegan, isAbandoned }: LiveExchange): number {
+  const { started, answered, ended = started } = timings;
+  return isAbandoned ? ended : (responseBegan ?? answered ?? ended);
 }
 
 const cut = (text: string, length: number): string => (text.length > length ? `${text.slice(0, length)}…` : text);

@@ -8,6 +8,7 @@ import { nameOf } from "../../exchange/entity-name.ts";
 import type { LiveExchange } from "../exchange/live-exchange.ts";
 import { LatencyHistogram } from "./latency-histogram.ts";
 import type { RequestObserver } from "./observer.ts";
+import { isRefused, responseStart } from "./request-records.ts";
 
 /** Milliseconds of an interval. */
 const INTERVAL = 10_000;
@@ -81,18 +82,18 @@ export class TrafficLog implements RequestObserver {
   #end = performance.now() + INTERVAL;
 
   finished(exchange: LiveExchange): void {
-    const { route, consumer, credential, timings, status, source } = exchange;
-    const { started, ended = started, answered = ended } = timings;
+    const { route, consumer, credential, timings, status } = exchange;
+    const { started, ended = started } = timings;
     if (ended >= this.#end) this.#beginInterval(ended);
     const { total, routes, consumers, credentials } = this.#current;
-    const isRefused = source === "gateway" && status >= FIRST_CLIENT_ERROR;
-    const latency = answered - started;
-    total.add(status, isRefused, latency);
+    const refused = isRefused(exchange);
+    const latency = responseStart(exchange) - started;
+    total.add(status, refused, latency);
     const counts = routes.get(route.id) ?? this.#beginCounting("routes", route, exchange.service);
-    counts.add(status, isRefused, latency);
+    counts.add(status, refused, latency);
     if (consumer !== null) {
       const own = consumers.get(consumer.id) ?? this.#beginCounting("consumers", consumer);
-      own.add(status, isRefused, latency);
+      own.add(status, refused, latency);
     }
     if (credential !== null && !credentials.has(credential.id)) {
       credentials.add(credential.id);

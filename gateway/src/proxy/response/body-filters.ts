@@ -6,6 +6,7 @@ import type {
   DirectResponse,
   StreamingBodyFilter,
 } from "@sluice/plugin-sdk";
+import type { PluginStep } from "../../compile/runtime.ts";
 import type { LiveExchange } from "../exchange/live-exchange.ts";
 import { isGrpc } from "../exchange/protocols.ts";
 import { type ResponseHead, rawHeaderValues } from "../headers/raw-headers.ts";
@@ -38,36 +39,48 @@ interface Stage {
   end(trailers: readonly string[]): readonly Buffer[];
 }
 
+interface PluginStage {
+  readonly step: PluginStep;
+  readonly stage: Stage;
+}
+
 export class BodyFilters {
-  readonly #stages: readonly Stage[];
+  readonly #exchange: LiveExchange;
+  readonly #stages: readonly PluginStage[];
   readonly #observers: readonly BodyObserver[];
 
-  private constructor(stages: readonly Stage[], observers: readonly BodyObserver[]) {
+  private constructor(exchange: LiveExchange, stages: readonly PluginStage[], observers: readonly BodyObserver[]) {
+    this.#exchange = exchange;
     this.#stages = stages;
     this.#observers = observers;
   }
 
   /**
    * Runs the phase `responseBody`. Returns null if no plugin filters or observes this body. Throws the errors of
-   * plugins, BodyTooLongError, and ReplacedResponseError.
+   * plugins, BodyTooLongError, and ReplacedResponseError. After an error, `currentStep` is the plugin's step, as after
+   * an error of `take` or `end`.
    */
   static open(exchange: LiveExchange, { status, headers, isDelimited = true }: ResponseHead): BodyFilters | null {
     const steps = exchange.chain.bodySteps;
     if (steps === null || steps.length === 0 || !mayHaveBody(exchange, status)) return null;
     const [length] = rawHeaderValues(headers, "content-length");
-    const stages: Stage[] = [];
+    const stages: PluginStage[] = [];
     const observers: BodyObserver[] = [];
-    for (const { phases } of steps) {
-      const filter = phases.responseBody?.(exchange) ?? null;
+    const { currentStep } = exchange;
+    for (const step of steps) {
+      exchange.currentStep = step;
+      const filter = step.phases.responseBody?.(exchange) ?? null;
       if (filter !== null && "status" in filter) throw new ReplacedResponseError(filter);
       if (filter !== null && "observe" in filter) {
         if (isDelimited) observers.push(filter);
         // The declared length is that of the body before any filter, so it counts only for the first one.
       } else if (filter !== null && (stages.length > 0 || !passesUnchanged(filter, Number(length ?? 0)))) {
-        stages.push("whole" in filter ? new BufferingStage(filter) : new StreamingStage(filter));
+        const stage = "whole" in filter ? new BufferingStage(filter) : new StreamingStage(filter);
+        stages.push({ step, stage });
       }
     }
-    return stages.length === 0 && observers.length === 0 ? null : new BodyFilters(stages, observers);
+    exchange.currentStep = currentStep;
+    return stages.length === 0 && observers.length === 0 ? null : new BodyFilters(exchange, stages, observers);
   }
 
   /** Whether a filter may change the body; false: all filters only observe it. */
@@ -77,14 +90,19 @@ export class BodyFilters {
 
   /** Whether a filter still buffers the body, so that the head may change. While true, `take` returns no bytes. */
   get isHolding(): boolean {
-    return this.#stages.some(({ isHolding }) => isHolding);
+    return this.#stages.some(({ stage }) => stage.isHolding);
   }
 
   /** Returns the bytes to send for this piece. Throws the errors of plugins and BodyTooLongError, like `end`. */
   take(piece: Buffer): readonly Buffer[] {
     this.observe(piece);
     let pieces: readonly Buffer[] = [piece];
-    for (const stage of this.#stages) pieces = takeAll(stage, pieces);
+    const { currentStep } = this.#exchange;
+    for (const { step, stage } of this.#stages) {
+      this.#exchange.currentStep = step;
+      pieces = takeAll(stage, pieces);
+    }
+    this.#exchange.currentStep = currentStep;
     return pieces;
   }
 
@@ -95,7 +113,12 @@ export class BodyFilters {
    */
   end(trailers: readonly string[]): readonly Buffer[] {
     let pieces: readonly Buffer[] = [];
-    for (const stage of this.#stages) pieces = [...takeAll(stage, pieces), ...stage.end(trailers)];
+    const { currentStep } = this.#exchange;
+    for (const { step, stage } of this.#stages) {
+      this.#exchange.currentStep = step;
+      pieces = [...takeAll(stage, pieces), ...stage.end(trailers)];
+    }
+    this.#exchange.currentStep = currentStep;
     this.complete();
     return pieces;
   }

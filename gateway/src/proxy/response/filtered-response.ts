@@ -71,11 +71,11 @@ export class FilteredResponse<Head extends ResponseHead, Trailers> implements Up
     if (exchange.convertsGrpc) exchange.grpcStatus = grpcStatusOf(head.headers);
     const filters = this.#guarded(() => BodyFilters.open(exchange, head));
     if (this.#isReplaced) return;
-    if (filters === null) target.sendHead(head);
+    if (filters === null) this.#sendHead(head);
     else if (exchange.request.method === "HEAD" || !filters.changesBody) {
       if (filters.changesBody) exchange.responseHeaders.remove("Content-Length");
       this.#observing = filters;
-      target.sendHead(head);
+      this.#sendHead(head);
     } else {
       this.#filters = filters;
       this.#held = head;
@@ -140,7 +140,12 @@ export class FilteredResponse<Head extends ResponseHead, Trailers> implements Up
     const { responseHeaders } = this.#exchange;
     if (length === null) responseHeaders.remove("Content-Length");
     else responseHeaders.set("Content-Length", String(length));
-    this.#target.sendHead(head, length === null ? "unsized" : "sized");
+    this.#sendHead(head, length === null ? "unsized" : "sized");
+  }
+
+  #sendHead(...given: Parameters<FilteredResponseTarget<Head, Trailers>["sendHead"]>): void {
+    this.#exchange.responseBegan = performance.now();
+    this.#target.sendHead(...given);
   }
 
   #send(pieces: readonly Buffer[]): void {

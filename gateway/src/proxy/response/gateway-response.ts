@@ -67,7 +67,7 @@ export function createGatewayResponse(
 /**
  * Why the gateway answers itself, for people: the reason of the answer, else its message.
  *
- * @param cause The error of the last attempt at the upstream
+ * @param cause The upstream's error that is answered; null: none is
  */
 export function responseReason(answer: DirectResponse | GatewayErrorName, cause: Error | null): string {
   if (typeof answer === "string") {
