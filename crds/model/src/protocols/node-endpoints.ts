@@ -66,7 +66,7 @@ const withNumbers = (parameters: Parameters, ...names: readonly string[]) =>
     Object.entries(parameters).map(([name, value]) => [name, names.includes(name) ? numberOr(value) : value]),
   );
 
-const numberOr = (text: string): number | string => (/^\d{1,9}$/.test(text) ? Number(text) : text);
+const numberOr = (text: string): number | string => (/^\d{1,10}$/.test(text) ? Number(text) : text);
 
 /** A request that the gateway refused, or whose response was slow. It holds no query, no body and no header. */
 export interface RecentRequest {
@@ -140,9 +140,9 @@ export const trafficFilterSchema = record(
 
 export type TrafficFilter = Static<typeof trafficFilterSchema>;
 
-/** The requests of an entity in one interval. */
+/** The requests of an entity, or all requests, in one interval. */
 export interface TrafficCounts {
-  /** Null: of all entities. */
+  /** Null: all requests, with those that matched no route. */
   readonly entity: EntityName | null;
   /** The service of a route; null for a consumer, and for a route without a service. */
   readonly service: EntityName | null;

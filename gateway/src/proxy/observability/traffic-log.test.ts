@@ -3,6 +3,7 @@ import { test } from "node:test";
 import type { LiveExchange } from "../exchange/live-exchange.ts";
 import { percentileOf } from "./latency-histogram.ts";
 import { mergeTraffic } from "./merge-traffic.ts";
+import type { RejectedRequest } from "./observer.ts";
 import { TrafficLog } from "./traffic-log.ts";
 
 interface ExchangeFacts {
@@ -28,6 +29,15 @@ function exchangeOf(ended: number, facts: ExchangeFacts): LiveExchange {
   } as unknown as LiveExchange;
 }
 
+const unrouted: RejectedRequest = {
+  id: "r",
+  name: "noRoute",
+  status: 404,
+  request: null,
+  peerAddress: "10.0.0.1",
+  duration: 3,
+};
+
 /** Just after the log was made. */
 const start = () => performance.now() + 1;
 
@@ -47,6 +57,28 @@ test("the last uses of routes, consumers and credentials are known to the minute
   assert.deepEqual(uses.lastUses("credentials").last_uses, { "key of ann": first });
 });
 
+test("an interval ends with a ten-second step of the clock, so the first use in it was in the minute of the last", (context) => {
+  context.mock.timers.enable({ apis: ["Date"], now: 60_000_000 + 53_000 });
+  const now = performance.now();
+  const uses = new TrafficLog();
+  uses.finished(exchangeOf(now, { route: "a" }));
+  context.mock.timers.setTime(60_000_000 + 60_000);
+  uses.finished(exchangeOf(now + 7100, { route: "a" }));
+  assert.deepEqual(uses.lastUses("routes").last_uses, { a: 60_060 });
+});
+
+test("requests that matched no route are part of the total, as refused", (context) => {
+  context.mock.timers.enable({ apis: ["Date"], now: 0 });
+  const log = new TrafficLog();
+  const now = start();
+  log.finished(exchangeOf(now, { route: "a" }));
+  log.rejected(unrouted);
+  log.rejected(unrouted);
+  const { total, routes } = log.traffic(now + 10_000);
+  const { requests, client_errors, refused } = total;
+  assert.deepEqual([requests, client_errors, refused, routes.length], [3, 2, 2, 1]);
+});
+
 test("of more than 100,000 entities, those whose last use is the oldest are forgotten", (context) => {
   context.mock.timers.enable({ apis: ["Date"], now: 60_000 });
   const uses = new TrafficLog();
@@ -60,7 +92,8 @@ test("of more than 100,000 entities, those whose last use is the oldest are forg
   assert.deepEqual([last_uses["route 0"], last_uses["route 1"], last_uses["one more"]], [120, undefined, 120]);
 });
 
-test("the last complete interval of ten seconds is reported, by route and consumer", () => {
+test("the last complete interval of ten seconds is reported, by route and consumer", (context) => {
+  context.mock.timers.enable({ apis: ["Date"], now: 0 });
   const log = new TrafficLog();
   const now = start();
   log.finished(exchangeOf(now, { route: "a", consumer: "ann" }));
@@ -90,7 +123,8 @@ test("the last complete interval of ten seconds is reported, by route and consum
   assert.equal(log.traffic(now + 20_000).total.requests, 0, "a later interval had no requests");
 });
 
-test("requests after a pause are not reported with those before it", () => {
+test("requests after a pause are not reported with those before it", (context) => {
+  context.mock.timers.enable({ apis: ["Date"], now: 0 });
   const log = new TrafficLog();
   const now = start();
   log.finished(exchangeOf(now, { route: "a" }));
@@ -100,7 +134,8 @@ test("requests after a pause are not reported with those before it", () => {
   assert.deepEqual([only?.entity?.id, others], ["b", []]);
 });
 
-test("at most 1,000 routes are counted by themselves in an interval; the total counts all", () => {
+test("at most 1,000 routes are counted by themselves in an interval; the total counts all", (context) => {
+  context.mock.timers.enable({ apis: ["Date"], now: 0 });
   const log = new TrafficLog();
   const now = start();
   for (let at = 0; at < 1500; at++) log.finished(exchangeOf(now, { route: `route ${at}` }));
@@ -109,7 +144,8 @@ test("at most 1,000 routes are counted by themselves in an interval; the total c
   assert.equal(Object.keys(log.lastUses("routes").last_uses).length, 1500);
 });
 
-test("counts of workers and nodes are added, and percentiles are computed from all latencies", () => {
+test("counts of workers and nodes are added, and percentiles are computed from all latencies", (context) => {
+  context.mock.timers.enable({ apis: ["Date"], now: 0 });
   const now = start();
   const parts = [2, 200].map((latency) => {
     const log = new TrafficLog();

@@ -7,7 +7,7 @@ import type { EntityName, LastUses, Traffic, TrafficCounts, UsedCollection } fro
 import { nameOf } from "../../exchange/entity-name.ts";
 import type { LiveExchange } from "../exchange/live-exchange.ts";
 import { LatencyHistogram } from "./latency-histogram.ts";
-import type { RequestObserver } from "./observer.ts";
+import type { RejectedRequest, RequestObserver } from "./observer.ts";
 import { isRefused, responseStart } from "./request-records.ts";
 
 /** Milliseconds of an interval. */
@@ -21,7 +21,7 @@ const FIRST_CLIENT_ERROR = 400;
 const FIRST_SERVER_ERROR = 500;
 
 class Counts {
-  /** Null: all entities, or all that are not counted by themselves. */
+  /** Null: all requests, or those of all entities that are not counted by themselves. */
   readonly entity: EntityName | null;
   readonly service: EntityName | null;
   readonly latencies = new LatencyHistogram();
@@ -78,8 +78,11 @@ export class TrafficLog implements RequestObserver {
   #current = new Interval();
   /** The last complete interval. */
   #complete = new Interval();
-  /** When the current interval ends, by `performance.now()`. */
-  #end = performance.now() + INTERVAL;
+  /**
+   * When the current interval ends, by `performance.now()`. Intervals end with those of other workers and nodes, so that
+   * their counts can be added, and none extends over two minutes.
+   */
+  #end = performance.now() + INTERVAL - (Date.now() % INTERVAL);
 
   finished(exchange: LiveExchange): void {
     const { route, consumer, credential, timings, status } = exchange;
@@ -99,6 +102,13 @@ export class TrafficLog implements RequestObserver {
       credentials.add(credential.id);
       this.#use("credentials", credential.id);
     }
+  }
+
+  /** A request without a route is part of the total only. */
+  rejected({ status, duration }: RejectedRequest): void {
+    const now = performance.now();
+    if (now >= this.#end) this.#beginInterval(now);
+    this.#current.total.add(status, true, duration);
   }
 
   /** The requests of the last complete interval. */
