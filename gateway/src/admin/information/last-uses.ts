@@ -13,6 +13,9 @@ import type { AdminRoute } from "../entities/routes.ts";
 import { invalidEntity } from "../http/errors.ts";
 import { askEveryNode } from "./ask-every-node.ts";
 
+/** In seconds. */
+const MINUTE = 60;
+
 interface EntityUse {
   readonly id: string;
   readonly name: string | null;
@@ -32,10 +35,10 @@ export const lastUseRoutes = (facts: Pick<AdminContext, "fleet" | "store">): rea
         const { value: filter, violations } = readLastUseFilter(Object.fromEntries(query));
         if (violations) throw invalidEntity(violations);
         const { answered, unanswered } = await askEveryNode<LastUses>(facts, nodePaths.lastUses, { collection });
-        const before = Math.floor(Date.now() / 1000) - filter.unused_for;
+        const now = Math.floor(Date.now() / 1000);
         const uses = (await entitiesOf(facts, collection))
           .map((entity): EntityUse => ({ ...entity, last_used_at: lastUse(entity.id, answered) }))
-          .filter(({ last_used_at }) => (last_used_at ?? 0) <= before)
+          .filter(({ last_used_at }) => isUnused(last_used_at, { seconds: filter.unused_for, now }))
           .sort((one, other) => (one.last_used_at ?? 0) - (other.last_used_at ?? 0));
         return {
           status: 200,
@@ -50,6 +53,10 @@ export const lastUseRoutes = (facts: Pick<AdminContext, "fleet" | "store">): rea
       },
     },
   }));
+
+/** Whether the entity was unused for these seconds. It may have been used until the end of the minute of its last use. */
+const isUnused = (minute: number | null, { seconds, now }: { readonly seconds: number; readonly now: number }) =>
+  seconds === 0 || minute === null || minute + MINUTE <= now - seconds;
 
 type Answers = readonly { readonly body: LastUses }[];
 
