@@ -111,7 +111,8 @@ export const newestFirst = (one: RecentRequest, other: RecentRequest): number =>
 
 function keep({ requests }: Group, entry: RecentRequest): void {
   if (requests.length >= GROUP_SIZE) requests.shift();
-  requests.push(entry);
+  // A copy, because a text may be a slice of the request's head, which would stay in memory too.
+  requests.push(structuredClone(entry));
 }
 
 function exchangeEntry(exchange: LiveExchange, kind: RecentRequest["kind"]): RecentRequest {
