@@ -194,7 +194,7 @@ export interface WatchedRequests {
   readonly requests: readonly WatchedRequest[];
   /** The number of requests that were not recorded, because there were too many. */
   readonly missed: number;
-  /** Whether the watch was not begun, because too many watches are open. */
+  /** Whether a worker did not begin the watch, because too many watches are open. */
   readonly is_full: boolean;
 }
 

@@ -19,6 +19,7 @@ import { HttpError, invalidEntity } from "../http/errors.ts";
 import { askEveryNode } from "./ask-every-node.ts";
 
 const TOKEN_BYTES = 24;
+const TOO_MANY = "too many callers watch requests";
 
 export const recentRequestRoutes = (facts: Pick<AdminContext, "fleet">): readonly AdminRoute[] => [
   {
@@ -44,13 +45,14 @@ export const recentRequestRoutes = (facts: Pick<AdminContext, "fleet">): readonl
         const { value: watch, violations } = readRequestWatch(given);
         if (violations) throw invalidEntity(violations);
         const { answered, unanswered } = await askEveryNode<WatchedRequests>(facts, nodePaths.watchedRequests, watch);
-        if (answered.every(({ body }) => body.is_full))
-          throw new HttpError(503, { message: "too many callers watch requests: try again in ten seconds" });
+        const full = answered.flatMap(({ node, body }) => (body.is_full ? [{ node, reason: TOO_MANY }] : []));
+        if (full.length === answered.length)
+          throw new HttpError(503, { message: `${TOO_MANY}: try again in ten seconds` });
         const data = answered
           .flatMap(({ node, body }) => body.requests.map((request) => ({ node, ...request })))
           .sort((one, other) => (one.time < other.time ? -1 : one.time > other.time ? 1 : 0));
         const missed = answered.reduce((sum, { body }) => sum + body.missed, 0);
-        return { status: 200, body: { watch: watch.watch, data, missed, unanswered } };
+        return { status: 200, body: { watch: watch.watch, data, missed, unanswered: [...unanswered, ...full] } };
       },
     },
   },
