@@ -1,17 +1,23 @@
 /** The names of all settings of all programs, by which each program recognizes a misspelled variable. */
+import { settingsFile } from "@sluice/model";
 import type { GeneratedFile } from "../../crds/model/src/generate/files.ts";
 import { formerVariableNames, variableNames } from "../../user-api/src/settings.ts";
 import { addresses } from "../start/processes.ts";
 import { commands } from "./settings-page.ts";
 
-/** Settings that `npm` scripts of the repository read themselves. */
-const scripts = ["SLUICE_CACHE", "SLUICE_WORK", ...Object.values(addresses).map(({ setting }) => setting)];
+/** The setting of all commands, and settings that `npm` scripts of the repository read themselves. */
+const others = [
+  settingsFile.variable,
+  "SLUICE_CACHE",
+  "SLUICE_WORK",
+  ...Object.values(addresses).map(({ setting }) => setting),
+];
 
 export function knownVariablesFile(): GeneratedFile {
   const settings = Object.values(commands).flatMap((declarations) =>
     Object.values(declarations).map(({ variable }) => variable),
   );
-  const names = [...new Set([...settings, ...variableNames(), ...formerVariableNames, ...scripts])].filter((name) =>
+  const names = [...new Set([...settings, ...variableNames(), ...formerVariableNames, ...others])].filter((name) =>
     name.startsWith("SLUICE_"),
   );
   return {

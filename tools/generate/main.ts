@@ -6,6 +6,7 @@ import { resolve } from "node:path";
 import { generate, staleFiles, writeGeneratedFiles } from "../../crds/model/src/generate/generate.ts";
 import { alertFiles } from "./alert-files.ts";
 import { chartValueFiles } from "./chart-values.ts";
+import { commandLinePage } from "./command-line-page.ts";
 import { conformancePage } from "./conformance-page.ts";
 import { dashboardFiles } from "./dashboards.ts";
 import { errorsPage } from "./errors-page.ts";
@@ -22,6 +23,7 @@ const root = resolve(import.meta.dirname, "../..");
 const files = [
   ...generate(),
   settingsPage(),
+  commandLinePage(),
   knownVariablesFile(),
   kongPluginsTable(),
   ...pluginPages(),

@@ -25,9 +25,20 @@ export function settingsPage(): GeneratedFile {
   );
   return markdown(
     "docs/reference/settings.md",
-    `# Settings\n\nSettings are environment variables, which a process reads once, when it starts. ` +
-      `An empty variable counts as unset. If an unknown variable begins with \`SLUICE_\`, the process exits with an ` +
-      `error, because the name is probably misspelt. Each command lists its settings with \`--help\`. ` +
+    `# Settings\n\nA process reads its settings once, when it starts. Each setting has three names, which follow ` +
+      `from the first: an environment variable, a flag of the command, and a member of a settings file. A flag ` +
+      `overrides the variable, and the variable overrides the file. An empty variable or member counts as unset. ` +
+      `\`sluice settings COMMAND\` prints the settings of a command, with their values and the source of each value; ` +
+      `\`--help\` of a command describes them.\n\n` +
+      `- A setting with the value true or false has two flags without a value, such as \`--pg-ssl\` and ` +
+      `\`--no-pg-ssl\`. A flag whose value is a list may be given several times.\n` +
+      `- A secret has no flag, because every user of a machine can read its list of processes.\n` +
+      `- The settings file is named by \`--settings FILE\` or SLUICE_SETTINGS. It is a YAML mapping, in which lists ` +
+      `may be sequences:\n\n  \`\`\`yaml\n  proxy_listen: 0.0.0.0:8000\n  pg_ssl: true\n` +
+      `  trusted_ips: [10.0.0.0/8, "::1"]\n  \`\`\`\n\n  Several programs of Sluice may share a file. Paths are ` +
+      `resolved from the working directory, as those of variables are.\n` +
+      `- An unknown flag, an unknown variable that begins with \`SLUICE_\`, and an unknown member are errors, because ` +
+      `the name is probably misspelt.\n\n` +
       `The README of the user API lists [its settings](../../user-api/README.md).\n\n${sections.join("\n")}`,
     "gateway/src/settings and operator/src/settings.ts",
   );

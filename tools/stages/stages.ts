@@ -47,7 +47,7 @@ export const suites: readonly Suites[] = [
     what: "the test files beside the sources",
     concurrency: 3,
     minutes: 20,
-    folderTools: { "gateway/plugins/ldap-auth": ["slapd"] },
+    folderTools: { "gateway/plugins/ldap-auth": ["slapd"], "gateway/src/commands": ["zsh", "fish"] },
   },
   {
     name: "conformance",

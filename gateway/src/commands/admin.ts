@@ -7,10 +7,6 @@ import { openStore } from "../stores/open.ts";
 import { defineCommand } from "./command.ts";
 
 export const adminCommand = defineCommand({
-  usage: `usage: sluice admin
-
-Runs the admin listener: Kong's admin API, over custom resources, a database or a file.
-`,
   settings: adminSettings,
   async run({ settings, log, logLevel }) {
     await registerConfiguredPlugins(settings, "schema");

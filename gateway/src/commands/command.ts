@@ -1,11 +1,6 @@
 /** The interface of a `sluice` command. */
-import type {
-  CommandArguments,
-  Declarations,
-  GivenArguments,
-  SettingsOf,
-  TemporaryLogLevel,
-} from "@sluice/model/serving";
+import type { GivenArguments } from "@sluice/model/command-line";
+import type { Declarations, LoadedSettings, SettingsOf, TemporaryLogLevel } from "@sluice/model/serving";
 import type { Logger } from "pino";
 
 export interface Running {
@@ -20,6 +15,8 @@ export interface Running {
 
 export interface CommandCall<Values> {
   readonly settings: Values;
+  /** The settings with the sources of their values. */
+  readonly loadedSettings: LoadedSettings;
   readonly given: GivenArguments;
   readonly log: Logger;
   readonly logLevel: TemporaryLogLevel;
@@ -27,12 +24,10 @@ export interface CommandCall<Values> {
 }
 
 export interface Command<Declared extends Declarations = Declarations> {
-  /** `--help` prints this text before the settings. It ends with a newline. */
-  readonly usage: string;
-  /** The arguments allowed after the command's name. Default: none. */
-  readonly arguments?: CommandArguments;
-  /** Includes `logLevel` and `logFormat`. */
+  /** Includes `logLevel` and `logFormat`, unless the command writes no log. */
   readonly settings: Declared;
+  /** Whether the command runs although settings are invalid: it reports them. */
+  readonly reportsSettings?: boolean;
   /** True for a command that finishes by itself; its log is written to standard error. */
   readonly ends?: boolean;
   /**

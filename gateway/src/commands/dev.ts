@@ -12,25 +12,15 @@ import { type Gateway, startGateway } from "../node/start-gateway.ts";
 import { defaultsOf } from "../settings/defaults.ts";
 import { gatewaySettings } from "../settings/gateway.ts";
 import { registerConfiguredPlugins } from "../settings/plugins.ts";
-import { defineCommand, Misused } from "./command.ts";
+import { defineCommand } from "./command.ts";
 
 const { proxy, status, plugins, logLevel, logFormat } = gatewaySettings;
 
 export const devCommand = defineCommand({
-  usage: `usage: sluice dev --plugin FOLDER [--file FILE]
-
-Runs a node with a plugin on this machine, and loads the plugin again whenever a file in its folder is saved. A fault is
-printed, and the earlier code stays active.
-
-  --plugin FOLDER  the plugin, in addition to those of SLUICE_PLUGINS
-  --file FILE      a declarative file; without it the plugin applies, with its defaults, to a service that answers with
-                   the request as JSON
-`,
-  arguments: { options: { plugin: { type: "string" }, file: { type: "string" } } },
   settings: defineSettings({ proxy, status, plugins, logLevel, logFormat }),
   async run({ settings, given, log, print }) {
-    const { plugin, file } = given.options;
-    if (typeof plugin !== "string") throw new Misused("--plugin is missing");
+    const { file } = given.options;
+    const plugin = String(given.options.plugin);
     const node = {
       ...defaultsOf(gatewaySettings),
       ...settings,

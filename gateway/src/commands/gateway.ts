@@ -5,10 +5,6 @@ import { registerConfiguredPlugins } from "../settings/plugins.ts";
 import { defineCommand } from "./command.ts";
 
 export const gatewayCommand = defineCommand({
-  usage: `usage: sluice gateway
-
-Runs a node, which serves clients' requests. The operator, a database or a file configures it.
-`,
   settings: gatewaySettings,
   async run({ settings, log, logLevel }) {
     const plugins = await registerConfiguredPlugins(settings, "code");

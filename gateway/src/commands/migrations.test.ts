@@ -3,11 +3,13 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, before, test } from "node:test";
-import { readArguments, readSettings } from "@sluice/model";
+import { readSettings } from "@sluice/model";
+import { parseCommandLine } from "@sluice/model/command-line";
 import { type Postgres, startPostgres } from "../../../tools/programs/servers/postgres.ts";
 import type { Migration } from "../database/migrations/index.ts";
 import { migrationsSettings } from "../settings/migrations.ts";
-import { migrationsCommand, runMigrations } from "./migrations.ts";
+import { sluice } from "./definitions/index.ts";
+import { runMigrations } from "./migrations.ts";
 
 let folder: string;
 let server: Postgres;
@@ -44,13 +46,13 @@ interface More {
 /** Runs a command. Resolves to the exit code and the output: `list` -> `3 | database needs bootstrapping; ...`. */
 async function run(line: string, { migrations = [old], answer, env = onServer() }: More = {}): Promise<string> {
   const printed: string[] = [];
-  const given = readArguments(line.split(" "), migrationsCommand.arguments ?? {});
-  assert.ok(given.kind === "given", line);
+  const parsed = await parseCommandLine(sluice, ["migrations", ...line.split(" ")], { version: "0.0.0" });
+  assert.ok(parsed.kind === "given", line);
   const settings = readSettings(migrationsSettings, { SLUICE_DATABASE_DIR: join(folder, "database"), ...env });
   if (settings.violations)
     return [1, ...settings.violations.map(({ path, message }) => `${path[0]}: ${message}`)].join(" | ");
   const code = await runMigrations({
-    given,
+    given: parsed.given,
     settings: settings.value,
     print: (text) => printed.push(text),
     printFault: (text) => printed.push(text),

@@ -1,6 +1,6 @@
 /** `sluice migrations`: creates, changes and drops the tables, with Kong's subcommands, wording and exit codes. */
 import { createInterface } from "node:readline/promises";
-import type { CommandArguments, GivenArguments } from "@sluice/model/serving";
+import type { GivenArguments } from "@sluice/model/command-line";
 import { SettingsError } from "@sluice/model/serving";
 import { type Database, DatabaseFault, DatabaseUnreachable } from "../database/driver.ts";
 import {
@@ -134,16 +134,11 @@ function exitCodeOf({ needsBootstrap, pending, available }: MigrationState): num
   return available.length > 0 ? 5 : 0;
 }
 
-const options: CommandArguments["options"] = {
-  yes: { type: "boolean", short: "y" },
-  quiet: { type: "boolean", short: "q" },
-};
-
 /** Resolves to the exit code. */
 export async function runMigrations(command: MigrationsCommand): Promise<number> {
   const { settings, printFault, given } = command;
   const { yes = false, quiet = false } = given.options;
-  const run = commands[given.subcommands[0] as CommandName];
+  const run = commands[given.subcommands[1] as CommandName];
   try {
     const database = await openDatabase(settings, { timeout: TIMEOUT });
     try {
@@ -162,22 +157,6 @@ const isExpected = (error: unknown): error is Error =>
   error instanceof SettingsError || error instanceof DatabaseUnreachable || error instanceof DatabaseFault;
 
 export const migrationsCommand = defineCommand({
-  usage: `usage: sluice migrations COMMAND [OPTIONS]
-
-  bootstrap   creates the tables in an empty database
-  up          runs new migrations; nodes of the previous version keep working
-  finish      completes the migrations that 'up' began; nodes of the previous version must have stopped
-  list        prints the migrations; exits with 3 if the database needs 'bootstrap', 4 if it needs
-              'finish', 5 if it needs 'up', else with 0
-  status      prints the migrations as JSON, and exits with 0
-  reset       drops all tables and their contents
-
-  -y, --yes     'reset' does not ask for confirmation
-  -q, --quiet   prints only errors
-
-SLUICE_DATABASE and SLUICE_PG_* select the database.
-`,
-  arguments: { subcommands: Object.fromEntries(Object.keys(commands).map((name) => [name, { options }])) },
   settings: migrationsSettings,
   ends: true,
   run: ({ given, settings, print }) =>

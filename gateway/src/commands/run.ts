@@ -1,18 +1,16 @@
 /** Runs a command: reads its settings, opens its log, handles signals and explains failures. */
+import type { GivenArguments } from "@sluice/model/command-line";
 import {
   type Address,
   type Declarations,
   isTextLog,
   type LogFormat,
-  listSettings,
-  readArguments,
-  readSettings,
+  loadSettings,
   SettingsError,
   TemporaryLogLevel,
 } from "@sluice/model/serving";
 import type { Logger } from "pino";
 import { createLog } from "../settings/create-log.ts";
-import { version } from "../settings/version.ts";
 import { StoreUnavailable } from "../stores/store.ts";
 import { type Command, CommandError, Misused, type Running } from "./command.ts";
 
@@ -21,23 +19,25 @@ type Values = Readonly<Record<string, unknown>>;
 export interface Invocation {
   /** The command's name in messages: `sluice start`. */
   readonly name: string;
-  readonly args: readonly string[];
+  readonly given: GivenArguments;
+  /** Values of settings by their flags. */
+  readonly flags: Readonly<Record<string, string>>;
 }
 
 /**
  * Runs a command, and sets the exit code: 1 for a failure, 2 for invalid arguments, else the number that the command
  * returns, if any. A command that keeps running stops at the first SIGTERM or SIGINT.
  */
-export async function runCommand(command: Command, { name, args }: Invocation): Promise<void> {
-  const given = readArguments(args, command.arguments ?? {});
+export async function runCommand(command: Command, { name, given, flags }: Invocation): Promise<void> {
   const print = (text: string) => void process.stdout.write(text);
-  if (given.kind === "help") return print(helpOf(command));
-  if (given.kind === "version") return print(`${version}\n`);
-  if (given.kind === "incomplete") return refuseArguments(command.usage);
-  if (given.kind === "invalid") return refuseArguments(misuse(name, given.message));
-  const settings = readSettings(command.settings, process.env);
-  if (settings.violations) return fail(...settings.violations.map(({ path, message }) => `${path[0]}: ${message}`));
-  const { logLevel: level, logFormat: format } = settings.value as { readonly logLevel: string; logFormat: LogFormat };
+  const loadedSettings = await loadSettings(command.settings, { env: process.env, flags });
+  const { values: settings, violations } = loadedSettings;
+  if (violations.length > 0 && !command.reportsSettings)
+    return fail(...violations.map(({ path, message }) => `${path[0]}: ${message}`));
+  const { logLevel: level = "warn", logFormat: format = "auto" } = settings as {
+    readonly logLevel?: string;
+    readonly logFormat?: LogFormat;
+  };
   const descriptor = command.ends ? 2 : 1;
   const log = createLog({ base: { name: "sluice" }, level, descriptor, isText: isTextLog(format, descriptor) });
   const logLevel = new TemporaryLogLevel(log);
@@ -45,30 +45,20 @@ export async function runCommand(command: Command, { name, args }: Invocation): 
   // debugger.
   process.on("SIGUSR2", logLevel.toggleDebug);
   try {
-    const running = await command.run({ settings: settings.value, given, log, logLevel, print });
+    const running = await command.run({ settings, loadedSettings, given, log, logLevel, print });
     if (typeof running === "number") process.exitCode = running;
     else if (running) handleSignals(running, log);
   } catch (error) {
     if (error instanceof Misused) {
-      refuseArguments(misuse(name, error.message));
+      process.stderr.write(`${name}: ${error.message}\nTry '${name} --help'.\n`);
+      process.exitCode = 2;
     } else if (error instanceof CommandError) {
       fail(error.message);
       for (const fault of error.faults) process.stderr.write(`${fault}\n`);
-    } else fail(explain(error as SystemError, settings.value, command.settings));
+    } else fail(explain(error as SystemError, settings, command.settings));
     // Listeners that have already started would keep the process alive.
     process.exit();
   }
-}
-
-function helpOf({ usage, settings }: Command): string {
-  return `${usage}\nSettings are environment variables; an empty one counts as unset.\n\n${listSettings(settings)}`;
-}
-
-export const misuse = (name: string, message: string): string => `${name}: ${message}\nTry '${name} --help'.\n`;
-
-function refuseArguments(text: string): void {
-  process.stderr.write(text);
-  process.exitCode = 2;
 }
 
 function handleSignals(running: Running, log: Logger): void {

@@ -4,7 +4,7 @@ import { readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { Writable } from "node:stream";
 import { type TestContext, test } from "node:test";
-import { readSettings, SettingsError, TemporaryLogLevel } from "@sluice/model/serving";
+import { loadSettings, readSettings, SettingsError, TemporaryLogLevel } from "@sluice/model/serving";
 import { pino } from "pino";
 import { send as ask } from "../../../test/conformance/engine/client.ts";
 import { portOf, startUpstream } from "../../../test/conformance/engine/proxy-rig.ts";
@@ -22,28 +22,35 @@ interface Started {
   readonly close: () => Promise<void>;
 }
 
-const noArguments = { kind: "given", subcommands: [], positionals: [], options: {} } as const;
+const noArguments = { subcommands: [], positionals: [], options: {} } as const;
 
 async function start(context: TestContext, env: Readonly<Record<string, string>>): Promise<Started> {
   const upstream = await startUpstream(context, ({ url }, response) =>
     response.writeHead(200, { "content-type": "text/plain" }).end(`got ${url}`),
   );
-  const settings = readSettings(startCommand.settings, {
+  const variables = {
     SLUICE_PROXY_LISTEN: "127.0.0.1:0",
     SLUICE_STATUS_LISTEN: "127.0.0.1:0",
     SLUICE_ADMIN_LISTEN: "127.0.0.1:0",
     SLUICE_ALLOWED_UPSTREAMS: "127.0.0.0/8",
     SLUICE_DRAIN_TIMEOUT: "10ms",
     ...env,
-  });
-  assert.ok(settings.value, JSON.stringify(settings.violations));
+  };
+  const loadedSettings = await loadSettings(startCommand.settings, { env: variables, flags: {} });
+  assert.deepEqual(loadedSettings.violations, []);
   const lines: string[] = [];
   const log = pino(
     { level: "info" },
     new Writable({ write: (chunk, _encoding, done) => done(void lines.push(String(chunk))) }),
   );
-  const logLevel = new TemporaryLogLevel(log);
-  const running = await startCommand.run({ settings: settings.value, given: noArguments, log, logLevel, print() {} });
+  const running = await startCommand.run({
+    settings: loadedSettings.values,
+    loadedSettings,
+    given: noArguments,
+    log,
+    logLevel: new TemporaryLogLevel(log),
+    print() {},
+  });
   assert.ok(typeof running === "object");
   let closing: Promise<void> | undefined;
   const close = () => {
@@ -86,7 +93,12 @@ async function bootstrapped(context: TestContext): Promise<Readonly<Record<strin
   const { value: settings } = readSettings(databaseSettings, env);
   assert.ok(settings);
   assert.equal(
-    await runMigrations({ given: { ...noArguments, subcommands: ["bootstrap"] }, settings, print, printFault: print }),
+    await runMigrations({
+      given: { ...noArguments, subcommands: ["migrations", "bootstrap"] },
+      settings,
+      print,
+      printFault: print,
+    }),
     0,
   );
   return env;

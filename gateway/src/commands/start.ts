@@ -31,10 +31,6 @@ async function share(settings: StartSettings, log: SourceLog): Promise<Shared> {
 }
 
 export const startCommand = defineCommand({
-  usage: `usage: sluice start
-
-Runs a node and the admin API in one process, over a database or a declarative file.
-`,
   settings: startSettings,
   async run({ settings, log, logLevel }) {
     const plugins = await registerConfiguredPlugins(settings, "code");

@@ -33,6 +33,8 @@ const cases: readonly [what: string, modules: readonly string[], packages: reado
     ["node/start-gateway.ts", "workers/single-worker.ts", "workers/worker-pool.ts", "proxy/http1/listener.ts"],
     [...metrics, ...plugins],
   ],
+  // commander is loaded only for command lines with flags or arguments.
+  ["the command line", ["commands/definitions/index.ts", "../../crds/model/src/command-line/index.ts"], []],
   ["a file source with a reader process", ["sources/file/file-source.ts"], plugins],
 ];
 

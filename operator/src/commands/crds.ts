@@ -7,10 +7,10 @@ import { type Definition, droppedFields } from "./dropped-fields.ts";
 export const CRD_MANAGER = "sluice-crds";
 
 /**
- * 0: done. 1: the cluster refused the CRDs or did not serve them in time. 2: invalid arguments. 3: resources would lose
- * data. 4: Helm or Pulumi manages the CRDs.
+ * 0: done. 1: the cluster refused the CRDs or did not serve them in time. 3: resources would lose data. 4: Helm or
+ * Pulumi manages the CRDs.
  */
-export type ExitCode = 0 | 1 | 2 | 3 | 4;
+export type ExitCode = 0 | 1 | 3 | 4;
 
 export interface CrdsOptions {
   /** Called only by commands that need a cluster. */
@@ -27,23 +27,16 @@ export interface CrdsOptions {
 const PULUMI = "pulumi-kubernetes";
 const MANAGED_BY_LABEL = "app.kubernetes.io/managed-by";
 
-export const CRDS_USAGE = `usage: sluice-operator crds apply|print
-  apply  creates or upgrades the custom resource definitions, and waits until the API server serves them
-  print  writes the definitions as YAML`;
+export type CrdsVerb = "apply" | "print";
 
-export async function crdsCommand(args: readonly string[], options: CrdsOptions): Promise<ExitCode> {
-  const [verb, ...rest] = args;
-  if (rest.length === 0 && verb === "print") {
+export async function crdsCommand(verb: CrdsVerb, options: CrdsOptions): Promise<ExitCode> {
+  if (verb === "print") {
     options.print(
       crdFiles()
         .map(({ content }) => content.trimEnd())
         .join("\n---\n"),
     );
     return 0;
-  }
-  if (rest.length > 0 || verb !== "apply") {
-    options.warn(CRDS_USAGE);
-    return 2;
   }
   const objects = options.connect();
   try {

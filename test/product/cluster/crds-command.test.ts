@@ -26,7 +26,7 @@ interface Outcome {
 /** Runs `crds apply` in this process. */
 async function apply(kubeconfig = plane.kubeconfig): Promise<Outcome> {
   const [out, err]: [string[], string[]] = [[], []];
-  const code = await crdsCommand(["apply"], {
+  const code = await crdsCommand("apply", {
     connect: () => createClusterObjects({ kubeconfig }),
     print: (line) => out.push(line),
     warn: (line) => err.push(line),

@@ -1,54 +1,48 @@
-/** Settings as the reference pages and `--help` show them. */
-import type { Declaration, Declarations } from "./declaration.ts";
+/** Settings as the reference pages, `--help` and `sluice settings` show them. */
+import type { Address, Declaration, Declarations } from "./declaration.ts";
 import { settingKindOf, UNITS } from "./setting-kinds.ts";
+import { flagOf, negativeFlagOf, settingsMemberOf } from "./setting-names.ts";
 
 /** A Markdown table of the settings, for the reference pages. */
 export function describeSettings(declarations: Declarations): string {
   const rows = Object.values(declarations).map((declaration) => {
     const cells = [
-      `\`${declaration.variable}\``,
+      settingNames(declaration)
+        .map((name) => `\`${name}\``)
+        .join("<br>"),
       settingKindOf(declaration).expected(declaration),
       shownDefault(declaration),
       declaration.description,
     ];
     return `| ${cells.map((cell) => cell.replaceAll("|", "\\|")).join(" | ")} |`;
   });
-  return ["| variable | value | default | effect |", "|---|---|---|---|", ...rows, ""].join("\n");
+  return ["| setting | value | default | effect |", "|---|---|---|---|", ...rows, ""].join("\n");
 }
 
-/** Characters per line of help. */
-const WIDTH = 100;
-
-/** The settings for the help of a command: each variable with the form of its value, its default and description. */
-export function listSettings(declarations: Declarations): string {
-  return Object.values(declarations)
-    .map((declaration) => {
-      const shown = shownDefault(declaration).replaceAll("`", "");
-      const note = shown === "required" || shown === "unset" ? shown : `default ${shown}`;
-      const lines = [`${declaration.variable}: ${settingKindOf(declaration).expected(declaration)}; ${note}`];
-      return [...lines, ...wrapped(declaration.description, WIDTH - 6).map((line) => `    ${line}`)]
-        .map((line) => `  ${line}\n`)
-        .join("");
-    })
-    .join("");
+/** The variable, the flags and the member of a settings file. A secret has no flag. */
+function settingNames({ variable, kind, secret }: Declaration): readonly string[] {
+  const flags = kind === "flag" ? [flagOf(variable), negativeFlagOf(variable)] : [flagOf(variable)];
+  return [variable, ...(secret === true ? [] : flags), settingsMemberOf(variable)];
 }
 
-function wrapped(text: string, width: number): readonly string[] {
-  const lines: string[] = [];
-  for (const word of text.split(" ")) {
-    const line = lines.at(-1);
-    if (line !== undefined && line.length + 1 + word.length <= width) lines[lines.length - 1] = `${line} ${word}`;
-    else lines.push(word);
-  }
-  return lines;
-}
-
-function shownDefault({ default: value, secret, kind }: Declaration): string {
+/** `required`, `unset`, or the value in backquotes. */
+export function shownDefault(declaration: Declaration): string {
+  const { default: value } = declaration;
   if (value === undefined) return "required";
-  if (value === null || (Array.isArray(value) && value.length === 0)) return "unset";
-  if (secret === true) return "[redacted]";
-  return `\`${kind === "duration" ? shownDuration(Number(value)) : Array.isArray(value) ? value.join(", ") : String(value)}\``;
+  const shown = shownValue(declaration, value);
+  return shown === null ? "unset" : `\`${shown}\``;
 }
+
+/** A value in the form in which it is set. Null: the setting is unset. */
+export function shownValue({ kind, secret }: Declaration, value: unknown): string | null {
+  if (value === null || (Array.isArray(value) && value.length === 0)) return null;
+  if (secret === true) return "[redacted]";
+  if (kind === "duration") return shownDuration(Number(value));
+  if (kind === "address" && typeof value === "object") return shownAddress(value as Address);
+  return Array.isArray(value) ? value.join(", ") : String(value);
+}
+
+const shownAddress = ({ host, port }: Address): string => `${host.includes(":") ? `[${host}]` : host}:${port}`;
 
 function shownDuration(milliseconds: number): string {
   const unit = ["h", "m", "s"].find((name) => milliseconds > 0 && milliseconds % (UNITS[name] ?? 1) === 0) ?? "ms";

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { type Declaration, defineSettings, describeSettings, readSettings } from "./index.ts";
+import { type Declaration, defineSettings, describeSettings, readSettings, resolveSettings } from "./index.ts";
 
 const declarations = defineSettings({
   listen: { variable: "T_LISTEN", kind: "address", default: "127.0.0.1:8000", description: "Where to listen." },
@@ -113,11 +113,39 @@ for (const [declaration, text, value] of cases) {
 
 test("describeSettings writes a table for the reference pages", () => {
   assert.deepEqual(describeSettings(declarations).split("\n").slice(2, 8), [
-    "| `T_LISTEN` | host:port, such as 127.0.0.1:8000 or [::1]:8000 | `127.0.0.1:8000` | Where to listen. |",
-    "| `T_SOURCE` | one of: push, file | `push` | A \\| B. |",
-    "| `T_FILE` | a string | unset | The file. |",
-    "| `T_GRACE` | a duration with its unit, such as 250ms, 5s, 2m or 1h | `5s` | How long to drain. |",
-    "| `T_TOKEN` | a string | required | The token. |",
-    "| `T_TRUSTED` | strings separated by commas | unset | Proxies. |",
+    "| `T_LISTEN`<br>`--t-listen`<br>`t_listen` | host:port, such as 127.0.0.1:8000 or [::1]:8000 | `127.0.0.1:8000` | Where to listen. |",
+    "| `T_SOURCE`<br>`--t-source`<br>`t_source` | one of: push, file | `push` | A \\| B. |",
+    "| `T_FILE`<br>`--t-file`<br>`t_file` | a string | unset | The file. |",
+    "| `T_GRACE`<br>`--t-grace`<br>`t_grace` | a duration with its unit, such as 250ms, 5s, 2m or 1h | `5s` | How long to drain. |",
+    "| `T_TOKEN`<br>`t_token` | a string | required | The token. |",
+    "| `T_TRUSTED`<br>`--t-trusted`<br>`t_trusted` | strings separated by commas | unset | Proxies. |",
   ]);
+});
+
+test("a flag overrides a variable, a variable the file, and the file the default", () => {
+  const member = (text: string) => ({ text, sequence: false, position: "s.yml:1:1" });
+  const file = new Map([
+    ["t_file", member("from-file")],
+    ["t_source", member("file")],
+    ["t_grace", member("1s")],
+  ]);
+  const env = { T_TOKEN: "x", T_SOURCE: "push", T_GRACE: "2s" };
+  const resolved = resolveSettings(declarations, env, { flags: { "--t-grace": "3s" }, file });
+  assert.deepEqual(
+    resolved.map(({ from, place }) => [from, place]),
+    [
+      ["default", "T_LISTEN"],
+      ["variable", "T_SOURCE"],
+      ["file", "s.yml:1:1: t_file"],
+      ["flag", "--t-grace"],
+      ["variable", "T_TOKEN"],
+      ["default", "T_TRUSTED"],
+    ],
+  );
+  assert.equal(readSettings(declarations, env, { flags: { "--t-grace": "3s" }, file }).value?.grace, 3000);
+});
+
+test("a flag with an empty value is refused", () => {
+  const { violations } = readSettings(declarations, { T_TOKEN: "x" }, { flags: { "--t-file": "" } });
+  assert.deepEqual(violations, [{ path: ["--t-file"], message: "expected a string, not an empty text" }]);
 });

@@ -85,6 +85,7 @@ export const knownVariables: readonly string[] = [
   "SLUICE_REAL_IP_HEADER",
   "SLUICE_SEND_MIN_RATE",
   "SLUICE_SEND_TIMEOUT",
+  "SLUICE_SETTINGS",
   "SLUICE_SOURCE",
   "SLUICE_STATUS_LISTEN",
   "SLUICE_STORE",

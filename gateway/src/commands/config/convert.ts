@@ -8,13 +8,9 @@ import { readFolder, writeFolder } from "./resource-folder.ts";
 import { type ConfigCall, type ConfigSubcommand, readDeclarative, writeNew } from "./subcommand.ts";
 import { type EntityFaults, toResources } from "./to-resources.ts";
 
-const forms = ["custom-resources", "declarative"] as const;
-
 export const convert: ConfigSubcommand = async (call) => {
   const [from = ""] = call.given.positionals;
-  const { to: given, out } = call.given.options;
-  const to = forms.find((form) => form === given);
-  if (to === undefined) throw new Misused(`--to must be ${forms.join(" or ")}`);
+  const { to, out } = call.given.options;
   if (out === "") throw new Misused("--out must name a file or folder");
   await (to === "declarative" ? toDeclarative : toCustomResources)(
     from,

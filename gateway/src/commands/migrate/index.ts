@@ -8,6 +8,7 @@ import {
   servablePartOfText,
   servedProtocols,
 } from "@sluice/model";
+import type { GivenOption } from "@sluice/model/command-line";
 import { migrateSettings } from "../../settings/config.ts";
 import { registerConfiguredPlugins } from "../../settings/plugins.ts";
 import { declarativeText } from "../../stores/file/export.ts";
@@ -20,33 +21,7 @@ import { describeInAdminApi, describeInFile, migrationReport, type Reported } fr
 /** The exit code if something is not served. */
 const NOT_ALL_SERVED = 3;
 
-const formats = ["resources", "file"] as const;
-
 export const migrateCommand = defineCommand({
-  usage: `usage: sluice migrate FILE [--write PATH [--format resources|file]]
-       sluice migrate --admin URL [--header 'NAME: VALUE'] [--write PATH [--format resources|file]]
-
-Prints which entities of a Kong configuration are served in the same way by Sluice, what differs, and
-what is absent, with the action to take instead. FILE is a declarative file or a dump of decK. With
---admin the entities are read from Kong's admin API, with GET requests only.
-
-  --write PATH     writes the part that can be served: custom resources into the folder PATH, or
-                   with --format file a declarative file. A plugin that is absent and may protect
-                   is written so that requests in its scope are answered with 503
-  --header HEADER  a header for the admin API, such as 'Kong-Admin-Token: secret'
-
-Exits with 0 if everything is served, with 3 if something is absent, with 1 if the configuration
-cannot be read or written, and with 2 for invalid arguments.
-`,
-  arguments: {
-    positionals: ["[FILE]"],
-    options: {
-      admin: { type: "string" },
-      header: { type: "string" },
-      write: { type: "string" },
-      format: { type: "string" },
-    },
-  },
   settings: migrateSettings,
   ends: true,
   async run({ given: { positionals, options }, settings, print }) {
@@ -55,7 +30,6 @@ cannot be read or written, and with 2 for invalid arguments.
     if ((file === undefined) === (admin === undefined)) throw new Misused("name a FILE, or give --admin URL");
     if (header !== undefined && admin === undefined) throw new Misused("--header needs --admin");
     if (write === "") throw new Misused("--write must name a folder or file");
-    if (!formats.some((known) => known === format)) throw new Misused(`--format must be ${formats.join(" or ")}`);
     if (options.format !== undefined && write === undefined) throw new Misused("--format needs --write");
     await registerConfiguredPlugins(settings, "schema");
     const part = file === undefined ? await partOfAdminApi(String(admin), header) : await partOfFile(file);
@@ -81,7 +55,7 @@ async function partOfFile(file: string): Promise<Reported> {
   return { ...value, describe: describeInFile };
 }
 
-async function partOfAdminApi(admin: string, header: string | boolean | undefined): Promise<Reported> {
+async function partOfAdminApi(admin: string, header: GivenOption): Promise<Reported> {
   const url = URL.parse(admin);
   if (url === null || !/^https?:$/.test(url.protocol)) throw new Misused("--admin must be an http or https URL");
   const [, name, value = ""] = /^([\w-]+): *(.+)$/.exec(String(header ?? "")) ?? [];

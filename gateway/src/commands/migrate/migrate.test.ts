@@ -2,12 +2,11 @@ import assert from "node:assert/strict";
 import { readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { type TestContext, test } from "node:test";
-import { loadText, readArguments, readSettings, TemporaryLogLevel } from "@sluice/model";
-import { pino } from "pino";
+import { loadText } from "@sluice/model";
 import { temporaryFolder } from "../../../../tools/process/index.ts";
 import { startFileRig } from "../../admin/testing-file.ts";
 import { CommandError, Misused } from "../command.ts";
-import { migrateCommand } from "./index.ts";
+import { runCommandLine } from "../testing-command.ts";
 import { describeInAdminApi } from "./report.ts";
 
 interface Desk {
@@ -25,21 +24,9 @@ function desk(context: TestContext, files: Readonly<Record<string, string>> = {}
   return {
     path,
     async migrate(...args) {
-      const settings = readSettings(migrateCommand.settings, {});
-      const given = readArguments(args, migrateCommand.arguments ?? {});
-      assert.ok(settings.value && given.kind === "given", JSON.stringify(given));
-      const printed: string[] = [];
-      const print = (text: string) => void printed.push(text);
-      const log = pino({ level: "silent" });
       try {
-        const code = await migrateCommand.run({
-          settings: settings.value,
-          given,
-          log,
-          logLevel: new TemporaryLogLevel(log),
-          print,
-        });
-        return [Number(code), plain(printed.join(""))];
+        const { code, printed } = await runCommandLine(["migrate", ...args]);
+        return [code, plain(printed)];
       } catch (error) {
         if (error instanceof Misused) return ["misused", error.message];
         if (error instanceof CommandError) return ["failed", plain([error.message, ...error.faults].join("\n"))];
@@ -238,7 +225,11 @@ test("migrate refuses missing, contradictory and invalid arguments, and reports 
     [[file, "--admin", "http://a"], "misused", /name a FILE, or give --admin URL/],
     [[file, "--header", "A: b"], "misused", /--header needs --admin/],
     [[file, "--format", "file"], "misused", /--format needs --write/],
-    [[file, "--write", "x", "--format", "toml"], "misused", /--format must be resources or file/],
+    [
+      [file, "--write", "x", "--format", "toml"],
+      "misused",
+      /^option '--format <FORM>' argument 'toml' is invalid\. Allowed choices are resources, file\.$/,
+    ],
     [["--admin", "kong"], "misused", /--admin must be an http or https URL/],
     [["--admin", "http://a", "--header", "A b"], "misused", /--header must have the form/],
     [["--admin", "http://127.0.0.1:1"], "failed", /^GET http:\/\/127\.0\.0\.1:1\/certificates failed: /],

@@ -1,16 +1,10 @@
-/** `sluice plugin`: subcommands for authors of plugins. */
+/** `sluice plugin new`. */
 import { defineSettings, logFormat } from "@sluice/model/serving";
 import { logLevel } from "../../settings/gateway.ts";
 import { defineCommand } from "../command.ts";
 import { newPlugin } from "./new.ts";
 
-export const pluginCommand = defineCommand({
-  usage: `usage: sluice plugin COMMAND
-
-  new NAME
-      writes a plugin package with a test into the new folder NAME
-`,
-  arguments: { subcommands: { new: { positionals: ["NAME"] } } },
+export const newPluginCommand = defineCommand({
   settings: defineSettings({ logLevel, logFormat }),
   ends: true,
   async run({ given, print }) {

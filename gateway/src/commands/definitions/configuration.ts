@@ -1,0 +1,185 @@
+/** The commands for declarative files, databases and plugin packages. */
+import type { ArgumentDefinition } from "@sluice/model/command-line";
+import type { SluiceCommand } from "./sluice-command.ts";
+
+const file: ArgumentDefinition = { name: "FILE", description: "A declarative file." };
+
+const store = "SLUICE_STORE selects the store.";
+
+const config: SluiceCommand = {
+  name: "config",
+  summary: "checks, converts, imports and exports declarative files",
+  examples: [{ line: "sluice config parse sluice.yml", effect: "reports every error in the file" }],
+  subcommands: [
+    {
+      name: "init",
+      summary: "writes an example file",
+      arguments: [{ ...file, optional: true, description: "The file to write (default ./sluice.yml)." }],
+      examples: [{ line: "sluice config init", effect: "writes ./sluice.yml" }],
+      load: async () => (await import("../config/index.ts")).configCommands.init,
+    },
+    {
+      name: "parse",
+      summary: "reports every error in a file with its position",
+      arguments: [file],
+      examples: [{ line: "sluice config parse sluice.yml", effect: "checks one file" }],
+      load: async () => (await import("../config/index.ts")).configCommands.parse,
+    },
+    {
+      name: "import",
+      aliases: ["db_import"],
+      summary: "creates and updates the file's entities in the store; deletes nothing",
+      description: store,
+      arguments: [file],
+      examples: [{ line: "sluice config import sluice.yml", effect: "writes into the embedded database" }],
+      load: async () => (await import("../config/index.ts")).configCommands.import,
+    },
+    {
+      name: "export",
+      aliases: ["db_export"],
+      summary: "writes all entities of the store to a file",
+      description: store,
+      arguments: [
+        {
+          ...file,
+          optional: true,
+          description: "The file to write (default ./sluice.yml), or - for standard output.",
+        },
+      ],
+      examples: [{ line: "sluice config export -", effect: "prints all entities of the embedded database" }],
+      load: async () => (await import("../config/index.ts")).configCommands.export,
+    },
+    {
+      name: "convert",
+      summary: "converts a declarative file to custom resources, or a folder of custom resources to a declarative file",
+      arguments: [{ name: "FILE|FOLDER", description: "The declarative file, or the folder of resources." }],
+      options: {
+        to: {
+          value: "FORM",
+          choices: ["custom-resources", "declarative"],
+          required: true,
+          description: "The form to convert to.",
+        },
+        out: { value: "PATH", description: "The folder or file to write. Default: standard output." },
+      },
+      examples: [
+        { line: "sluice config convert sluice.yml --to custom-resources --out resources", effect: "writes a folder" },
+        { line: "sluice config convert resources --to declarative", effect: "prints a declarative file" },
+      ],
+      load: async () => (await import("../config/index.ts")).configCommands.convert,
+    },
+  ],
+};
+
+const migrate: SluiceCommand = {
+  name: "migrate",
+  summary: "reports which part of a Kong configuration is served, and converts that part",
+  description:
+    "Prints which entities of a Kong configuration are served in the same way by Sluice, what differs, and what is " +
+    "absent, with the action to take instead. With --admin the entities are read from Kong's admin API, with GET " +
+    "requests only.",
+  arguments: [{ name: "FILE", optional: true, description: "A declarative file, or a dump of decK." }],
+  options: {
+    admin: { value: "URL", description: "Kong's admin API, to read instead of a file." },
+    header: { value: "HEADER", description: "A header for Kong's admin API, such as 'Kong-Admin-Token: secret'." },
+    write: {
+      value: "PATH",
+      description:
+        "Write the part that can be served: custom resources into the folder PATH, or a declarative file (--format). " +
+        "A plugin that is absent and may protect is written so that requests in its scope are answered with 503.",
+    },
+    format: { value: "FORM", choices: ["resources", "file"], description: "What --write writes (default resources)." },
+  },
+  exitCodes: { 3: "something is not served" },
+  examples: [
+    { line: "sluice migrate kong.yml", effect: "reports on a declarative file of Kong" },
+    {
+      line: "sluice migrate --admin http://kong:8001 --write resources",
+      effect: "reads a running Kong, and writes custom resources",
+    },
+  ],
+  load: async () => (await import("../migrate/index.ts")).migrateCommand,
+};
+
+const load = async () => (await import("../migrations.ts")).migrationsCommand;
+
+/** Kong's subcommands all have both options. */
+const options = {
+  yes: { short: "y", description: "Do not ask for confirmation ('reset')." },
+  quiet: { short: "q", description: "Print only errors." },
+};
+
+const migrations: SluiceCommand = {
+  name: "migrations",
+  summary: "creates and migrates the tables of the database",
+  description: "SLUICE_DATABASE and SLUICE_PG_* select the database.",
+  examples: [{ line: "sluice migrations bootstrap", effect: "creates the tables in an empty database" }],
+  subcommands: [
+    {
+      name: "bootstrap",
+      summary: "creates the tables in an empty database",
+      options,
+      examples: [
+        { line: "sluice migrations bootstrap --database postgres", effect: "on the Postgres server of SLUICE_PG_*" },
+      ],
+      load,
+    },
+    {
+      name: "up",
+      summary: "runs new migrations; nodes of the previous version keep working",
+      options,
+      examples: [{ line: "sluice migrations up", effect: "the first step of an upgrade" }],
+      load,
+    },
+    {
+      name: "finish",
+      summary: "completes the migrations that 'up' began; nodes of the previous version must have stopped",
+      options,
+      examples: [{ line: "sluice migrations finish", effect: "the last step of an upgrade" }],
+      load,
+    },
+    {
+      name: "list",
+      summary: "prints the migrations",
+      options,
+      exitCodes: {
+        3: "the database needs 'bootstrap'",
+        4: "the database needs 'finish'",
+        5: "the database needs 'up'",
+      },
+      examples: [{ line: "sluice migrations list --quiet", effect: "only sets the exit code" }],
+      load,
+    },
+    {
+      name: "status",
+      summary: "prints the migrations as JSON",
+      options,
+      examples: [{ line: "sluice migrations status", effect: "for scripts" }],
+      load,
+    },
+    {
+      name: "reset",
+      summary: "drops all tables and their contents",
+      options,
+      examples: [{ line: "sluice migrations reset --yes", effect: "without a question" }],
+      load,
+    },
+  ],
+};
+
+const plugin: SluiceCommand = {
+  name: "plugin",
+  summary: "writes the package of a new plugin",
+  examples: [{ line: "sluice plugin new my-plugin", effect: "writes a package with a test into ./my-plugin" }],
+  subcommands: [
+    {
+      name: "new",
+      summary: "writes a plugin package with a test into the new folder NAME",
+      arguments: [{ name: "NAME", description: "Lower-case letters, digits and single dashes." }],
+      examples: [{ line: "sluice plugin new my-plugin", effect: "writes ./my-plugin" }],
+      load: async () => (await import("../plugin/index.ts")).newPluginCommand,
+    },
+  ],
+};
+
+export const configurationCommands: readonly SluiceCommand[] = [migrations, config, migrate, plugin];

@@ -1,0 +1,89 @@
+/** All commands of `sluice`. This module loads no code of a command: a node does not need the memory of the others. */
+import type { OptionDefinition } from "@sluice/model/command-line";
+import { defineCommand } from "../command.ts";
+import { configurationCommands } from "./configuration.ts";
+import { processCommands } from "./processes.ts";
+import type { SluiceCommand } from "./sluice-command.ts";
+
+const commands: readonly SluiceCommand[] = [...processCommands, ...configurationCommands];
+
+const output: OptionDefinition = {
+  short: "o",
+  value: "FORMAT",
+  choices: ["table", "yaml", "json"],
+  default: "table",
+  description: "Format of the output.",
+};
+
+/** `sluice settings COMMAND` for a command, or for a group of commands with the same settings. */
+function settingsOf({ name, load, subcommands }: SluiceCommand): SluiceCommand {
+  const loadCommand = load ?? subcommands?.[0]?.load;
+  return {
+    name,
+    summary: `the settings of \`sluice ${name}\``,
+    options: { output },
+    examples: [{ line: `sluice settings ${name} -o yaml`, effect: "prints them as YAML" }],
+    async load() {
+      const { settingsCommand } = await import("../settings.ts");
+      return settingsCommand((await loadCommand?.())?.settings ?? {});
+    },
+  };
+}
+
+const [start] = processCommands.map(settingsOf);
+
+const settings: SluiceCommand = {
+  ...start,
+  name: "settings",
+  summary: "prints the settings of a command, with their values and the source of each value",
+  description:
+    "A value comes from a flag, an environment variable, the settings file or the default, in this order. Without a " +
+    "COMMAND the settings are those of `sluice start`. Secrets are redacted. If a setting is invalid, the command " +
+    "prints all errors and exits with 1.",
+  examples: [
+    { line: "sluice settings", effect: "the settings of `sluice start`" },
+    { line: "sluice settings gateway --settings node.yml", effect: "checks a settings file for a node" },
+  ],
+  subcommands: commands.map(settingsOf),
+};
+
+const completion: SluiceCommand = {
+  name: "completion",
+  summary: "prints a script that completes commands, options and values in a shell",
+  arguments: [{ name: "SHELL", choices: ["bash", "zsh", "fish"], description: "The shell that reads the script." }],
+  examples: [
+    { line: 'eval "$(sluice completion bash)"', effect: "in ~/.bashrc" },
+    { line: 'eval "$(sluice completion zsh)"', effect: "in ~/.zshrc, after compinit" },
+    { line: "sluice completion fish | source", effect: "in ~/.config/fish/config.fish" },
+  ],
+  load: async () => (await import("../completion.ts")).completionCommand(sluice),
+};
+
+const printVersion: SluiceCommand = {
+  name: "version",
+  summary: "prints the version",
+  async load() {
+    const { version } = await import("../../settings/version.ts");
+    return defineCommand({
+      settings: {},
+      ends: true,
+      async run({ print }) {
+        print(`${version}\n`);
+        return undefined;
+      },
+    });
+  },
+};
+
+export const sluice: SluiceCommand = {
+  name: "sluice",
+  summary: "an API gateway, and its command line",
+  description:
+    "Every setting of a command is a flag, an environment variable and a member of the file of --settings; a flag " +
+    "overrides a variable, and a variable overrides the file.",
+  examples: [
+    { line: "sluice start", effect: "runs a node and the admin API" },
+    { line: "sluice help start", effect: "prints the settings of a command, as `sluice start --help` does" },
+  ],
+  subcommands: [...commands, settings, completion, printVersion],
+};

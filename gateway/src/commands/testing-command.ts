@@ -1,0 +1,39 @@
+/** Runs command lines of `sluice` in the process of a test. */
+import { parseCommandLine } from "@sluice/model/command-line";
+import { loadSettings, TemporaryLogLevel } from "@sluice/model/serving";
+import { pino } from "pino";
+import { Misused } from "./command.ts";
+import { sluice } from "./definitions/index.ts";
+
+export interface CommandRun {
+  readonly code: number;
+  readonly printed: string;
+}
+
+/**
+ * Runs a command that ends by itself. Its output and its settings are not those of the test's process.
+ *
+ * @throws Misused with the first line of the message for invalid arguments and settings; the errors of the command.
+ */
+export async function runCommandLine(
+  args: readonly string[],
+  env: Readonly<Record<string, string>> = {},
+): Promise<CommandRun> {
+  const parsed = await parseCommandLine(sluice, args, { version: "0.0.0" });
+  if (parsed.kind === "answered") return { code: 0, printed: parsed.text };
+  if (parsed.kind === "refused") throw new Misused(/^(?:sluice[^:\n]*: )?(.*)/.exec(parsed.text)?.[1]);
+  const { loaded: command, given, flags } = parsed;
+  const loadedSettings = await loadSettings(command.settings, { env, flags });
+  const { values: settings, violations } = loadedSettings;
+  if (violations.length > 0 && !command.reportsSettings)
+    throw new Misused(violations.map(({ path, message }) => `${path[0]}: ${message}`).join("\n"));
+  let printed = "";
+  const print = (text: string) => {
+    printed += text;
+  };
+  const log = pino({ level: "silent" });
+  const logLevel = new TemporaryLogLevel(log);
+  const code = await command.run({ settings, loadedSettings, given, log, logLevel, print });
+  if (typeof code === "object") throw new TypeError(`${parsed.name} keeps running`);
+  return { code: code ?? 0, printed };
+}

@@ -1,0 +1,23 @@
+/** The reference page of the command lines, from the definitions of their commands. */
+import { describeCommands, describeExitCodes } from "../../crds/model/src/command-line/describe.ts";
+import { type GeneratedFile, markdown } from "../../crds/model/src/generate/files.ts";
+import { sluice } from "../../gateway/src/commands/definitions/index.ts";
+import { operatorProgram } from "../../operator/src/commands/definition.ts";
+
+const introduction = `# Command line
+
+\`--help\` of each command prints what stands here, with the command's [settings](settings.md), each of which is also a flag. \`--version\` prints the version. Misspelt commands and options are refused with the nearest known name.
+
+Every command exits with one of these codes, and some with further codes:
+
+${describeExitCodes()}
+
+\`sluice completion\` prints a script for bash, zsh or fish, which completes commands, options and those values that are a fixed choice. The script itself runs no program.
+`;
+
+export const commandLinePage = (): GeneratedFile =>
+  markdown(
+    "docs/reference/command-line.md",
+    `${introduction}\n${describeCommands(sluice)}\n${describeCommands(operatorProgram)}`,
+    "gateway/src/commands/definitions and operator/src/commands/definition.ts",
+  );
