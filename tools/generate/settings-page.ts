@@ -2,13 +2,14 @@
 import { type Declarations, describeSettings } from "@sluice/model";
 import { type GeneratedFile, markdown } from "../../crds/model/src/generate/files.ts";
 import { adminSettings } from "../../gateway/src/settings/admin.ts";
+import { clientSettings } from "../../gateway/src/settings/client.ts";
 import { configSettings, migrateSettings } from "../../gateway/src/settings/config.ts";
 import { gatewaySettings } from "../../gateway/src/settings/gateway.ts";
 import { migrationsSettings } from "../../gateway/src/settings/migrations.ts";
 import { startSettings } from "../../gateway/src/settings/start.ts";
 import { operatorSettings } from "../../operator/src/settings.ts";
 
-/** The settings of each command, as its `--help` lists them. */
+/** The settings of each command, or of commands with the same settings, as `--help` lists them. */
 export const commands: Readonly<Record<string, Declarations>> = {
   "sluice start": startSettings,
   "sluice gateway": gatewaySettings,
@@ -16,6 +17,7 @@ export const commands: Readonly<Record<string, Declarations>> = {
   "sluice config": configSettings,
   "sluice migrate": migrateSettings,
   "sluice migrations": migrationsSettings,
+  "commands that talk to the admin API": clientSettings,
   "sluice-operator": operatorSettings,
 };
 

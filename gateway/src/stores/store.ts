@@ -138,6 +138,44 @@ export interface Store {
   hiddenPaths?(collection: Collection, id: string): Promise<readonly Violation["path"][]>;
   /** The parts that cannot be read at present, with the reasons; empty without a problem. */
   unready(): readonly string[];
+  /** Resources and files that are not served as written. Absent: the store holds no invalid entities. */
+  problems?(): Promise<readonly StoreProblem[]>;
+  /** Where an entity is written; null: it no longer exists. Absent: in a row of the database. */
+  origin?(collection: Collection, id: string): Promise<EntityOrigin | null>;
+}
+
+export interface StoreProblem {
+  /** A custom resource; null: the problem is in a file. */
+  readonly resource: StoredResource | null;
+  /** `sluice.yml:3:5`; null: unknown. */
+  readonly place: string | null;
+  /** The condition of the resource that is false, such as `ResolvedRefs`, and its reason; null for a file. */
+  readonly condition: string | null;
+  readonly reason: string | null;
+  readonly message: string;
+}
+
+export interface StoredResource {
+  readonly kind: string;
+  readonly namespace: string;
+  readonly name: string;
+}
+
+export type EntityOrigin =
+  | { readonly in: "database" }
+  /** `place`: `sluice.yml:3:5`, or only the path of a large file. */
+  | { readonly in: "file"; readonly place: string }
+  | {
+      readonly in: "resource";
+      readonly resource: StoredResource;
+      readonly conditions: readonly StoredCondition[];
+    };
+
+export interface StoredCondition {
+  readonly type: string;
+  readonly status: string;
+  readonly reason: string;
+  readonly message: string;
 }
 
 /** Entities cannot be read or written at present. The message is for users; `cause` is the original error. */

@@ -19,6 +19,7 @@ import { mtlsAuthCredentials } from "./rows/mtls-auth.ts";
 import { planning } from "./rows/planning.ts";
 import { pluginCredentials } from "./rows/plugin-credentials.ts";
 import { plugins } from "./rows/plugins.ts";
+import { problems } from "./rows/problems.ts";
 import { reading } from "./rows/reading.ts";
 import { recentRequests } from "./rows/recent-requests.ts";
 import { refusals } from "./rows/refusals.ts";
@@ -57,6 +58,7 @@ export const tables: readonly Table[] = [
   missing,
   information,
   explaining,
+  problems,
   recentRequests,
   refusals,
   bodies,

@@ -46,6 +46,8 @@ describe("the rights that RBAC must grant", () => {
     "GET /config",
     "POST /config",
     "POST /explain",
+    "GET /problems",
+    "GET /origins/:collection/:id",
     "POST /debug-tokens",
     "GET /requests",
     "GET /traffic",

@@ -154,6 +154,7 @@ describe("the information of the admin listener", () => {
       const path = url
         .replace("plugins/{name}", "plugins/cors")
         .replace("vaults/{name}", "vaults/env")
+        .replace("origins/{collection}/{id}", `origins/plugins/${ids.plugin}`)
         .replace(/\/plugins\/\{plugins\}\/consumer_group$/, `/plugins/${ids.groupPlugin}/consumer_group`)
         .replace("{consumer_groups}/plugins/{plugins}", `{consumer_groups}/plugins/${ids.groupPlugin}`)
         .replaceAll(/\{([^}]+)\}/g, (_, name: string) => filling[name] ?? `no ${name} to ask for`);

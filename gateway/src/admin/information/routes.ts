@@ -6,6 +6,7 @@ import type { AdminRoute } from "../entities/routes.ts";
 import type { AdminRequest, AdminResponse } from "../requests.ts";
 import { schemaRoutes } from "../schemas/routes.ts";
 import { explainRoutes } from "./explain.ts";
+import { problemRoutes } from "./problems.ts";
 import { lastUseRoutes } from "./last-uses.ts";
 import { logLevelRoutes } from "./log-level.ts";
 import { recentRequestRoutes } from "./recent-requests.ts";
@@ -32,6 +33,7 @@ export const informationRoutes = (facts: AdminContext): readonly AdminRoute[] =>
   ...logLevelRoutes(facts),
   ...schemaRoutes(facts.store),
   ...explainRoutes(facts),
+  ...problemRoutes(facts),
   ...recentRequestRoutes(facts),
   ...lastUseRoutes(facts),
   ...trafficRoutes(facts),

@@ -3,8 +3,9 @@ import { once } from "node:events";
 import { renameSync } from "node:fs";
 import { connect } from "node:net";
 import { after, test } from "node:test";
+import { createDirectoryClient } from "@sluice/crds";
 import { waitFor } from "../../../../tools/process/index.ts";
-import { startAdminRig } from "../testing.ts";
+import { silentLog, startAdminRig } from "../testing.ts";
 
 test("an idle connection counts as waiting, not as writing", async () => {
   const rig = await startAdminRig();
@@ -56,6 +57,29 @@ test("the folder of the resources is reported as unreachable, with the reason, w
   assert.deepEqual((await status()).sluice.unread, []);
   assert.equal((await rig.ask("GET", "/readyz")).status, 200);
   assert.equal((await write("b")).status, 201);
+});
+
+test("GET /problems and GET /origins return the conditions of custom resources", async (context) => {
+  const rig = await startAdminRig();
+  context.after(() => rig.close());
+  const { body: created } = await rig.ask("POST", "/services", { form: "name=a&host=a" });
+  const { id } = created as { id: string };
+  const { body: origin } = await rig.ask("GET", `/origins/services/${id}`);
+  const { resource } = origin as { resource: { namespace: string; name: string } };
+  assert.partialDeepStrictEqual(origin, { in: "resource", resource: { kind: "Service", namespace: "default" } });
+  const client = createDirectoryClient({ directory: rig.directory, log: silentLog });
+  context.after(() => client.close());
+  const condition = { reason: "Invalid", message: "spec.host: too long" };
+  const conditions = [
+    { type: "Accepted", status: "False", ...condition },
+    { type: "ResolvedRefs", status: "True", reason: "ResolvedRefs", message: "" },
+  ] as const;
+  await client.setConditions({ ...resource, kind: "Service" }, conditions, { manager: "operator" });
+  const problems = async () => ((await rig.ask("GET", "/problems")).body as { data: readonly object[] }).data;
+  await waitFor(async () => (await problems()).length > 0, { what: "the condition to be seen" });
+  assert.deepEqual(await problems(), [{ resource: resource, place: null, condition: "Accepted", ...condition }]);
+  const { body: shown } = await rig.ask("GET", `/origins/services/${id}`);
+  assert.deepEqual((shown as { conditions: object }).conditions, conditions);
 });
 
 const plain = ["database", "memory", "server"];

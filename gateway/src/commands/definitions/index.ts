@@ -1,6 +1,7 @@
 /** All commands of `sluice`. This module loads no code of a command: a node does not need the memory of the others. */
 import type { OptionDefinition } from "@sluice/model/command-line";
 import { defineCommand } from "../command.ts";
+import { clientCommands } from "./client.ts";
 import { configurationCommands } from "./configuration.ts";
 import { processCommands } from "./processes.ts";
 import type { SluiceCommand } from "./sluice-command.ts";
@@ -85,5 +86,5 @@ export const sluice: SluiceCommand = {
     { line: "sluice start", effect: "runs a node and the admin API" },
     { line: "sluice help start", effect: "prints the settings of a command, as `sluice start --help` does" },
   ],
-  subcommands: [...commands, settings, completion, printVersion],
+  subcommands: [...commands, ...clientCommands, settings, completion, printVersion],
 };

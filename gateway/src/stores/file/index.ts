@@ -11,6 +11,7 @@ import { systemReason } from "../system-error.ts";
 import { createTables, findInTables, listFromTables, type PlacedEntity, type Tables } from "../tables/index.ts";
 import { applyWrites, type FileState } from "./apply.ts";
 import { editTree, type TouchedNodes } from "./edit.ts";
+import { fileProblems, originInFile } from "./places.ts";
 import { createPrinter, type PrintFile } from "./print.ts";
 import { buildFileTree } from "./tree.ts";
 
@@ -106,6 +107,11 @@ export function createFileStore({ file, source, writable, programmed }: FileStor
       }
     },
     unready: () => [],
+    problems: async () => fileProblems(source.failure()),
+    async origin(collection, id) {
+      const content = source.content();
+      return content && originInFile(file, content, { collection, id });
+    },
   };
 }
 

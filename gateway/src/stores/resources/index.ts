@@ -18,6 +18,7 @@ import { ADMIN_MANAGER } from "./plan/field-ownership.ts";
 import { refOfSecret } from "./plan/secrets.ts";
 import { planWrites, type ResourceWritePlan } from "./plan/write-plan.ts";
 import { buildResourceView, createViewContext, type ResourceView, type ViewedKind } from "./view/build-view.ts";
+import { resourceOrigin, resourceProblems } from "./view/conditions.ts";
 import { caughtUpCondition, followResources, hasOrderedVersion } from "./view/live-resources.ts";
 import { updateView } from "./view/update-view.ts";
 import { createWriteQueue, footprintOf, type QueuedWork } from "./write-queue.ts";
@@ -252,6 +253,11 @@ export function createResourceStore(options: ResourceStoreOptions): ResourceStor
       ...live.unsynced(),
       ...live.failures().map((reason) => `resources cannot be read at the moment: ${reason}`),
     ],
+    async problems() {
+      await view();
+      return resourceProblems(live.resources, (resource) => live.classOf(resource) === options.class);
+    },
+    origin: async (collection, id) => resourceOrigin((await view()).held(collection, id)),
     settled: line.empty,
   };
 }

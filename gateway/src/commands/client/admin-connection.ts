@@ -1,0 +1,123 @@
+/** The connection of a command to the admin API. */
+import { readFile } from "node:fs/promises";
+import { Agent, request } from "undici";
+import { type ClientSettings, clientSettings } from "../../settings/client.ts";
+import { type CommandCall, CommandError, Misused } from "../command.ts";
+
+export type ClientCall = CommandCall<ClientSettings>;
+
+export interface AdminConnection {
+  /** The URL of the admin API, for messages. */
+  readonly url: string;
+  /** The response to a GET request; null for the status 404. @throws CommandError for any other status than 200. */
+  read<Body>(path: string): Promise<Body | null>;
+  /** The response to a POST request with a JSON body. @throws CommandError for a status outside 200 to 299. */
+  post<Body>(path: string, body: object): Promise<Body>;
+  /** The error for a response that is not usable. */
+  refusal(message: string): CommandError;
+  close(): Promise<void>;
+}
+
+/** Milliseconds for one request. A plan of a large configuration takes seconds. */
+const TIMEOUT = 60_000;
+
+/** Runs a command with a connection, and closes the connection. */
+export async function withAdmin<Result>(
+  call: ClientCall,
+  run: (admin: AdminConnection) => Promise<Result>,
+): Promise<Result> {
+  const admin = await connectAdmin(call);
+  try {
+    return await run(admin);
+  } finally {
+    await admin.close();
+  }
+}
+
+async function connectAdmin({ settings, given: { options } }: ClientCall): Promise<AdminConnection> {
+  const base = URL.parse(settings.url);
+  if (base === null || !/^https?:$/.test(base.protocol))
+    throw new CommandError(`${clientSettings.url.variable} must be an http or https URL, not '${settings.url}'`);
+  if (!base.pathname.endsWith("/")) base.pathname += "/";
+  const token = settings.tokenFile === null ? settings.token : (await readOptionFile(settings.tokenFile)).trim();
+  const [ca, cert, key] = await Promise.all(
+    ["cacert", "cert", "key"].map(async (name) => {
+      const file = options[name];
+      return typeof file === "string" ? readOptionFile(file) : undefined;
+    }),
+  );
+  if ((cert === undefined) !== (key === undefined)) throw new Misused("--cert and --key need each other");
+  const dispatcher = new Agent({
+    connect: { ...(ca && { ca }), ...(cert && { cert, key }), rejectUnauthorized: options.insecure !== true },
+  });
+  const headers = token === null ? {} : { authorization: `Bearer ${token}` };
+  const url = base.href;
+
+  async function send(method: "GET" | "POST", path: string, body?: object): Promise<{ status: number; body: unknown }> {
+    let text: string;
+    let status: number;
+    try {
+      const response = await request(new URL(path.replace(/^\//, ""), base ?? url), {
+        method,
+        headers: body ? { ...headers, "content-type": "application/json" } : headers,
+        ...(body && { body: JSON.stringify(body) }),
+        dispatcher,
+        headersTimeout: TIMEOUT,
+        bodyTimeout: TIMEOUT,
+      });
+      status = response.statusCode;
+      text = await response.body.text();
+    } catch (error) {
+      throw new CommandError(
+        `the admin API at ${url} cannot be reached: ${reasonOf(error as Error)}. Start it (sluice start or sluice ` +
+          `admin), or name another one with --admin-url or ${clientSettings.url.variable}`,
+      );
+    }
+    try {
+      return { status, body: JSON.parse(text) };
+    } catch {
+      throw new CommandError(`${url} is not the admin API of Sluice: it answered ${method} ${path} with ${status}`);
+    }
+  }
+
+  return {
+    url,
+    async read<Body>(path: string) {
+      const { status, body } = await send("GET", path);
+      if (status === 404) return null;
+      if (status !== 200) throw refused({ url, status, body });
+      return body as Body;
+    },
+    async post<Body>(path: string, given: object) {
+      const { status, body } = await send("POST", path, given);
+      if (status < 200 || status > 299) throw refused({ url, status, body });
+      return body as Body;
+    },
+    refusal: (message) => new CommandError(`${url}: ${message}. ${TOKEN_ADVICE}`),
+    close: () => dispatcher.close(),
+  };
+}
+
+const readOptionFile = (file: string): Promise<string> => readFile(file, "utf8");
+
+/** The cause names the address and the reason; an error of several addresses has no message of its own. */
+function reasonOf(error: Error & { readonly code?: string }): string {
+  return error.message || error.code || String(error);
+}
+
+const TOKEN_ADVICE = `Set ${clientSettings.token.variable}, or name a file with the token by --admin-token-file`;
+
+interface RefusedRequest {
+  readonly url: string;
+  readonly status: number;
+  readonly body: unknown;
+}
+
+function refused({ url, status, body }: RefusedRequest): CommandError {
+  const { message, fields, error } = Object(body) as Readonly<Record<string, unknown>>;
+  const reason = String(message ?? error ?? "no reason");
+  if (status === 401 || status === 403)
+    return new CommandError(`the admin API at ${url} refuses the caller (${status}: ${reason}). ${TOKEN_ADVICE}`);
+  const details = fields === undefined ? [] : [JSON.stringify(fields)];
+  return new CommandError(`the admin API at ${url} answered ${status}: ${reason}`, details);
+}

@@ -1,0 +1,68 @@
+/** Reads entities from the admin API, with the names of the entities that they refer to. */
+import { type Collection, type Entity, entities, entityNameOf, isSecretLookup, references } from "@sluice/model";
+import { CommandError } from "../command.ts";
+import type { AdminConnection } from "./admin-connection.ts";
+
+export type EntityMembers = Entity & Readonly<Record<string, unknown>>;
+
+const segmentOf = (collection: Collection): string => entities[collection].credential?.segments.top ?? collection;
+
+interface Page {
+  readonly data: readonly EntityMembers[];
+  readonly next: string | null;
+}
+
+/** All entities of a collection, or those with a tag. */
+export async function readEntities(
+  admin: AdminConnection,
+  collection: Collection,
+  tag?: string,
+): Promise<readonly EntityMembers[]> {
+  const found: EntityMembers[] = [];
+  const tags = tag === undefined ? "" : `&tags=${encodeURIComponent(tag)}`;
+  for (let next: string | null = `/${segmentOf(collection)}?size=1000${tags}`; next !== null; ) {
+    const page: Page | null = await admin.read<Page>(next);
+    found.push(...(page?.data ?? []));
+    next = page?.next ?? null;
+  }
+  return found;
+}
+
+/** @throws CommandError if there is no such entity. */
+export async function readEntity(admin: AdminConnection, collection: Collection, name: string): Promise<EntityMembers> {
+  const entity = await admin.read<EntityMembers>(`/${segmentOf(collection)}/${encodeURIComponent(name)}`);
+  if (!entity) throw new CommandError(`${admin.url} has no ${entities[collection].singular} '${name}'`);
+  return entity;
+}
+
+/** The name by which people know an entity. A key by which an entity is found is a secret, and is not shown. */
+export function entityLabel(collection: Collection, entity: EntityMembers): string {
+  if (isSecretLookup(collection)) return entity.id;
+  const name = entityNameOf(collection, entity);
+  return name ?? (collection === "plugins" ? String(entity.name) : entity.id);
+}
+
+/** For each entity, the entities that it refers to: `service shop`. */
+export async function referencesOf(
+  admin: AdminConnection,
+  collection: Collection,
+  given: readonly EntityMembers[],
+): Promise<readonly (readonly string[])[]> {
+  const targets = references[collection].filter(({ member }) => given.some((entity) => referenceIdOf(entity, member)));
+  const names = new Map<string, string>();
+  for (const to of new Set(targets.map((reference) => reference.to))) {
+    for (const entity of await readEntities(admin, to)) names.set(entity.id, entityLabel(to, entity));
+  }
+  return given.map((entity) =>
+    targets.flatMap(({ member }) => {
+      const id = referenceIdOf(entity, member);
+      return id === undefined ? [] : [`${member} ${names.get(id) ?? id}`];
+    }),
+  );
+}
+
+/** The id that a member refers to, if it is set. */
+export function referenceIdOf(entity: EntityMembers, member: string): string | undefined {
+  const { id } = Object(entity[member]) as { readonly id?: unknown };
+  return typeof id === "string" ? id : undefined;
+}

@@ -1,0 +1,94 @@
+/** An explanation of a request as text for people. */
+import { STATUS_CODES } from "node:http";
+import type { EntityName, ExplainedPlugin, Explanation } from "@sluice/model/serving";
+import { formatTable, styled } from "../output.ts";
+
+export function explanationText(explanation: Explanation): string {
+  const { request, route, service, consumer, upstream, response, log, unknown } = explanation;
+  const facts = [
+    request &&
+      `Request:   ${request.method} ${request.scheme}://${request.host}${request.path} from ${request.client_address}`,
+    `Route:     ${nameOf(route)}`,
+    `Service:   ${nameOf(service)}`,
+    `Consumer:  ${nameOf(consumer)}`,
+  ].filter((line) => line !== null);
+  const sections = [
+    `${verdictOf(explanation)}\n`,
+    `${facts.join("\n")}\n`,
+    candidatesText(explanation),
+    pluginsText(explanation.plugins),
+    countersText(explanation),
+    upstream && upstreamText(upstream),
+    response && responseText(response),
+    log.length > 0 && `${styled("bold", "Log lines of the gateway:")}\n${log.map((line) => `  ${line}\n`).join("")}`,
+    unknown !== null && `${styled("bold", "What follows is unknown:")}\n  ${unknown}\n`,
+  ];
+  return sections.filter(Boolean).join("\n");
+}
+
+const nameOf = (entity: EntityName | null): string => (entity ? (entity.name ?? entity.id) : "none");
+
+/** One sentence: what happens to the request. */
+function verdictOf({ route, upstream, response, unknown, plugins, log }: Explanation): string {
+  if (unknown !== null) return styled("yellow", `The result is unknown: ${unknown}`);
+  if (response) {
+    const status = `${response.status} ${STATUS_CODES[response.status] ?? ""}`.trim();
+    const by = plugins.find(({ result }) => result === "answered" || result === "failed");
+    const [line = null] = log;
+    const cause = route === null ? "no route matches" : by ? `the plugin ${nameOf(by)} ${by.result}` : line;
+    return styled("red", `The gateway answers ${status}${cause === null ? "" : `: ${cause}`}`);
+  }
+  return styled("green", `The request is forwarded${upstream ? ` to ${upstream.url}` : ""}`);
+}
+
+function candidatesText({ candidates, other_candidates: others }: Explanation): string {
+  if (candidates.length === 0) return "There are no routes.\n";
+  const rows = candidates.map(({ route, path, result, reason }) => [result, nameOf(route), path ?? "-", reason]);
+  const more = others > 0 ? `${others} further routes are not shown (--size)\n` : "";
+  return `${styled("bold", "Routes, in order of precedence:")}\n${formatTable([["RESULT", "ROUTE", "PATH", "REASON"], ...rows])}${more}`;
+}
+
+function pluginsText(plugins: readonly ExplainedPlugin[]): string | false {
+  if (plugins.length === 0) return false;
+  const rows = plugins.map((plugin) => [plugin.result, nameOf(plugin), scopeOf(plugin), plugin.reason ?? ""]);
+  return `${styled("bold", "Plugins, in the order in which they run:")}\n${formatTable([["RESULT", "PLUGIN", "SCOPE", "REASON"], ...rows])}`;
+}
+
+const scopeOf = ({ scope }: ExplainedPlugin): string =>
+  Object.entries(scope)
+    .map(([kind, entity]) => `${kind} ${nameOf(entity)}`)
+    .join(", ") || "all requests";
+
+function countersText({ counters, plugins }: Explanation): string | false {
+  if (counters.length === 0) return false;
+  const named = (id: string) => nameOf(plugins.find((plugin) => plugin.id === id) ?? { id, name: null });
+  const rows = counters.map(({ plugin, period, count, limit }) => [named(plugin), period, `${count} of ${limit}`]);
+  return `${styled("bold", "Counters:")}\n${formatTable([["PLUGIN", "PERIOD", "COUNT"], ...rows])}`;
+}
+
+function upstreamText({
+  method,
+  url,
+  headers,
+  algorithm,
+  targets,
+  target,
+}: NonNullable<Explanation["upstream"]>): string {
+  const rows = targets.map(({ address, weight, healthy }) => [
+    address,
+    weight === null ? "-" : String(weight),
+    healthy ? "healthy" : "unhealthy",
+    address === target ? "chosen" : "",
+  ]);
+  const lines = headers.map(([name, value]) => `  ${name}: ${value}\n`).join("");
+  return (
+    `${styled("bold", "Request to the upstream:")}\n  ${method} ${url}\n${lines}\n` +
+    `${styled("bold", `Targets (${algorithm}):`)}\n${formatTable([["TARGET", "WEIGHT", "HEALTH", ""], ...rows])}`
+  );
+}
+
+function responseText({ status, headers, body }: NonNullable<Explanation["response"]>): string {
+  const lines = headers.map(([name, value]) => `  ${name}: ${value}\n`).join("");
+  const shown = body === "" ? "" : `\n  ${body.trimEnd().replaceAll("\n", "\n  ")}\n`;
+  return `${styled("bold", "Response of the gateway:")}\n  ${status} ${STATUS_CODES[status] ?? ""}\n${lines}${shown}`;
+}

@@ -1,0 +1,103 @@
+/** `sluice status`: the nodes, and the resources and files that are not served as written. */
+
+import { clientSettings } from "../../settings/client.ts";
+import type { StoreProblem } from "../../stores/store.ts";
+import { defineCommand } from "../command.ts";
+import { formatData, formatTable, styled } from "../output.ts";
+import { type AdminConnection, withAdmin } from "./admin-connection.ts";
+
+/** A node or a resource has a problem. */
+const PROBLEMS = 3;
+
+/** Members of the admin API's GET /status that are printed. Which of them exist depends on the store. */
+interface FleetReport {
+  readonly reachable: boolean;
+  readonly revision?: number;
+  readonly leader?: boolean;
+  readonly silent?: readonly string[];
+  readonly lagging?: readonly string[];
+  readonly nodes?: readonly NodeReportRow[];
+}
+
+interface NodeReportRow {
+  readonly address: string;
+  readonly revision?: number | null;
+  readonly hash?: string | null;
+  readonly version?: string;
+  readonly trouble?: string | null;
+}
+
+interface StatusReport {
+  readonly store: string;
+  readonly version: string;
+  /** Parts of the store that cannot be read. */
+  readonly unread: readonly string[];
+  readonly fleet: FleetReport;
+  readonly problems: readonly StoreProblem[];
+  /** The number of all problems. */
+  readonly total: number;
+}
+
+export const statusCommand = defineCommand({
+  settings: clientSettings,
+  ends: true,
+  async run(call) {
+    const report = await withAdmin(call, readReport);
+    const { output } = call.given.options;
+    call.print(output === "yaml" || output === "json" ? formatData(output, report) : statusText(report));
+    return isHealthy(report) ? 0 : PROBLEMS;
+  },
+});
+
+async function readReport(admin: AdminConnection): Promise<StatusReport> {
+  const status = await admin.read<{ readonly sluice?: Omit<StatusReport, "problems" | "total"> }>("/status");
+  if (!status?.sluice) throw admin.refusal("/status shows no nodes: the caller is not known to the admin API");
+  const problems = await admin.read<{ readonly data: readonly StoreProblem[]; readonly total: number }>("/problems");
+  const { store, version, unread, fleet } = status.sluice;
+  return { store, version, unread, fleet, problems: problems?.data ?? [], total: problems?.total ?? 0 };
+}
+
+const isHealthy = ({ unread, fleet, total }: StatusReport): boolean =>
+  unread.length === 0 &&
+  total === 0 &&
+  fleet.reachable &&
+  (fleet.silent ?? []).length === 0 &&
+  (fleet.lagging ?? []).length === 0 &&
+  (fleet.nodes ?? []).every(({ trouble }) => !trouble);
+
+function statusText(report: StatusReport): string {
+  const { store, version, unread, fleet, problems, total } = report;
+  const { revision, nodes = [] } = fleet;
+  const facts = [
+    `Store:     ${store}`,
+    `Version:   ${version}`,
+    ...(revision === undefined ? [] : [`Revision:  ${revision}`]),
+    ...unread.map((part) => styled("red", `Not read:  ${part}`)),
+    ...(fleet.reachable ? [] : [styled("red", "The state of the nodes is not known to the admin API.")]),
+  ];
+  const rows = nodes.map((node) => [
+    node.address,
+    String(node.revision ?? "-"),
+    node.hash?.slice(0, 12) ?? "-",
+    node.version ?? "-",
+    stateOf(node, fleet),
+  ]);
+  const nodesText = formatTable([["NODE", "REVISION", "CONFIGURATION", "VERSION", "STATE"], ...rows]);
+  const problemRows = problems.map(({ resource, place, condition, reason, message }) => [
+    resource ? `${resource.kind} ${resource.namespace}/${resource.name}` : (place ?? "-"),
+    condition === null ? "-" : `${condition}: ${reason}`,
+    message,
+  ]);
+  const more = total > problems.length ? `${total - problems.length} further problems are not shown\n` : "";
+  const problemsText =
+    total === 0
+      ? `${styled("green", "Everything is served as written.")}\n`
+      : `${styled("red", "Not served as written:")}\n${formatTable([["RESOURCE OR PLACE", "CONDITION", "MESSAGE"], ...problemRows])}${more}`;
+  return [`${facts.join("\n")}\n`, nodesText, problemsText].join("\n");
+}
+
+function stateOf({ address, trouble }: NodeReportRow, { silent = [], lagging = [] }: FleetReport): string {
+  if (silent.includes(address)) return "silent";
+  if (lagging.includes(address)) return "has an older configuration";
+  return trouble ?? "ok";
+}

@@ -1,0 +1,24 @@
+/** Start-up settings of the commands that talk to the admin API, such as `sluice status`. */
+import { defineSettings, type SettingsOf } from "@sluice/model/serving";
+import { accessSettings } from "./access.ts";
+
+export const clientSettings = defineSettings({
+  url: {
+    variable: "SLUICE_ADMIN_URL",
+    kind: "text",
+    default: "http://127.0.0.1:8001",
+    description: "URL of the admin API.",
+  },
+  token: {
+    ...accessSettings.token,
+    description: "Token for the admin API. Set this or SLUICE_ADMIN_TOKEN_FILE if the admin API requires a token.",
+  },
+  tokenFile: {
+    variable: "SLUICE_ADMIN_TOKEN_FILE",
+    kind: "text",
+    default: null,
+    description: "File with the token for the admin API.",
+  },
+});
+
+export type ClientSettings = SettingsOf<typeof clientSettings>;
