@@ -28,6 +28,8 @@ export interface Command<Declared extends Declarations = Declarations> {
   readonly settings: Declared;
   /** Whether the command runs although settings are invalid: it reports them. */
   readonly reportsSettings?: boolean;
+  /** The exit code for a failure. Default: 1. */
+  readonly failureCode?: number;
   /** True for a command that finishes by itself; its log is written to standard error. */
   readonly ends?: boolean;
   /**

@@ -32,6 +32,10 @@ export async function runCommand(command: Command, { name, given, flags }: Invoc
   const print = (text: string) => void process.stdout.write(text);
   const loadedSettings = await loadSettings(command.settings, { env: process.env, flags });
   const { values: settings, violations } = loadedSettings;
+  const fail = (...lines: readonly string[]) => {
+    for (const line of lines) process.stderr.write(`sluice: ${line}\n`);
+    process.exitCode = command.failureCode ?? 1;
+  };
   if (violations.length > 0 && !command.reportsSettings)
     return fail(...violations.map(({ path, message }) => `${path[0]}: ${message}`));
   const { logLevel: level = "warn", logFormat: format = "auto" } = settings as {
@@ -82,11 +86,6 @@ function handleSignals(running: Running, log: Logger): void {
       ),
     );
   }
-}
-
-function fail(...lines: readonly string[]): void {
-  for (const line of lines) process.stderr.write(`sluice: ${line}\n`);
-  process.exitCode = 1;
 }
 
 interface SystemError extends Error {

@@ -1,6 +1,7 @@
 /** Start-up settings of the commands that talk to the admin API, such as `sluice status`. */
 import { defineSettings, type SettingsOf } from "@sluice/model/serving";
 import { accessSettings } from "./access.ts";
+import { adminSettings } from "./admin.ts";
 
 export const clientSettings = defineSettings({
   url: {
@@ -22,3 +23,10 @@ export const clientSettings = defineSettings({
 });
 
 export type ClientSettings = SettingsOf<typeof clientSettings>;
+
+const { homeNamespace, class: resourceClass, plugins } = adminSettings;
+
+/** Start-up settings of the client commands that read files, such as `sluice plan`. */
+export const clientFileSettings = defineSettings({ ...clientSettings, homeNamespace, class: resourceClass, plugins });
+
+export type ClientFileSettings = SettingsOf<typeof clientFileSettings>;

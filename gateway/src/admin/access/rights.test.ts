@@ -66,7 +66,7 @@ describe("the rights that RBAC must grant", () => {
     });
   }
 
-  for (const url of ["/batch", "/whatever-comes"])
+  for (const url of ["/batch", "/config/apply", "/whatever-comes"])
     test(`for POST ${url} are the rights to write everything, including Secrets`, () => {
       const rights = rightsFor("POST", url);
       assert.ok(rights.includes("delete ours/services in *"));

@@ -342,6 +342,22 @@ test("a loaded document is written to a writable file, which keeps its comment",
   }
 });
 
+test("over custom resources, the plan of a document is applied once, and refused after another change", async (context) => {
+  const rig = await startAdminRig();
+  context.after(() => rig.close());
+  const send = (path: string) => rig.ask("POST", path, { json: document });
+  const planId = async () => String(((await send("/config?plan=1&keep=1")).body as { plan_id: string }).plan_id);
+  assert.equal((await rig.ask("POST", "/services", { form: "name=other&host=a" })).status, 201);
+  const id = await planId();
+  const applied = await send(`/config/apply?keep=1&plan_id=${id}`);
+  assert.equal(applied.status, 200, JSON.stringify(applied.body));
+  assert.partialDeepStrictEqual(applied.body, { created: [{ collection: "services" }, { collection: "routes" }] });
+  assert.equal((await rig.ask("GET", "/services/other")).status, 200);
+  assert.equal((await send(`/config/apply?keep=1&plan_id=${id}`)).status, 412);
+  const removing = await planId();
+  assert.equal((await send(`/config/apply?plan_id=${removing}`)).status, 412, "the plan kept the other service");
+});
+
 test("if entities are custom resources, a document can only be planned and shown", async () => {
   const rig = await startAdminRig();
   try {

@@ -10,6 +10,10 @@ export interface ConfigRequestOptions {
   readonly checkHash: boolean;
   readonly flattenErrors: boolean;
   readonly plan: boolean;
+  /** Keeps entities that the document does not contain. */
+  readonly keep: boolean;
+  /** Also changes fields of other managers. */
+  readonly force: boolean;
 }
 
 export type ConfigRequest = ReadDocument & { readonly options: ConfigRequestOptions };
@@ -57,6 +61,8 @@ function optionsOf(members: Members, query: AdminRequest["query"]): ConfigReques
   const kongs = (name: string): string => String(optionValue(name) ?? "").toLowerCase();
   const plan = ["plan", "dry_run"].map((name) => parseBooleanOption(name, optionValue(name))).includes(true);
   return {
+    keep: parseBooleanOption("keep", query.get("keep")),
+    force: parseBooleanOption("force", query.get("force")),
     checkHash: kongs("check_hash") === "1",
     flattenErrors: ["true", "1", "on", "yes"].includes(kongs("flatten_errors")),
     plan,

@@ -1,6 +1,6 @@
 /** The commands that talk to the admin API, with a node and an admin listener in this process. */
 import assert from "node:assert/strict";
-import { readFileSync, writeFileSync } from "node:fs";
+import { readFileSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { after, before, test } from "node:test";
 import { loadSettings } from "@sluice/model/serving";
@@ -47,6 +47,7 @@ before(async () => {
   const env = {
     SLUICE_STORE: "file",
     SLUICE_FILE: file,
+    SLUICE_FILE_WRITABLE: "true",
     SLUICE_PROXY_LISTEN: "127.0.0.1:0",
     SLUICE_STATUS_LISTEN: "127.0.0.1:0",
     SLUICE_ADMIN_LISTEN: "127.0.0.1:0",
@@ -66,15 +67,17 @@ after(async () => {
   folder.remove();
 });
 
+const plain = (text: string): string => text.replaceAll(`${folder.path}/`, "");
+
 /** Resolves to the exit code and the output, or to the message of the error. */
 async function run(words: readonly string[], env: Readonly<Record<string, string>> = {}): Promise<[number, string]> {
   try {
     const variables = { SLUICE_ADMIN_URL: url, SLUICE_ADMIN_TOKEN: TOKEN, ...env };
     const { code, printed } = await runCommandLine(words, variables);
-    return [code, printed.replaceAll(`${folder.path}/`, "")];
+    return [code, plain(printed)];
   } catch (error) {
     if (error instanceof Misused) return [2, error.message];
-    if (error instanceof CommandError) return [1, [error.message, ...error.faults].join("\n")];
+    if (error instanceof CommandError) return [1, plain([error.message, ...error.faults].join("\n"))];
     throw error;
   }
 }
@@ -172,6 +175,41 @@ for (const [does, words, code, output, env] of rows) {
     assert.equal(ended, code);
   });
 }
+
+const changed = configuration.replace("paths: [/stock]", "paths: [/store]").replace(/consumers:[\s\S]*/, "");
+
+test("plan shows members and requests that change, and a saved plan is applied once", async () => {
+  const wanted = join(folder.path, "wanted.yml");
+  const saved = join(folder.path, "plan.json");
+  writeFileSync(wanted, changed);
+  assert.deepEqual(await run(["diff", "-f", wanted]), [
+    1,
+    '~ routes/stock\n-   paths: ["/stock"]\n+   paths: ["/store"]\n',
+  ]);
+  assert.match((await run(["diff", "-f", wanted, "--prune"]))[1], /\n- consumers\/ann\n/);
+  const [code, plan] = await run(["plan", "-f", wanted, "--out", saved]);
+  assert.equal(code, 0);
+  assert.match(
+    plan,
+    /\nPlan: 0 to create, 1 to change, 0 to delete\.\n[\s\S]*\nGET https?:\/\/\S+\/stock +stock \(service stock\) +no route\n/,
+  );
+  assert.equal(statSync(saved).mode & 0o777, 0o600);
+  assert.match((await run(["apply", saved]))[1], /\napplied: 0 created, 1 changed, 0 deleted\n$/);
+  assert.deepEqual(await run(["diff", "-f", wanted]), [0, ""]);
+  assert.match((await run(["apply", saved]))[1], /answered 412: the configuration or the document has changed since/);
+  assert.match(
+    (await run(["apply", "-f", file.replace("sluice.yml", "wanted.yml"), "--prune", "--yes"]))[1],
+    /\napplied: .* 2 deleted\n$/,
+  );
+});
+
+test("apply refuses a file that is not a plan, and an invalid declarative file with line and column", async () => {
+  const broken = join(folder.path, "broken.yml");
+  writeFileSync(broken, "services:\n- name: a\n  port: x\n");
+  assert.match((await run(["apply", broken]))[1], /broken\.yml is not a plan: /);
+  assert.match((await run(["plan", "-f", broken]))[1], /\nbroken\.yml:3:3: services\[0\]\.port: expected an integer/);
+  assert.match((await run(["apply"]))[1], /^name a saved PLAN, or give --file$/);
+});
 
 test("status lists the errors of the file with line and column, and exits with 3", async () => {
   const valid = readFileSync(file, "utf8");

@@ -109,4 +109,61 @@ const describe: SluiceCommand = {
   load: async () => (await import("../client/get.ts")).describeCommand,
 };
 
-export const clientCommands: readonly SluiceCommand[] = [explain, status, get, describe];
+const document: Readonly<Record<string, OptionDefinition>> = {
+  file: {
+    short: "f",
+    value: "PATH",
+    required: true,
+    description: "A declarative file, or a folder of custom resources.",
+  },
+  prune: { description: "Delete entities that PATH does not contain. Default: they are kept." },
+};
+
+const plan: SluiceCommand = {
+  name: "plan",
+  summary: "shows what would change with a file or folder, and which requests would be routed differently",
+  description: "Any store can be planned. Keys and passwords are redacted in the output, but not in a saved plan.",
+  options: {
+    ...document,
+    out: { value: "FILE", description: "Save the plan for `sluice apply FILE`; only its owner can read the file." },
+    ...outputOf("text", "yaml", "json"),
+    ...connection,
+  },
+  examples: [
+    { line: "sluice plan -f sluice.yml --out plan.json", effect: "shows and saves a plan" },
+    { line: "sluice plan -f resources/ --prune", effect: "with a folder of custom resources that is to be everything" },
+  ],
+  load: async () => (await import("../client/plan.ts")).planCommand,
+};
+
+const diff: SluiceCommand = {
+  name: "diff",
+  summary: "shows the difference between a file or folder and the configuration",
+  options: { ...document, ...outputOf("text", "yaml", "json"), ...connection },
+  exitCodes: { 1: "there is a difference", 3: "the command failed; standard error says why and what to change" },
+  examples: [{ line: "sluice diff -f sluice.yml --prune", effect: "checks whether a file is what is configured" }],
+  load: async () => (await import("../client/plan.ts")).diffCommand,
+};
+
+const apply: SluiceCommand = {
+  name: "apply",
+  summary: "changes the configuration to a file or folder, or as a saved plan says",
+  description:
+    "All changes are made or none. A saved plan is refused if the configuration has changed since. Nodes serve the " +
+    "changes when the command ends, unless one of them does not answer in time.",
+  arguments: [{ name: "PLAN", optional: true, description: "A plan that `sluice plan --out` saved." }],
+  options: {
+    file: { short: "f", value: "PATH", description: "A declarative file or a folder, to plan and apply at once." },
+    prune: { description: "Delete entities that PATH does not contain. Default: they are kept." },
+    yes: { short: "y", description: "Do not ask for confirmation." },
+    force: { description: "Also change fields of custom resources that another field manager owns." },
+    ...connection,
+  },
+  examples: [
+    { line: "sluice apply plan.json", effect: "applies a saved plan" },
+    { line: "sluice apply -f sluice.yml --yes", effect: "plans and applies without a question" },
+  ],
+  load: async () => (await import("../client/plan.ts")).applyCommand,
+};
+
+export const clientCommands: readonly SluiceCommand[] = [explain, status, get, describe, plan, diff, apply];

@@ -204,6 +204,28 @@ export const planning: Table = {
       has: { code: 11 },
     },
     {
+      does: "of a document has an id, without which it cannot be applied",
+      ask: "POST /config/apply",
+      json: { _format_version: "3.0" },
+      status: 400,
+      message: "plan_id is missing: POST /config?plan=1 returns it",
+    },
+    {
+      does: "of a document that is not the one of the plan is not applied",
+      ask: "POST /config/apply?plan_id=x",
+      json: { _format_version: "3.0" },
+      status: 412,
+      message: "the configuration or the document has changed since the plan: plan again",
+    },
+    {
+      does: "of a document can keep the entities that the document does not contain",
+      ask: "POST /config?plan=1&keep=1",
+      json: { _format_version: "3.0" },
+      status: 200,
+      has: { deleted: [], changed: [], created: [] },
+      matches: { plan_id: /^[0-9a-f]{64}$/ },
+    },
+    {
       does: "is requested by dry_run=true",
       ask: "POST /services?dry_run=true",
       json: { name: "new", host: "a" },
