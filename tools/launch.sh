@@ -7,6 +7,12 @@
 # This is a shell script because an older Node ends with ERR_UNKNOWN_FILE_EXTENSION before it reads a line of TypeScript.
 root=$(dirname "$(readlink -f "$0")")/..
 case ${0##*/} in
+  kubectl-sluice)
+    # kubectl runs this for `kubectl sluice`: the admin API is that of the cluster.
+    SLUICE_ADMIN_CLUSTER=${SLUICE_ADMIN_CLUSTER:-true}
+    export SLUICE_ADMIN_CLUSTER
+    set -- "$root/gateway/src/main.ts" "$@"
+    ;;
   sluice) set -- "$root/gateway/src/main.ts" "$@" ;;
   sluice-*) set -- "$root/${0##*/sluice-}/src/main.ts" "$@" ;;
 esac

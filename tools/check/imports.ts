@@ -60,14 +60,16 @@ export const rooms: readonly Room[] = [
     folder: "gateway",
     internal: ["@sluice/model", "@sluice/plugin-sdk", "@sluice/plugins"],
     not: [clusterClient],
-    because: "in the gateway only admin, stores and the config commands may use the resource client",
+    because: "in the gateway only admin, stores and the commands config and client may use the resource client",
   },
-  ...["gateway/src/admin", "gateway/src/stores", "gateway/src/commands/config"].map((folder) => ({
-    folder,
-    internal: ["@sluice/model", "@sluice/crds", "@sluice/plugin-sdk"],
-    not: [clusterClient],
-    because: "only the resource client accesses Kubernetes",
-  })),
+  ...["gateway/src/admin", "gateway/src/stores", "gateway/src/commands/config", "gateway/src/commands/client"].map(
+    (folder) => ({
+      folder,
+      internal: ["@sluice/model", "@sluice/crds", "@sluice/plugin-sdk"],
+      not: [clusterClient],
+      because: "only the resource client accesses Kubernetes",
+    }),
+  ),
   {
     folder: "gateway/src/proxy",
     internal: ["@sluice/model", "@sluice/plugin-sdk"],

@@ -15,6 +15,7 @@ export {
 export * from "./cluster/cluster-objects.ts";
 export * from "./cluster/lease-rules.ts";
 export { createLeaseStore } from "./cluster/lease-store.ts";
+export { type ForwardedPort, forwardService } from "./cluster/port-forward.ts";
 export { createClusterStateBackend } from "./cluster/state-backend.ts";
 export { createDirectoryClient } from "./directory/client.ts";
 export { printResource } from "./directory/rewrite-document.ts";

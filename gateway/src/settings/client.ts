@@ -14,6 +14,15 @@ export const clientSettings = defineSettings({
     ...accessSettings.token,
     description: "Token for the admin API. Set this or SLUICE_ADMIN_TOKEN_FILE if the admin API requires a token.",
   },
+  cluster: {
+    variable: "SLUICE_ADMIN_CLUSTER",
+    kind: "flag",
+    default: false,
+    description:
+      "Whether the admin API is reached through the Kubernetes API server: a port is forwarded to the Service of the " +
+      "admin API in the namespace of the kubeconfig's context. `kubectl sluice` sets it to true, and so do the " +
+      "options --context, --kubeconfig and --namespace.",
+  },
   tokenFile: {
     variable: "SLUICE_ADMIN_TOKEN_FILE",
     kind: "text",

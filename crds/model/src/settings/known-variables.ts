@@ -3,6 +3,7 @@
 /** Every environment variable that a Sluice program, or an npm script of its repository, reads. */
 export const knownVariables: readonly string[] = [
   "SLUICE_ADMIN_ACCESS",
+  "SLUICE_ADMIN_CLUSTER",
   "SLUICE_ADMIN_HOSTS",
   "SLUICE_ADMIN_KUBERNETES",
   "SLUICE_ADMIN_LISTEN",

@@ -1,5 +1,6 @@
 /** The connection of a command to the admin API. */
 import { readFile } from "node:fs/promises";
+import type { ForwardedPort } from "@sluice/crds";
 import { Agent, request } from "undici";
 import { type ClientSettings, clientSettings } from "../../settings/client.ts";
 import { type CommandCall, CommandError, Misused } from "../command.ts";
@@ -35,10 +36,9 @@ export async function withAdmin<Result>(
 }
 
 async function connectAdmin({ settings, given: { options } }: ClientCall): Promise<AdminConnection> {
-  const base = URL.parse(settings.url);
-  if (base === null || !/^https?:$/.test(base.protocol))
-    throw new CommandError(`${clientSettings.url.variable} must be an http or https URL, not '${settings.url}'`);
-  if (!base.pathname.endsWith("/")) base.pathname += "/";
+  const base = baseOf(settings);
+  const forwarded = await forwardAdmin(settings, options);
+  if (forwarded) base.host = `127.0.0.1:${forwarded.port}`;
   const token = settings.tokenFile === null ? settings.token : (await readOptionFile(settings.tokenFile)).trim();
   const [ca, cert, key] = await Promise.all(
     ["cacert", "cert", "key"].map(async (name) => {
@@ -51,13 +51,13 @@ async function connectAdmin({ settings, given: { options } }: ClientCall): Promi
     connect: { ...(ca && { ca }), ...(cert && { cert, key }), rejectUnauthorized: options.insecure !== true },
   });
   const headers = token === null ? {} : { authorization: `Bearer ${token}` };
-  const url = base.href;
+  const url = forwarded ? `${base.href} (Service ${forwarded.service})` : base.href;
 
   async function send(method: "GET" | "POST", path: string, body?: object): Promise<{ status: number; body: unknown }> {
     let text: string;
     let status: number;
     try {
-      const response = await request(new URL(path.replace(/^\//, ""), base ?? url), {
+      const response = await request(new URL(path.replace(/^\//, ""), base), {
         method,
         headers: body ? { ...headers, "content-type": "application/json" } : headers,
         ...(body && { body: JSON.stringify(body) }),
@@ -70,7 +70,7 @@ async function connectAdmin({ settings, given: { options } }: ClientCall): Promi
     } catch (error) {
       throw new CommandError(
         `the admin API at ${url} cannot be reached: ${reasonOf(error as Error)}. Start it (sluice start or sluice ` +
-          `admin), or name another one with --admin-url or ${clientSettings.url.variable}`,
+          `admin), or name another one with --admin-url, ${clientSettings.url.variable} or, in a cluster, --context`,
       );
     }
     try {
@@ -94,8 +94,38 @@ async function connectAdmin({ settings, given: { options } }: ClientCall): Promi
       return body as Body;
     },
     refusal: (message) => new CommandError(`${url}: ${message}. ${TOKEN_ADVICE}`),
-    close: () => dispatcher.close(),
+    async close() {
+      await dispatcher.close();
+      forwarded?.close();
+    },
   };
+}
+
+/** The URL of the admin API, with a slash at its end. @throws CommandError if the setting is no URL. */
+function baseOf({ url }: ClientSettings): URL {
+  const base = URL.parse(url);
+  if (base === null || !/^https?:$/.test(base.protocol))
+    throw new CommandError(`${clientSettings.url.variable} must be an http or https URL, not '${url}'`);
+  if (!base.pathname.endsWith("/")) base.pathname += "/";
+  return base;
+}
+
+/** The labels of the admin API's Service, as the chart sets them. */
+const labels = { "app.kubernetes.io/name": "sluice", "app.kubernetes.io/component": "admin" };
+
+/** Forwards a port to the admin API in a cluster, if the caller asks for it. */
+async function forwardAdmin(
+  { cluster }: ClientSettings,
+  options: ClientCall["given"]["options"],
+): Promise<ForwardedPort | undefined> {
+  const given = (name: string) => (typeof options[name] === "string" ? { [name]: options[name] } : {});
+  const place = { ...given("context"), ...given("kubeconfig"), ...given("namespace") };
+  if (!cluster && Object.keys(place).length === 0) return undefined;
+  // Loaded on demand: other commands need no Kubernetes client.
+  const { forwardService, KubeconfigError } = await import("@sluice/crds");
+  return forwardService({ ...place, labels }).catch((error: Error) => {
+    throw error instanceof KubeconfigError ? new CommandError(error.message) : error;
+  });
 }
 
 const readOptionFile = (file: string): Promise<string> => readFile(file, "utf8");

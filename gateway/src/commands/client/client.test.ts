@@ -156,8 +156,14 @@ const rows: readonly (readonly [
     "an admin API that cannot be reached is named, with what to change",
     ["status"],
     1,
-    /^the admin API at http:\/\/127\.0\.0\.1:1\/ cannot be reached: connect ECONNREFUSED 127\.0\.0\.1:1\. .*--admin-url or SLUICE_ADMIN_URL$/,
+    /^the admin API at http:\/\/127\.0\.0\.1:1\/ cannot be reached: connect ECONNREFUSED 127\.0\.0\.1:1\. .*--admin-url, SLUICE_ADMIN_URL or, in a cluster, --context$/,
     { SLUICE_ADMIN_URL: "http://127.0.0.1:1" },
+  ],
+  [
+    "a kubeconfig that cannot be used is reported",
+    ["status", "--kubeconfig", "/none"],
+    1,
+    /^the kubeconfig cannot be read: ENOENT/,
   ],
   [
     "a missing token is reported, with what to change",
