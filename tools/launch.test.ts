@@ -98,8 +98,13 @@ for (const [name, file] of commands) {
   });
 }
 
-test("npm links one command for each of the three programs", () => {
-  assert.deepEqual(commands.map(([name]) => name).toSorted(), ["sluice", "sluice-operator", "sluice-user-api"]);
+test("npm links one command for each of the three programs, and the plugin of kubectl", () => {
+  assert.deepEqual(commands.map(([name]) => name).toSorted(), [
+    "kubectl-sluice",
+    "sluice",
+    "sluice-operator",
+    "sluice-user-api",
+  ]);
 });
 
 for (const [name, script] of Object.entries(manifest.scripts)) {

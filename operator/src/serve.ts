@@ -126,7 +126,7 @@ function fail(...lines: readonly string[]): void {
 }
 
 /** @param flags Values of settings by their flags. */
-export async function serve(flags: Readonly<Record<string, string>>): Promise<void> {
+export async function runOperator(flags: Readonly<Record<string, string>>): Promise<void> {
   const { values, violations } = await loadSettings(operatorSettings, { env: process.env, flags });
   if (violations.length > 0) fail(...violations.map(({ path, message }) => `${path[0]}: ${message}`));
   else await run(values).catch((error) => fail(startErrorMessage(error, values)));

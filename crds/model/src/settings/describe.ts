@@ -1,5 +1,5 @@
 /** Settings as the reference pages, `--help` and `sluice settings` show them. */
-import type { Address, Declaration, Declarations } from "./declaration.ts";
+import { type Address, type Declaration, type Declarations, hostAndPort } from "./declaration.ts";
 import { settingKindOf, UNITS } from "./setting-kinds.ts";
 import { flagOf, negativeFlagOf, settingsMemberOf } from "./setting-names.ts";
 
@@ -38,11 +38,9 @@ export function shownValue({ kind, secret }: Declaration, value: unknown): strin
   if (value === null || (Array.isArray(value) && value.length === 0)) return null;
   if (secret === true) return "[redacted]";
   if (kind === "duration") return shownDuration(Number(value));
-  if (kind === "address" && typeof value === "object") return shownAddress(value as Address);
+  if (kind === "address" && typeof value === "object") return hostAndPort(value as Address);
   return Array.isArray(value) ? value.join(", ") : String(value);
 }
-
-const shownAddress = ({ host, port }: Address): string => `${host.includes(":") ? `[${host}]` : host}:${port}`;
 
 function shownDuration(milliseconds: number): string {
   const unit = ["h", "m", "s"].find((name) => milliseconds > 0 && milliseconds % (UNITS[name] ?? 1) === 0) ?? "ms";
