@@ -6,14 +6,7 @@ import {
   createDirectoryClient,
   createDirectoryStateBackend,
 } from "@sluice/crds";
-import {
-  isTextLog,
-  loadPlugins,
-  loadSettings,
-  SettingsError,
-  TemporaryLogLevel,
-  textLogTo,
-} from "@sluice/model";
+import { isTextLog, loadPlugins, loadSettings, SettingsError, TemporaryLogLevel, textLogTo } from "@sluice/model";
 import { type Logger, pino } from "pino";
 import { Registry } from "prom-client";
 import { configuredElection } from "./leader-election/lease-election.ts";

@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { readFileSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { after, before, test } from "node:test";
-import { loadSettings } from "@sluice/model/serving";
+import { loadSettings, TemporaryLogLevel } from "@sluice/model/serving";
 import { pino } from "pino";
 import { temporaryFolder, waitFor } from "../../../../tools/process/index.ts";
 import { CommandError, Misused, type Running } from "../command.ts";
@@ -54,9 +54,17 @@ before(async () => {
     SLUICE_ADMIN_TOKEN: TOKEN,
     SLUICE_ALLOWED_UPSTREAMS: "127.0.0.0/8",
   };
+  const logLevel = new TemporaryLogLevel(log);
   const loadedSettings = await loadSettings(startCommand.settings, { env, flags: {} });
   const given = { subcommands: [], positionals: [], options: {} };
-  const started = await startCommand.run({ settings: loadedSettings.values, loadedSettings, given, log, print() {} });
+  const started = await startCommand.run({
+    settings: loadedSettings.values,
+    loadedSettings,
+    given,
+    log,
+    logLevel,
+    print() {},
+  });
   assert.ok(typeof started === "object");
   running = started;
   const { admin } = lines.map((line) => JSON.parse(line)).find(({ msg }) => msg === "sluice is up");
