@@ -1,5 +1,5 @@
 /**
- * `npm run bench -- [proxy [case ...]] [user-api [case ...]] [swap] [apply] [reload] [admin]`: measures, prints, and
+ * `npm run bench -- [proxy [case ...]] [user-api [case ...]] [swap] [apply] [reload] [admin] [console]`: measures, prints, and
  * writes test/bench/results/<bench>.{md,json}; all benches by default. Missed bounds are reported, not failures.
  * `--seconds` and `--rounds` change the duration of the cases of proxy, user-api and `--against`. With either option,
  * no results are written, not even those of other benches.
@@ -9,6 +9,7 @@
 import { parseArgs } from "node:util";
 import { benchAdmin } from "./admin.ts";
 import { benchApply } from "./apply.ts";
+import { benchConsole } from "./console.ts";
 import { benchProxy, type ProxyCase, proxyCases } from "./proxy/index.ts";
 import { benchPaired } from "./proxy/paired.ts";
 import { benchReload } from "./reload.ts";
@@ -22,6 +23,7 @@ const benches: Readonly<Record<string, () => Promise<BenchReport>>> = {
   swap: () => benchSwap({ routes: [10, 10_000, 100_000], changes: 200 }),
   apply: () => benchApply({ routes: 1000, changes: 200 }),
   reload: () => benchReload({ routes: 100_000, changes: 10 }),
+  console: () => benchConsole({ routes: 10_000 }),
 };
 
 const { positionals, values } = parseArgs({

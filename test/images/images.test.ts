@@ -38,7 +38,7 @@ const unwanted: readonly [what: string, path: RegExp][] = [
   ["a key or a password", /(^|\/)(\.env|\.npmrc|id_[a-z0-9]+|shadow)$/],
 ];
 
-for (const { name, workspace, title } of Object.values(workloads)) {
+for (const { name, workspace, title, console: hasConsole } of Object.values(workloads)) {
   test(`the unpacked ${name} is smaller than 200 MB`, (context) => {
     const size = [...all[name].list.values()].reduce((total, listed) => total + listed.size, 0);
     context.diagnostic(`${name}: ${(size / 1e6).toFixed(1)} MB unpacked`);
@@ -87,7 +87,8 @@ for (const { name, workspace, title } of Object.values(workloads)) {
     const npm = components.filter(({ purl }) => purl.startsWith("pkg:npm/"));
     const installed = npm.filter((one) => one["bom-ref"].includes("node_modules/"));
     const node = `node_modules/node-${process.platform}-${process.arch}`;
-    assert.deepEqual(installed.map((one) => one["bom-ref"]).toSorted(), [...packagesIn(all[name]), node].toSorted());
+    const expected = [...packagesIn(all[name]), node, ...(hasConsole ? ["node_modules/preact"] : [])];
+    assert.deepEqual(installed.map((one) => one["bom-ref"]).toSorted(), expected.toSorted());
     for (const one of installed) {
       assert.match(one.hashes?.[0]?.content ?? "", /^[0-9a-f]{128}$/, one.name);
       assert.equal(one.licenses?.[0]?.expression, lock[one["bom-ref"]]?.license);
@@ -100,6 +101,18 @@ for (const { name, workspace, title } of Object.values(workloads)) {
     const libraries = [...all[name].list.keys()].filter((path) => /^lib.*\.so/.test(path)).map((path) => `/${path}`);
     const files = components.flatMap(({ properties = [] }) => properties.map(({ value }) => value));
     assert.deepEqual(files.toSorted(), libraries.toSorted());
+  });
+
+  test(`${name} contains ${hasConsole ? "the built console with its licence" : "no console"}`, () => {
+    const files = [...all[name].list.keys()].filter((path) => path.startsWith("sluice/gateway/console/"));
+    const wanted = ["index.html", "index.html.br", "licenses.txt"].map(
+      (file) => `sluice/gateway/console/build/${file}`,
+    );
+    assert.deepEqual(
+      wanted.filter((path) => files.includes(path)),
+      hasConsole ? wanted : [],
+    );
+    assert.equal(files.length > 0, hasConsole === true);
   });
 
   test(`${name} runs as a numeric user, and has labels that describe it`, () => {

@@ -13,8 +13,11 @@ import manifest from "../../package.json" with { type: "json" };
 
 const root = join(import.meta.dirname, "../..");
 
-/** The workspaces that are imported or started at run time; Pulumi runs its program from the sources. */
-const workspaces = manifest.workspaces.filter((workspace) => workspace !== "pulumi");
+/**
+ * The workspaces that are imported or started at run time. Pulumi runs its program from the sources, and the console runs
+ * in browsers (console.ts).
+ */
+const workspaces = manifest.workspaces.filter((workspace) => !["pulumi", "gateway/console"].includes(workspace));
 
 /** Emits every workspace. Unchanged files are not rewritten; files without a source are removed. */
 export function emitAll(): void {

@@ -21,7 +21,7 @@ export interface Import {
 
 /** The imports of TypeScript files, in order. Text in comments and strings does not count. */
 export function findImports(files: readonly CheckedFile[]): readonly Import[] {
-  return files.filter(({ path }) => path.endsWith(".ts")).flatMap(importsOf);
+  return files.filter(({ path }) => /\.tsx?$/.test(path)).flatMap(importsOf);
 }
 
 function importsOf({ path, text }: CheckedFile): readonly Import[] {

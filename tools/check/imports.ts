@@ -57,6 +57,12 @@ export const rooms: readonly Room[] = [
     because: "operator and gateway share only the model; only the resource client accesses Kubernetes",
   },
   {
+    folder: "gateway/console",
+    internal: ["@sluice/model"],
+    not: [...network, clusterClient],
+    because: "the console runs in browsers and takes only types from the model",
+  },
+  {
     folder: "gateway",
     internal: ["@sluice/model", "@sluice/plugin-sdk", "@sluice/plugins"],
     not: [clusterClient],

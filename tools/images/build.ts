@@ -6,7 +6,7 @@ import { copied, file, type TreeEntry } from "./archive/tree.ts";
 import { startOf } from "./command.ts";
 import { type Base, nodeBase } from "./contents/base.ts";
 import { closureOf, lockRoot } from "./contents/lock.ts";
-import { dependencies, workspaceFiles } from "./contents/packages.ts";
+import { consoleEntries, dependencies, workspaceFiles } from "./contents/packages.ts";
 import { sbomOf, sbomPlace } from "./contents/sbom.ts";
 import { type ImageWorkload, user, version } from "./contents/workloads.ts";
 
@@ -57,9 +57,11 @@ function once<Given, Key, Made>(keyOf: (given: Given) => Key, make: (given: Give
 export const nodePart = ({ base }: Kit): Part => ({ what: "node and its libraries", entries: base.entries });
 
 /** The root file system of a workload. */
-export function rootOf({ name, workspace, without }: ImageWorkload, kit: Kit = makeKit()): Root {
+export function rootOf({ name, workspace, without, console: hasConsole }: ImageWorkload, kit: Kit = makeKit()): Root {
   const closure = closureOf(workspace, without);
-  const npm = [...kit.base.npm, ...closure.workspaces, ...closure.packages];
+  // The files of the console contain these packages.
+  const bundled = hasConsole ? closureOf("gateway/console", []).packages : [];
+  const npm = [...kit.base.npm, ...closure.workspaces, ...closure.packages, ...bundled];
   const sbom = sbomOf({ name: nameOf(name), version, npm, system: kit.base.packages });
   return {
     layers: [
@@ -69,6 +71,7 @@ export function rootOf({ name, workspace, without }: ImageWorkload, kit: Kit = m
         what: `${workspace} and the list of contents`,
         entries: [
           ...workspaceFiles(closure, kit.built),
+          ...(hasConsole ? consoleEntries() : []),
           file(sbomPlace, sbom),
           copied("sluice/LICENSE", `${lockRoot}/LICENSE`),
           copied("sluice/THIRD_PARTY_LICENSES.md", `${lockRoot}/THIRD_PARTY_LICENSES.md`),
@@ -115,7 +118,16 @@ export function runAs(about: {
 
 /** The sources that, together with the files of this machine, decide the contents of the images. */
 export const sources = [
-  ...["gateway/plugin-sdk", "gateway/plugins", "crds/model", "crds/client", "gateway", "operator", "user-api"],
+  ...[
+    "gateway/plugin-sdk",
+    "gateway/plugins",
+    "gateway/console",
+    "crds/model",
+    "crds/client",
+    "gateway",
+    "operator",
+    "user-api",
+  ],
   ...["tools/images", "tools/build", "package.json", "package-lock.json", "LICENSE", "THIRD_PARTY_LICENSES.md"],
 ];
 

@@ -24,7 +24,10 @@ export function greeting({ chosen, places, preparation = [], steps }: GreetingOp
     const page = name === "userApi" ? "/graphql" : "";
     return [what, `http://${chosen[name as keyof ChosenAddresses]}${page}`] as const;
   });
-  const pages = [["GraphiQL, to try queries", `http://${chosen.userApi}/graphiql`]] as const;
+  const pages = [
+    ["web console", `http://${chosen.admin}/console`],
+    ["GraphiQL, to try queries", `http://${chosen.userApi}/graphiql`],
+  ] as const;
   const table = [...rows, ...pages, ...places].map(([what, where]) => `  ${what.padEnd(34)}${where}`);
   const first = preparation.length > 0 ? [`In the terminal for these commands:\n\n${indented(preparation)}\n`] : [];
   const numbered = steps.map(

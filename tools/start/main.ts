@@ -1,5 +1,6 @@
 /** `npm start`: the whole product on this machine, on a folder of custom resources. Ctrl-C drains and stops it. */
 import { join, resolve } from "node:path";
+import { buildConsole } from "../build/console.ts";
 import { answerThrough } from "./answers.ts";
 import { startDirectoryProduct, usersIn } from "./directory-product.ts";
 import { greeting } from "./greeting.ts";
@@ -22,6 +23,7 @@ async function main(args: readonly string[]): Promise<number> {
   await refuseTakenPorts(chosen);
   keepSamples({ samples: join(root, "crds/samples"), folder, userApi: chosen.userApi });
   await seedUsers(usersIn(work));
+  buildConsole();
   const product = await startDirectoryProduct({ chosen, work, folder, show: (line) => console.error(line) });
   const places = [
     ["custom resources", typed(folder)],

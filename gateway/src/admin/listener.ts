@@ -139,6 +139,7 @@ function receivedOf({ method, url, params, headers, body }: FastifyRequest, trus
   return {
     method,
     path: path.length > 1 ? path.replace(/\/$/, "") : path,
+    endsInSlash: path.endsWith("/"),
     query: new URLSearchParams(query),
     params: params as AdminRequest["params"],
     headers,

@@ -13,6 +13,8 @@ export interface AdminRequest {
   readonly method: string;
   /** Without the query and without a trailing slash. */
   readonly path: string;
+  /** Whether the path has a trailing slash. */
+  readonly endsInSlash: boolean;
   readonly query: Query;
   /** The decoded parameters of the URL, by name. */
   readonly params: Readonly<Record<string, string>>;
@@ -20,7 +22,7 @@ export interface AdminRequest {
   readonly bytes: Buffer | undefined;
   /**
    * Whether the caller is authenticated, if that is required, and uses one of the listener's host names. False is only
-   * possible for GET and HEAD of /, of /status and of the paths of probes.
+   * possible for GET and HEAD of /, /status, the paths of probes and the console.
    */
   readonly trusted: boolean;
 }

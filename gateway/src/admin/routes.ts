@@ -1,6 +1,7 @@
 /** All URLs that the admin listener serves, except /metrics. */
 import { batchRoutes } from "./batch/index.ts";
 import { configRoutes } from "./config/routes.ts";
+import { consoleRoutes } from "./console/routes.ts";
 import type { AdminContext } from "./context.ts";
 import { pluginEndpointRoutes } from "./entities/plugin-endpoints.ts";
 import { type AdminRoute, entityRoutes } from "./entities/routes.ts";
@@ -21,7 +22,7 @@ export function adminRoutes(context: AdminContext): readonly AdminRoute[] {
   ];
   const body = endpointsBody(["/endpoints", "/metrics", ...supported.map(({ url }) => url)]);
   const endpoints: AdminRoute = { url: "/endpoints", handlers: { GET: async () => ({ status: 200, body }) } };
-  return [...supported, ...unsupportedRoutes, endpoints];
+  return [...supported, ...unsupportedRoutes, endpoints, ...consoleRoutes(context)];
 }
 
 /**

@@ -76,6 +76,15 @@ export const adminSettings = defineSettings({
     default: 5000,
     description: "Time for which a write waits for the nodes before the response says `pending`.",
   },
+  console: {
+    variable: "SLUICE_CONSOLE",
+    kind: "choice",
+    words: ["on", "read-only", "off"],
+    default: "on",
+    description:
+      "Whether the admin listener serves the web console at /console. `read-only`: the console offers no changes. The " +
+      "rights of a caller are those of its token in either case.",
+  },
   plugins,
   allowedUpstreams,
   compat,

@@ -7,6 +7,7 @@ const index = "docs/README.md";
 /** Folders whose subfolders with TypeScript files must be named in ARCHITECTURE.md, each as a path in backticks. */
 const parents = [
   ...["gateway/src", "operator/src", "user-api/src", "crds/model/src", "crds/client/src", "gateway/plugin-sdk/src"],
+  "gateway/console/src",
   ...["pulumi", "tools", "test"],
 ];
 
@@ -58,7 +59,7 @@ export function checkIndex(files: readonly CheckedFile[]): readonly Fault[] {
 }
 
 function namedFolders(paths: readonly string[]): readonly string[] {
-  const pattern = new RegExp(`^(?:${parents.join("|")})/[^/]+(?=/.*\\.ts$)`);
+  const pattern = new RegExp(`^(?:${parents.join("|")})/[^/]+(?=/.*\\.tsx?$)`);
   return [...new Set(paths.flatMap((path) => pattern.exec(path)?.[0] ?? []))].toSorted();
 }
 

@@ -25,7 +25,7 @@ const sharedNames = new Set(shared.flatMap(({ names }) => names));
  */
 export function checkNames(files: readonly CheckedFile[]): readonly Fault[] {
   const places = new Map<string, string[]>();
-  for (const file of files.filter(({ path }) => path.endsWith(".ts") && !isTest(path)))
+  for (const file of files.filter(({ path }) => /\.tsx?$/.test(path) && !isTest(path)))
     for (const name of new Set(declaredExports(file))) places.getOrInsertComputed(name, () => []).push(file.path);
 
   const faults = [...places].flatMap(([name, [first = "", ...others]]): readonly Fault[] =>

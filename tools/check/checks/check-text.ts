@@ -6,7 +6,7 @@ const longest = 400;
 /** Source files that are too long for one subject. Generated files and data are exempt. */
 export function checkLength(files: readonly CheckedFile[]): readonly Fault[] {
   return files
-    .filter(({ path, text }) => /\.(ts|go|sh)$/.test(path) && !/^\/\/ .*generated/i.test(text))
+    .filter(({ path, text }) => /\.(tsx?|go|sh)$/.test(path) && !/^\/\/ .*generated/i.test(text))
     .map(({ path, text }) => ({ path, lines: text.trimEnd().split("\n").length }))
     .filter(({ lines }) => lines > longest)
     .map(({ path, lines }) => ({

@@ -1,5 +1,6 @@
 import { readdirSync, statSync } from "node:fs";
 import { join } from "node:path";
+import { consoleFiles } from "../../build/console.ts";
 import { sourcesOf } from "../../build/emit.ts";
 import { isTest } from "../../check/imports.ts";
 import { copied, file, link, type TreeEntry } from "../archive/tree.ts";
@@ -51,6 +52,10 @@ export function workspaceFiles({ workspaces }: Closure, built: (source: string) 
     link(join(places.sluice, "node_modules", workspace.name), join("../..", workspace.path)),
   ]);
 }
+
+/** The built console, where the admin listener looks for it. */
+export const consoleEntries = (): readonly TreeEntry[] =>
+  [...consoleFiles()].map(([name, path]) => copied(join(places.sluice, "gateway/console/build", name), path));
 
 /** The gateway for tests of plugins, which only the package of the plugin SDK contains. */
 const HARNESS = /(^|\/)gateway\/src\/plugin-harness\//;

@@ -14,6 +14,8 @@ export interface ImageWorkload {
    * them.
    */
   readonly without: readonly string[];
+  /** Whether the image has the web console. */
+  readonly console?: true;
 }
 
 export type WorkloadName = "operator" | "gateway" | "admin" | "user-api";
@@ -42,6 +44,7 @@ export const workloads: Readonly<Record<WorkloadName, ImageWorkload>> = {
     description: "Kong's admin API over custom resources or a database.",
     workspace: "gateway",
     words: ["admin"],
+    console: true,
     // Traces and the embedded database belong to nodes; a separate admin listener uses neither.
     without: [
       "@electric-sql/pglite",

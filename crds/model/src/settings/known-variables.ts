@@ -24,6 +24,7 @@ export const knownVariables: readonly string[] = [
   "SLUICE_CLIENT_MEMORY",
   "SLUICE_CLIENT_PROBE_INTERVAL",
   "SLUICE_COMPAT",
+  "SLUICE_CONSOLE",
   "SLUICE_DATABASE",
   "SLUICE_DATABASE_DIR",
   "SLUICE_DIRECTORY",

@@ -36,6 +36,13 @@ describe("the authorizer", () => {
       (url) => [`admits GET ${url} without a token`, { token }, { url }, 200] as const,
     ),
     ["refuses a write to /readyz without a token", { token }, { url: "/readyz", method: "POST" }, 401],
+    ["admits GET of the console's files without a token", { token }, { url: "/console/*" }, 200],
+    [
+      "refuses other methods on the console's files without a token",
+      { token },
+      { url: "/console/*", method: "PUT" },
+      401,
+    ],
     ["refuses a write to /status without a token", { token }, { url: "/status", method: "POST" }, 401],
     ["refuses GET / without a token, because it shows settings", { token }, { url: "/" }, 401],
     ["refuses an unknown URL without a token", { token }, { url: undefined }, 401],

@@ -25,15 +25,21 @@ export interface AuthorizationRequest {
 
 /**
  * Resolves to true if the caller is authenticated and may make the request, or if no authentication is configured.
- * Otherwise resolves to false for GET or HEAD of /status and of the paths of probes, and for OPTIONS, whose callers
- * are not checked because preflights carry no credentials.
+ * Otherwise resolves to false for GET or HEAD of /status, of the paths of probes and of the console's files, and for
+ * OPTIONS, whose callers are not checked because preflights carry no credentials.
  *
  * @throws HttpError 401 or 403; StoreUnavailable when a request to the cluster fails.
  */
 export type Authorizer = (entering: AuthorizationRequest) => Promise<boolean>;
 
-/** Paths that need no authentication to be read. Kong's /status is among them, because probes use it, too. */
-const publicUrls: ReadonlySet<string | undefined> = new Set(["/status", ...probePaths]);
+/** The URLs of the web console, as the listener matches them. */
+export const CONSOLE_URLS: readonly string[] = ["/console", "/console/*"];
+
+/**
+ * URLs that need no authentication to be read. Kong's /status is among them, because probes use it, too; so are the
+ * console's files, which are read before the sign-in.
+ */
+const publicUrls: ReadonlySet<string | undefined> = new Set(["/status", ...probePaths, ...CONSOLE_URLS]);
 
 const isPublic = ({ method, url }: AuthorizationRequest): boolean =>
   (method === "GET" || method === "HEAD") && publicUrls.has(url);

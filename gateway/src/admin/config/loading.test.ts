@@ -30,6 +30,7 @@ function startLoading(timeout?: number) {
         query: new URLSearchParams(),
         params: {},
         trusted: true,
+        endsInSlash: false,
         headers,
         bytes,
       }),

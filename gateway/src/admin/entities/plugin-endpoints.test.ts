@@ -46,6 +46,7 @@ async function ask(
     headers: { "content-type": type },
     bytes: body === undefined ? undefined : Buffer.from(body),
     trusted: true,
+    endsInSlash: false,
   };
   try {
     return { ...(await handler({ method, params, ...received })), asked };

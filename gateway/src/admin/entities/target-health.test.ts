@@ -33,6 +33,7 @@ async function ask(options: TargetHealthOptions, method: "GET" | "PUT", url: str
     headers: {},
     bytes: undefined,
     trusted: true,
+    endsInSlash: false,
     ...received,
   };
   try {

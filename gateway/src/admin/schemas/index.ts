@@ -101,13 +101,14 @@ export type KongField = Readonly<Record<string, unknown>>;
 export type KongFields = readonly Readonly<Record<string, KongField>>[];
 
 function fieldOf(node: SchemaNode): KongField {
-  const { description, nullable = false, enum: words, rule, referenceable } = node;
+  const { description, nullable = false, enum: words, rule, referenceable, secret } = node;
   const value = defaultOf(node);
   return {
     ...typeOf(node),
     ...(description !== undefined && { description }),
     ...(!nullable && { required: true }),
     ...(referenceable && { referenceable }),
+    ...(secret && { encrypted: true }),
     ...(value !== undefined && { default: value }),
     ...(words && { one_of: words }),
     ...(rule === "uuid" && { uuid: true }),

@@ -246,3 +246,14 @@ describeTable("the admin API for schemas", [
   },
   { does: "answers with 405 to a validation that is not a POST", ask: "PUT /schemas/services/validate", status: 405 },
 ]);
+
+test("secret fields are marked, also in nested records", () => {
+  const secret = (fields: KongFields, ...path: readonly string[]): unknown => {
+    const [name = "", ...rest] = path;
+    const field = fieldIn(fields, name);
+    return rest.length === 0 ? field.encrypted : secret(field.fields as KongFields, ...rest);
+  };
+  assert.equal(secret(entitySchema("keyauth_credentials").fields, "key"), true);
+  assert.equal(secret(kongPluginSchema("rate-limiting")?.fields ?? [], "config", "redis", "password"), true);
+  assert.equal(secret(kongPluginSchema("rate-limiting")?.fields ?? [], "config", "redis", "host"), undefined);
+});

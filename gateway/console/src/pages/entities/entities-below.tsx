@@ -1,0 +1,74 @@
+/** The entities below one entity: the routes of a service, the credentials of a consumer. */
+import { encodedPath } from "../../api/client.ts";
+import { type ChildView, type CollectionView, collectionViews, namingOf, titleOf } from "../../api/collections.ts";
+import { type EntityMembers, readEntities } from "../../api/read-entities.ts";
+import { useLoaded } from "../../api/use-loaded.ts";
+import { Link } from "../../app/navigation.tsx";
+import { useConsoleSession } from "../../app/session.ts";
+import { formatValue } from "../../parts/format.ts";
+import { Notice } from "../../parts/notice.tsx";
+import { SortableTable, type TableColumn } from "../../parts/sortable-table.tsx";
+
+interface ChildListProps {
+  readonly view: CollectionView;
+  readonly child: ChildView;
+  readonly entity: EntityMembers;
+}
+
+export function EntitiesBelow({ view, child, entity }: ChildListProps) {
+  const { canWrite } = useConsoleSession();
+  const { segment, collection, title, member } = child;
+  const path = `${view.path}/${encodedPath(entity.id, segment)}`;
+  // The health of targets is the worst that a node reports; without it, the list has the same targets.
+  const { data, failure } = useLoaded(
+    async (signal) =>
+      collection === "targets"
+        ? readEntities(`${view.path}/${encodedPath(entity.id)}/health`, { signal }).catch(() =>
+            readEntities(path, { signal }),
+          )
+        : readEntities(path, { signal }),
+    { key: path },
+  );
+  const page = collectionViews.find((one) => one.collection === collection);
+  const addressOf = (id: string) =>
+    page ? ["entities", page.path, id] : ["entities", view.path, entity.id, segment, id];
+  const { singular, columns: members } = namingOf(collection);
+  const shown = [...members, ...(collection === "targets" ? ["health"] : []), ...(page ? [] : ["created_at"])].filter(
+    (name) => name !== member,
+  );
+  const columns: readonly TableColumn<EntityMembers>[] = [
+    {
+      title: "Name",
+      cell: (one) => <Link to={addressOf(one.id)}>{titleOf(collection, one)}</Link>,
+      sortBy: (one) => titleOf(collection, one),
+    },
+    ...shown.map(
+      (name): TableColumn<EntityMembers> => ({
+        title: name,
+        cell: (one) => valueText(name, one[name]),
+        sortBy: (one) => valueText(name, one[name]),
+      }),
+    ),
+  ];
+  return (
+    <section class="children" aria-labelledby={`children-${segment}`}>
+      <h2 id={`children-${segment}`}>{title}</h2>
+      {failure !== undefined && <Notice kind="error">{failure}</Notice>}
+      {data && data.entities.length > 0 && (
+        <SortableTable caption={title} columns={columns} rows={data.entities} keyOf={({ id }) => id} empty="" />
+      )}
+      {data?.entities.length === 0 && <p class="hint">None.</p>}
+      {canWrite && (
+        <Link to={addressOf("new")} query={page ? { [member]: entity.id } : {}} class="button">
+          New {singular}
+        </Link>
+      )}
+    </section>
+  );
+}
+
+/** The admin API has times in seconds, with fractions for some collections. */
+const valueText = (name: string, value: unknown): string =>
+  name.endsWith("_at") && typeof value === "number"
+    ? new Date(value * 1000).toISOString().slice(0, 19).replace("T", " ")
+    : formatValue(value);

@@ -1,0 +1,203 @@
+/** The entities of one collection, with search, tags and sorting. */
+import { useEffect, useMemo, useState } from "preact/hooks";
+import { type CollectionView, collectionViews, titleOf } from "../../api/collections.ts";
+import { type EntityMembers, MAX_ENTITIES, readEntities } from "../../api/read-entities.ts";
+import { useLoaded } from "../../api/use-loaded.ts";
+import { goTo, Link } from "../../app/navigation.tsx";
+import { useConsoleSession } from "../../app/session.ts";
+import { formatValue, plural } from "../../parts/format.ts";
+import { Notice } from "../../parts/notice.tsx";
+import { SortableTable, type TableColumn } from "../../parts/sortable-table.tsx";
+import { useNames } from "./entity-names.ts";
+import { type LastUse, useLastUses } from "./last-uses.ts";
+
+interface EntitiesPageProps {
+  readonly view: CollectionView;
+  readonly query: URLSearchParams;
+}
+
+export function EntitiesPage({ view, query }: EntitiesPageProps) {
+  return (
+    <>
+      <h1>{view.title}</h1>
+      <div class="with-side">
+        <nav class="side" aria-label="Collections">
+          <ul>
+            {collectionViews.map(({ path, title }) => (
+              <li key={path}>
+                <Link to={["entities", path]} current={path === view.path}>
+                  {title}
+                </Link>
+              </li>
+            ))}
+          </ul>
+        </nav>
+        <div>
+          <EntityListing key={view.path} view={view} query={query} />
+        </div>
+      </div>
+    </>
+  );
+}
+
+const NONE: readonly EntityMembers[] = [];
+
+function EntityListing({ view, query }: EntitiesPageProps) {
+  const { canWrite } = useConsoleSession();
+  const [count, setCount] = useState(0);
+  const { data, failure, isLoading } = useLoaded((signal) => readEntities(view.path, { signal, report: setCount }), {
+    key: view.path,
+  });
+  const [search, setSearch] = useState(query.get("search") ?? "");
+  const tag = query.get("tag") ?? "";
+  const entities = data?.entities ?? NONE;
+  const names = useNames(entities, view.columns);
+  const lastUse = useLastUses(view.path);
+  const columns = useMemo(() => columnsOf(view, { names, lastUse }), [view, names, lastUse === undefined]);
+  const tags = useMemo(() => [...new Set(entities.flatMap(tagsOf))].sort(), [entities]);
+  const texts = useMemo(
+    () => new Map(entities.map((entity) => [entity.id, searchText(view, entity, names)])),
+    [entities, view, names],
+  );
+  const rows = useMemo(() => {
+    const wanted = search.trim().toLowerCase();
+    const isWanted = (entity: EntityMembers) =>
+      (tag === "" || tagsOf(entity).includes(tag)) && (wanted === "" || texts.get(entity.id)?.includes(wanted));
+    return entities.filter(isWanted);
+  }, [entities, search, tag, texts]);
+
+  // The address has the search, so that it can be shared and survives a reload.
+  useEffect(() => {
+    const kept = { ...(search !== "" && { search }), ...(tag !== "" && { tag }) };
+    const text = new URLSearchParams(kept).toString();
+    history.replaceState(null, "", `#/entities/${view.path}${text === "" ? "" : `?${text}`}`);
+  }, [search, tag, view.path]);
+
+  return (
+    <>
+      <div class="toolbar">
+        <label class="grow">
+          <span class="sr-only">Search {view.title}</span>
+          <input
+            type="search"
+            placeholder="Search"
+            value={search}
+            onInput={({ currentTarget }) => setSearch(currentTarget.value)}
+          />
+        </label>
+        {tags.length > 0 && (
+          <label>
+            <span class="sr-only">Tag</span>
+            <select
+              value={tag}
+              onChange={({ currentTarget }) =>
+                goTo(["entities", view.path], {
+                  ...(search !== "" && { search }),
+                  ...(currentTarget.value !== "" && { tag: currentTarget.value }),
+                })
+              }
+            >
+              <option value="">all tags</option>
+              {tags.map((one) => (
+                <option key={one}>{one}</option>
+              ))}
+            </select>
+          </label>
+        )}
+        {canWrite && (
+          <Link to={["entities", view.path, "new"]} class="button primary">
+            New {view.singular}
+          </Link>
+        )}
+      </div>
+      {failure !== undefined && <Notice kind="error">{failure}</Notice>}
+      {data?.isTruncated && (
+        <Notice kind="warning">The console shows the first {MAX_ENTITIES.toLocaleString("en")} only.</Notice>
+      )}
+      <p class="hint" role="status">
+        {isLoading
+          ? `Loading… ${count > 0 ? count.toLocaleString("en") : ""}`
+          : rows.length === entities.length
+            ? plural(rows.length, view.singular)
+            : `${rows.length.toLocaleString("en")} of ${plural(entities.length, view.singular)}`}
+      </p>
+      <SortableTable
+        caption={view.title}
+        columns={columns}
+        rows={rows}
+        keyOf={({ id }) => id}
+        sorted={{ column: 0, descending: false }}
+        empty={
+          isLoading
+            ? "Loading…"
+            : entities.length === 0
+              ? `There is no ${view.singular} yet.`
+              : "Nothing matches the search."
+        }
+      />
+    </>
+  );
+}
+
+type EntityNames = ReadonlyMap<string, string>;
+
+interface ColumnOptions {
+  readonly names: EntityNames;
+  readonly lastUse: ((id: string) => LastUse) | undefined;
+}
+
+function columnsOf(view: CollectionView, { names, lastUse }: ColumnOptions): readonly TableColumn<EntityMembers>[] {
+  return [
+    {
+      title: "Name",
+      cell: (entity) => <Link to={["entities", view.path, entity.id]}>{titleOf(view.collection, entity)}</Link>,
+      sortBy: (entity) => titleOf(view.collection, entity),
+    },
+    ...view.columns.map(
+      (member): TableColumn<EntityMembers> => ({
+        title: member,
+        cell: (entity) => cellText(entity[member], names),
+        sortBy: (entity) => (typeof entity[member] === "number" ? entity[member] : cellText(entity[member], names)),
+        isNumeric: member === "port" || member === "regex_priority",
+      }),
+    ),
+    ...(lastUse
+      ? [
+          {
+            title: "last used",
+            cell: ({ id }: EntityMembers) => lastUse(id).text,
+            sortBy: ({ id }: EntityMembers) => lastUse(id).at,
+          },
+        ]
+      : []),
+    {
+      title: "tags",
+      cell: (entity) =>
+        tagsOf(entity).map((one) => (
+          <span key={one} class="chip">
+            {one}
+          </span>
+        )),
+    },
+  ];
+}
+
+/** A reference is shown by the name of the entity. */
+export function cellText(value: unknown, names: EntityNames): string {
+  if (typeof value !== "object" || value === null || !("id" in value)) return formatValue(value);
+  const id = String(value.id);
+  return names.get(id) ?? id;
+}
+
+const tagsOf = ({ tags }: EntityMembers): readonly string[] => (Array.isArray(tags) ? tags.map(String) : []);
+
+/** The texts that a search looks into: what the table shows, and the id. Secrets are not among them. */
+const searchText = (view: CollectionView, entity: EntityMembers, names: EntityNames): string =>
+  [
+    entity.id,
+    titleOf(view.collection, entity),
+    ...view.columns.map((member) => cellText(entity[member], names)),
+    ...tagsOf(entity),
+  ]
+    .join("\n")
+    .toLowerCase();

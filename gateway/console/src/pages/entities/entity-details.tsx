@@ -1,0 +1,237 @@
+/** One entity: its form, the entities below it, and its removal. */
+import { useState } from "preact/hooks";
+import { ask, encodedPath, read } from "../../api/client.ts";
+import { type ChildView, type CollectionView, namingOf, titleOf } from "../../api/collections.ts";
+import type { EntityMembers } from "../../api/read-entities.ts";
+import { useLoaded } from "../../api/use-loaded.ts";
+import { goTo, Link } from "../../app/navigation.tsx";
+import { useConsoleSession } from "../../app/session.ts";
+import type { FormDraft } from "../../forms/draft-changes.ts";
+import { initialRecord, isConfigurable, loadFields, type NamedField } from "../../forms/schema-fields.ts";
+import { Notice } from "../../parts/notice.tsx";
+import { DeleteButton } from "./delete-button.tsx";
+import { EntitiesBelow } from "./entities-below.tsx";
+import { EntityForm } from "./entity-form.tsx";
+import { NewSecrets } from "./new-secrets.tsx";
+import type { WriteResult } from "./write.ts";
+
+interface EntityPageProps {
+  readonly view: CollectionView;
+  readonly id: string;
+  /** Set for an entity that exists only below the entity `id`. */
+  readonly nested: ChildView | undefined;
+  readonly child: string | undefined;
+  readonly query: URLSearchParams;
+}
+
+/** The result of the last save, which the page of the saved entity shows. */
+let savedMessage: { readonly text: string; readonly isServed: boolean } | undefined;
+
+export function EntityDetails({ view, id, nested, child, query }: EntityPageProps) {
+  const collection = nested?.collection ?? view.collection;
+  const listPath = nested ? `${view.path}/${encodedPath(id, nested.segment)}` : view.path;
+  const own = nested ? (child ?? "new") : id;
+  const { singular } = namingOf(collection);
+  const back = nested ? ["entities", view.path, id] : ["entities", view.path];
+  const [message] = useState(() => savedMessage);
+  savedMessage = undefined;
+
+  return (
+    <>
+      <p class="back">
+        <Link to={back}>{nested ? `Back to the ${view.singular}` : view.title}</Link>
+      </p>
+      {own === "new" ? (
+        <NewEntity
+          {...{ collection, listPath, singular, nested, query }}
+          onDone={(made) => goTo([...back, ...(nested ? [] : [made])])}
+        />
+      ) : (
+        <StoredEntity
+          {...{ view, collection, singular, nested, back }}
+          path={`${listPath}/${encodedPath(own)}`}
+          message={message}
+        />
+      )}
+    </>
+  );
+}
+
+interface NewEntityProps {
+  readonly collection: string;
+  readonly listPath: string;
+  readonly singular: string;
+  readonly nested: ChildView | undefined;
+  /** References that the address of the page gives: `?service=ID`, and the name of a plugin. */
+  readonly query: URLSearchParams;
+  readonly onDone: (id: string) => void;
+}
+
+function NewEntity({ collection, listPath, singular, nested, query, onDone }: NewEntityProps) {
+  const { canWrite, readOnlyReason } = useConsoleSession();
+  const [name, setName] = useState(query.get("name") ?? "");
+  const [made, setMade] = useState<{ readonly result: WriteResult; readonly sent: FormDraft }>();
+  const needsName = isConfigurable(collection);
+  const kind = needsName ? name : undefined;
+  const fields = useLoaded((signal) => (kind === "" ? Promise.resolve([]) : loadFields(collection, kind, signal)), {
+    key: `${collection} ${kind}`,
+  });
+  const hidden = new Set([...(nested ? [nested.member] : []), ...(needsName ? ["name"] : [])]);
+  const shown = fields.data?.filter((one) => !hidden.has(one.name)) ?? [];
+  const before = initialRecord(shown);
+  const given = Object.fromEntries(
+    shown.flatMap((one) => {
+      const id = query.get(one.name);
+      return id !== null && one.field.type === "foreign" ? [[one.name, { id }]] : [];
+    }),
+  );
+
+  function finish(result: WriteResult): void {
+    savedMessage = { text: `Created. ${result.served}`, isServed: result.isServed };
+    onDone(result.entity?.id ?? "");
+  }
+
+  return (
+    <>
+      <h1>New {singular}</h1>
+      {!canWrite && <Notice kind="info">{readOnlyReason}</Notice>}
+      {needsName && <KindChoice collection={collection} value={name} onChoose={setName} />}
+      {fields.failure !== undefined && <Notice kind="error">{fields.failure}</Notice>}
+      {fields.data && kind !== "" && (
+        <EntityForm
+          key={kind ?? ""}
+          fields={shown}
+          before={before}
+          prefilled={{ ...before, ...given }}
+          always={needsName ? { name } : {}}
+          write={{ method: "POST", path: listPath }}
+          disabled={!canWrite}
+          main={mainFields(collection)}
+          onSaved={(result, sent) => {
+            const isSecret = secretsIn(shown, result.entity, sent).length > 0;
+            if (isSecret) setMade({ result, sent });
+            else finish(result);
+          }}
+        />
+      )}
+      {made && (
+        <NewSecrets
+          secrets={secretsIn(shown, made.result.entity, made.sent)}
+          singular={singular}
+          onClose={() => finish(made.result)}
+        />
+      )}
+    </>
+  );
+}
+
+/** The fields that lists show too. */
+function mainFields(collection: string): readonly string[] {
+  const { names, columns } = namingOf(collection);
+  return [...names, ...columns, "config"];
+}
+
+/** Secrets that the admin API generated: they are shown now, and never again. */
+const secretsIn = (
+  fields: readonly NamedField[],
+  entity: EntityMembers | undefined,
+  sent: FormDraft,
+): readonly (readonly [string, string])[] =>
+  fields.flatMap(({ name, field }) => {
+    const value = entity?.[name];
+    return field.encrypted && field.auto && sent[name] === undefined && typeof value === "string"
+      ? [[name, value] as const]
+      : [];
+  });
+
+interface KindChoiceProps {
+  readonly collection: string;
+  readonly value: string;
+  readonly onChoose: (name: string) => void;
+}
+
+/** Chooses the plugin, or the kind of vault, whose schema the form has. */
+function KindChoice({ collection, value, onChoose }: KindChoiceProps) {
+  const { data = [] } = useLoaded(
+    async (signal) =>
+      collection === "vaults"
+        ? ["env"]
+        : (await read<{ readonly enabled_plugins: readonly string[] }>("plugins/enabled", signal)).enabled_plugins,
+    { key: collection },
+  );
+  return (
+    <div class="field kind">
+      <label for="kind">{collection === "vaults" ? "Kind of vault" : "Plugin"}</label>
+      <select id="kind" value={value} onChange={({ currentTarget }) => onChoose(currentTarget.value)}>
+        <option value="">Choose…</option>
+        {[...new Set([...data, ...(value === "" ? [] : [value])])].map((one) => (
+          <option key={one}>{one}</option>
+        ))}
+      </select>
+    </div>
+  );
+}
+
+interface StoredEntityProps {
+  readonly view: CollectionView;
+  readonly collection: string;
+  readonly singular: string;
+  readonly nested: ChildView | undefined;
+  readonly path: string;
+  readonly back: readonly string[];
+  readonly message: { readonly text: string; readonly isServed: boolean } | undefined;
+}
+
+function StoredEntity({ view, collection, singular, nested, path, back, message }: StoredEntityProps) {
+  const { canWrite, readOnlyReason } = useConsoleSession();
+  const [saved, setSaved] = useState(message);
+  const stored = useLoaded(
+    async (signal) => {
+      const { body: entity, headers } = await ask<EntityMembers>(path, { signal });
+      const name = isConfigurable(collection) ? String(entity.name) : undefined;
+      return { entity, tag: headers.get("ETag"), fields: await loadFields(collection, name, signal) };
+    },
+    { key: path },
+  );
+  const { data, failure } = stored;
+  const title = data ? titleOf(collection, data.entity) : "";
+  const hidden = new Set([...(nested ? [nested.member] : []), ...(isConfigurable(collection) ? ["name"] : [])]);
+  return (
+    <>
+      <h1>
+        <span class="kicker">{singular}</span> {title}
+      </h1>
+      {failure !== undefined && <Notice kind="error">{failure}</Notice>}
+      {saved && <Notice kind={saved.isServed ? "good" : "warning"}>{saved.text}</Notice>}
+      {!canWrite && <Notice kind="info">{readOnlyReason}</Notice>}
+      {data && (
+        <>
+          <p class="hint">
+            {isConfigurable(collection) && <>plugin </>}
+            {isConfigurable(collection) && <strong>{String(data.entity.name)}</strong>} id <code>{data.entity.id}</code>
+          </p>
+          <EntityForm
+            key={data.tag ?? ""}
+            fields={data.fields.filter(({ name }) => !hidden.has(name))}
+            before={data.entity}
+            write={{ method: "PATCH", path, tag: data.tag }}
+            disabled={!canWrite}
+            main={mainFields(collection)}
+            onSaved={(result) => {
+              setSaved({ text: `Saved. ${result.served}`, isServed: result.isServed });
+              stored.reload();
+              scrollTo(0, 0);
+            }}
+          />
+          {!nested &&
+            view.children?.map((one) => (
+              <EntitiesBelow key={one.segment} view={view} child={one} entity={data.entity} />
+            ))}
+          {canWrite && (
+            <DeleteButton path={path} tag={data.tag} singular={singular} title={title} onDeleted={() => goTo(back)} />
+          )}
+        </>
+      )}
+    </>
+  );
+}

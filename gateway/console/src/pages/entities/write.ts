@@ -1,0 +1,49 @@
+/** Plans and performs one write. */
+import { type ApiResponse, ask } from "../../api/client.ts";
+import type { EntityMembers } from "../../api/read-entities.ts";
+import type { PlanBody } from "./change-plan.ts";
+
+export interface EntityWrite {
+  readonly method: "POST" | "PATCH" | "DELETE";
+  readonly path: string;
+  readonly json?: unknown;
+  /** The ETag of the version that the user saw. A newer version is not overwritten. */
+  readonly tag?: string | null;
+}
+
+const request = ({ method, json, tag }: EntityWrite) => ({
+  method,
+  ...(json !== undefined && { json }),
+  ...(tag !== undefined && tag !== null && { headers: { "If-Match": tag } }),
+});
+
+export const planWrite = async (write: EntityWrite): Promise<PlanBody> =>
+  (await ask<PlanBody>(`${write.path}?dry_run=1`, request(write))).body;
+
+export interface WriteResult {
+  readonly entity: EntityMembers | undefined;
+  /** Whether the nodes serve the change, as a sentence. */
+  readonly served: string;
+  readonly isServed: boolean;
+}
+
+export async function performWrite(write: EntityWrite): Promise<WriteResult> {
+  const { body, headers }: ApiResponse<EntityMembers | undefined> = await ask(write.path, request(write));
+  const warning = headers.get("X-Sluice-Warning");
+  const { text, isServed } = servedText(headers);
+  return {
+    entity: body,
+    served: warning === null ? text : `${text} Warning: ${warning}`,
+    isServed: isServed && warning === null,
+  };
+}
+
+function servedText(headers: Headers): { readonly text: string; readonly isServed: boolean } {
+  const programmed = headers.get("X-Sluice-Programmed");
+  if (programmed === "true") return { text: "Every node serves it.", isServed: true };
+  const problem = headers.get("X-Sluice-Problem");
+  if (programmed === "false") return { text: `It is stored, but not served: ${problem}`, isServed: false };
+  const lagging = headers.get("X-Sluice-Lagging");
+  const late = lagging === null ? "" : ` Late: ${lagging}.`;
+  return { text: `It is stored; not every node has confirmed it yet.${late}`, isServed: false };
+}

@@ -1,0 +1,175 @@
+/** Explains why a request gets its answer. */
+import type { Explanation } from "@sluice/model";
+import { useEffect, useRef, useState } from "preact/hooks";
+import { ApiError, ask, describeFailure } from "../../api/client.ts";
+import { announce } from "../../app/announcer.tsx";
+import { Notice } from "../../parts/notice.tsx";
+import { headersFromText, verdictOf } from "./explained.ts";
+import { ExplanationView } from "./explanation-view.tsx";
+
+const methods = ["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"];
+
+interface FieldErrors {
+  readonly [member: string]: unknown;
+}
+
+export function ExplainPage({ query }: { readonly query: URLSearchParams }) {
+  const [url, setUrl] = useState(query.get("url") ?? "");
+  const [method, setMethod] = useState(query.get("method") ?? "GET");
+  const [headers, setHeaders] = useState("");
+  const [client, setClient] = useState(query.get("client") ?? "");
+  const [body, setBody] = useState("");
+  const [explained, setExplained] = useState<Explanation>();
+  const [failure, setFailure] = useState<string>();
+  const [fields, setFields] = useState<FieldErrors>({});
+  const [isBusy, setBusy] = useState(false);
+  const result = useRef<HTMLHeadingElement>(null);
+
+  useEffect(() => {
+    if (explained) result.current?.focus();
+  }, [explained]);
+
+  async function explain(event: Event): Promise<void> {
+    event.preventDefault();
+    if (isBusy) return;
+    setBusy(true);
+    setFailure(undefined);
+    setFields({});
+    try {
+      const read = headersFromText(headers);
+      if (typeof read === "string") return setFields({ headers: read });
+      const json = {
+        url: url.trim(),
+        method,
+        headers: read,
+        ...(client.trim() !== "" && { client_address: client.trim() }),
+        ...(body !== "" && { body }),
+      };
+      const { body: answer } = await ask<Explanation>("explain", { method: "POST", json });
+      setExplained(answer);
+      announce(verdictOf(answer).sentence);
+    } catch (error) {
+      setExplained(undefined);
+      if (error instanceof ApiError && error.body.fields) setFields(Object(error.body.fields));
+      else setFailure(describeFailure(error));
+    } finally {
+      setBusy(false);
+    }
+  }
+
+  const errorOf = (member: string): string | undefined =>
+    fields[member] === undefined
+      ? undefined
+      : typeof fields[member] === "string"
+        ? fields[member]
+        : JSON.stringify(fields[member]);
+
+  return (
+    <>
+      <h1>Explain a request</h1>
+      <p class="lead">
+        Describe a request. The gateway says how it would route and answer it, and why. Nothing is sent or counted.
+      </p>
+      <form class="explain-form" onSubmit={explain} noValidate>
+        <div class="row">
+          <div class="field method">
+            <label for="method">Method</label>
+            <select id="method" value={method} onChange={({ currentTarget }) => setMethod(currentTarget.value)}>
+              {(methods.includes(method) ? methods : [method, ...methods]).map((one) => (
+                <option key={one}>{one}</option>
+              ))}
+            </select>
+          </div>
+          <TextField
+            id="url"
+            label="URL"
+            value={url}
+            set={setUrl}
+            error={errorOf("url")}
+            placeholder="http://api.example/users?page=2"
+            required
+          />
+          <button type="submit" class="primary" aria-busy={isBusy}>
+            Explain
+          </button>
+        </div>
+        <details open={headers !== "" || client !== "" || body !== "" || Object.keys(fields).length > 0}>
+          <summary>Headers, client address, body</summary>
+          <div class="columns">
+            <div class="field">
+              <label for="headers">Headers, one per line</label>
+              <textarea
+                id="headers"
+                rows={4}
+                value={headers}
+                spellcheck={false}
+                placeholder={"apikey: …\naccept: application/json"}
+                aria-invalid={errorOf("headers") !== undefined}
+                aria-describedby={errorOf("headers") ? "headers-error" : undefined}
+                onInput={({ currentTarget }) => setHeaders(currentTarget.value)}
+              />
+              {errorOf("headers") && (
+                <p class="field-error" id="headers-error">
+                  {errorOf("headers")}
+                </p>
+              )}
+            </div>
+            <div class="field">
+              <label for="body">Body</label>
+              <textarea
+                id="body"
+                rows={4}
+                value={body}
+                spellcheck={false}
+                onInput={({ currentTarget }) => setBody(currentTarget.value)}
+              />
+            </div>
+            <TextField
+              id="client"
+              label="Client address"
+              value={client}
+              set={setClient}
+              error={errorOf("client_address")}
+              placeholder="127.0.0.1"
+            />
+          </div>
+        </details>
+      </form>
+      {failure !== undefined && <Notice kind="error">{failure}</Notice>}
+      {explained && <ExplanationView explanation={explained} heading={result} />}
+    </>
+  );
+}
+
+interface TextFieldProps {
+  readonly id: string;
+  readonly label: string;
+  readonly value: string;
+  readonly set: (value: string) => void;
+  readonly error: string | undefined;
+  readonly placeholder: string;
+  readonly required?: boolean;
+}
+
+const TextField = ({ id, label, value, set, error, placeholder, required }: TextFieldProps) => (
+  <div class="field grow">
+    <label for={id}>{label}</label>
+    <input
+      id={id}
+      type="text"
+      value={value}
+      placeholder={placeholder}
+      spellcheck={false}
+      autoComplete="off"
+      required={required}
+      aria-invalid={error !== undefined}
+      aria-describedby={error === undefined ? undefined : `${id}-error`}
+      onInput={({ currentTarget }) => set(currentTarget.value)}
+    />
+    {error !== undefined && (
+      <p class="field-error" id={`${id}-error`} role="alert">
+        {error}
+      </p>
+    )}
+  </div>
+);

@@ -1,0 +1,268 @@
+/** An explanation, drawn as the way of the request through the gateway. */
+import type { EntityName, ExplainedPlugin, Explanation } from "@sluice/model";
+import type { ComponentChildren, RefObject } from "preact";
+import { Link } from "../../app/navigation.tsx";
+import { plural } from "../../parts/format.ts";
+import { ScrollArea } from "../../parts/scroll-area.tsx";
+import { pluginResults, scopeText, verdictOf } from "./explained.ts";
+
+interface ExplanationViewProps {
+  readonly explanation: Explanation;
+  readonly heading: RefObject<HTMLHeadingElement | null>;
+}
+
+export function ExplanationView({ explanation, heading }: ExplanationViewProps) {
+  const { request, route, service, consumer, plugins, counters, upstream, response, log, unknown } = explanation;
+  const verdict = verdictOf(explanation);
+  const applied = plugins.filter(({ result }) => !["overridden", "other protocol", "disabled"].includes(result));
+  // A counter names its plugin by the id.
+  const nameOfPlugin = (id: string) => plugins.find((plugin) => plugin.id === id)?.name ?? id;
+  const idle = plugins.filter((plugin) => !applied.includes(plugin));
+  return (
+    <section class="explanation" aria-labelledby="verdict">
+      <div class={`verdict ${verdict.tone}`}>
+        <h2 id="verdict" ref={heading} tabIndex={-1}>
+          {verdict.title}
+        </h2>
+        <p>{verdict.sentence}</p>
+      </div>
+      <ol class="way">
+        <Stop tone="good" title="Request">
+          {request ? (
+            <p class="mono">
+              {request.method} {request.scheme}://{request.host}
+              {request.path} <span class="hint">from {request.client_address}</span>
+            </p>
+          ) : (
+            <p>It cannot be read as a request.</p>
+          )}
+        </Stop>
+        <Stop tone={route ? "good" : "bad"} title={route ? "Route" : "No route matches"}>
+          {route && (
+            <p>
+              <EntityLink path="routes" entity={route} />
+              {service && (
+                <>
+                  {" "}
+                  of the service <EntityLink path="services" entity={service} />
+                </>
+              )}
+            </p>
+          )}
+          <Candidates explanation={explanation} />
+        </Stop>
+        {plugins.length > 0 && (
+          <Stop tone={toneOfPlugins(plugins)} title="Plugins, in order of priority">
+            <ol class="chain">
+              {applied.map((plugin) => (
+                <PluginItem key={plugin.id} plugin={plugin} />
+              ))}
+            </ol>
+            {idle.length > 0 && (
+              <details>
+                <summary>{plural(idle.length, "plugin")} without effect</summary>
+                <ol class="chain">
+                  {idle.map((plugin) => (
+                    <PluginItem key={plugin.id} plugin={plugin} />
+                  ))}
+                </ol>
+              </details>
+            )}
+          </Stop>
+        )}
+        {route && (
+          <Stop tone={consumer ? "good" : "idle"} title={consumer ? "Consumer" : "No consumer"}>
+            <p>
+              {consumer ? (
+                <EntityLink path="consumers" entity={consumer} />
+              ) : (
+                "The request is not attributed to a consumer."
+              )}
+            </p>
+          </Stop>
+        )}
+        {counters.length > 0 && (
+          <Stop tone={counters.some(({ count, limit }) => count >= limit) ? "bad" : "good"} title="Limits">
+            <ul class="meters">
+              {counters.map(({ plugin, period, limit, count }) => (
+                <li key={`${plugin} ${period}`}>
+                  <label>
+                    {nameOfPlugin(plugin)}, per {period}: {count.toLocaleString("en")} of {limit.toLocaleString("en")}{" "}
+                    used
+                    <progress value={Math.min(count, limit)} max={limit} />
+                  </label>
+                </li>
+              ))}
+            </ul>
+          </Stop>
+        )}
+        {upstream && (
+          <Stop tone="good" title="Request to the upstream">
+            <p class="mono">
+              {upstream.method} {upstream.url}
+            </p>
+            <ul class="targets-list">
+              {upstream.targets.map(({ address, healthy, weight }) => (
+                <li key={address}>
+                  <span class={`state ${healthy ? "good" : "bad"}`}>{healthy ? "healthy" : "unhealthy"}</span>{" "}
+                  <span class="mono">{address}</span>
+                  {weight !== null && <span class="hint"> weight {weight}</span>}
+                  {upstream.target === address && <span class="chip good">chosen</span>}
+                </li>
+              ))}
+            </ul>
+            {upstream.target === null && (
+              <p class="hint">The target depends on other requests ({upstream.algorithm}).</p>
+            )}
+            <Headers title="Headers to the upstream" headers={upstream.headers} />
+          </Stop>
+        )}
+        {response && (
+          <Stop tone={response.status >= 400 ? "bad" : "good"} title={`Response ${response.status}`}>
+            {response.body !== "" && (
+              <ScrollArea label="Body of the response">
+                <pre>{response.body}</pre>
+              </ScrollArea>
+            )}
+            <Headers title="Headers of the response" headers={response.headers} />
+          </Stop>
+        )}
+        {unknown !== null && (
+          <Stop tone="warning" title="The explanation ends here">
+            <p>{unknown}</p>
+          </Stop>
+        )}
+      </ol>
+      {log.length > 0 && (
+        <section aria-labelledby="log-lines">
+          <h3 id="log-lines">The gateway would log</h3>
+          <pre>{log.join("\n")}</pre>
+        </section>
+      )}
+    </section>
+  );
+}
+
+const toneOfPlugins = (plugins: readonly ExplainedPlugin[]): string =>
+  plugins.some(({ result }) => result === "answered" || result === "failed")
+    ? "bad"
+    : plugins.some(({ result }) => result === "unknown")
+      ? "warning"
+      : "good";
+
+const Stop = ({
+  tone,
+  title,
+  children,
+}: {
+  readonly tone: string;
+  readonly title: string;
+  readonly children: ComponentChildren;
+}) => (
+  <li class={`stop ${tone}`}>
+    <h3>{title}</h3>
+    {children}
+  </li>
+);
+
+const EntityLink = ({ path, entity }: { readonly path: string; readonly entity: EntityName }) => (
+  <Link to={["entities", path, entity.id]}>{entity.name ?? entity.id}</Link>
+);
+
+const PluginItem = ({ plugin }: { readonly plugin: ExplainedPlugin }) => {
+  const { label, tone } = pluginResults[plugin.result];
+  return (
+    <li>
+      <span class={`state ${tone}`}>{label}</span>{" "}
+      <Link to={["entities", "plugins", plugin.id]}>{plugin.name ?? plugin.id}</Link>{" "}
+      <span class="hint">for {scopeText(plugin)}</span>
+      {plugin.reason !== null && <p class="reason">{plugin.reason}</p>}
+    </li>
+  );
+};
+
+const outcomes = { chosen: "good", lost: "warning", "no match": "idle" } as const;
+
+/** Candidates that are shown at once if none is chosen. */
+const FIRST = 5;
+
+/** The candidates up to the chosen one, and the others on demand. */
+function Candidates({ explanation: { candidates, other_candidates } }: { readonly explanation: Explanation }) {
+  const chosen = candidates.findIndex(({ result }) => result === "chosen");
+  const end = chosen === -1 ? FIRST : chosen + 1;
+  const [first, rest] = [candidates.slice(0, end), candidates.slice(end)];
+  const more = other_candidates > 0 ? `, and ${other_candidates.toLocaleString("en")} that are not listed` : "";
+  if (first.length === 0) return <p class="hint">There are no routes.</p>;
+  return (
+    <>
+      <CandidateTable label="Candidate routes, in order of precedence" candidates={first} />
+      {rest.length > 0 && (
+        <details>
+          <summary>
+            {plural(rest.length, "other candidate")}
+            {more}
+          </summary>
+          <CandidateTable label="Other candidate routes" candidates={rest} />
+        </details>
+      )}
+    </>
+  );
+}
+
+interface CandidateTableProps {
+  readonly label: string;
+  readonly candidates: Explanation["candidates"];
+}
+
+const CandidateTable = ({ label, candidates }: CandidateTableProps) => (
+  <ScrollArea class="table-scroll" label={label}>
+    <table>
+      <caption class="sr-only">{label}</caption>
+      <thead>
+        <tr>
+          <th scope="col">Route</th>
+          <th scope="col">Path</th>
+          <th scope="col">Result</th>
+          <th scope="col">Reason</th>
+        </tr>
+      </thead>
+      <tbody>
+        {candidates.map(({ route, path, result, reason }) => (
+          <tr key={`${route.id} ${path}`}>
+            <th scope="row">
+              <EntityLink path="routes" entity={route} />
+            </th>
+            <td class="mono">{path ?? "any"}</td>
+            <td>
+              <span class={`state ${outcomes[result]}`}>{result}</span>
+            </td>
+            <td>{reason}</td>
+          </tr>
+        ))}
+      </tbody>
+    </table>
+  </ScrollArea>
+);
+
+function Headers({
+  title,
+  headers,
+}: {
+  readonly title: string;
+  readonly headers: readonly (readonly [string, string])[];
+}) {
+  if (headers.length === 0) return null;
+  return (
+    <details>
+      <summary>{title}</summary>
+      <dl class="pairs">
+        {headers.map(([name, value], index) => (
+          <div key={`${index} ${name}`}>
+            <dt>{name}</dt>
+            <dd>{value}</dd>
+          </div>
+        ))}
+      </dl>
+    </details>
+  );
+}

@@ -1,0 +1,140 @@
+/** The state of the nodes: from GET /status of the admin API, which differs by store, and from /metrics. */
+import type { TrafficSnapshot } from "../../metrics/traffic-snapshot.ts";
+
+interface StatusNode {
+  /** The node's id. Over custom resources it is absent until the node has answered the operator. */
+  readonly node?: string;
+  readonly address?: string;
+  readonly version?: string;
+  readonly revision?: number;
+  readonly silent?: boolean;
+  readonly missingPlugins?: readonly string[];
+}
+
+export interface StatusBody {
+  readonly sluice?: {
+    readonly version: string;
+    readonly store: string;
+    /** Why entities cannot be read. */
+    readonly unread?: readonly string[];
+    readonly fleet?: {
+      readonly reachable: boolean;
+      readonly revision?: number;
+      readonly silent?: readonly string[];
+      readonly lagging?: readonly string[];
+      readonly nodes?: readonly StatusNode[];
+    };
+  };
+}
+
+export interface NodeRow {
+  readonly key: string;
+  readonly address: string;
+  readonly version: string;
+  readonly revision: number | null;
+  readonly state: "serving" | "late" | "silent" | "old configuration";
+  readonly memory: number | null;
+  readonly lag: number | null;
+}
+
+export function nodeRows({ sluice }: StatusBody, snapshot: TrafficSnapshot | undefined): readonly NodeRow[] {
+  const { nodes = [], silent = [], lagging = [] } = sluice?.fleet ?? {};
+  return nodes.map((node, index) => {
+    const { node: id = "", address = id, version = "", revision = null } = node;
+    const gauges = snapshot?.nodes.get(id);
+    const names = (list: readonly string[]) => list.some((one) => one === address || one === id);
+    const state =
+      node.silent || names(silent)
+        ? "silent"
+        : gauges?.isConfigCurrent === false
+          ? "old configuration"
+          : names(lagging)
+            ? "late"
+            : "serving";
+    return {
+      key: id || address || String(index),
+      address,
+      version,
+      revision,
+      state,
+      memory: gauges?.memory ?? null,
+      lag: gauges?.lag ?? null,
+    };
+  });
+}
+
+export interface SystemProblem {
+  readonly severity: "error" | "warning";
+  readonly title: string;
+  readonly detail: string;
+  /** What to do about it. */
+  readonly cure: string;
+}
+
+/** Problems that the console derives itself. */
+export function systemProblems(
+  { sluice }: StatusBody,
+  rows: readonly NodeRow[],
+  snapshot: TrafficSnapshot | undefined,
+): readonly SystemProblem[] {
+  const problems: SystemProblem[] = [];
+  const add = (severity: SystemProblem["severity"], title: string, detail: string, cure: string) =>
+    void problems.push({ severity, title, detail, cure });
+  for (const reason of sluice?.unread ?? [])
+    add(
+      "error",
+      "Entities cannot be read",
+      reason,
+      "Restore access to the store; the log of the admin listener has the cause.",
+    );
+  if (sluice?.fleet?.reachable === false) {
+    const isOperator = sluice.store === "cluster" || sluice.store === "directory";
+    add(
+      "error",
+      "The state of the nodes is unknown",
+      isOperator ? "The operator does not answer." : "No node has reported to this store.",
+      isOperator
+        ? "Check that the operator runs and that SLUICE_OPERATOR_URL names it."
+        : "Start a node, or run the admin API and a node in one process (sluice start).",
+    );
+  } else if (rows.length === 0)
+    add("warning", "No node is known", "Changes are stored, but no node serves them.", "Start a node.");
+  for (const { address, state } of rows) {
+    if (state === "silent")
+      add(
+        "error",
+        `The node ${address} is silent`,
+        "It has not answered for two seconds.",
+        "Check its process and the network; the other nodes serve requests.",
+      );
+    if (state === "late")
+      add(
+        "warning",
+        `The node ${address} is late`,
+        "It does not serve the newest configuration yet.",
+        "Wait some seconds. If it stays late, read its log.",
+      );
+    if (state === "old configuration")
+      add(
+        "error",
+        `The node ${address} serves an old configuration`,
+        "It refused the last one, or could not read it.",
+        "Its log names the line or the entity that is invalid.",
+      );
+  }
+  for (const plugin of snapshot?.missingPlugins ?? [])
+    add(
+      "error",
+      `The plugin ${plugin} is missing`,
+      "The configuration uses it and a node does not have it: requests in its scope are answered with 503.",
+      "Add it to SLUICE_PLUGINS of all nodes, or delete the plugin entity.",
+    );
+  for (const address of snapshot?.unscraped ?? [])
+    add(
+      "warning",
+      `The metrics of ${address} are missing`,
+      "Its status listener did not answer.",
+      "Check that the admin API reaches SLUICE_STATUS_LISTEN of the node.",
+    );
+  return problems;
+}

@@ -1,0 +1,135 @@
+/** What runs, and what is wrong. */
+import { read } from "../../api/client.ts";
+import { useLoaded } from "../../api/use-loaded.ts";
+import { Link } from "../../app/navigation.tsx";
+import { useConsoleSession } from "../../app/session.ts";
+import { useTraffic } from "../../metrics/use-traffic.ts";
+import { formatBytes, formatDuration, formatRate, formatShare } from "../../parts/format.ts";
+import { Notice } from "../../parts/notice.tsx";
+import { SortableTable, type TableColumn } from "../../parts/sortable-table.tsx";
+import { type NodeRow, nodeRows, type StatusBody, type SystemProblem, systemProblems } from "./fleet-status.ts";
+
+const INTERVAL = 3000;
+
+export function OverviewPage() {
+  const session = useConsoleSession();
+  const status = useLoaded((signal) => read<StatusBody>("status", signal), { key: "status", every: INTERVAL });
+  const { history, failure } = useTraffic();
+  const snapshot = history.latest;
+  const rows = status.data ? nodeRows(status.data, snapshot) : [];
+  const problems = status.data ? systemProblems(status.data, rows, snapshot) : [];
+  const point = history.points.at(-1);
+  const counts = [...(snapshot?.entities ?? [])].filter(([, count]) => count > 0);
+  const serving = rows.filter(({ state }) => state === "serving").length;
+
+  return (
+    <>
+      <h1>Overview</h1>
+      {status.failure !== undefined && <Notice kind="error">{status.failure}</Notice>}
+      {failure !== undefined && status.failure === undefined && <Notice kind="error">{failure}</Notice>}
+      <dl class="tiles">
+        <Tile title="Nodes" value={status.data ? `${serving} of ${rows.length}` : "…"} note="up to date" />
+        <Tile
+          title="Requests"
+          value={point && snapshot?.hasRequests ? `${formatRate(point.rate)}/s` : "–"}
+          note={snapshot && !snapshot.hasRequests ? "not counted yet" : "all nodes"}
+        />
+        <Tile
+          title="Server errors"
+          value={point && point.rate > 0 ? formatShare(point.serverErrorRate / point.rate) : "–"}
+          note="of the requests"
+        />
+        <Tile title="Latency" value={formatDuration(point?.p95 ?? null)} note="95 % are faster" />
+        <Tile title="Store" value={session.store} note={`Sluice ${session.version}`} />
+      </dl>
+
+      <section aria-labelledby="problems">
+        <h2 id="problems">Problems</h2>
+        {status.data && problems.length === 0 ? (
+          <Notice kind="good">No problem is known.</Notice>
+        ) : (
+          <ul class="problems">
+            {problems.map((problem) => (
+              <ProblemItem key={problem.title} {...problem} />
+            ))}
+          </ul>
+        )}
+      </section>
+
+      <section aria-labelledby="nodes">
+        <h2 id="nodes">Nodes</h2>
+        <SortableTable
+          caption="Nodes"
+          columns={nodeColumns}
+          rows={rows}
+          keyOf={({ key }) => key}
+          empty={status.data ? "No node has reported to this store." : "Loading…"}
+        />
+      </section>
+
+      {counts.length > 0 && (
+        <section aria-labelledby="counts">
+          <h2 id="counts">Served entities</h2>
+          <ul class="counts">
+            {counts.map(([kind, count]) => (
+              <li key={kind}>
+                <strong>{count.toLocaleString("en")}</strong> {kind.replaceAll("_", " ")}
+              </li>
+            ))}
+          </ul>
+        </section>
+      )}
+      <p class="next">
+        Why does a request get its answer? <Link to={["explain"]}>Explain it.</Link>
+      </p>
+    </>
+  );
+}
+
+const Tile = ({ title, value, note }: { readonly title: string; readonly value: string; readonly note: string }) => (
+  <div class="tile">
+    <dt>{title}</dt>
+    <dd>
+      <span class="figure">{value}</span>
+      <span class="hint">{note}</span>
+    </dd>
+  </div>
+);
+
+const ProblemItem = ({ severity, title, detail, cure }: SystemProblem) => (
+  <li class={`problem ${severity}`}>
+    <h3>{title}</h3>
+    <p>{detail}</p>
+    <p class="cure">{cure}</p>
+  </li>
+);
+
+const nodeColumns: readonly TableColumn<NodeRow>[] = [
+  { title: "Address", cell: ({ address }) => address, sortBy: ({ address }) => address },
+  {
+    title: "State",
+    cell: ({ state }) => (
+      <span class={`state ${state === "serving" ? "good" : state === "late" ? "warning" : "bad"}`}>{state}</span>
+    ),
+    sortBy: ({ state }) => state,
+  },
+  {
+    title: "Revision",
+    cell: ({ revision }) => revision ?? "–",
+    sortBy: ({ revision }) => revision ?? -1,
+    isNumeric: true,
+  },
+  { title: "Version", cell: ({ version }) => version, sortBy: ({ version }) => version },
+  {
+    title: "Memory",
+    cell: ({ memory }) => (memory === null ? "–" : formatBytes(memory)),
+    sortBy: ({ memory }) => memory ?? -1,
+    isNumeric: true,
+  },
+  {
+    title: "Event loop delay",
+    cell: ({ lag }) => formatDuration(lag === null ? null : lag * 1000),
+    sortBy: ({ lag }) => lag ?? -1,
+    isNumeric: true,
+  },
+];

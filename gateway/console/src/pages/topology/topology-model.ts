@@ -1,0 +1,145 @@
+/** Routes grouped by service, with the places where requests go, and the layout of the groups. */
+import type { EntityMembers } from "../../api/read-entities.ts";
+
+export interface TopologyRoute {
+  readonly id: string;
+  readonly name: string;
+  /** Methods, hosts and paths, as one line. */
+  readonly match: string;
+  readonly priority: number;
+}
+
+export interface TopologyGroup {
+  /** The id of the service; empty for routes without a service. */
+  readonly id: string;
+  readonly name: string;
+  /** Where requests go: `http://127.0.0.1:9000`. */
+  readonly url: string;
+  readonly isEnabled: boolean;
+  /** Null: the service names a host, not an upstream. */
+  readonly upstream: { readonly id: string; readonly name: string } | null;
+  readonly routes: readonly TopologyRoute[];
+  /** Lower-case texts that a search looks into. */
+  readonly searched: string;
+}
+
+export interface TopologyEntities {
+  readonly routes: readonly EntityMembers[];
+  readonly services: readonly EntityMembers[];
+  readonly upstreams: readonly EntityMembers[];
+}
+
+export function groupByService({ routes, services, upstreams }: TopologyEntities): readonly TopologyGroup[] {
+  const upstreamByName = new Map(upstreams.map((upstream) => [String(upstream.name), upstream]));
+  const routesOf = Map.groupBy(routes, (route) => String((route.service as { readonly id?: string } | null)?.id ?? ""));
+  const groups = services.map((service): TopologyGroup => {
+    const upstream = upstreamByName.get(String(service.host));
+    const url = `${service.protocol}://${service.host}${upstream ? "" : `:${service.port}`}${service.path ?? ""}`;
+    return groupOf(String(service.name ?? service.id), routesOf.get(service.id) ?? [], {
+      id: service.id,
+      url,
+      isEnabled: service.enabled !== false,
+      upstream: upstream ? { id: upstream.id, name: String(upstream.name) } : null,
+    });
+  });
+  const loose = routesOf.get("") ?? [];
+  const rest = { id: "", url: "A plugin answers their requests.", isEnabled: true, upstream: null };
+  return loose.length === 0 ? groups : [...groups, groupOf("Routes without a service", loose, rest)];
+}
+
+function groupOf(
+  name: string,
+  entities: readonly EntityMembers[],
+  rest: Omit<TopologyGroup, "name" | "routes" | "searched">,
+): TopologyGroup {
+  const routes = entities
+    .map(routeOf)
+    .sort((one, other) => other.priority - one.priority || other.match.length - one.match.length);
+  const texts = [name, rest.url, ...routes.flatMap((route) => [route.name, route.match])];
+  return { ...rest, name, routes, searched: texts.join("\n").toLowerCase() };
+}
+
+function routeOf({ id, name, methods, hosts, paths, regex_priority }: EntityMembers): TopologyRoute {
+  const list = (value: unknown, separator: string) => (Array.isArray(value) ? value.join(separator) : "");
+  const parts = [list(methods, ","), `${list(hosts, ", ")}${list(paths, ", ")}`].filter((part) => part !== "");
+  return {
+    id,
+    name: typeof name === "string" ? name : id,
+    match: parts.join(" ") || "every request",
+    priority: typeof regex_priority === "number" ? regex_priority : 0,
+  };
+}
+
+/** The groups that contain the text. If it does not occur in the service, only the routes with the text are kept. */
+export function filterGroups(groups: readonly TopologyGroup[], text: string): readonly TopologyGroup[] {
+  const wanted = text.trim().toLowerCase();
+  if (wanted === "") return groups;
+  return groups.flatMap((group) => {
+    if (!group.searched.includes(wanted)) return [];
+    if (`${group.name}\n${group.url}`.toLowerCase().includes(wanted)) return [group];
+    return [
+      {
+        ...group,
+        routes: group.routes.filter(({ name, match }) => `${name}\n${match}`.toLowerCase().includes(wanted)),
+      },
+    ];
+  });
+}
+
+export const ROW = 46;
+export const GAP = 14;
+
+/** Routes of a group that are drawn before the user asks for more. */
+export const FEW = 6;
+
+/** Routes that one group draws at most: a search finds the others. */
+export const MOST = 200;
+
+export interface DrawnGroup {
+  readonly group: TopologyGroup;
+  readonly routes: readonly TopologyRoute[];
+  /** Routes that are not drawn. */
+  readonly hidden: number;
+  readonly top: number;
+  readonly height: number;
+}
+
+interface LayoutOptions {
+  /** The ids of the groups that show more routes. */
+  readonly expanded: ReadonlySet<string>;
+  /** The number of targets that are drawn for the group. */
+  readonly targetsOf: (group: TopologyGroup) => number;
+  /** Routes, service and targets below each other instead of beside each other. */
+  readonly isNarrow: boolean;
+}
+
+/** The position of each group in a column. */
+export function layoutGroups(
+  groups: readonly TopologyGroup[],
+  { expanded, targetsOf, isNarrow }: LayoutOptions,
+): readonly DrawnGroup[] {
+  let top = 0;
+  return groups.map((group) => {
+    const routes = group.routes.slice(0, expanded.has(group.id) ? MOST : FEW);
+    const hidden = group.routes.length - routes.length;
+    const left = routes.length + (hidden > 0 ? 1 : 0);
+    const right = targetsOf(group);
+    const rows = isNarrow ? left + right + 1 : Math.max(left, right, 1);
+    const drawn = { group, routes, hidden, top, height: rows * ROW };
+    top += drawn.height + GAP;
+    return drawn;
+  });
+}
+
+/** The groups between two positions of the scroll container. */
+export function visibleGroups(drawn: readonly DrawnGroup[], from: number, to: number): readonly DrawnGroup[] {
+  let [low, high] = [0, drawn.length];
+  while (low < high) {
+    const middle = (low + high) >> 1;
+    const { top, height } = drawn[middle] as DrawnGroup;
+    if (top + height < from) low = middle + 1;
+    else high = middle;
+  }
+  const end = drawn.findIndex(({ top }, index) => index >= low && top > to);
+  return drawn.slice(low, end === -1 ? drawn.length : end);
+}

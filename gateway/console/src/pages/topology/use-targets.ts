@@ -1,0 +1,57 @@
+/** Loads the targets of the upstreams that are in view, with the health that the nodes report. */
+import { useEffect, useRef, useState } from "preact/hooks";
+import { encodedPath } from "../../api/client.ts";
+import { readEntities } from "../../api/read-entities.ts";
+
+export interface TopologyTarget {
+  readonly id: string;
+  readonly address: string;
+  readonly weight: number;
+  readonly health: "healthy" | "unhealthy" | "not checked";
+}
+
+/** Targets that a group draws at most. */
+export const MAX_TARGETS = 12;
+
+const states: Readonly<Record<string, TopologyTarget["health"]>> = {
+  HEALTHY: "healthy",
+  UNHEALTHY: "unhealthy",
+  DNS_ERROR: "unhealthy",
+};
+
+const INTERVAL = 10_000;
+
+/** @param wanted The ids of upstreams, separated by commas. */
+export function useTargets(wanted: string): ReadonlyMap<string, readonly TopologyTarget[]> {
+  const [targets, setTargets] = useState<ReadonlyMap<string, readonly TopologyTarget[]>>(new Map());
+  const known = useRef(targets);
+  known.current = targets;
+  useEffect(() => {
+    if (wanted === "") return;
+    const abort = new AbortController();
+    const load = async (ids: readonly string[]) => {
+      const loaded = await Promise.all(ids.map((id) => loadTargets(id, abort.signal).catch(() => [])));
+      if (!abort.signal.aborted)
+        setTargets(new Map([...known.current, ...ids.map((id, index) => [id, loaded[index] ?? []] as const)]));
+    };
+    const ids = wanted.split(",");
+    const missing = ids.filter((id) => !known.current.has(id));
+    if (missing.length > 0) void load(missing);
+    const timer = setInterval(() => !document.hidden && void load(ids), INTERVAL);
+    return () => {
+      abort.abort();
+      clearInterval(timer);
+    };
+  }, [wanted]);
+  return targets;
+}
+
+async function loadTargets(upstream: string, signal: AbortSignal): Promise<readonly TopologyTarget[]> {
+  const { entities } = await readEntities(`upstreams/${encodedPath(upstream)}/health`, { signal });
+  return entities.map(({ id, target, weight, health }) => ({
+    id,
+    address: String(target),
+    weight: Number(weight),
+    health: states[String(health)] ?? "not checked",
+  }));
+}

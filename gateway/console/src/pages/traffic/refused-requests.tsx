@@ -1,0 +1,101 @@
+/** The last requests that the gateway refused or that were slow, each with the way to its explanation. */
+import type { RecentRequest } from "@sluice/model";
+import { useState } from "preact/hooks";
+import { read } from "../../api/client.ts";
+import { useLoaded } from "../../api/use-loaded.ts";
+import { Link } from "../../app/navigation.tsx";
+import { formatDuration } from "../../parts/format.ts";
+import { Notice } from "../../parts/notice.tsx";
+import { SortableTable, type TableColumn } from "../../parts/sortable-table.tsx";
+
+const INTERVAL = 5000;
+
+const filters = { "": "all", refused: "refused", slow: "slow" } as const;
+type Filter = keyof typeof filters;
+
+interface RecentRequestList {
+  readonly data: readonly RecentRequest[];
+}
+
+export function RefusedRequests() {
+  const [filter, setFilter] = useState<Filter>("");
+  const query = filter === "" ? "" : `?kind=${filter}`;
+  const { data, failure } = useLoaded((signal) => read<RecentRequestList>(`requests${query}`, signal), {
+    key: filter,
+    every: INTERVAL,
+  });
+  return (
+    <section class="recent" aria-labelledby="recent">
+      <div class="toolbar">
+        <h2 id="recent" class="grow">
+          Refused and slow requests
+        </h2>
+        <label>
+          <span class="sr-only">Show</span>
+          <select value={filter} onChange={({ currentTarget }) => setFilter(currentTarget.value as Filter)}>
+            {Object.entries(filters).map(([value, title]) => (
+              <option key={value} value={value}>
+                {title}
+              </option>
+            ))}
+          </select>
+        </label>
+      </div>
+      {failure !== undefined && <Notice kind="error">{failure}</Notice>}
+      <SortableTable
+        caption="Refused and slow requests"
+        columns={columns}
+        rows={data?.data ?? []}
+        keyOf={({ request_id }) => request_id}
+        empty={data ? "No request was refused or slow." : "Loading…"}
+      />
+    </section>
+  );
+}
+
+const columns: readonly TableColumn<RecentRequest>[] = [
+  { title: "Time", cell: ({ time }) => time.slice(11, 19), sortBy: ({ time }) => time },
+  {
+    title: "Status",
+    cell: ({ status, kind }) => (
+      <span class={`state ${kind === "slow" ? "warning" : "bad"}`}>{kind === "slow" ? `slow ${status}` : status}</span>
+    ),
+    sortBy: ({ status }) => status,
+  },
+  {
+    title: "Request",
+    cell: ({ method, host, path }) => (
+      <span class="mono">{method === null ? "cannot be read" : `${method} ${host}${path}`}</span>
+    ),
+    sortBy: ({ host, path }) => `${host}${path}`,
+  },
+  {
+    title: "Route",
+    cell: ({ route }) => (route ? <Link to={["entities", "routes", route.id]}>{route.name ?? route.id}</Link> : "–"),
+    sortBy: ({ route }) => route?.name ?? "",
+  },
+  { title: "Consumer", cell: ({ consumer }) => consumer?.name ?? "–", sortBy: ({ consumer }) => consumer?.name ?? "" },
+  { title: "Why", cell: ({ reason }) => reason, sortBy: ({ reason }) => reason },
+  {
+    title: "Duration",
+    cell: ({ latencies }) => formatDuration(latencies.request),
+    sortBy: ({ latencies }) => latencies.request,
+    isNumeric: true,
+  },
+  {
+    title: "Explain",
+    cell: (request) =>
+      request.method !== null && (
+        <Link to={["explain"]} query={explainedBy(request)}>
+          Explain<span class="sr-only"> the request to {request.path}</span>
+        </Link>
+      ),
+  },
+];
+
+/** What the form of the explanation is filled with. The list has no headers and no query. */
+const explainedBy = ({ method, host, path, client_address }: RecentRequest): Readonly<Record<string, string>> => ({
+  url: `http://${host}${path}`,
+  method: method ?? "GET",
+  client: client_address ?? "",
+});

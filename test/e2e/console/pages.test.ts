@@ -1,0 +1,151 @@
+/** Every page of the web console: its content, axe's rules in both colour schemes, narrow and wide, and other settings. */
+import assert from "node:assert/strict";
+import { createServer, request } from "node:http";
+import type { AddressInfo } from "node:net";
+import { after, test } from "node:test";
+import type { Page } from "playwright-core";
+import { headingOf, startConsole, violationsOf } from "../../product/console-pages.ts";
+
+const rig = await startConsole({
+  services: [
+    {
+      name: "shop",
+      url: "http://127.0.0.1:9/v1",
+      tags: ["team-a"],
+      routes: [
+        { name: "shop", hosts: ["shop.example"], paths: ["/shop"], methods: ["GET"] },
+        { name: "first", paths: ["/first"], regex_priority: 7 },
+      ],
+      plugins: [{ name: "key-auth" }, { name: "rate-limiting", config: { hour: 100 } }],
+    },
+    { name: "stock", host: "stock.example", routes: [{ name: "stock", paths: ["/stock"] }] },
+  ],
+  upstreams: [{ name: "stock.example", targets: [{ target: "127.0.0.1:9", weight: 10 }] }],
+  consumers: [{ username: "ann", keyauth_credentials: [{ key: "key-of-ann" }] }],
+  plugins: [{ name: "prometheus", config: { status_code_metrics: true, latency_metrics: true } }],
+});
+after(() => rig.close());
+
+const close = (page: Page) => page.context().close();
+
+/** Addresses with the heading of the page, and texts that it shows. */
+const pages: readonly (readonly [at: string, title: string | RegExp, shows: readonly string[]])[] = [
+  ["#/", "Overview", ["serving", "No problem is known."]],
+  ["#/explain?url=http://shop.example/shop", "Explain a request", ["Method"]],
+  ["#/entities/services", "Services", ["shop", "stock.example", "team-a"]],
+  ["#/entities/routes?search=shop", "Routes", ["shop.example", "/shop"]],
+  ["#/entities/consumers", "Consumers", ["ann"]],
+  ["#/entities/plugins/new?name=rate-limiting", "New plugin", ["minute", "redis"]],
+  ["#/topology", "Topology", ["priority 7", "http://stock.example", "127.0.0.1:9"]],
+  ["#/traffic", "Traffic", ["Requests", "Latency"]],
+  ["#/nowhere", "Page not found", []],
+];
+for (const [at, title, shows] of pages) {
+  test(`the page ${at} shows the configuration, without a violation of axe's rules`, async () => {
+    const page = await rig.open({ at });
+    await headingOf(page, title);
+    for (const text of shows) await page.locator("main").getByText(text).filter({ visible: true }).first().waitFor();
+    for (const width of [1280, 400]) {
+      await page.setViewportSize({ width, height: 800 });
+      for (const colorScheme of ["light", "dark"] as const) {
+        await page.emulateMedia({ colorScheme });
+        assert.deepEqual(await violationsOf(page), [], `${colorScheme}, ${width} pixels`);
+      }
+      assert.ok((await page.evaluate<number>("document.documentElement.scrollWidth")) <= width, `${width} pixels`);
+    }
+    await close(page);
+  });
+}
+
+test("deleting shows what is deleted with it first", async () => {
+  const page = await rig.open({ at: "#/entities/services" });
+  await rig.ask("POST", "/services", { name: "gone", host: "gone.example" });
+  await rig.ask("POST", "/services/gone/plugins", { name: "cors" });
+  await page.reload();
+  await page.getByRole("link", { name: "gone", exact: true }).click();
+  await page.getByRole("button", { name: "Delete the service…" }).click();
+  const dialog = page.getByRole("dialog", { name: "Delete gone?" });
+  await dialog.getByText("plugin").first().waitFor();
+  await dialog.getByRole("button", { name: "Delete", exact: true }).click();
+  await headingOf(page, "Services");
+  await page.getByText("stock.example").waitFor();
+  assert.equal(await page.getByRole("link", { name: "gone", exact: true }).count(), 0);
+  await close(page);
+});
+
+/** A server that passes the requests below a prefix on to the admin listener, without the prefix. */
+async function startPrefixProxy(admin: string, prefix: string): Promise<{ readonly url: string; close(): void }> {
+  const server = createServer((incoming, outgoing) => {
+    const { url = "", method, headers } = incoming;
+    if (!url.startsWith(`${prefix}/`)) return void outgoing.writeHead(404).end();
+    const passed = request(`${admin}${url.slice(prefix.length)}`, { method, headers }, (answer) => {
+      outgoing.writeHead(answer.statusCode ?? 502, answer.headers);
+      answer.pipe(outgoing);
+    });
+    incoming.pipe(passed);
+  });
+  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+  return {
+    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}${prefix}`,
+    close() {
+      server.closeAllConnections();
+      server.close();
+    },
+  };
+}
+
+test("the console works below a path prefix of a proxy", async () => {
+  const proxy = await startPrefixProxy(rig.admin, "/tools/sluice");
+  const page = await rig.open({ base: proxy.url, at: "#/entities/services" });
+  await page.getByRole("link", { name: "shop", exact: true }).click();
+  await headingOf(page, "service shop");
+  await close(page);
+  proxy.close();
+});
+
+test("a read-only console shows everything and offers no change", async () => {
+  const readOnly = await startConsole(
+    { services: [{ name: "shop", url: "http://127.0.0.1:9" }] },
+    { env: { SLUICE_CONSOLE: "read-only" } },
+  );
+  after(() => readOnly.close());
+  const page = await readOnly.open({ at: "#/entities/services" });
+  await page.getByRole("link", { name: "shop", exact: true }).click();
+  await headingOf(page, "service shop");
+  await page.getByText("The console is read-only").waitFor();
+  assert.ok(await page.locator("#f-host").isDisabled());
+  for (const name of [/^Plan/, /^Delete/]) assert.equal(await page.getByRole("button", { name }).count(), 0);
+  assert.equal(await page.getByRole("link", { name: /^New/ }).count(), 0);
+  await close(page);
+});
+
+test("of 10,000 routes the topology draws only those in view, and finds each one", async () => {
+  const services = Array.from({ length: 1000 }, (_, service) => ({
+    name: `service-${service}`,
+    url: "http://127.0.0.1:9",
+    routes: Array.from({ length: 10 }, (_, route) => ({
+      name: `route-${service}-${route}`,
+      paths: [`/${service}/${route}`],
+    })),
+  }));
+  const large = await startConsole({ services });
+  after(() => large.close());
+  const page = await large.open({ at: "#/topology" });
+  await page.getByText("1,000 services, 10,000 routes").waitFor();
+  const drawn = () => page.locator(".group").count();
+  assert.ok((await drawn()) < 30);
+  await page.evaluate("document.querySelector('.topology').scrollTo(0, 168_012)");
+  await page.getByText("service-500", { exact: true }).waitFor();
+  assert.ok((await drawn()) < 30);
+  await page.getByRole("searchbox").fill("/999/7");
+  await page.getByText("1 service, 1 route").waitFor();
+  await page.getByRole("link", { name: "route-999-7" }).waitFor();
+  await page.goto(`${large.admin}/console/#/entities/routes`);
+  await page.getByText("10,000 routes").waitFor();
+  assert.equal(await page.getByRole("row").count(), 101, "a page of the list has 100 rows");
+  await close(page);
+});
+
+test("no page has broken the content security policy, or sent a request to another host", () => {
+  assert.deepEqual(rig.complaints, []);
+});

@@ -1,0 +1,132 @@
+/** The web console in a real Chromium, over `sluice start` with a file: a rig for the suites of the console. */
+import assert from "node:assert/strict";
+import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import type { Browser, Page } from "playwright-core";
+import { buildConsole } from "../../tools/build/console.ts";
+import { root } from "../../tools/check/source-files.ts";
+import { freePort, startProcess, temporaryFolder } from "../../tools/process/index.ts";
+import { launchBrowser } from "../../tools/programs/browser.ts";
+
+export const TOKEN = "token-of-the-console-suite";
+
+export interface OpenOptions {
+  /** The address of a page, such as `#/explain`. */
+  readonly at?: string;
+  /** Null: the page is not signed in. Default: the right token. */
+  readonly token?: string | null;
+  readonly colorScheme?: "light" | "dark";
+  readonly width?: number;
+  /** Default: the admin listener. */
+  readonly base?: string;
+}
+
+export interface ConsoleRig {
+  readonly admin: string;
+  readonly browser: Browser;
+  /** Opens the console in a new browser context, without the storage of the others. */
+  open(options?: OpenOptions): Promise<Page>;
+  /** Sends a request to the admin API with the token. */
+  ask(method: string, path: string, json?: unknown): Promise<unknown>;
+  /** Violations of the content security policy, errors of scripts, and requests to other hosts, of all pages so far. */
+  readonly complaints: readonly string[];
+  close(): Promise<void>;
+}
+
+/** @param plugins Files of a plugin, by path: the folder is given to `sluice start` as SLUICE_PLUGINS. */
+export async function startConsole(
+  document: object,
+  { env = {}, plugin }: { env?: Readonly<Record<string, string>>; plugin?: Readonly<Record<string, string>> } = {},
+): Promise<ConsoleRig> {
+  buildConsole();
+  const folder = temporaryFolder("console");
+  const file = join(folder.path, "sluice.json");
+  writeFileSync(file, JSON.stringify({ _format_version: "3.0", ...document }));
+  for (const [path, text] of Object.entries(plugin ?? {})) {
+    mkdirSync(join(folder.path, "plugin", path, ".."), { recursive: true });
+    writeFileSync(join(folder.path, "plugin", path), text);
+  }
+  const [adminPort, proxy, status] = [await freePort(), await freePort(), await freePort()];
+  const [started, browser] = await Promise.all([
+    startProcess(process.execPath, [join(root, "gateway/src/main.ts"), "start"], {
+      name: "sluice start",
+      ready: /sluice is up/,
+      cwd: folder.path,
+      env: {
+        SLUICE_STORE: "file",
+        SLUICE_FILE: file,
+        SLUICE_FILE_WRITABLE: "true",
+        SLUICE_ADMIN_LISTEN: `127.0.0.1:${adminPort}`,
+        SLUICE_PROXY_LISTEN: `127.0.0.1:${proxy}`,
+        SLUICE_STATUS_LISTEN: `127.0.0.1:${status}`,
+        SLUICE_ADMIN_TOKEN: TOKEN,
+        SLUICE_ALLOWED_UPSTREAMS: "127.0.0.0/8",
+        ...(plugin && { SLUICE_PLUGINS: "./plugin" }),
+        ...env,
+      },
+    }),
+    launchBrowser(),
+  ]);
+  const admin = `http://127.0.0.1:${adminPort}`;
+  const complaints: string[] = [];
+  return {
+    admin,
+    browser,
+    complaints,
+    async open({ at = "#/", token = TOKEN, colorScheme = "light", width = 1280, base = admin } = {}) {
+      const context = await browser.newContext({ colorScheme, viewport: { width, height: 800 } });
+      context.setDefaultTimeout(10_000);
+      if (token !== null) {
+        const keep = `sessionStorage.setItem("sluice-console-token", ${JSON.stringify(token)})`;
+        await context.addInitScript(keep);
+      }
+      const page = await context.newPage();
+      // Violations of the policy and failed requests are console errors. A refused request is part of some tests.
+      page.on("console", (message) => {
+        if (message.type() === "error" && !/status of 40\d/.test(message.text())) complaints.push(message.text());
+      });
+      page.on("pageerror", (error) => void complaints.push(error.message));
+      page.on("request", (sent) => {
+        if (new URL(sent.url()).origin !== new URL(base).origin) complaints.push(`request to ${sent.url()}`);
+        if (sent.url().includes(TOKEN)) complaints.push(`token in ${sent.url()}`);
+      });
+      await page.goto(`${base}/console/${at}`);
+      return page;
+    },
+    async ask(method, path, json) {
+      const response = await fetch(`${admin}${path}`, {
+        method,
+        headers: {
+          authorization: `Bearer ${TOKEN}`,
+          ...(json !== undefined && { "content-type": "application/json" }),
+        },
+        ...(json !== undefined && { body: JSON.stringify(json) }),
+      });
+      assert.ok(response.ok, `${method} ${path}: ${response.status}`);
+      const text = await response.text();
+      return text === "" ? undefined : JSON.parse(text);
+    },
+    async close() {
+      await browser.close();
+      await started.stop();
+      folder.remove();
+    },
+  };
+}
+
+const axe = readFileSync(join(root, "node_modules/axe-core/axe.min.js"), "utf8");
+
+/** The violations of axe-core's rules on the page, one line each. */
+export async function violationsOf(page: Page): Promise<readonly string[]> {
+  await page.evaluate(axe);
+  const found = await page.evaluate<
+    readonly { readonly id: string; readonly nodes: readonly { readonly html: string }[] }[]
+  >(
+    "axe.run().then(({ violations }) => violations.map(({ id, nodes }) => ({ id, nodes: nodes.map(({ html }) => ({ html })) })))",
+  );
+  return found.flatMap(({ id, nodes }) => nodes.map(({ html }) => `${id}: ${html}`));
+}
+
+/** Waits for the heading of a page. */
+export const headingOf = (page: Page, name: string | RegExp): Promise<void> =>
+  page.getByRole("heading", { level: 1, name }).waitFor();

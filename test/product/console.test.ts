@@ -1,0 +1,213 @@
+/** The web console from a user's view, in a real Chromium over a real `sluice start`. */
+import assert from "node:assert/strict";
+import { after, test } from "node:test";
+import type { Page } from "playwright-core";
+import { headingOf, startConsole, TOKEN, violationsOf } from "./console-pages.ts";
+
+const KEY = "key-of-ann-which-is-secret";
+const greet = {
+  "schema.ts": `
+    import { array, boolean, choice, definePluginFacts, integer, mapping, nullable, record, set, text } from "@sluice/plugin-sdk";
+    export default definePluginFacts({
+      name: "greet", version: "1.0.0", priority: 1, protects: false,
+      schema: record({
+        word: text({ description: "A word.", maxLength: 10 }),
+        times: integer({ description: "How often.", default: 1, minimum: 1, maximum: 5 }),
+        loud: boolean({ description: "Whether to shout.", default: false }),
+        tone: choice(["kind", "stern"], { description: "A tone.", default: "kind" }),
+        names: nullable(array(text({ description: "A name." }), { description: "Names." })),
+        days: nullable(set(choice(["mon", "tue"], { description: "A day." }), { description: "Days." })),
+        headers: nullable(mapping(text({ description: "A value." }), { description: "Headers." })),
+        inner: record({ depth: nullable(integer({ description: "A depth." })) }, { description: "A record." }),
+      }, { description: "Greets." }),
+    });`,
+  "index.ts": `
+    import { definePlugin } from "@sluice/plugin-sdk";
+    import facts from "./schema.ts";
+    export default definePlugin({ ...facts, phases: ({ word }) => ({ access: () => ({ status: 200, body: word }) }) });`,
+};
+const rig = await startConsole(
+  {
+    services: [
+      {
+        name: "shop",
+        url: "http://127.0.0.1:9/v1",
+        tags: ["team-a"],
+        routes: [
+          { name: "shop", hosts: ["shop.example"], paths: ["/shop"], methods: ["GET"] },
+          { name: "first", paths: ["/first"], regex_priority: 7 },
+        ],
+        plugins: [
+          { name: "key-auth" },
+          { name: "rate-limiting", config: { hour: 100, redis: { password: "redis-secret" } } },
+        ],
+      },
+      { name: "stock", host: "stock.example", routes: [{ name: "stock", paths: ["/stock"] }] },
+    ],
+    upstreams: [{ name: "stock.example", targets: [{ target: "127.0.0.1:9", weight: 10 }] }],
+    consumers: [{ username: "ann", keyauth_credentials: [{ key: KEY }] }],
+    plugins: [{ name: "prometheus", config: { status_code_metrics: true, latency_metrics: true } }],
+  },
+  { plugin: greet },
+);
+after(() => rig.close());
+
+const close = (page: Page) => page.context().close();
+
+test("the sign-in refuses a wrong token, keeps the right one for the tab, and never puts it into an address", async () => {
+  const page = await rig.open({ token: null });
+  await headingOf(page, "Sign in to Sluice");
+  assert.deepEqual(await violationsOf(page), []);
+  await page.getByLabel("Token of the admin API").fill("wrong");
+  await page.keyboard.press("Enter");
+  await page.getByText("does not accept this token").waitFor();
+  await page.getByLabel("Token of the admin API").fill(TOKEN);
+  await page.keyboard.press("Enter");
+  await headingOf(page, "Overview");
+  await page.reload();
+  await headingOf(page, "Overview");
+  await page.getByRole("button", { name: "Sign out" }).click();
+  await headingOf(page, "Sign in to Sluice");
+  assert.equal(await page.evaluate("sessionStorage.length + document.cookie.length"), 0);
+  await close(page);
+});
+
+test("explain shows the plugin that answers, the reasons of candidates, and errors at the field", async () => {
+  const page = await rig.open({ at: "#/explain" });
+  const explain = async (url: string) => {
+    await page.getByLabel("URL").fill(url);
+    await page.getByRole("button", { name: "Explain", exact: true }).click();
+  };
+  await explain("http://shop.example/shop/cart");
+  await page.getByRole("heading", { name: "The gateway answers 401" }).waitFor();
+  await page.getByText("The plugin key-auth answered: No API key found in request").first().waitFor();
+  await page.getByLabel("Method").selectOption("POST");
+  await explain("http://shop.example/shop/cart");
+  await page.getByRole("heading", { name: "The gateway answers 404" }).waitFor();
+  await page.getByText("the method POST is not GET").first().waitFor();
+  await page.getByLabel("Method").selectOption("GET");
+  await page.getByText("Headers, client address, body").click();
+  await page.getByLabel("Headers, one per line").fill(`apikey: ${KEY}`);
+  await explain("http://shop.example/shop/cart?page=2");
+  await page.getByRole("heading", { name: "Goes to the service shop" }).waitFor();
+  await page.getByText("rate-limiting, per hour: 0 of 100 used").waitFor();
+  assert.deepEqual(await violationsOf(page), []);
+  await explain("nonsense");
+  await page.getByText("expected a URL such as http://api.example/users").waitFor();
+  await close(page);
+});
+
+test("a change is planned before it is saved, by keyboard alone, and the nodes serve it", async () => {
+  const page = await rig.open();
+  await headingOf(page, "Overview");
+  const focused = () => page.evaluate<string>("document.activeElement.textContent || document.activeElement.id");
+  /** Presses Tab until the focus is on the element with this text or id. */
+  const tabTo = async (wanted: string) => {
+    for (let pressed = 0; pressed < 60; pressed++) {
+      await page.keyboard.press("Tab");
+      if ((await focused()) === wanted) return;
+    }
+    assert.fail(`Tab does not reach ${wanted}`);
+  };
+  await page.keyboard.press("Tab");
+  assert.equal((await focused()).trim(), "Skip to the content");
+  await tabTo("Entities");
+  await page.keyboard.press("Enter");
+  await headingOf(page, "Services");
+  assert.equal(await page.evaluate("document.activeElement.id"), "main", "the focus is at the top of the new page");
+  await page.getByRole("link", { name: "shop", exact: true }).waitFor();
+  await tabTo("shop");
+  await page.keyboard.press("Enter");
+  await headingOf(page, "service shop");
+  await page.getByLabel("path", { exact: true }).waitFor();
+  await tabTo("f-path");
+  await page.keyboard.press("Control+A");
+  await page.keyboard.type("/v2");
+  await tabTo("Plan the change");
+  await page.keyboard.press("Enter");
+  const dialog = page.getByRole("dialog", { name: "What would change" });
+  await dialog.getByText("/v1").waitFor();
+  await dialog.getByText("/v2").waitFor();
+  assert.deepEqual(await violationsOf(page), []);
+  assert.equal(Object(await rig.ask("GET", "/services/shop")).path, "/v1", "a plan stores nothing");
+  await page.keyboard.press("Escape");
+  assert.equal(await focused(), "Plan the change", "the focus returns to the button");
+  await page.keyboard.press("Enter");
+  await tabTo("Save");
+  await page.keyboard.press("Enter");
+  await page.getByText("Saved. Every node serves it.").waitFor();
+  assert.equal(Object(await rig.ask("GET", "/services/shop")).path, "/v2");
+  await close(page);
+});
+
+test("a plugin that is not Sluice's own gets its form from its schema, with the errors at their fields", async () => {
+  const page = await rig.open({ at: "#/entities/plugins/new" });
+  await page.getByLabel("Plugin", { exact: true }).selectOption("greet");
+  const config = page.getByRole("group", { name: "config" });
+  await config.getByLabel("word").fill("a word that is too long");
+  await config.getByLabel("times").fill("many");
+  await page.getByRole("button", { name: "Plan the change" }).click();
+  await page.getByRole("alert").waitFor();
+  for (const name of ["word", "times"])
+    assert.equal(await config.getByLabel(name).getAttribute("aria-invalid"), "true", name);
+  await config.getByLabel("word").fill("hello");
+  await config.getByLabel("times").fill("3");
+  await config.getByLabel("loud").check();
+  await config.getByLabel("tone").selectOption("stern");
+  await config.getByLabel("names").fill("ann\nbob");
+  await config.getByLabel("mon").check();
+  await config.getByRole("button", { name: "Add to headers" }).click();
+  await config.getByLabel("Name", { exact: true }).fill("x-greeting");
+  await config.getByLabel("Value", { exact: true }).fill("1");
+  await config.getByLabel("depth").fill("2");
+  await page.getByLabel("service", { exact: true }).fill("shop");
+  await page.getByRole("button", { name: "Plan the change" }).click();
+  await page.getByRole("dialog").getByText("creates").waitFor();
+  await page.getByRole("button", { name: "Save" }).click();
+  await headingOf(page, /greet/);
+  const { data } = (await rig.ask("GET", "/services/shop/plugins")) as {
+    data: readonly { name: string; config: object }[];
+  };
+  assert.deepEqual(data.find(({ name }) => name === "greet")?.config, {
+    ...{ word: "hello", times: 3, loud: true, tone: "stern", names: ["ann", "bob"], days: ["mon"] },
+    ...{ headers: { "x-greeting": "1" }, inner: { depth: 2 } },
+  });
+  await close(page);
+});
+
+test("an API key is made and shown once, and no stored secret is shown", async () => {
+  const page = await rig.open({ at: "#/entities/consumers" });
+  await page.getByRole("link", { name: "ann", exact: true }).click();
+  await headingOf(page, "consumer ann");
+  await page.getByRole("region", { name: "API keys" }).getByRole("link", { name: "New API key" }).click();
+  await page.getByRole("button", { name: "Plan the change" }).click();
+  await page.getByRole("button", { name: "Save" }).click();
+  const shown = page.getByRole("dialog").getByLabel("key", { exact: true });
+  const made = await shown.inputValue();
+  assert.match(made, /^\w{20,}$/);
+  await page.getByRole("button", { name: "Done" }).click();
+  await headingOf(page, "consumer ann");
+  const keys = page.getByRole("region", { name: "API keys" }).getByRole("link", { name: "…" });
+  await keys.nth(1).waitFor();
+  const textOf = () =>
+    page.evaluate<string>(
+      "document.body.innerHTML + [...document.querySelectorAll('input')].map((one) => one.value).join()",
+    );
+  for (const index of [0, 1]) {
+    await keys.nth(index).click();
+    await page.locator("#f-key").waitFor();
+    assert.equal(await page.locator("#f-key").inputValue(), "(set, not shown)");
+    for (const secret of [KEY, made]) assert.ok(!(await textOf()).includes(secret));
+    await page.getByRole("link", { name: "Back to the consumer" }).click();
+    await keys.nth(1).waitFor();
+  }
+  await page.goto(`${rig.admin}/console/#/entities/plugins`);
+  await page.getByRole("link", { name: "rate-limiting" }).click();
+  await page.getByRole("group", { name: "redis" }).waitFor();
+  assert.ok(!(await textOf()).includes("redis-secret"));
+  await close(page);
+});
+
+test("no page has broken the content security policy, or sent a request to another host", () => {
+  assert.deepEqual(rig.complaints, []);
+});
