@@ -11,7 +11,7 @@ const LINE = /^(?:sluice_|kong_)?([a-zA-Z_:][\w:]*)(?:\{(.*)\})? (\S+)$/;
 const LABEL = /(\w+)="((?:[^"\\]|\\.)*)"/g;
 
 /** @param wanted Lines with other names are skipped without being parsed. */
-export function readMetricLine(line: string, wanted: ReadonlySet<string>): MetricLine | undefined {
+function readMetricLine(line: string, wanted: ReadonlySet<string>): MetricLine | undefined {
   const [, name = "", labels = "", value = ""] = LINE.exec(line) ?? [];
   if (!wanted.has(name)) return undefined;
   const pairs = [...labels.matchAll(LABEL)].map(([, key = "", text = ""]): [string, string] => [key, unescaped(text)]);
@@ -21,7 +21,10 @@ export function readMetricLine(line: string, wanted: ReadonlySet<string>): Metri
 const unescaped = (text: string): string =>
   text.includes("\\") ? text.replace(/\\(.)/g, (_, char: string) => (char === "n" ? "\n" : char)) : text;
 
-/** Reads a response piece by piece, so that the page can react between two pieces of a large one. */
+/**
+ * Reads a response piece by piece, so that the page can react between two pieces: with 10,000 routes and the plugin
+ * prometheus it has tens of megabytes.
+ */
 export async function* readMetricLines(
   body: ReadableStream<Uint8Array>,
   wanted: ReadonlySet<string>,

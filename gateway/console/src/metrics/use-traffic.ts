@@ -1,58 +1,55 @@
-/** Polls /metrics while a page shows traffic. The history stays in memory until the tab is closed. */
+/** Polls /traffic while a page shows traffic. */
 import { useEffect, useState } from "preact/hooks";
-import { describeFailure, send } from "../api/client.ts";
-import { TrafficHistory } from "./traffic-history.ts";
-import { readSnapshot } from "./traffic-snapshot.ts";
+import { describeFailure, read } from "../api/client.ts";
+import { TrafficMemory, type TrafficReport, type TrafficSubject } from "./traffic-memory.ts";
 
-const history = new TrafficHistory();
-const watchers = new Set<() => void>();
+const memory = new TrafficMemory();
+/** The components that show traffic, with what they show. */
+const watchers = new Map<() => void, readonly TrafficSubject[]>();
 let failure: string | undefined;
-let isPolling = false;
+let timer: ReturnType<typeof setTimeout> | undefined;
 
+/** The nodes report the last ten seconds. */
 const INTERVAL = 5000;
 
-/** The second poll follows soon, because a rate needs two. */
-const FIRST_INTERVAL = 1000;
-
-/** The response of a configuration with 10,000 routes has tens of megabytes: at most a tenth of the time is spent on it. */
-const PAUSE_FACTOR = 10;
+/** The most entries that the admin API lists: those with the most requests. */
+const SIZE = 1000;
 
 async function poll(): Promise<void> {
-  if (watchers.size === 0) {
-    isPolling = false;
-    return;
-  }
-  const began = performance.now();
-  try {
-    if (!document.hidden) {
-      const { body } = await send("metrics");
-      if (body) history.add(await readSnapshot(body, performance.now()));
+  const subjects = [...new Set([...watchers.values()].flat())];
+  if (subjects.length > 0 && !document.hidden) {
+    try {
+      const load = async (by: TrafficSubject) =>
+        [by, await read<TrafficReport>(`traffic?by=${by}&size=${SIZE}`)] as const;
+      memory.add(new Map(await Promise.all(subjects.map(load))), performance.now());
       failure = undefined;
+    } catch (error) {
+      failure = describeFailure(error);
     }
-  } catch (error) {
-    failure = describeFailure(error);
+    for (const watcher of watchers.keys()) watcher();
   }
-  for (const watcher of watchers) watcher();
-  const interval = history.depth < 2 ? FIRST_INTERVAL : INTERVAL;
-  setTimeout(poll, Math.max(interval, (performance.now() - began) * PAUSE_FACTOR));
+  schedule(INTERVAL);
 }
 
-export interface Traffic {
-  readonly history: TrafficHistory;
+function schedule(pause: number): void {
+  clearTimeout(timer);
+  timer = watchers.size === 0 ? undefined : setTimeout(poll, pause);
+}
+
+export interface WatchedTraffic {
+  readonly memory: TrafficMemory;
   readonly failure: string | undefined;
 }
 
 /** The component renders again after each poll. */
-export function useTraffic(): Traffic {
+export function useTraffic(...subjects: readonly TrafficSubject[]): WatchedTraffic {
   const [, setRound] = useState(0);
+  const wanted = subjects.join();
   useEffect(() => {
     const watcher = () => setRound((before) => before + 1);
-    watchers.add(watcher);
-    if (!isPolling) {
-      isPolling = true;
-      void poll();
-    }
+    watchers.set(watcher, wanted.split(",") as TrafficSubject[]);
+    schedule(0);
     return () => void watchers.delete(watcher);
-  }, []);
-  return { history, failure };
+  }, [wanted]);
+  return { memory, failure };
 }

@@ -1,5 +1,5 @@
 /** A line chart over time. Its label tells a screen reader the last and the largest value of each line. */
-import type { TrafficPoint } from "../metrics/traffic-history.ts";
+import type { TrafficPoint } from "../metrics/traffic-memory.ts";
 
 export interface ChartLine {
   readonly label: string;

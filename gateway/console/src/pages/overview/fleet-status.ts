@@ -1,5 +1,5 @@
 /** The state of the nodes: from GET /status of the admin API, which differs by store, and from /metrics. */
-import type { TrafficSnapshot } from "../../metrics/traffic-snapshot.ts";
+import type { FleetGauges } from "../../metrics/node-gauges.ts";
 
 interface StatusNode {
   /** The node's id. Over custom resources it is absent until the node has answered the operator. */
@@ -37,16 +37,16 @@ export interface NodeRow {
   readonly lag: number | null;
 }
 
-export function nodeRows({ sluice }: StatusBody, snapshot: TrafficSnapshot | undefined): readonly NodeRow[] {
+export function nodeRows({ sluice }: StatusBody, gauges: FleetGauges | undefined): readonly NodeRow[] {
   const { nodes = [], silent = [], lagging = [] } = sluice?.fleet ?? {};
   return nodes.map((node, index) => {
     const { node: id = "", address = id, version = "", revision = null } = node;
-    const gauges = snapshot?.nodes.get(id);
+    const own = gauges?.nodes.get(id);
     const names = (list: readonly string[]) => list.some((one) => one === address || one === id);
     const state =
       node.silent || names(silent)
         ? "silent"
-        : gauges?.isConfigCurrent === false
+        : own?.isConfigCurrent === false
           ? "old configuration"
           : names(lagging)
             ? "late"
@@ -57,8 +57,8 @@ export function nodeRows({ sluice }: StatusBody, snapshot: TrafficSnapshot | und
       version,
       revision,
       state,
-      memory: gauges?.memory ?? null,
-      lag: gauges?.lag ?? null,
+      memory: own?.memory ?? null,
+      lag: own?.lag ?? null,
     };
   });
 }
@@ -75,7 +75,7 @@ export interface SystemProblem {
 export function systemProblems(
   { sluice }: StatusBody,
   rows: readonly NodeRow[],
-  snapshot: TrafficSnapshot | undefined,
+  gauges: FleetGauges | undefined,
 ): readonly SystemProblem[] {
   const problems: SystemProblem[] = [];
   const add = (severity: SystemProblem["severity"], title: string, detail: string, cure: string) =>
@@ -122,14 +122,14 @@ export function systemProblems(
         "Its log names the line or the entity that is invalid.",
       );
   }
-  for (const plugin of snapshot?.missingPlugins ?? [])
+  for (const plugin of gauges?.missingPlugins ?? [])
     add(
       "error",
       `The plugin ${plugin} is missing`,
       "The configuration uses it and a node does not have it: requests in its scope are answered with 503.",
       "Add it to SLUICE_PLUGINS of all nodes, or delete the plugin entity.",
     );
-  for (const address of snapshot?.unscraped ?? [])
+  for (const address of gauges?.unscraped ?? [])
     add(
       "warning",
       `The metrics of ${address} are missing`,

@@ -1,8 +1,9 @@
 /** What runs, and what is wrong. */
-import { read } from "../../api/client.ts";
+import { read, send } from "../../api/client.ts";
 import { useLoaded } from "../../api/use-loaded.ts";
 import { Link } from "../../app/navigation.tsx";
 import { useConsoleSession } from "../../app/session.ts";
+import { readFleetGauges } from "../../metrics/node-gauges.ts";
 import { useTraffic } from "../../metrics/use-traffic.ts";
 import { formatBytes, formatDuration, formatRate, formatShare } from "../../parts/format.ts";
 import { Notice } from "../../parts/notice.tsx";
@@ -11,15 +12,23 @@ import { type NodeRow, nodeRows, type StatusBody, type SystemProblem, systemProb
 
 const INTERVAL = 3000;
 
+/** The response may have tens of megabytes, if the plugin prometheus counts the requests of many routes. */
+const GAUGES_INTERVAL = 15_000;
+
+async function loadGauges(signal: AbortSignal) {
+  const { body } = await send("metrics", { signal });
+  return body ? readFleetGauges(body) : undefined;
+}
+
 export function OverviewPage() {
   const session = useConsoleSession();
   const status = useLoaded((signal) => read<StatusBody>("status", signal), { key: "status", every: INTERVAL });
-  const { history, failure } = useTraffic();
-  const snapshot = history.latest;
-  const rows = status.data ? nodeRows(status.data, snapshot) : [];
-  const problems = status.data ? systemProblems(status.data, rows, snapshot) : [];
-  const point = history.points.at(-1);
-  const counts = [...(snapshot?.entities ?? [])].filter(([, count]) => count > 0);
+  const { memory, failure } = useTraffic("services");
+  const { data: gauges } = useLoaded(loadGauges, { key: "metrics", every: GAUGES_INTERVAL });
+  const rows = status.data ? nodeRows(status.data, gauges) : [];
+  const problems = status.data ? systemProblems(status.data, rows, gauges) : [];
+  const point = memory.points.at(-1);
+  const counts = [...(gauges?.entities ?? [])].filter(([, count]) => count > 0);
   const serving = rows.filter(({ state }) => state === "serving").length;
 
   return (
@@ -29,17 +38,13 @@ export function OverviewPage() {
       {failure !== undefined && status.failure === undefined && <Notice kind="error">{failure}</Notice>}
       <dl class="tiles">
         <Tile title="Nodes" value={status.data ? `${serving} of ${rows.length}` : "…"} note="up to date" />
-        <Tile
-          title="Requests"
-          value={point && snapshot?.hasRequests ? `${formatRate(point.rate)}/s` : "–"}
-          note={snapshot && !snapshot.hasRequests ? "not counted yet" : "all nodes"}
-        />
+        <Tile title="Requests" value={point ? `${formatRate(point.requests)}/s` : "–"} note="all nodes" />
         <Tile
           title="Server errors"
-          value={point && point.rate > 0 ? formatShare(point.serverErrorRate / point.rate) : "–"}
+          value={point && point.requests > 0 ? formatShare(point.server_errors / point.requests) : "–"}
           note="of the requests"
         />
-        <Tile title="Latency" value={formatDuration(point?.p95 ?? null)} note="95 % are faster" />
+        <Tile title="Latency" value={formatDuration(point?.latencies.p95 ?? null)} note="95 % are faster" />
         <Tile title="Store" value={session.store} note={`Sluice ${session.version}`} />
       </dl>
 

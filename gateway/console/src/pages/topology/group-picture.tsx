@@ -1,7 +1,7 @@
 /** The picture of one service: its routes on the left, its targets on the right, and lines as thick as their traffic. */
 import type { ComponentChildren } from "preact";
 import { Link } from "../../app/navigation.tsx";
-import type { TrafficHistory, TrafficRates } from "../../metrics/traffic-history.ts";
+import type { TrafficMemory, TrafficRates } from "../../metrics/traffic-memory.ts";
 import { formatRate } from "../../parts/format.ts";
 import { type DrawnGroup, MOST, ROW, type TopologyRoute } from "./topology-model.ts";
 import { MAX_TARGETS, type TopologyTarget } from "./use-targets.ts";
@@ -10,16 +10,16 @@ interface GroupPictureProps {
   readonly drawn: DrawnGroup;
   readonly targets: readonly TopologyTarget[];
   readonly position: { readonly index: number; readonly of: number };
-  readonly history: TrafficHistory;
+  readonly memory: TrafficMemory;
   readonly isNarrow: boolean;
   readonly onMore: () => void;
 }
 
-export function GroupPicture({ drawn, targets, position, history, isNarrow, onMore }: GroupPictureProps) {
+export function GroupPicture({ drawn, targets, position, memory, isNarrow, onMore }: GroupPictureProps) {
   const { group, routes, hidden, top, height } = drawn;
-  const rates = history.ratesOf("service", group.name);
+  const rates = memory.ratesOf("services", group.id);
   const shown = targets.slice(0, MAX_TARGETS);
-  const left = routes.map((route) => history.ratesOf("route", route.name));
+  const left = routes.map((route) => memory.ratesOf("routes", route.id));
   const leftRows = routes.length + (hidden > 0 ? 1 : 0);
   const rightRows = Math.max(1, Math.min(targets.length, MAX_TARGETS + 1));
   return (
@@ -58,7 +58,7 @@ export function GroupPicture({ drawn, targets, position, history, isNarrow, onMo
             {group.id === "" ? group.name : <Link to={["entities", "services", group.id]}>{group.name}</Link>}
           </strong>
           {!group.isEnabled && <span class="chip">disabled</span>}
-          {rates && rates.rate > 0 && <RateText rates={rates} />}
+          {rates && rates.requests > 0 && <RateText rates={rates} />}
         </span>
         <span class="mono">{group.url}</span>
       </div>
@@ -130,7 +130,7 @@ const RouteCard = ({ route, rates }: { readonly route: TopologyRoute; readonly r
     <span>
       <Link to={["entities", "routes", route.id]}>{route.name}</Link>
       {route.priority !== 0 && <span class="chip">priority {route.priority}</span>}
-      {rates && rates.rate > 0 && <RateText rates={rates} />}
+      {rates && rates.requests > 0 && <RateText rates={rates} />}
     </span>
     <span class="mono" title={route.match}>
       {route.match}
@@ -139,13 +139,14 @@ const RouteCard = ({ route, rates }: { readonly route: TopologyRoute; readonly r
 );
 
 const RateText = ({ rates }: { readonly rates: TrafficRates }) => (
-  <span class={`rate ${isFailing(rates) ? "bad" : ""}`}>{formatRate(rates.rate)}/s</span>
+  <span class={`rate ${isFailing(rates) ? "bad" : ""}`}>{formatRate(rates.requests)}/s</span>
 );
 
 /** A share of server errors from which a line is drawn as failing. */
 const FAILING = 0.05;
 
-const isFailing = ({ rate, serverErrorRate }: TrafficRates): boolean => rate > 0 && serverErrorRate / rate > FAILING;
+const isFailing = ({ requests, server_errors }: TrafficRates): boolean =>
+  requests > 0 && server_errors / requests > FAILING;
 
 const WIDTH = 64;
 
@@ -161,7 +162,7 @@ interface LinesProps {
 /** A line to a target shows the target's health; a line from a route shows whether its requests fail. */
 function toneOf(health: TopologyTarget["health"] | undefined, rates: TrafficRates | undefined): string {
   if (health === "unhealthy" || (health === undefined && rates && isFailing(rates))) return "bad";
-  return rates && rates.rate > 0 ? "busy" : "";
+  return rates && rates.requests > 0 ? "busy" : "";
 }
 
 /** Lines from each start to each end. A line with traffic is thicker, by the logarithm of its rate, and moves. */
@@ -171,7 +172,7 @@ function Lines({ from, to, height, rates, tones }: LinesProps) {
       {from.flatMap((start, index) =>
         to.map((end, at) => {
           const own = rates[from.length > 1 ? index : 0];
-          const rate = own?.rate ?? 0;
+          const rate = own?.requests ?? 0;
           const tone = toneOf(tones?.[at], own);
           const d = `M0 ${start} C${WIDTH / 2} ${start} ${WIDTH / 2} ${end} ${WIDTH} ${end}`;
           return (

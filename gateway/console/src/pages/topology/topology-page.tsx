@@ -42,7 +42,7 @@ export function TopologyPage({ query }: { readonly query: URLSearchParams }) {
     },
     { key: "topology" },
   );
-  const { history } = useTraffic();
+  const { memory } = useTraffic("routes", "services");
   const [filter, setFilter] = useState(query.get("search") ?? "");
   const [order, setOrder] = useState<Order>("name");
   const [expanded, setExpanded] = useState<ReadonlySet<string>>(new Set());
@@ -52,14 +52,14 @@ export function TopologyPage({ query }: { readonly query: URLSearchParams }) {
 
   const groups = useMemo(() => {
     const found = filterGroups(data?.groups ?? [], filter);
-    const rateOf = ({ name }: TopologyGroup) => history.ratesOf("service", name)?.rate ?? 0;
+    const rateOf = ({ id }: TopologyGroup) => memory.ratesOf("services", id)?.requests ?? 0;
     const compare: Readonly<Record<Order, (one: TopologyGroup, other: TopologyGroup) => number>> = {
       name: (one, other) => collator.compare(one.name, other.name),
       routes: (one, other) => other.routes.length - one.routes.length,
       traffic: (one, other) => rateOf(other) - rateOf(one) || collator.compare(one.name, other.name),
     };
     return found.toSorted(compare[order]);
-  }, [data, filter, order, order === "traffic" ? history.latest?.at : 0]);
+  }, [data, filter, order, order === "traffic" ? memory.points.at(-1)?.at : 0]);
 
   const [wanted, setWanted] = useState("");
   const targets = useTargets(wanted);
@@ -131,7 +131,7 @@ export function TopologyPage({ query }: { readonly query: URLSearchParams }) {
               drawn={one}
               targets={targetsOf(one.group)}
               position={{ index: drawn.indexOf(one) + 1, of: drawn.length }}
-              history={history}
+              memory={memory}
               isNarrow={isNarrow}
               onMore={() => setExpanded((before) => new Set([...before, one.group.id]))}
             />

@@ -1,9 +1,7 @@
 /** Rates, errors and latencies, live. */
 import { useState } from "preact/hooks";
 import { Link } from "../../app/navigation.tsx";
-import { useConsoleSession } from "../../app/session.ts";
-import type { TrafficRow } from "../../metrics/traffic-history.ts";
-import { type TrafficScope, trafficScopes } from "../../metrics/traffic-snapshot.ts";
+import type { TrafficEntry, TrafficSubject } from "../../metrics/traffic-memory.ts";
 import { useTraffic } from "../../metrics/use-traffic.ts";
 import { formatDuration, formatRate, formatShare } from "../../parts/format.ts";
 import { type ChartLine, LineChart } from "../../parts/line-chart.tsx";
@@ -11,45 +9,45 @@ import { Notice } from "../../parts/notice.tsx";
 import { SortableTable, type TableColumn } from "../../parts/sortable-table.tsx";
 import { RefusedRequests } from "./refused-requests.tsx";
 
-const scopeTitles: Readonly<Record<TrafficScope, string>> = {
-  route: "Routes",
-  service: "Services",
-  consumer: "Consumers",
+const scopeTitles: Readonly<Record<TrafficSubject, string>> = {
+  routes: "Routes",
+  services: "Services",
+  consumers: "Consumers",
 };
 
-const rateLines: readonly ChartLine[] = [{ label: "requests", tone: "one", value: ({ rate }) => rate }];
+const rateLines: readonly ChartLine[] = [{ label: "requests", tone: "one", value: ({ requests }) => requests }];
 const errorLines: readonly ChartLine[] = [
-  { label: "5xx", tone: "three", value: ({ serverErrorRate }) => serverErrorRate },
-  { label: "4xx", tone: "two", value: ({ clientErrorRate }) => clientErrorRate },
+  { label: "5xx", tone: "three", value: ({ server_errors }) => server_errors },
+  { label: "4xx", tone: "two", value: ({ client_errors }) => client_errors },
 ];
 const latencyLines: readonly ChartLine[] = [
-  { label: "50 %", tone: "one", value: ({ p50 }) => p50 },
-  { label: "95 %", tone: "two", value: ({ p95 }) => p95 },
-  { label: "99 %", tone: "three", value: ({ p99 }) => p99 },
+  { label: "50 %", tone: "one", value: ({ latencies }) => latencies.p50 },
+  { label: "95 %", tone: "two", value: ({ latencies }) => latencies.p95 },
+  { label: "99 %", tone: "three", value: ({ latencies }) => latencies.p99 },
 ];
 
+const perSecond = (value: number) => `${formatRate(value)}/s`;
+
 export function TrafficPage() {
-  const { history, failure } = useTraffic();
-  const [scope, setScope] = useState<TrafficScope>("route");
+  const [scope, setScope] = useState<TrafficSubject>("routes");
   const [filter, setFilter] = useState("");
-  const snapshot = history.latest;
-  const rows = history.rows(scope).filter(({ name }) => name.toLowerCase().includes(filter.trim().toLowerCase()));
-  const perSecond = (value: number) => `${formatRate(value)}/s`;
+  const { memory, failure } = useTraffic(scope);
+  const wanted = filter.trim().toLowerCase();
+  const rows = memory.entries(scope).filter((entry) => titleOf(entry).toLowerCase().includes(wanted));
 
   return (
     <>
       <h1>Traffic</h1>
       {failure !== undefined && <Notice kind="error">{failure}</Notice>}
-      {snapshot && !snapshot.hasRequests && <NotMeasured />}
       <div class="charts">
-        <LineChart title="Requests" points={history.points} lines={rateLines} format={perSecond} />
-        <LineChart title="Errors" points={history.points} lines={errorLines} format={perSecond} />
-        <LineChart title="Latency" points={history.points} lines={latencyLines} format={formatDuration} />
+        <LineChart title="Requests" points={memory.points} lines={rateLines} format={perSecond} />
+        <LineChart title="Errors" points={memory.points} lines={errorLines} format={perSecond} />
+        <LineChart title="Latency" points={memory.points} lines={latencyLines} format={formatDuration} />
       </div>
       <div class="toolbar">
         <fieldset class="segmented">
           <legend class="sr-only">Requests by</legend>
-          {trafficScopes.map((one) => (
+          {(Object.keys(scopeTitles) as TrafficSubject[]).map((one) => (
             <label key={one}>
               <input type="radio" name="scope" checked={scope === one} onChange={() => setScope(one)} />
               <span>{scopeTitles[one]}</span>
@@ -68,80 +66,60 @@ export function TrafficPage() {
       </div>
       <SortableTable
         key={scope}
-        caption={`Traffic by ${scope}`}
-        columns={scope === "consumer" ? columns.filter(({ title }) => !title.endsWith("%")) : columns}
+        caption={`Traffic by ${scopeTitles[scope].toLowerCase()}`}
+        columns={columnsOf(scope)}
         rows={rows}
-        keyOf={({ name }) => name}
+        keyOf={({ id }) => id}
         sorted={{ column: 1, descending: true }}
-        empty={
-          scope === "consumer"
-            ? "No request of a consumer has been counted. The plugin prometheus counts them with per_consumer."
-            : "No request has been counted."
-        }
+        empty="No request in the last ten seconds."
       />
-      <p class="hint">
-        Rates and latencies are averages of the last minute. Requests are counted since the nodes started.
-      </p>
+      <p class="hint">Rates and latencies of the last ten seconds, of all nodes.</p>
       <RefusedRequests />
-      {snapshot && snapshot.unrouted.size > 0 && (
-        <section aria-labelledby="unrouted">
-          <h2 id="unrouted">Requests without a route</h2>
-          <ul class="counts">
-            {[...snapshot.unrouted].map(([reason, count]) => (
-              <li key={reason}>
-                <strong>{count.toLocaleString("en")}</strong> {reason.replaceAll("_", " ")}
-              </li>
-            ))}
-          </ul>
-        </section>
-      )}
     </>
   );
 }
 
-function NotMeasured() {
-  const { canWrite } = useConsoleSession();
-  return (
-    <Notice kind="info">
-      Requests are counted after the first request with the plugin <code>prometheus</code>, with its fields{" "}
-      <code>status_code_metrics</code> and <code>latency_metrics</code>.{" "}
-      {canWrite && (
-        <Link to={["entities", "plugins", "new"]} query={{ name: "prometheus" }}>
-          Create it for all requests
-        </Link>
-      )}
-    </Notice>
-  );
-}
+const titleOf = ({ id, name }: TrafficEntry): string => name ?? id;
 
-const columns: readonly TableColumn<TrafficRow>[] = [
-  { title: "Name", cell: ({ name }) => name, sortBy: ({ name }) => name },
-  { title: "Requests/s", cell: ({ rate }) => formatRate(rate), sortBy: ({ rate }) => rate, isNumeric: true },
+const share = (part: number, { requests }: TrafficEntry): string =>
+  requests === 0 ? "–" : formatShare(part / requests);
+
+const columnsOf = (scope: TrafficSubject): readonly TableColumn<TrafficEntry>[] => [
+  {
+    title: "Name",
+    cell: (entry) => <Link to={["entities", scope, entry.id]}>{titleOf(entry)}</Link>,
+    sortBy: titleOf,
+  },
+  {
+    title: "Requests/s",
+    cell: ({ requests }) => formatRate(requests),
+    sortBy: ({ requests }) => requests,
+    isNumeric: true,
+  },
   {
     title: "5xx",
-    cell: ({ rate, serverErrorRate }) => (rate === 0 ? "–" : formatShare(serverErrorRate / rate)),
-    sortBy: ({ serverErrorRate }) => serverErrorRate,
+    cell: (entry) => share(entry.server_errors, entry),
+    sortBy: ({ server_errors }) => server_errors,
     isNumeric: true,
   },
   {
     title: "4xx",
-    cell: ({ rate, clientErrorRate }) => (rate === 0 ? "–" : formatShare(clientErrorRate / rate)),
-    sortBy: ({ clientErrorRate }) => clientErrorRate,
+    cell: (entry) => share(entry.client_errors, entry),
+    sortBy: ({ client_errors }) => client_errors,
     isNumeric: true,
   },
   {
     title: "Refused",
-    cell: ({ rate, refusedRate }) => (rate === 0 ? "–" : formatShare(refusedRate / rate)),
-    sortBy: ({ refusedRate }) => refusedRate,
+    cell: (entry) => share(entry.refused, entry),
+    sortBy: ({ refused }) => refused,
     isNumeric: true,
   },
-  { title: "50 %", cell: ({ p50 }) => formatDuration(p50), sortBy: ({ p50 }) => p50 ?? -1, isNumeric: true },
-  { title: "95 %", cell: ({ p95 }) => formatDuration(p95), sortBy: ({ p95 }) => p95 ?? -1, isNumeric: true },
-  { title: "99 %", cell: ({ p99 }) => formatDuration(p99), sortBy: ({ p99 }) => p99 ?? -1, isNumeric: true },
-  {
-    title: "Total",
-    cell: ({ requests }) => requests.toLocaleString("en"),
-    sortBy: ({ requests }) => requests,
-    isNumeric: true,
-  },
+  ...(["p50", "p95", "p99"] as const).map(
+    (name): TableColumn<TrafficEntry> => ({
+      title: `${name.slice(1)} %`,
+      cell: ({ latencies }) => formatDuration(latencies[name]),
+      sortBy: ({ latencies }) => latencies[name] ?? -1,
+      isNumeric: true,
+    }),
+  ),
 ];

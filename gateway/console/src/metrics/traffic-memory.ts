@@ -1,0 +1,59 @@
+/** The rates that `GET /traffic` reports, and those of the last minutes. */
+import type { TrafficFilter } from "@sluice/model";
+
+export type TrafficSubject = TrafficFilter["by"];
+
+/** Per second; latencies in milliseconds, null without requests. */
+export interface TrafficRates {
+  readonly requests: number;
+  readonly client_errors: number;
+  readonly server_errors: number;
+  /** Answered by the gateway itself with 400 or above. */
+  readonly refused: number;
+  readonly latencies: { readonly p50: number | null; readonly p95: number | null; readonly p99: number | null };
+}
+
+export interface TrafficPoint extends TrafficRates {
+  /** Milliseconds of the page's clock. */
+  readonly at: number;
+}
+
+export interface TrafficEntry extends TrafficRates {
+  readonly id: string;
+  readonly name: string | null;
+}
+
+export interface TrafficReport {
+  readonly total: TrafficRates;
+  readonly data: readonly TrafficEntry[];
+}
+
+/** Points of the charts: ten minutes at one point each five seconds. */
+const MAX_POINTS = 120;
+
+/** In the memory of the tab. */
+export class TrafficMemory {
+  readonly #points: TrafficPoint[] = [];
+  readonly #entries = new Map<TrafficSubject, ReadonlyMap<string, TrafficEntry>>();
+
+  /** Keeps reports that were received at the same time. */
+  add(reports: ReadonlyMap<TrafficSubject, TrafficReport>, at: number): void {
+    for (const [subject, { data }] of reports)
+      this.#entries.set(subject, new Map(data.map((entry) => [entry.id, entry])));
+    const [report] = reports.values();
+    if (report) this.#points.push({ at, ...report.total });
+    if (this.#points.length > MAX_POINTS) this.#points.shift();
+  }
+
+  get points(): readonly TrafficPoint[] {
+    return this.#points;
+  }
+
+  entries(subject: TrafficSubject): readonly TrafficEntry[] {
+    return [...(this.#entries.get(subject)?.values() ?? [])];
+  }
+
+  ratesOf(subject: TrafficSubject, id: string): TrafficRates | undefined {
+    return this.#entries.get(subject)?.get(id);
+  }
+}
