@@ -23,6 +23,8 @@ export interface OpenOptions {
 
 export interface ConsoleRig {
   readonly admin: string;
+  /** URL of the proxy. */
+  readonly proxy: string;
   readonly browser: Browser;
   /** Opens the console in a new browser context, without the storage of the others. */
   open(options?: OpenOptions): Promise<Page>;
@@ -71,6 +73,7 @@ export async function startConsole(
   const complaints: string[] = [];
   return {
     admin,
+    proxy: `http://127.0.0.1:${proxy}`,
     browser,
     complaints,
     async open({ at = "#/", token = TOKEN, colorScheme = "light", width = 1280, base = admin } = {}) {

@@ -4,6 +4,7 @@
  */
 import { rmSync } from "node:fs";
 import { join, resolve } from "node:path";
+import { buildConsole } from "../build/console.ts";
 import { tool } from "../programs/tool.ts";
 import { usersIn } from "../start/directory-product.ts";
 import { greeting } from "../start/greeting.ts";
@@ -35,6 +36,7 @@ async function main(args: readonly string[]): Promise<number> {
   keepSamples({ samples: join(root, "crds/samples"), folder: samples, userApi: chosen.userApi });
   console.log("Starting a Kubernetes control plane and Sluice on it.");
   await seedUsers(usersIn(work));
+  buildConsole();
   const product = await startClusterProduct({ chosen, work, show: (line) => console.error(line) });
   // The tour shows the samples' path in the repository, unless the user API's address is not the default.
   const moved = chosen.userApi !== chosenAddresses({}).userApi;

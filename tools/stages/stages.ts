@@ -94,6 +94,7 @@ export const suites: readonly Suites[] = [
     tools: ["kube"],
     folderTools: {
       "test/e2e/admin": ["deck", "go-kong", "slapd"],
+      "test/e2e/console": ["chromium"],
       "test/e2e/plugins": ["openid-server"],
       "test/e2e/docs": ["helm", "coredns", "pause", "containerd", "nft", "cni-plugins"],
       "test/e2e/deploy": [

@@ -57,6 +57,20 @@ for (const [at, title, shows] of pages) {
   });
 }
 
+test("traffic lists a refused request with its reason, and leads to the explanation", async () => {
+  const refused = await fetch(`${rig.proxy}/first/x`);
+  assert.equal(refused.status, 401);
+  const page = await rig.open({ at: "#/traffic" });
+  const row = page.getByRole("row").filter({ hasText: "/first/x" });
+  await row.getByText("No API key found in request").waitFor();
+  assert.deepEqual(await violationsOf(page), []);
+  await row.getByRole("link", { name: "Explain the request to /first/x" }).click();
+  await headingOf(page, "Explain a request");
+  await page.getByRole("button", { name: "Explain", exact: true }).click();
+  await page.getByRole("heading", { name: "The gateway answers 401" }).waitFor();
+  await close(page);
+});
+
 test("deleting shows what is deleted with it first", async () => {
   const page = await rig.open({ at: "#/entities/services" });
   await rig.ask("POST", "/services", { name: "gone", host: "gone.example" });
