@@ -4,6 +4,7 @@ import { createServer, request } from "node:http";
 import type { AddressInfo } from "node:net";
 import { after, test } from "node:test";
 import type { Page } from "playwright-core";
+import { waitFor } from "../../../tools/process/index.ts";
 import { headingOf, startConsole, violationsOf } from "../../product/console-pages.ts";
 
 const rig = await startConsole({
@@ -69,6 +70,37 @@ test("traffic lists a refused request with its reason, and leads to the explanat
   await page.getByRole("button", { name: "Explain", exact: true }).click();
   await page.getByRole("heading", { name: "The gateway answers 401" }).waitFor();
   await close(page);
+});
+
+test("the overview names an unhealthy target and leads to its upstream, and the topology shows the target", async () => {
+  const active = { unhealthy: { interval: 1, tcp_failures: 1 }, healthy: { interval: 1 }, type: "tcp" };
+  await rig.ask("POST", "/upstreams", { name: "dead.example", healthchecks: { active } });
+  await rig.ask("POST", "/upstreams/dead.example/targets", { target: "127.0.0.1:9" });
+  await rig.ask("POST", "/services", { name: "dead", host: "dead.example" });
+  const page = await rig.open();
+  const problem = page.getByRole("listitem").filter({ hasText: "The target 127.0.0.1:9 of dead.example is unhealthy" });
+  await waitFor(
+    async () => {
+      await page.reload();
+      await headingOf(page, "Overview");
+      return problem.waitFor({ timeout: 1000 }).then(
+        () => true,
+        () => false,
+      );
+    },
+    { what: "the problem" },
+  );
+  assert.deepEqual(await violationsOf(page), []);
+  await problem.getByRole("link", { name: "Open it" }).click();
+  await headingOf(page, "upstream dead.example");
+  await page.goto(`${rig.admin}/console/#/topology`);
+  await page
+    .getByRole("listitem", { name: /^dead,/ })
+    .getByText("unhealthy, weight 100")
+    .waitFor();
+  await close(page);
+  await rig.ask("DELETE", "/services/dead");
+  await rig.ask("DELETE", "/upstreams/dead.example");
 });
 
 test("deleting shows what is deleted with it first", async () => {

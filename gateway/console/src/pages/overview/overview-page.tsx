@@ -9,11 +9,14 @@ import { formatBytes, formatDuration, formatRate, formatShare } from "../../part
 import { Notice } from "../../parts/notice.tsx";
 import { SortableTable, type TableColumn } from "../../parts/sortable-table.tsx";
 import { type NodeRow, nodeRows, type StatusBody, type SystemProblem, systemProblems } from "./fleet-status.ts";
+import { loadTargetProblems } from "./unhealthy-targets.ts";
 
 const INTERVAL = 3000;
 
 /** The response may have tens of megabytes, if the plugin prometheus counts the requests of many routes. */
 const GAUGES_INTERVAL = 15_000;
+
+const TARGETS_INTERVAL = 30_000;
 
 async function loadGauges(signal: AbortSignal) {
   const { body } = await send("metrics", { signal });
@@ -25,8 +28,9 @@ export function OverviewPage() {
   const status = useLoaded((signal) => read<StatusBody>("status", signal), { key: "status", every: INTERVAL });
   const { memory, failure } = useTraffic("services");
   const { data: gauges } = useLoaded(loadGauges, { key: "metrics", every: GAUGES_INTERVAL });
+  const targets = useLoaded(loadTargetProblems, { key: "targets", every: TARGETS_INTERVAL });
   const rows = status.data ? nodeRows(status.data, gauges) : [];
-  const problems = status.data ? systemProblems(status.data, rows, gauges) : [];
+  const problems = status.data ? [...systemProblems(status.data, rows, gauges), ...(targets.data ?? [])] : [];
   const point = memory.points.at(-1);
   const counts = [...(gauges?.entities ?? [])].filter(([, count]) => count > 0);
   const serving = rows.filter(({ state }) => state === "serving").length;
@@ -101,11 +105,13 @@ const Tile = ({ title, value, note }: { readonly title: string; readonly value: 
   </div>
 );
 
-const ProblemItem = ({ severity, title, detail, cure }: SystemProblem) => (
+const ProblemItem = ({ severity, title, detail, cure, at }: SystemProblem) => (
   <li class={`problem ${severity}`}>
     <h3>{title}</h3>
     <p>{detail}</p>
-    <p class="cure">{cure}</p>
+    <p class="cure">
+      {cure} {at && <Link to={at}>Open it</Link>}
+    </p>
   </li>
 );
 

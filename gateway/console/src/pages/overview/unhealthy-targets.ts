@@ -1,0 +1,38 @@
+/** Targets that fail their health checks, or whose names cannot be resolved. */
+import { encodedPath } from "../../api/client.ts";
+import { readEntities } from "../../api/read-entities.ts";
+import type { SystemProblem } from "./fleet-status.ts";
+
+/** Upstreams that are asked for: the admin API asks every node about each. The topology shows the others. */
+const MAX_UPSTREAMS = 50;
+
+/** Requests at a time. */
+const CONCURRENCY = 5;
+
+const reasons: Readonly<Record<string, string>> = {
+  UNHEALTHY: "A node's health checks of it fail, so it gets no requests.",
+  DNS_ERROR: "A node cannot resolve its name, so it gets no requests.",
+};
+
+export async function loadTargetProblems(signal: AbortSignal): Promise<readonly SystemProblem[]> {
+  const { entities } = await readEntities("upstreams", { signal, max: MAX_UPSTREAMS });
+  const upstreams = [...entities.slice(0, MAX_UPSTREAMS)];
+  const problems: SystemProblem[] = [];
+  while (upstreams.length > 0) {
+    const some = upstreams.splice(0, CONCURRENCY);
+    const found = await Promise.all(
+      some.map(async ({ id, name }) => {
+        const { entities: targets } = await readEntities(`upstreams/${encodedPath(id)}/health`, { signal });
+        return targets.flatMap(({ target, health }): readonly SystemProblem[] => {
+          const detail = reasons[String(health)];
+          if (detail === undefined) return [];
+          const title = `The target ${target} of ${name} is unhealthy`;
+          const cure = "Check that the server runs and that the nodes reach it; or delete the target.";
+          return [{ severity: "error", title, detail, cure, at: ["entities", "upstreams", id] }];
+        });
+      }),
+    );
+    problems.push(...found.flat());
+  }
+  return problems;
+}
