@@ -1,6 +1,6 @@
 /** A modal dialog. The browser keeps the focus inside, closes it on Escape, and returns the focus. */
 import type { ComponentChildren } from "preact";
-import { useEffect, useId, useRef } from "preact/hooks";
+import { useId, useLayoutEffect, useRef } from "preact/hooks";
 
 interface DialogProps {
   readonly title: string;
@@ -11,7 +11,8 @@ interface DialogProps {
 export function Dialog({ title, onClose, children }: DialogProps) {
   const dialog = useRef<HTMLDialogElement>(null);
   const heading = useId();
-  useEffect(() => {
+  // Before the next event: the focus must not leave the button that opened the dialog in the meantime.
+  useLayoutEffect(() => {
     const opened = dialog.current;
     const opener = document.activeElement;
     opened?.showModal();
