@@ -1,5 +1,5 @@
 /** The collections of the admin API as the console shows them. Members and their types come from the API's schemas. */
-import type { EntityMembers } from "./read-entities.ts";
+import type { EntityRecord } from "./load-entities.ts";
 
 export interface CollectionView {
   /** The name in `GET /schemas/{collection}`. */
@@ -155,7 +155,7 @@ export const namingOf = (collection: string): Pick<CollectionView, "singular" | 
   childNames[collection] ?? { singular: collection, names: ["name"], columns: [] };
 
 /** The name of an entity, or the beginning of its id. */
-export function titleOf(collection: string, entity: EntityMembers): string {
+export function titleOf(collection: string, entity: EntityRecord): string {
   for (const member of namingOf(collection).names) {
     const value = entity[member];
     if (typeof value === "string" && value !== "") return member === "cert_digest" ? `${value.slice(0, 16)}…` : value;

@@ -1,7 +1,7 @@
 /** Chooses an entity of another collection by its name. */
 import { useEffect, useId, useState } from "preact/hooks";
 import { titleOf } from "../api/collections.ts";
-import { type EntityMembers, readEntities } from "../api/read-entities.ts";
+import { type EntityRecord, loadEntities } from "../api/load-entities.ts";
 
 interface ReferenceInputProps {
   readonly id: string;
@@ -24,11 +24,11 @@ const nameMember = (collection: string): string => (collection === "consumers" ?
 
 export function ReferenceInput({ collection, value, onChange, ...input }: ReferenceInputProps) {
   const list = useId();
-  const [choices, setChoices] = useState<readonly EntityMembers[]>([]);
+  const [choices, setChoices] = useState<readonly EntityRecord[]>([]);
   const [typed, setTyped] = useState<string>();
   useEffect(() => {
     const abort = new AbortController();
-    readEntities(collection, { signal: abort.signal, max: MAX_SUGGESTED }).then(
+    loadEntities(collection, { signal: abort.signal, max: MAX_SUGGESTED }).then(
       ({ entities }) => setChoices(entities),
       // Without suggestions, a name or an id can still be typed.
       () => {},

@@ -1,7 +1,7 @@
 /** The entities below one entity: the routes of a service, the credentials of a consumer. */
 import { encodedPath } from "../../api/client.ts";
 import { type ChildView, type CollectionView, collectionViews, namingOf, titleOf } from "../../api/collections.ts";
-import { type EntityMembers, readEntities } from "../../api/read-entities.ts";
+import { type EntityRecord, loadEntities } from "../../api/load-entities.ts";
 import { useLoaded } from "../../api/use-loaded.ts";
 import { Link } from "../../app/navigation.tsx";
 import { useConsoleSession } from "../../app/session.ts";
@@ -12,7 +12,7 @@ import { SortableTable, type TableColumn } from "../../parts/sortable-table.tsx"
 interface ChildListProps {
   readonly view: CollectionView;
   readonly child: ChildView;
-  readonly entity: EntityMembers;
+  readonly entity: EntityRecord;
 }
 
 export function EntitiesBelow({ view, child, entity }: ChildListProps) {
@@ -23,10 +23,10 @@ export function EntitiesBelow({ view, child, entity }: ChildListProps) {
   const { data, failure } = useLoaded(
     async (signal) =>
       collection === "targets"
-        ? readEntities(`${view.path}/${encodedPath(entity.id)}/health`, { signal }).catch(() =>
-            readEntities(path, { signal }),
+        ? loadEntities(`${view.path}/${encodedPath(entity.id)}/health`, { signal }).catch(() =>
+            loadEntities(path, { signal }),
           )
-        : readEntities(path, { signal }),
+        : loadEntities(path, { signal }),
     { key: path },
   );
   const page = collectionViews.find((one) => one.collection === collection);
@@ -36,14 +36,14 @@ export function EntitiesBelow({ view, child, entity }: ChildListProps) {
   const shown = [...members, ...(collection === "targets" ? ["health"] : []), ...(page ? [] : ["created_at"])].filter(
     (name) => name !== member,
   );
-  const columns: readonly TableColumn<EntityMembers>[] = [
+  const columns: readonly TableColumn<EntityRecord>[] = [
     {
       title: "Name",
       cell: (one) => <Link to={addressOf(one.id)}>{titleOf(collection, one)}</Link>,
       sortBy: (one) => titleOf(collection, one),
     },
     ...shown.map(
-      (name): TableColumn<EntityMembers> => ({
+      (name): TableColumn<EntityRecord> => ({
         title: name,
         cell: (one) => valueText(name, one[name]),
         sortBy: (one) => valueText(name, one[name]),

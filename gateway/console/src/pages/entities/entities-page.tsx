@@ -1,7 +1,7 @@
 /** The entities of one collection, with search, tags and sorting. */
 import { useEffect, useMemo, useState } from "preact/hooks";
 import { type CollectionView, collectionViews, titleOf } from "../../api/collections.ts";
-import { type EntityMembers, MAX_ENTITIES, readEntities } from "../../api/read-entities.ts";
+import { type EntityRecord, loadEntities, MAX_ENTITIES } from "../../api/load-entities.ts";
 import { useLoaded } from "../../api/use-loaded.ts";
 import { goTo, Link } from "../../app/navigation.tsx";
 import { useConsoleSession } from "../../app/session.ts";
@@ -40,12 +40,12 @@ export function EntitiesPage({ view, query }: EntitiesPageProps) {
   );
 }
 
-const NONE: readonly EntityMembers[] = [];
+const NONE: readonly EntityRecord[] = [];
 
 function EntityListing({ view, query }: EntitiesPageProps) {
   const { canWrite } = useConsoleSession();
   const [count, setCount] = useState(0);
-  const { data, failure, isLoading } = useLoaded((signal) => readEntities(view.path, { signal, report: setCount }), {
+  const { data, failure, isLoading } = useLoaded((signal) => loadEntities(view.path, { signal, report: setCount }), {
     key: view.path,
   });
   const [search, setSearch] = useState(query.get("search") ?? "");
@@ -61,7 +61,7 @@ function EntityListing({ view, query }: EntitiesPageProps) {
   );
   const rows = useMemo(() => {
     const wanted = search.trim().toLowerCase();
-    const isWanted = (entity: EntityMembers) =>
+    const isWanted = (entity: EntityRecord) =>
       (tag === "" || tagsOf(entity).includes(tag)) && (wanted === "" || texts.get(entity.id)?.includes(wanted));
     return entities.filter(isWanted);
   }, [entities, search, tag, texts]);
@@ -146,7 +146,7 @@ interface ColumnOptions {
   readonly lastUse: ((id: string) => LastUse) | undefined;
 }
 
-function columnsOf(view: CollectionView, { names, lastUse }: ColumnOptions): readonly TableColumn<EntityMembers>[] {
+function columnsOf(view: CollectionView, { names, lastUse }: ColumnOptions): readonly TableColumn<EntityRecord>[] {
   return [
     {
       title: "Name",
@@ -154,7 +154,7 @@ function columnsOf(view: CollectionView, { names, lastUse }: ColumnOptions): rea
       sortBy: (entity) => titleOf(view.collection, entity),
     },
     ...view.columns.map(
-      (member): TableColumn<EntityMembers> => ({
+      (member): TableColumn<EntityRecord> => ({
         title: member,
         cell: (entity) => cellText(entity[member], names),
         sortBy: (entity) => (typeof entity[member] === "number" ? entity[member] : cellText(entity[member], names)),
@@ -165,8 +165,8 @@ function columnsOf(view: CollectionView, { names, lastUse }: ColumnOptions): rea
       ? [
           {
             title: "last used",
-            cell: ({ id }: EntityMembers) => lastUse(id).text,
-            sortBy: ({ id }: EntityMembers) => lastUse(id).at,
+            cell: ({ id }: EntityRecord) => lastUse(id).text,
+            sortBy: ({ id }: EntityRecord) => lastUse(id).at,
           },
         ]
       : []),
@@ -189,10 +189,10 @@ export function cellText(value: unknown, names: EntityNames): string {
   return names.get(id) ?? id;
 }
 
-const tagsOf = ({ tags }: EntityMembers): readonly string[] => (Array.isArray(tags) ? tags.map(String) : []);
+const tagsOf = ({ tags }: EntityRecord): readonly string[] => (Array.isArray(tags) ? tags.map(String) : []);
 
 /** The texts that a search looks into: what the table shows, and the id. Secrets are not among them. */
-const searchText = (view: CollectionView, entity: EntityMembers, names: EntityNames): string =>
+const searchText = (view: CollectionView, entity: EntityRecord, names: EntityNames): string =>
   [
     entity.id,
     titleOf(view.collection, entity),

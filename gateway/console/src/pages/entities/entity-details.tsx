@@ -2,7 +2,7 @@
 import { useState } from "preact/hooks";
 import { ask, encodedPath, read } from "../../api/client.ts";
 import { type ChildView, type CollectionView, namingOf, titleOf } from "../../api/collections.ts";
-import type { EntityMembers } from "../../api/read-entities.ts";
+import type { EntityRecord } from "../../api/load-entities.ts";
 import { useLoaded } from "../../api/use-loaded.ts";
 import { goTo, Link } from "../../app/navigation.tsx";
 import { useConsoleSession } from "../../app/session.ts";
@@ -134,7 +134,7 @@ function mainFields(collection: string): readonly string[] {
 /** Secrets that the admin API generated: they are shown now, and never again. */
 const secretsIn = (
   fields: readonly NamedField[],
-  entity: EntityMembers | undefined,
+  entity: EntityRecord | undefined,
   sent: FormDraft,
 ): readonly (readonly [string, string])[] =>
   fields.flatMap(({ name, field }) => {
@@ -187,7 +187,7 @@ function StoredEntity({ view, collection, singular, nested, path, back, message 
   const [saved, setSaved] = useState(message);
   const stored = useLoaded(
     async (signal) => {
-      const { body: entity, headers } = await ask<EntityMembers>(path, { signal });
+      const { body: entity, headers } = await ask<EntityRecord>(path, { signal });
       const name = isConfigurable(collection) ? String(entity.name) : undefined;
       return { entity, tag: headers.get("ETag"), fields: await loadFields(collection, name, signal) };
     },

@@ -1,7 +1,7 @@
 /** The names of referenced entities, for tables. */
 import { useEffect, useState } from "preact/hooks";
 import { collectionViews, titleOf } from "../../api/collections.ts";
-import { type EntityMembers, readEntities } from "../../api/read-entities.ts";
+import { type EntityRecord, loadEntities } from "../../api/load-entities.ts";
 
 /** The collections that members refer to. */
 const referenced: Readonly<Record<string, string>> = {
@@ -16,7 +16,7 @@ const referenced: Readonly<Record<string, string>> = {
  * The names of the entities that the rows refer to, by id. Empty at first; a collection that the caller may not read
  * stays without names.
  */
-export function useNames(rows: readonly EntityMembers[], columns: readonly string[]): ReadonlyMap<string, string> {
+export function useNames(rows: readonly EntityRecord[], columns: readonly string[]): ReadonlyMap<string, string> {
   const [names, setNames] = useState<ReadonlyMap<string, string>>(new Map());
   const wanted = columns.filter((member) => referenced[member] !== undefined && rows.some((row) => row[member])).join();
   useEffect(() => {
@@ -25,7 +25,7 @@ export function useNames(rows: readonly EntityMembers[], columns: readonly strin
     const load = async (member: string) => {
       const path = referenced[member] ?? "";
       const collection = collectionViews.find((view) => view.path === path)?.collection ?? path;
-      const { entities } = await readEntities(path, { signal: abort.signal });
+      const { entities } = await loadEntities(path, { signal: abort.signal });
       return entities.map((entity): [string, string] => [entity.id, titleOf(collection, entity)]);
     };
     Promise.all(wanted.split(",").map((member) => load(member).catch(() => []))).then((all) => {

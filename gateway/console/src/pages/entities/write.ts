@@ -1,6 +1,6 @@
 /** Plans and performs one write. */
 import { type ApiResponse, ask } from "../../api/client.ts";
-import type { EntityMembers } from "../../api/read-entities.ts";
+import type { EntityRecord } from "../../api/load-entities.ts";
 import type { PlanBody } from "./change-plan.ts";
 
 export interface EntityWrite {
@@ -21,14 +21,14 @@ export const planWrite = async (write: EntityWrite): Promise<PlanBody> =>
   (await ask<PlanBody>(`${write.path}?dry_run=1`, request(write))).body;
 
 export interface WriteResult {
-  readonly entity: EntityMembers | undefined;
+  readonly entity: EntityRecord | undefined;
   /** Whether the nodes serve the change, as a sentence. */
   readonly served: string;
   readonly isServed: boolean;
 }
 
 export async function performWrite(write: EntityWrite): Promise<WriteResult> {
-  const { body, headers }: ApiResponse<EntityMembers | undefined> = await ask(write.path, request(write));
+  const { body, headers }: ApiResponse<EntityRecord | undefined> = await ask(write.path, request(write));
   const warning = headers.get("X-Sluice-Warning");
   const { text, isServed } = servedText(headers);
   return {

@@ -1,6 +1,6 @@
 /** Targets that fail their health checks, or whose names cannot be resolved. */
 import { encodedPath } from "../../api/client.ts";
-import { readEntities } from "../../api/read-entities.ts";
+import { loadEntities } from "../../api/load-entities.ts";
 import type { SystemProblem } from "./fleet-status.ts";
 
 /** Upstreams that are asked for: the admin API asks every node about each. The topology shows the others. */
@@ -15,14 +15,14 @@ const reasons: Readonly<Record<string, string>> = {
 };
 
 export async function loadTargetProblems(signal: AbortSignal): Promise<readonly SystemProblem[]> {
-  const { entities } = await readEntities("upstreams", { signal, max: MAX_UPSTREAMS });
+  const { entities } = await loadEntities("upstreams", { signal, max: MAX_UPSTREAMS });
   const upstreams = [...entities.slice(0, MAX_UPSTREAMS)];
   const problems: SystemProblem[] = [];
   while (upstreams.length > 0) {
     const some = upstreams.splice(0, CONCURRENCY);
     const found = await Promise.all(
       some.map(async ({ id, name }) => {
-        const { entities: targets } = await readEntities(`upstreams/${encodedPath(id)}/health`, { signal });
+        const { entities: targets } = await loadEntities(`upstreams/${encodedPath(id)}/health`, { signal });
         return targets.flatMap(({ target, health }): readonly SystemProblem[] => {
           const detail = reasons[String(health)];
           if (detail === undefined) return [];

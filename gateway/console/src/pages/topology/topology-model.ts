@@ -1,5 +1,5 @@
 /** Routes grouped by service, with the places where requests go, and the layout of the groups. */
-import type { EntityMembers } from "../../api/read-entities.ts";
+import type { EntityRecord } from "../../api/load-entities.ts";
 
 export interface TopologyRoute {
   readonly id: string;
@@ -24,9 +24,9 @@ export interface TopologyGroup {
 }
 
 export interface TopologyEntities {
-  readonly routes: readonly EntityMembers[];
-  readonly services: readonly EntityMembers[];
-  readonly upstreams: readonly EntityMembers[];
+  readonly routes: readonly EntityRecord[];
+  readonly services: readonly EntityRecord[];
+  readonly upstreams: readonly EntityRecord[];
 }
 
 export function groupByService({ routes, services, upstreams }: TopologyEntities): readonly TopologyGroup[] {
@@ -49,7 +49,7 @@ export function groupByService({ routes, services, upstreams }: TopologyEntities
 
 function groupOf(
   name: string,
-  entities: readonly EntityMembers[],
+  entities: readonly EntityRecord[],
   rest: Omit<TopologyGroup, "name" | "routes" | "searched">,
 ): TopologyGroup {
   const routes = entities
@@ -59,7 +59,7 @@ function groupOf(
   return { ...rest, name, routes, searched: texts.join("\n").toLowerCase() };
 }
 
-function routeOf({ id, name, methods, hosts, paths, regex_priority }: EntityMembers): TopologyRoute {
+function routeOf({ id, name, methods, hosts, paths, regex_priority }: EntityRecord): TopologyRoute {
   const list = (value: unknown, separator: string) => (Array.isArray(value) ? value.join(separator) : "");
   const parts = [list(methods, ","), `${list(hosts, ", ")}${list(paths, ", ")}`].filter((part) => part !== "");
   return {

@@ -1,6 +1,6 @@
 /** From routes to services to targets, as a picture. Only the part in view is drawn, so 10,000 routes scroll smoothly. */
 import { useEffect, useMemo, useRef, useState } from "preact/hooks";
-import { MAX_ENTITIES, readEntities } from "../../api/read-entities.ts";
+import { loadEntities, MAX_ENTITIES } from "../../api/load-entities.ts";
 import { useLoaded } from "../../api/use-loaded.ts";
 import { useTraffic } from "../../metrics/use-traffic.ts";
 import { plural } from "../../parts/format.ts";
@@ -30,9 +30,9 @@ export function TopologyPage({ query }: { readonly query: URLSearchParams }) {
   const { data, failure } = useLoaded(
     async (signal) => {
       const [routes, services, upstreams] = await Promise.all([
-        readEntities("routes", { signal, report: setCount }),
-        readEntities("services", { signal }),
-        readEntities("upstreams", { signal }),
+        loadEntities("routes", { signal, report: setCount }),
+        loadEntities("services", { signal }),
+        loadEntities("upstreams", { signal }),
       ]);
       return {
         groups: groupByService({ routes: routes.entities, services: services.entities, upstreams: upstreams.entities }),

@@ -1,7 +1,7 @@
 /** Loads the targets of the upstreams that are in view, with the health that the nodes report. */
 import { useEffect, useRef, useState } from "preact/hooks";
 import { encodedPath } from "../../api/client.ts";
-import { readEntities } from "../../api/read-entities.ts";
+import { loadEntities } from "../../api/load-entities.ts";
 
 export interface TopologyTarget {
   readonly id: string;
@@ -47,7 +47,7 @@ export function useTargets(wanted: string): ReadonlyMap<string, readonly Topolog
 }
 
 async function loadTargets(upstream: string, signal: AbortSignal): Promise<readonly TopologyTarget[]> {
-  const { entities } = await readEntities(`upstreams/${encodedPath(upstream)}/health`, { signal });
+  const { entities } = await loadEntities(`upstreams/${encodedPath(upstream)}/health`, { signal });
   return entities.map(({ id, target, weight, health }) => ({
     id,
     address: String(target),

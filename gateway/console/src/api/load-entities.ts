@@ -1,18 +1,18 @@
 /** Reads whole collections, page by page. */
 import { read } from "./client.ts";
 
-export interface EntityMembers {
+export interface EntityRecord {
   readonly id: string;
   readonly [member: string]: unknown;
 }
 
 interface EntityPage {
-  readonly data: readonly EntityMembers[];
+  readonly data: readonly EntityRecord[];
   readonly offset?: string;
 }
 
 export interface EntityList {
-  readonly entities: readonly EntityMembers[];
+  readonly entities: readonly EntityRecord[];
   /** Whether the collection has more entities than are read. */
   readonly isTruncated: boolean;
 }
@@ -23,7 +23,7 @@ export const MAX_ENTITIES = 20_000;
 const PAGE_SIZE = 1000;
 
 /** @param report Called after each page with the number of entities so far. */
-export async function readEntities(
+export async function loadEntities(
   path: string,
   {
     signal,
@@ -31,7 +31,7 @@ export async function readEntities(
     max = MAX_ENTITIES,
   }: { signal?: AbortSignal; report?: (count: number) => void; max?: number } = {},
 ): Promise<EntityList> {
-  const entities: EntityMembers[] = [];
+  const entities: EntityRecord[] = [];
   let offset: string | undefined;
   do {
     const size = `size=${PAGE_SIZE}`;
