@@ -65,7 +65,7 @@ describe("several processes over one Postgres", () => {
     return { code, said: started.output() };
   };
 
-  test("nodes need a bootstrapped database, apply the admin listener's writes, share the counts of rate limits, and keep serving without the database", async () => {
+  test("nodes need a bootstrapped database, apply the admin listener's writes and rollbacks, share the counts of rate limits, and keep serving without the database", async () => {
     const early = await run("gateway");
     assert.equal(early.code, 1);
     assert.match(early.said, /^sluice: the database needs bootstrapping: run `sluice migrations bootstrap`$/m);
@@ -102,6 +102,13 @@ describe("several processes over one Postgres", () => {
     const statuses = await Promise.all([...nodes, ...nodes, ...nodes].map((node) => get(node, "/hello")));
     assert.deepEqual(statuses.sort(), [200, 200, 200, 429, 429, 429]);
     await write("DELETE", `/plugins/${id}`);
+
+    const { data } = (await (await write("GET", "/revisions?size=1")).json()) as { data: { number: number }[] };
+    await write("DELETE", "/routes/hello");
+    assert.deepEqual(await Promise.all(nodes.map((node) => get(node, "/hello"))), [404, 404]);
+    const restored = await write("POST", `/revisions/${data[0]?.number}/rollback`);
+    assert.equal(restored.headers.get("x-sluice-programmed"), "true");
+    assert.deepEqual(await Promise.all(nodes.map((node) => get(node, "/hello"))), [200, 200]);
 
     await postgres.stop();
     for (const node of nodes) {

@@ -59,6 +59,7 @@ export function createListener(context: AdminContext, { access, closing }: Admin
   app.addContentTypeParser("*", { parseAs: "buffer" }, async (_request: unknown, bytes: Buffer) => bytes);
 
   const trusted = new WeakSet<FastifyRequest>();
+  const authors = new WeakMap<FastifyRequest, string>();
   app.addHook("onRequest", async (request) => {
     const { method, url, headers, raw } = request;
     const { host: asked, origin, "sec-fetch-site": fetchSite } = headers;
@@ -68,9 +69,10 @@ export function createListener(context: AdminContext, { access, closing }: Admin
       browserPolicy,
     );
     if (refused !== undefined) throw forbidden(refused);
-    const certified = raw.socket instanceof TLSSocket && raw.socket.authorized;
-    const proved = await access.authorize({ method, url: request.routeOptions.url, headers, certified });
-    if (proved && !isForeignHost(asked, browserPolicy)) trusted.add(request);
+    const certificate = certificateSubject(raw.socket);
+    const caller = await access.authorize({ method, url: request.routeOptions.url, headers, certificate });
+    if (caller !== null) authors.set(request, storableName(caller));
+    if (caller !== null && !isForeignHost(asked, browserPolicy)) trusted.add(request);
     if (repeats(raw.rawHeaders, "content-type")) throw badRequest("Content-Type is given more than once");
   });
   app.addHook("onSend", async (request, reply) => {
@@ -120,7 +122,9 @@ export function createListener(context: AdminContext, { access, closing }: Admin
           headers = {},
           body,
           programmed,
-        }: AdminResponse = await handler(receivedOf(request, trusted.has(request)));
+        }: AdminResponse = await handler(
+          receivedOf(request, { trusted: trusted.has(request), author: authors.get(request) ?? "unknown" }),
+        );
         reply.headers(headers);
         if (programmed) {
           const from = performance.now();
@@ -134,7 +138,25 @@ export function createListener(context: AdminContext, { access, closing }: Admin
   }
 }
 
-function receivedOf({ method, url, params, headers, body }: FastifyRequest, trusted: boolean): AdminRequest {
+/** The subject of a client's verified certificate; null: there is none. */
+function certificateSubject(socket: Socket): string | null {
+  if (!(socket instanceof TLSSocket) || !socket.authorized) return null;
+  return socket.getPeerX509Certificate()?.subject?.replaceAll("\n", ", ") ?? "without a subject";
+}
+
+const MAX_NAME = 256;
+
+/** The name without characters that a store cannot hold. */
+const storableName = (name: string): string =>
+  name
+    .slice(0, MAX_NAME)
+    .toWellFormed()
+    .replaceAll(/\p{Cc}/gu, " ");
+
+function receivedOf(
+  { method, url, params, headers, body }: FastifyRequest,
+  caller: Pick<AdminRequest, "trusted" | "author">,
+): AdminRequest {
   const [path = "", query = ""] = url.split("?");
   return {
     method,
@@ -144,7 +166,7 @@ function receivedOf({ method, url, params, headers, body }: FastifyRequest, trus
     params: params as AdminRequest["params"],
     headers,
     bytes: body as Buffer | undefined,
-    trusted,
+    ...caller,
   };
 }
 

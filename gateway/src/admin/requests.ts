@@ -25,6 +25,8 @@ export interface AdminRequest {
    * possible for GET and HEAD of /, /status, the paths of probes and the console.
    */
   readonly trusted: boolean;
+  /** The author of the request's writes, for revisions. */
+  readonly author: string;
 }
 
 /** The store, or the store as it will be after earlier writes of a batch. */

@@ -9,6 +9,7 @@ import { tagRoutes } from "./entities/tags.ts";
 import { healthRoutes } from "./entities/target-health.ts";
 import { informationRoutes } from "./information/routes.ts";
 import { unsupportedRoutes } from "./information/unsupported-endpoints.ts";
+import { revisionRoutes } from "./revisions/routes.ts";
 
 export function adminRoutes(context: AdminContext): readonly AdminRoute[] {
   const supported = [
@@ -17,6 +18,7 @@ export function adminRoutes(context: AdminContext): readonly AdminRoute[] {
     ...healthRoutes(context),
     ...pluginEndpointRoutes(context),
     ...batchRoutes(context),
+    ...revisionRoutes(context),
     ...informationRoutes(context),
     ...configRoutes(context),
   ];

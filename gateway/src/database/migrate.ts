@@ -99,9 +99,12 @@ export const reset = (database: Database): Promise<boolean> =>
 const TABLES = [
   ...collections,
   ...["revision", "changes", "nodes", "counters", "plugin_calls", "plugin_call_results", "migrations"],
+  ...["revisions", "revision_changes"],
 ];
 const FUNCTIONS = [
   ...["take_revision", "log_change", "log_truncate", "dependents", "write_one", "write_all", "take_counters"],
+  ...["log_inserted", "log_updated", "log_deleted"],
+  ...["forget_changes", "take_revision_as", "write_all_as"],
 ];
 
 /** Calls `run` in one process at a time; the next process sees the results of the previous one. */

@@ -5,6 +5,7 @@ import { databaseSettings } from "./database.ts";
 import { fileSettings } from "./file.ts";
 import { allowedUpstreams, compat, logLevel } from "./gateway.ts";
 import { plugins } from "./plugins.ts";
+import { revisionSettings } from "./revisions.ts";
 
 export const adminSettings = defineSettings({
   listen: {
@@ -70,6 +71,7 @@ export const adminSettings = defineSettings({
   },
   ...databaseSettings,
   ...fileSettings,
+  ...revisionSettings,
   wait: {
     variable: "SLUICE_ADMIN_WAIT",
     kind: "duration",

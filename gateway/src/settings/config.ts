@@ -3,6 +3,7 @@ import { defineSettings, logFormat, type SettingsOf } from "@sluice/model/servin
 import { adminSettings } from "./admin.ts";
 import { databaseSettings } from "./database.ts";
 import { logLevel } from "./gateway.ts";
+import { revisionSettings } from "./revisions.ts";
 
 const { store, directory, homeNamespace, class: resourceClass, file, fileWritable, plugins } = adminSettings;
 
@@ -15,6 +16,7 @@ export const configSettings = defineSettings({
   fileWritable,
   plugins,
   ...databaseSettings,
+  ...revisionSettings,
   logLevel: { ...logLevel, default: "warn" },
   logFormat,
 });

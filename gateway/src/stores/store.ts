@@ -11,6 +11,7 @@ import type {
   Violation,
   WaitResponse,
 } from "@sluice/model";
+import type { Revisions } from "./revisions/revisions.ts";
 
 export interface ListOptions {
   /** Maximum number of entities. */
@@ -72,6 +73,8 @@ export interface Effect {
 }
 
 export interface StoreWriteOptions {
+  /** Who writes, as revisions name the author. Default: unknown. */
+  readonly author?: string;
   /** Also changes fields of other managers. */
   readonly force?: boolean;
   /** Checks everything and returns the effects, but writes nothing. */
@@ -132,6 +135,8 @@ export interface Store {
   find<Name extends Collection>(collection: Name, by: Lookup): Promise<Entities[Name] | null>;
   /** Does all writes in order, each seeing the earlier ones; or does none of them. */
   write(writes: readonly Write[], options?: StoreWriteOptions): Promise<WriteOutcome>;
+  /** Absent: the store keeps no revisions. */
+  readonly revisions?: Revisions;
   /** Whether entities are in a database (`database` of the model's CheckOptions). Default: false. */
   readonly database?: boolean;
   /** Paths of members of an entity that are set, but that the store does not show. Absent: there are none. */

@@ -25,6 +25,7 @@ import { recentRequests } from "./rows/recent-requests.ts";
 import { refusals } from "./rows/refusals.ts";
 import { removing } from "./rows/removing.ts";
 import { replacing } from "./rows/replacing.ts";
+import { revising } from "./rows/revising.ts";
 import { tags } from "./rows/tags.ts";
 import { upstreamHeaders } from "./rows/upstream-headers.ts";
 import { upstreams } from "./rows/upstreams.ts";
@@ -55,6 +56,7 @@ export const tables: readonly Table[] = [
   plugins,
   planning,
   batches,
+  revising,
   missing,
   information,
   explaining,

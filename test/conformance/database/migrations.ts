@@ -71,6 +71,19 @@ export function describeMigrations(name: string, hold: () => Promise<DatabaseHol
       }
     });
 
+    test("the changes of every collection are logged", async () => {
+      await bootstrap(database);
+      const rows = await database.query(
+        `select relname as collection, array_agg(tgname::text order by tgname) as names from pg_trigger
+           join pg_class on pg_class.oid = tgrelid where tgname like 'log\\_%' group by relname order by relname`,
+      );
+      const names = ["log_deleted", "log_inserted", "log_truncate", "log_updated"];
+      assert.deepEqual(
+        rows,
+        collections.toSorted().map((collection) => ({ collection, names })),
+      );
+    });
+
     test("up and finish run the two phases of a migration, and up is refused while a finish is pending", async () => {
       assert.equal((await up(database, [base])).fault, "needs bootstrap");
       assert.equal((await finish(database, [base])).fault, "needs bootstrap");

@@ -2,6 +2,7 @@ import { after, before } from "node:test";
 import { openPostgres } from "../../../gateway/src/database/postgres.ts";
 import { type Postgres, startPostgres } from "../../../tools/programs/servers/postgres.ts";
 import { bootstrapped, type DatabaseKeeper, describeDatabaseStore, holderOf } from "./database.ts";
+import { describeDatabaseRevisions } from "./database-revisions.ts";
 import { describeStore } from "./suite.ts";
 
 let server: Postgres;
@@ -26,5 +27,7 @@ after(async () => {
 describeStore(
   "Postgres",
   holderOf(() => keeper),
+  { keepsRevisions: true },
 );
 describeDatabaseStore("Postgres", keep);
+describeDatabaseRevisions("Postgres", keep);

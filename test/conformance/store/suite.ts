@@ -16,6 +16,7 @@ import { racing } from "./racing.ts";
 import { reading } from "./reading.ts";
 import { removing } from "./removing.ts";
 import { replacing } from "./replacing.ts";
+import { revisions } from "./revisions.ts";
 
 export interface StoreHolder {
   /**
@@ -49,10 +50,17 @@ export type StoreTest = (does: string, run: (its: Case) => Promise<void>) => voi
 
 const sections = [reading, creating, replacing, removing, batches, racing];
 
-/** @param hold Returns an empty store for each test. */
-export function describeStore(name: string, hold: () => Promise<StoreHolder>): void {
+/**
+ * @param hold Returns an empty store for each test.
+ * @param options.keepsRevisions Default: false.
+ */
+export function describeStore(
+  name: string,
+  hold: () => Promise<StoreHolder>,
+  { keepsRevisions = false }: { readonly keepsRevisions?: boolean } = {},
+): void {
   describe(`${name} as a store`, () => {
-    for (const section of sections) {
+    for (const section of keepsRevisions ? [...sections, revisions] : sections) {
       section((does, run) => {
         test(does, async () => {
           const holder = await hold();

@@ -12,9 +12,10 @@ describeAdmin("a file that may be written", async () => {
   const folder = temporaryFolder("table-file");
   const file = join(folder.path, "sluice.yml");
   writeFileSync(file, '_format_version: "3.0"\n');
-  const source = createFileSource({ file, log: pino({ level: "silent" }), keepContent: true });
+  const log = pino({ level: "silent" });
+  const source = createFileSource({ file, log, keepContent: true });
   await source.start(createIntake({ node: "n", version: "0", serve() {} }));
-  const store = createFileStore({ file, source, writable: true, programmed: async () => null });
+  const store = createFileStore({ file, source, writable: true, programmed: async () => null, log });
   return adminOver({
     ...withoutNodes(store),
     async close() {

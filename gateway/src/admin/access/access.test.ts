@@ -87,7 +87,7 @@ describe("access settings", () => {
     );
     const open = await openAccess(settingsOf({ ...elsewhere, SLUICE_ADMIN_ACCESS: "anyone" }), silentLog);
     assert.equal(open.requiresToken, false);
-    await open.authorize({ method: "POST", url: "/services", headers: {}, certified: false });
+    await open.authorize({ method: "POST", url: "/services", headers: {}, certificate: null });
   });
 });
 

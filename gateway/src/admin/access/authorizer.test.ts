@@ -5,7 +5,7 @@ import { HttpError } from "../http/errors.ts";
 import { type AuthorizationRequest, type AuthorizerOptions, createAuthorizer } from "./authorizer.ts";
 
 const none: AuthorizerOptions = { token: null, certificates: false, cluster: null, homeNamespace: "home" };
-const asked: AuthorizationRequest = { method: "GET", url: "/services", headers: {}, certified: false };
+const asked: AuthorizationRequest = { method: "GET", url: "/services", headers: {}, certificate: null };
 const bearer = (token: string) => ({ authorization: `Bearer ${token}` });
 
 async function statusOf(options: Partial<AuthorizerOptions>, entering: Partial<AuthorizationRequest>): Promise<number> {
@@ -47,9 +47,9 @@ describe("the authorizer", () => {
     ["refuses GET / without a token, because it shows settings", { token }, { url: "/" }, 401],
     ["refuses an unknown URL without a token", { token }, { url: undefined }, 401],
     ["admits OPTIONS without a token, because preflights carry none", { token }, { method: "OPTIONS" }, 200],
-    ["admits a valid certificate", { certificates: true }, { certified: true }, 200],
+    ["admits a valid certificate", { certificates: true }, { certificate: "CN=deck" }, 200],
     ["refuses a request without a certificate", { certificates: true }, {}, 401],
-    ["refuses a certificate if certificates are not configured", { token }, { certified: true }, 401],
+    ["refuses a certificate if certificates are not configured", { token }, { certificate: "CN=deck" }, 401],
     ["admits the token instead of a certificate", { token, certificates: true }, { headers: bearer("right") }, 200],
   ];
   for (const [does, options, entering, status] of table) {
@@ -57,20 +57,21 @@ describe("the authorizer", () => {
   }
 });
 
-test("the authorizer admits GET /status without authentication, and reports whether the caller is authenticated or needs no authentication", async () => {
+test("the authorizer admits GET /status without authentication, and names the caller that is authenticated or needs no authentication", async () => {
   const away: ClusterAuthorizer = {
     authenticate: () => Promise.reject(new Error("ECONNREFUSED")),
     isAllowed: async () => true,
     async close() {},
   };
-  const table: readonly (readonly [Partial<AuthorizerOptions>, Partial<AuthorizationRequest>, boolean])[] = [
-    [{}, {}, true],
-    [{ token: "right" }, {}, false],
-    [{ token: "right" }, { headers: bearer("wrong") }, false],
-    [{ token: "right" }, { headers: bearer("right") }, true],
-    [{ certificates: true }, {}, false],
-    [{ certificates: true }, { certified: true }, true],
-    [{ cluster: away }, { headers: bearer("ann's") }, false],
+  const table: readonly (readonly [Partial<AuthorizerOptions>, Partial<AuthorizationRequest>, string | null])[] = [
+    [{}, {}, "anonymous"],
+    [{ anonymous: "anonymous (loopback)" }, {}, "anonymous (loopback)"],
+    [{ token: "right" }, {}, null],
+    [{ token: "right" }, { headers: bearer("wrong") }, null],
+    [{ token: "right" }, { headers: bearer("right") }, "admin token"],
+    [{ certificates: true }, {}, null],
+    [{ certificates: true }, { certificate: "CN=deck" }, "certificate CN=deck"],
+    [{ cluster: away }, { headers: bearer("ann's") }, null],
   ];
   for (const [options, entering, proved] of table) {
     const gate = createAuthorizer({ ...none, ...options });

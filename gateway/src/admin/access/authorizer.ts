@@ -14,23 +14,26 @@ export interface AuthorizerOptions {
   /** Null: Kubernetes tokens are not accepted. */
   readonly cluster: ClusterAuthorizer | null;
   readonly homeNamespace: string;
+  /** The name of callers when no authentication is configured. Default: `anonymous`. */
+  readonly anonymous?: string;
 }
 
 export interface AuthorizationRequest {
   readonly method: string;
   readonly url: string | undefined;
   readonly headers: IncomingHttpHeaders;
-  readonly certified: boolean;
+  /** The subject of the verified client certificate; null: there is none. */
+  readonly certificate: string | null;
 }
 
 /**
- * Resolves to true if the caller is authenticated and may make the request, or if no authentication is configured.
- * Otherwise resolves to false for GET or HEAD of /status, of the paths of probes and of the console's files, and for
- * OPTIONS, whose callers are not checked because preflights carry no credentials.
+ * Resolves to the caller's name, as the author of revisions, if the caller is authenticated and may make the request,
+ * or if no authentication is configured. Otherwise resolves to null for GET or HEAD of /status, of the paths of probes
+ * and of the console's files, and for OPTIONS, whose callers are not checked because preflights carry no credentials.
  *
  * @throws HttpError 401 or 403; StoreUnavailable when a request to the cluster fails.
  */
-export type Authorizer = (entering: AuthorizationRequest) => Promise<boolean>;
+export type Authorizer = (entering: AuthorizationRequest) => Promise<string | null>;
 
 /** The URLs of the web console, as the listener matches them. */
 export const CONSOLE_URLS: readonly string[] = ["/console", "/console/*"];
@@ -44,14 +47,18 @@ const publicUrls: ReadonlySet<string | undefined> = new Set(["/status", ...probe
 const isPublic = ({ method, url }: AuthorizationRequest): boolean =>
   (method === "GET" || method === "HEAD") && publicUrls.has(url);
 
-export function createAuthorizer({ token, certificates, cluster, homeNamespace }: AuthorizerOptions): Authorizer {
-  const opens = token === null ? () => false : tokenCheck(token);
-  if (token === null && !certificates && !cluster) return async () => true;
+/** There is one token. */
+const TOKEN_NAME = "admin token";
 
-  async function authenticate(entering: AuthorizationRequest): Promise<void> {
-    if (certificates && entering.certified) return;
+export function createAuthorizer(options: AuthorizerOptions): Authorizer {
+  const { token, certificates, cluster, homeNamespace, anonymous = "anonymous" } = options;
+  const opens = token === null ? () => false : tokenCheck(token);
+  if (token === null && !certificates && !cluster) return async () => anonymous;
+
+  async function authenticate(entering: AuthorizationRequest): Promise<string> {
+    if (certificates && entering.certificate !== null) return `certificate ${entering.certificate}`;
     const { bearer, all } = readTokens(entering.headers);
-    if (all.some(opens)) return;
+    if (all.some(opens)) return TOKEN_NAME;
     const caller = cluster && bearer !== undefined ? await orUnavailable(cluster.authenticate(bearer)) : null;
     if (!cluster || !caller) throw unauthorized();
     const wanted = requiredRights(entering.method, entering.url ?? "", homeNamespace);
@@ -59,15 +66,15 @@ export function createAuthorizer({ token, certificates, cluster, homeNamespace }
     const refused = wanted.find((_right, index) => !allowed[index]);
     if (refused)
       throw forbidden(`${caller.username} may not ${describeRight(refused)}: RBAC of the cluster does not allow it`);
+    return `Kubernetes user ${caller.username}`;
   }
 
   return async (entering) => {
-    if (entering.method === "OPTIONS") return false;
+    if (entering.method === "OPTIONS") return null;
     try {
-      await authenticate(entering);
-      return true;
+      return await authenticate(entering);
     } catch (error) {
-      if (isPublic(entering)) return false;
+      if (isPublic(entering)) return null;
       throw error;
     }
   };

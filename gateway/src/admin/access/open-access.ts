@@ -43,7 +43,9 @@ export async function openAccess(settings: AccessOptions, log: Log): Promise<Adm
     else if (!tls) log.warn({ listen }, "the admin listener has no TLS: tokens are sent to it in clear text");
   }
   const cluster = kubernetes ? await openCluster() : null;
-  const authorize = createAuthorizer({ token, certificates, cluster, homeNamespace: settings.homeNamespace });
+  const { homeNamespace } = settings;
+  const anonymous = isReachable(settings) ? "anonymous" : "anonymous (loopback)";
+  const authorize = createAuthorizer({ token, certificates, cluster, homeNamespace, anonymous });
   const requiresToken = (token !== null || kubernetes) && !certificates;
   return { authorize, tls, requiresToken, close: async () => cluster?.close() };
 }

@@ -53,6 +53,8 @@ describe("the rights that RBAC must grant", () => {
     "GET /traffic",
     "GET /access-log",
     "GET /usage/credentials",
+    "GET /revisions",
+    "GET /revisions/:number/difference",
     "GET /tags",
     "GET /tags/:tag",
     "GET /whatever-comes",
@@ -66,7 +68,7 @@ describe("the rights that RBAC must grant", () => {
     });
   }
 
-  for (const url of ["/batch", "/config/apply", "/whatever-comes"])
+  for (const url of ["/batch", "/config/apply", "/revisions/:number/rollback", "/whatever-comes"])
     test(`for POST ${url} are the rights to write everything, including Secrets`, () => {
       const rights = rightsFor("POST", url);
       assert.ok(rights.includes("delete ours/services in *"));

@@ -33,7 +33,7 @@ interface BatchItem {
 
 async function answer(
   { store, warnings }: EntityRouteOptions,
-  { headers, bytes, query }: AdminRequest,
+  { headers, bytes, query, author }: AdminRequest,
 ): Promise<AdminResponse> {
   const items = itemsOf(decodeJson({ contentType: headers["content-type"], bytes }, BOUNDS));
   const [plan, force] = [
@@ -42,7 +42,7 @@ async function answer(
   ];
   const workOut = (taken: ReadonlySet<string>) => prepareAll(store, items, taken);
   const mapError = (error: HttpError, { item }: BatchStep) => withWriteIndex(error, items, item);
-  const { effects, programmed } = await performWrites(store, workOut, { plan, force, mapError });
+  const { effects, programmed } = await performWrites(store, workOut, { plan, force, author, mapError });
   const warned = await warnings(effects.flat());
   if (plan) {
     return { status: 200, headers: warned, body: { dry_run: true, ...(await planOfWrites(store, effects.flat())) } };

@@ -20,7 +20,8 @@ export async function applyDocumentPlan(
   if (brought.violations) throw refusedDocument(brought.violations, brought.data, options.flattenErrors);
   const document = entitiesOf(brought.document);
   const { keep, force } = options;
-  const replace = { keep, force, fastHash: settings.store === "file", whole: settings.store === "file" && !keep };
+  const isFile = settings.store === "file";
+  const replace = { author: received.author, keep, force, fastHash: isFile, whole: isFile && !keep };
   const planned = await replaceAll(store, document, { ...replace, plan: true });
   if (planIdOf(document, planned.effects.flat()) !== planId) throw changedSincePlan();
   const { effects, programmed } = await replaceAll(store, document, { ...replace, plan: false });

@@ -31,6 +31,7 @@ function startLoading(timeout?: number) {
         params: {},
         trusted: true,
         endsInSlash: false,
+        author: "a test",
         headers,
         bytes,
       }),

@@ -11,6 +11,8 @@ import { performWrites } from "../writes/perform-writes.ts";
 
 export interface ReplaceOptions {
   readonly plan: boolean;
+  /** The author of the revision. */
+  readonly author: string;
   /** Keeps entities that the document does not contain. */
   readonly keep: boolean;
   /** Also changes fields of other managers. */
@@ -26,7 +28,7 @@ export interface ReplaceOptions {
 export const replaceAll = (
   store: Store,
   after: EntityLists,
-  { plan, keep, force = false, fastHash, retry = false, whole = false }: ReplaceOptions,
+  { plan, author, keep, force = false, fastHash, retry = false, whole = false }: ReplaceOptions,
 ) =>
   performWrites(
     store,
@@ -40,7 +42,7 @@ export const replaceAll = (
         isRetryable: async ({ kind }: WriteFault) => retry && kind === "changed",
       }));
     },
-    { plan, force, whole: whole && !plan },
+    { plan, force, author, whole: whole && !plan },
   );
 
 /**

@@ -50,10 +50,11 @@ export function configRoutes(config: ConfigOptions): readonly AdminRoute[] {
     if (!options.plan && settings.store !== "file") throw withDatabase();
     if (brought.violations) throw refusedDocument(brought.violations, brought.data, options.flattenErrors);
     const after = entitiesOf(brought.document);
-    if (options.plan) return withWarnings(brought.warnings, await plan(config, after, options.keep));
+    if (options.plan)
+      return withWarnings(brought.warnings, await plan(config, after, { keep: options.keep, author: received.author }));
     if (loading) throw alreadyLoading();
     loading = true;
-    const loaded = load(config, after, options.checkHash).finally(() => {
+    const loaded = load(config, after, { checkHash: options.checkHash, author: received.author }).finally(() => {
       loading = false;
     });
     return withWarnings(brought.warnings, await withTimeout(timeout, loaded));
@@ -80,10 +81,10 @@ function withWarnings(warnings: readonly Violation[], answer: AdminResponse): Ad
 async function plan(
   { store, settings, warnings }: ConfigOptions,
   after: EntityLists,
-  keep: boolean,
+  { keep, author }: { readonly keep: boolean; readonly author: string },
 ): Promise<AdminResponse> {
   const fastHash = settings.store === "file";
-  const effects = (await replaceAll(store, after, { plan: true, keep, fastHash })).effects.flat();
+  const effects = (await replaceAll(store, after, { plan: true, author, keep, fastHash })).effects.flat();
   const headers = await warnings(effects);
   const body = { plan: true, plan_id: planIdOf(after, effects), ...(await planOfWrites(store, effects)) };
   return { status: 200, headers, body };
@@ -92,10 +93,11 @@ async function plan(
 async function load(
   { store, warnings }: ConfigOptions,
   after: EntityLists,
-  checkHash: boolean,
+  { checkHash, author }: { readonly checkHash: boolean; readonly author: string },
 ): Promise<AdminResponse> {
   const { steps, effects, programmed } = await replaceAll(store, after, {
     plan: false,
+    author,
     keep: false,
     fastHash: true,
     whole: true,

@@ -47,6 +47,7 @@ async function ask(
     bytes: body === undefined ? undefined : Buffer.from(body),
     trusted: true,
     endsInSlash: false,
+    author: "a test",
   };
   try {
     return { ...(await handler({ method, params, ...received })), asked };

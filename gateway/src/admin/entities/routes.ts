@@ -70,7 +70,11 @@ async function answerWrite(
   const plan = parseBooleanOption("dry_run", received.query.get("dry_run"));
   const force = parseBooleanOption("force", received.query.get("force"));
   const workOut = async (taken: ReadonlySet<string>) => [await write(callOf(received, { endpoint, store, taken }))];
-  const { steps, effects, programmed } = await performWrites(store, workOut, { plan, force });
+  const { steps, effects, programmed } = await performWrites(store, workOut, {
+    plan,
+    force,
+    author: received.author,
+  });
   const headers = await warnings(effects.flat());
   if (plan) return { status: 200, headers, body: { dry_run: true, ...(await planOfWrites(store, effects.flat())) } };
   const [[step], [own = []]] = [steps, effects];

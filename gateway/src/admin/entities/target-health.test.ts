@@ -34,6 +34,7 @@ async function ask(options: TargetHealthOptions, method: "GET" | "PUT", url: str
     bytes: undefined,
     trusted: true,
     endsInSlash: false,
+    author: "a test",
     ...received,
   };
   try {

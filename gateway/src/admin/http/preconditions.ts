@@ -30,21 +30,23 @@ const includes = (tags: EntityTags, tag: string | null): boolean =>
 /**
  * Checks the preconditions of a write.
  *
+ * @param what Named in the error.
  * @param tagOf Returns the current ETag; null: the entity does not exist. Only called if there is a condition.
  * @throws HttpError 412.
  */
 export async function requirePreconditions(
   { match, noneMatch }: Preconditions,
-  tagOf: () => Promise<string | null> | null,
+  tagOf: () => Promise<string | null> | string | null,
+  what = "entity",
 ): Promise<void> {
   if (match === undefined && noneMatch === undefined) return;
   const tag = await tagOf();
   if (match !== undefined && !includes(match, tag)) {
-    const is = tag === null ? "there is no such entity" : `its ETag is "${tag}"`;
-    throw preconditionFailed(`the entity does not match If-Match: ${is}`);
+    const is = tag === null ? `there is no such ${what}` : `its ETag is "${tag}"`;
+    throw preconditionFailed(`the ${what} does not match If-Match: ${is}`);
   }
   if (noneMatch !== undefined && includes(noneMatch, tag)) {
-    throw preconditionFailed(`the entity matches If-None-Match: its ETag is "${tag}"`);
+    throw preconditionFailed(`the ${what} matches If-None-Match: its ETag is "${tag}"`);
   }
 }
 

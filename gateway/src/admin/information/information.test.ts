@@ -66,6 +66,7 @@ const everything = JSON.stringify({
 
 /** The value of each URL parameter. */
 const filling: Readonly<Record<string, string>> = {
+  number: "0",
   services: "base",
   routes: "base",
   consumers: "base",
@@ -133,6 +134,7 @@ describe("the information of the admin listener", () => {
       "/requests",
       "/traffic",
       "/access-log",
+      "/revisions/{number}/rollback",
       "/debug-tokens",
       "/usage/credentials",
       "/services/{services}/routes/{routes}",

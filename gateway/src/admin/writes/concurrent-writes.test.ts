@@ -148,8 +148,8 @@ describe("concurrent writers", () => {
     assert.deepEqual(
       store.written.map(({ options }) => options),
       [
-        { plan: false, force: false },
-        { plan: false, force: true },
+        { plan: false, force: false, author: "anonymous (loopback)" },
+        { plan: false, force: true, author: "anonymous (loopback)" },
       ],
     );
   });

@@ -9,6 +9,8 @@ export interface PerformWritesOptions {
   /** Whether the store also changes fields that other managers own. */
   readonly force: boolean;
   readonly plan: boolean;
+  /** The author of the revision. */
+  readonly author: string;
   /** Whether the writes together replace the whole document; see `StoreWriteOptions`. Default: false. */
   readonly whole?: boolean;
 }

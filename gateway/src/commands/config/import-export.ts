@@ -9,6 +9,9 @@ import type { Write, WriteFault } from "../../stores/store.ts";
 import { CommandError } from "../command.ts";
 import { type ConfigSubcommand, readDeclarative, storeSettings, writeNew } from "./subcommand.ts";
 
+/** The author of the revision. */
+const AUTHOR = "sluice config import";
+
 /** Creates or updates the entities of a declarative file in a store. Deletes nothing. */
 export const importFile: ConfigSubcommand = async ({ given, settings, log, print }) => {
   const [file = ""] = given.positionals;
@@ -25,7 +28,7 @@ export const importFile: ConfigSubcommand = async ({ given, settings, log, print
     );
     const writes = writesBetween(before, hashed, { now: Math.floor(Date.now() / 1000), keep: true });
     if (writes.length > 0) {
-      const outcome = await opened.store.write(writes);
+      const outcome = await opened.store.write(writes, { author: AUTHOR });
       if (outcome.fault) throw refusal(file, { loaded, fault: outcome.fault, write: writes[outcome.index] });
     }
     print(report(writes, (collection) => wanted[collection]?.length ?? 0));

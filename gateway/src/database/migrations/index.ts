@@ -9,6 +9,7 @@ import { credentialTables } from "./credential-tables.ts";
 import { mtlsAuthTables } from "./mtls-auth-tables.ts";
 import { pluginCallTables } from "./plugin-call-tables.ts";
 import { pluginCredentialTables } from "./plugin-credential-tables.ts";
+import { revisionTables } from "./revision-tables.ts";
 import { vaultTables } from "./vault-tables.ts";
 
 /**
@@ -46,4 +47,5 @@ export const migrations: readonly Migration[] = [
   { name: "007_mtls_auth", up: mtlsAuthTables },
   { name: "008_plugin_credentials", up: pluginCredentialTables },
   { name: "009_plugin_calls", up: pluginCallTables },
+  { name: "010_revisions", up: revisionTables },
 ];

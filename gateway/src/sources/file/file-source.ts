@@ -42,10 +42,21 @@ export interface ServedFileContent {
   loaded(): LoadedData;
 }
 
+export interface AcceptedContent {
+  readonly content: ServedFileContent;
+  readonly previous: { readonly content: ServedFileContent; readonly snapshot: Snapshot } | null;
+  readonly snapshot: Snapshot;
+}
+
 /** A file source for a process that also writes the file. */
 export interface FileSource extends Source {
   /** The content that was last accepted or delivered; null before the start, and without `keepContent`. */
   content(): ServedFileContent | null;
+  /**
+   * Calls the listener after each text that was read from the file and accepted, before the next check. Not called for
+   * texts that were delivered. The first text has no previous one.
+   */
+  onAccepted(listener: (accepted: AcceptedContent) => Promise<void>): void;
   /** Hash of the snapshot that is served; null before the start. */
   hash(): string | null;
   /** Calls `run` right after a check of the file; no other check runs at the same time. */
@@ -91,6 +102,9 @@ export function createFileSource(options: FileSourceOptions): FileSource {
   const { file, log, interval = 1000, keepContent = false, unprotectWait = 2000 } = options;
   let sink: SnapshotSink | undefined;
   let taken: ServedFileContent | null = null;
+  /** The snapshot of `taken`. */
+  let takenSnapshot: Snapshot | undefined;
+  let listener: Parameters<FileSource["onAccepted"]>[0] | undefined;
   let hash: string | null = null;
   let watcher: FSWatcher | undefined;
   let timer: NodeJS.Timeout | undefined;
@@ -162,11 +176,19 @@ export function createFileSource(options: FileSourceOptions): FileSource {
     revision += 1;
     failure = null;
     hash = value.state.hash;
-    if (keepContent) taken = fileContent(text, await loadLoader(), value.loaded);
+    if (keepContent && value.loaded) await accept(text, value.loaded);
     const { warnings } = value;
     if (warnings.length > 0)
       log.warn({ file, warnings: warnings.length }, `the file has warnings:\n${describeWarnings(warnings).join("\n")}`);
     log.info({ file, hash, revision }, "serving the file");
+  }
+
+  async function accept(text: string, loaded: LoadedData): Promise<void> {
+    const previous = taken && takenSnapshot ? { content: taken, snapshot: takenSnapshot } : null;
+    const content = fileContent(text, await loadLoader(), loaded);
+    const { snapshot } = loaded;
+    [taken, takenSnapshot] = [content, snapshot];
+    await listener?.({ content, previous, snapshot });
   }
 
   async function applyText(intake: SnapshotSink, text: string): Promise<Checked<AppliedText>> {
@@ -268,6 +290,9 @@ export function createFileSource(options: FileSourceOptions): FileSource {
     },
     failure: () => failure,
     content: () => taken,
+    onAccepted(added) {
+      listener = added;
+    },
     hash: () => hash,
     exclusively(run) {
       const ran = reading.then(async () => {
@@ -287,7 +312,7 @@ export function createFileSource(options: FileSourceOptions): FileSource {
       if (saved) fileText.know(text);
       failure = null;
       hash = snapshot.hash;
-      if (keepContent) taken = fileContent(text, await loadLoader());
+      if (keepContent) [taken, takenSnapshot] = [fileContent(text, await loadLoader()), snapshot];
     },
     async stop() {
       clearInterval(timer);

@@ -1,16 +1,23 @@
 /** Opens a database for an admin listener, a node, or both in one process. */
 import { hostname } from "node:os";
 import type { Address } from "@sluice/model";
+import { describeDatabaseError } from "../../database/describe-error.ts";
 import type { Database } from "../../database/driver.ts";
 import { type RegisteredNode, readNodes } from "../../database/nodes.ts";
 import { openDatabase, requireMigrated } from "../../database/open.ts";
 import type { DatabaseSettings } from "../../settings/database.ts";
+import type { RevisionSettings } from "../../settings/revisions.ts";
 import { createDatabaseSource } from "../../sources/database-source.ts";
 import type { NodeStatusSource, Source, SourceLog } from "../../sources/source.ts";
+import { revisionLimits } from "../revisions/revisions.ts";
 import type { Fleet, FleetNode, OpenedStore } from "../store.ts";
 import { createRevisionWait } from "./await-revision.ts";
 import { callNodes } from "./call-nodes.ts";
 import { createDatabaseStore } from "./index.ts";
+import { deleteOldRevisions } from "./revisions.ts";
+
+/** The interval at which revisions beyond SLUICE_REVISIONS_AGE are deleted if nothing is written. */
+const HOUR = 60 * 60 * 1000;
 
 /** A database for a node and an admin listener in one process: only one process can use the embedded database. */
 export interface SharedDatabase extends OpenedStore {
@@ -27,7 +34,10 @@ export interface SharedDatabase extends OpenedStore {
 export type DatabaseNode = Pick<NodeStatusSource, "status" | "askPlugin">;
 
 /** @throws SettingsError for an invalid setting, or if tables are missing; the message names the command to run. */
-export async function shareDatabase(settings: DatabaseSettings, log: SourceLog): Promise<SharedDatabase> {
+export async function shareDatabase(
+  settings: DatabaseSettings & Partial<RevisionSettings>,
+  log: SourceLog,
+): Promise<SharedDatabase> {
   const onLost = (reason: string) => log.warn({ reason }, "a connection to the database was lost");
   const database = await openDatabase(settings, { onLost, made: true });
   try {
@@ -37,13 +47,24 @@ export async function shareDatabase(settings: DatabaseSettings, log: SourceLog):
     throw error;
   }
   const wait = createRevisionWait(database);
+  const limits = revisionLimits(settings);
+  // Nodes have no setting for revisions, and do not delete them.
+  const timer = settings.revisions === undefined ? undefined : setInterval(deleteOld, HOUR).unref();
+
+  function deleteOld(): void {
+    deleteOldRevisions(database, limits).catch((error) => {
+      log.warn({ reason: describeDatabaseError(error) }, "old revisions cannot be deleted; the next try is in an hour");
+    });
+  }
+
   return {
-    store: createDatabaseStore(database, wait.awaitRevision),
+    store: createDatabaseStore(database, wait.awaitRevision, limits),
     fleet: fleetOf(database),
     query: database.query,
     source: ({ status, askPlugin }) =>
       createDatabaseSource({ database, log, place: () => placeOf(status()), askPlugin, onServed: wait.served }),
     async close() {
+      clearInterval(timer);
       wait.close();
       await database.close();
     },

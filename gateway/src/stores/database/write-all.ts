@@ -25,11 +25,22 @@ class RollBack extends Error {
   }
 }
 
+export interface WriteAllOptions {
+  readonly plan: boolean;
+  /** The author of the revision; empty: the user of the database. */
+  readonly author: string;
+}
+
 /**
  * @throws DatabaseFault if tables are missing or the last attempt fails; DatabaseUnreachable if the database does not
  * answer.
  */
-export async function writeAll(database: Database, writes: readonly Write[], plan: boolean): Promise<WriteAllResult> {
+export async function writeAll(
+  database: Database,
+  writes: readonly Write[],
+  options: WriteAllOptions,
+): Promise<WriteAllResult> {
+  const { plan, author } = options;
   const unstorable = firstUnstorable(writes);
   if (unstorable) return unstorable;
   const batches = splitIntoBatches(writes);
@@ -37,10 +48,10 @@ export async function writeAll(database: Database, writes: readonly Write[], pla
   if (!only) return { effects: [], revision: 0 };
   for (let left = TRIES; ; left--) {
     try {
-      const created = plan || batches.length > 1 ? undefined : await createEntities(database, writes);
+      const created = plan || batches.length > 1 ? undefined : await createEntities(database, writes, author);
       if (created) return created;
-      if (batches.length === 1 && !plan) return await writeBatch(database, only);
-      return await database.transaction((connection) => writeBatches(connection, batches, plan));
+      if (batches.length === 1 && !plan) return await writeBatch(database, only, author);
+      return await database.transaction((connection) => writeBatches(connection, batches, options));
     } catch (error) {
       if (error instanceof RollBack) return error.done;
       if (left === 1 || !(error instanceof DatabaseFault) || !AGAIN.has(error.facts.code)) throw error;
@@ -59,12 +70,12 @@ function firstUnstorable(writes: readonly Write[]): WriteAllResult | undefined {
 async function writeBatches(
   connection: DatabaseConnection,
   batches: readonly (readonly Write[])[],
-  plan: boolean,
+  { plan, author }: WriteAllOptions,
 ): Promise<WriteAllResult> {
   const effects: Effect[] = [];
   let revision = 0;
   for (const batch of batches) {
-    const done = await writeBatch(connection, batch);
+    const done = await writeBatch(connection, batch, author);
     if (done.fault) throw new RollBack({ ...done, index: effects.length + done.index });
     effects.push(...done.effects);
     revision = done.revision;
@@ -84,9 +95,16 @@ interface EffectRow {
   readonly along: readonly { readonly collection: Collection; readonly row: EntityRow }[];
 }
 
-async function writeBatch(connection: DatabaseConnection, batch: readonly Write[]): Promise<WriteAllResult> {
+async function writeBatch(
+  connection: DatabaseConnection,
+  batch: readonly Write[],
+  author: string,
+): Promise<WriteAllResult> {
   const requests = await toWriteRequests(connection, batch);
-  const [row] = await connection.query("select write_all($1::jsonb)::text as result", [JSON.stringify(requests)]);
+  const [row] = await connection.query("select write_all_as($2, $1::jsonb)::text as result", [
+    JSON.stringify(requests),
+    author,
+  ]);
   const result = JSON.parse(String(row?.result)) as FunctionResult;
   if (result.fault) {
     const { index } = result.fault;
@@ -113,13 +131,14 @@ function effectOf({ before, after, along }: EffectRow, collection: Collection): 
 async function createEntities(
   connection: DatabaseConnection,
   writes: readonly Write[],
+  author: string,
 ): Promise<WriteAllResult | undefined> {
   const collection = writes[0]?.collection;
   const given = writes.flatMap((one) => (one.op === "create" && one.collection === collection ? [one.entity] : []));
   if (!collection || given.length < writes.length) return undefined;
   try {
     const rows = given.map((entity) => rowOf(collection, entity));
-    const made = await connection.query(createStatement(collection), [JSON.stringify(rows)]);
+    const made = await connection.query(createStatement(collection), [JSON.stringify(rows), author]);
     const created = made.map(({ row }): Entity => entityOfRow(collection, JSON.parse(String(row)) as EntityRow));
     const after = new Map(created.map((entity) => [entity.id, entity]));
     const effects = given.map(({ id }): Effect => {
@@ -138,7 +157,7 @@ const REFUSED = /^(22|23|54)/;
 /** Obtains the revision first, as all writers do, so that writers are serialized. */
 const createStatement = (
   collection: Collection,
-): string => `with taken as materialized (select take_revision() as number),
+): string => `with taken as materialized (select take_revision_as($2) as number),
   made as (
     insert into "${collection}" select given.*
       from taken, jsonb_populate_recordset(null::"${collection}", $1::jsonb) as given

@@ -40,7 +40,7 @@ async function open(
     await source.stop();
     folder.remove();
   });
-  const store = createFileStore({ file, source, writable, programmed: async () => null });
+  const store = createFileStore({ file, source, writable, programmed: async () => null, log });
   return { file, store, text: () => readFileSync(file, "utf8"), snapshot: () => served };
 }
 

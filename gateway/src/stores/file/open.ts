@@ -6,10 +6,12 @@ import { removeUnfinished } from "@sluice/crds/atomic";
 import { hostAndPort, SettingsError } from "@sluice/model/serving";
 import { acquireFileLock } from "../../database/file-lock.ts";
 import { type FileSettings, fileSettings as names } from "../../settings/file.ts";
+import type { RevisionSettings } from "../../settings/revisions.ts";
 import { version } from "../../settings/version.ts";
 import { createFileSource, type FileSource } from "../../sources/file/file-source.ts";
 import { createIntake } from "../../sources/intake.ts";
 import type { NodeStatusSource, SourceLog } from "../../sources/source.ts";
+import { revisionLimits } from "../revisions/revisions.ts";
 import { type Fleet, NodesUnreachable, type OpenedStore } from "../store.ts";
 import { createFileStore } from "./index.ts";
 
@@ -24,7 +26,10 @@ export interface SharedFile extends OpenedStore {
 }
 
 /** @throws SettingsError when no file is set, or when the file is to be writable and another process writes it. */
-export async function shareFile(settings: FileSettings, log: SourceLog): Promise<SharedFile> {
+export async function shareFile(
+  settings: FileSettings & Partial<RevisionSettings>,
+  log: SourceLog,
+): Promise<SharedFile> {
   if (settings.file === null) throw new SettingsError(`${names.file.variable} must be set: the declarative file`);
   const file = resolve(settings.file);
   const writable = settings.fileWritable;
@@ -41,7 +46,7 @@ export async function shareFile(settings: FileSettings, log: SourceLog): Promise
   }
 
   return {
-    store: createFileStore({ file, source, writable, programmed }),
+    store: createFileStore({ file, source, writable, programmed, limits: revisionLimits(settings), log }),
     fleet: fleetOf(() => node),
     hash: source.hash,
     source(given) {
@@ -53,7 +58,10 @@ export async function shareFile(settings: FileSettings, log: SourceLog): Promise
 }
 
 /** The file for an admin listener without a node. */
-export async function openFile(settings: FileSettings, log: SourceLog): Promise<OpenedStore> {
+export async function openFile(
+  settings: FileSettings & Partial<RevisionSettings>,
+  log: SourceLog,
+): Promise<OpenedStore> {
   const shared = await shareFile(settings, log);
   const intake = createIntake({ node: randomUUID(), version, serve() {} });
   const source = shared.source(null);

@@ -15,12 +15,8 @@ after(() => folder.remove());
 test("during a write, readers get the previous state from memory", async () => {
   const file = join(folder.path, "sluice.yml");
   writeFileSync(file, '_format_version: "3.0"\n');
-  const source = createFileSource({
-    file,
-    log: { info() {}, warn() {}, error() {} },
-    keepContent: true,
-    interval: 60_000,
-  });
+  const log = { info() {}, warn() {}, error() {} };
+  const source = createFileSource({ file, log, keepContent: true, interval: 60_000 });
   await source.start(createIntake({ node: "n", version: "0", serve() {} }));
   after(() => source.stop());
   let loads = 0;
@@ -35,7 +31,7 @@ test("during a write, readers get the previous state from memory", async () => {
       return taken && { ...taken, loaded };
     },
   };
-  const store = createFileStore({ file, source: counting, writable: true, programmed: async () => null });
+  const store = createFileStore({ file, source: counting, writable: true, programmed: async () => null, log });
   const count = async () => (await store.list("services", { size: 10 })).entities.length;
   assert.deepEqual([await count(), loads], [0, 1]);
   for (const [index, name] of ["a", "b", "c"].entries()) {
