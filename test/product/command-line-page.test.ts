@@ -1,4 +1,4 @@
-/** Runs the commands of docs/how-to/use-the-command-line.md as written, with another admin API. */
+/** Runs the commands of docs/how-to/use-the-command-line.md as written, with other ports of the admin API and the proxy. */
 import assert from "node:assert/strict";
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
@@ -49,7 +49,8 @@ test("the commands of use-the-command-line.md print what the page shows", async 
   };
   assert.ok(steps.length > 5);
   for (const { commands, shown } of steps) {
-    const shell = await startProcess("sh", ["-ec", commands], { name: "page", cwd: folder.path, env });
+    const script = commands.replaceAll("127.0.0.1:8000", `127.0.0.1:${proxy}`);
+    const shell = await startProcess("sh", ["-ec", script], { name: "page", cwd: folder.path, env });
     const { code } = await shell.ended();
     const printed = shell.output();
     assert.equal(code, 0, `${commands}\n${printed}`);

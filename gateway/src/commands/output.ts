@@ -1,5 +1,6 @@
 /** Formats of the output of commands. */
 import { styleText } from "node:util";
+import { escapeControlCharacters } from "@sluice/model/serving";
 import { stringify } from "yaml";
 
 /** Whether the output has colours: standard output is a terminal, and NO_COLOR (https://no-color.org) is unset. */
@@ -12,7 +13,8 @@ export const styled = (style: Style, text: string): string =>
   coloured() ? styleText(style, text, { validateStream: false }) : text;
 
 /** Rows of text in aligned columns. The first row is the header. */
-export function formatTable([header = [], ...rows]: readonly (readonly string[])[]): string {
+export function formatTable([header = [], ...given]: readonly (readonly string[])[]): string {
+  const rows = given.map((row) => row.map(escapeControlCharacters));
   const widths = header.map((title, column) => Math.max(title.length, ...rows.map((row) => row[column]?.length ?? 0)));
   const line = (row: readonly string[]) =>
     row

@@ -42,6 +42,7 @@ export async function runCommand(command: Command, { name, given, flags }: Invoc
     readonly logLevel?: string;
     readonly logFormat?: LogFormat;
   };
+  if (command.ends) process.stdout.on("error", endWithReader);
   const descriptor = command.ends ? 2 : 1;
   const log = createLog({ base: { name: "sluice" }, level, descriptor, isText: isTextLog(format, descriptor) });
   const logLevel = new TemporaryLogLevel(log);
@@ -63,6 +64,12 @@ export async function runCommand(command: Command, { name, given, flags }: Invoc
     // Listeners that have already started would keep the process alive.
     process.exit();
   }
+}
+
+/** Ends the command if the reader of its output has ended, as in `sluice logs --follow | head`. */
+function endWithReader(error: SystemError): void {
+  if (error.code !== "EPIPE") throw error;
+  process.exit();
 }
 
 function handleSignals(running: Running, log: Logger): void {

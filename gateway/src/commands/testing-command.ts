@@ -8,6 +8,8 @@ import { sluice } from "./definitions/index.ts";
 export interface CommandRun {
   readonly code: number;
   readonly printed: string;
+  /** The messages of the log. */
+  readonly warnings: readonly string[];
 }
 
 /**
@@ -20,7 +22,7 @@ export async function runCommandLine(
   env: Readonly<Record<string, string>> = {},
 ): Promise<CommandRun> {
   const parsed = await parseCommandLine(sluice, args, { version: "0.0.0" });
-  if (parsed.kind === "answered") return { code: 0, printed: parsed.text };
+  if (parsed.kind === "answered") return { code: 0, printed: parsed.text, warnings: [] };
   if (parsed.kind === "refused") throw new Misused(/^(?:sluice[^:\n]*: )?(.*)/.exec(parsed.text)?.[1]);
   const { loaded: command, given, flags } = parsed;
   const loadedSettings = await loadSettings(command.settings, { env, flags });
@@ -31,9 +33,10 @@ export async function runCommandLine(
   const print = (text: string) => {
     printed += text;
   };
-  const log = pino({ level: "silent" });
+  const warnings: string[] = [];
+  const log = pino({ level: "warn" }, { write: (line: string) => void warnings.push(JSON.parse(line).msg) });
   const logLevel = new TemporaryLogLevel(log);
   const code = await command.run({ settings, loadedSettings, given, log, logLevel, print });
   if (typeof code === "object") throw new TypeError(`${parsed.name} keeps running`);
-  return { code: code ?? 0, printed };
+  return { code: code ?? 0, printed, warnings };
 }

@@ -11,6 +11,8 @@ export interface OptionDefinition {
   /** Whether the option may be given several times. */
   readonly repeatable?: boolean;
   readonly required?: boolean;
+  /** The other option, and its value, that this option without a value is short for. Only one of them may be given. */
+  readonly shortFor?: readonly [option: string, value: string];
   readonly description: string;
 }
 

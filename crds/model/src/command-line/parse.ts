@@ -121,6 +121,7 @@ function optionOf(long: string, { short, value, description, ...definition }: Op
   if (definition.choices) option.choices([...definition.choices]);
   if (definition.default !== undefined) option.default(definition.default);
   if (definition.required) option.makeOptionMandatory();
+  if (definition.shortFor) option.conflicts(new Option(`--${definition.shortFor[0]}`).attributeName());
   if (definition.repeatable) option.argParser((text: string, earlier: readonly string[] = []) => [...earlier, text]);
   return option;
 }
@@ -186,7 +187,10 @@ function givenBy(
     const option = new Option(`--${long}`);
     return [long, values[option.attributeName()] ?? (value === undefined ? false : undefined)] as const;
   });
-  return { subcommands, positionals: command.args, options: Object.fromEntries(named) };
+  const given: Record<string, GivenOption> = Object.fromEntries(named);
+  for (const [long, { shortFor }] of Object.entries(options))
+    if (shortFor && given[long] === true) given[shortFor[0]] = shortFor[1];
+  return { subcommands, positionals: command.args, options: given };
 }
 
 /** @throws CommanderError for a secret. */

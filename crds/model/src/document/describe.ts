@@ -11,7 +11,7 @@ export function describeViolation({ path, message, position }: Violation): strin
   const place = position && [...(position.file === undefined ? [] : [position.file]), position.line, position.column];
   const member = describePath(path);
   const parts = [...(place ? [place.join(":")] : []), ...(member === "" ? [] : [member]), message];
-  return parts.join(": ").replace(/\p{Cc}/gu, escapeControl);
+  return escapeControlCharacters(parts.join(": "));
 }
 
 /** The maximum number of warnings to describe; a document may have any number of them. */
@@ -36,7 +36,9 @@ function describePath(path: Violation["path"]): string {
     .join("");
 }
 
-const escapeControl = (character: string): string => `\\x${character.charCodeAt(0).toString(16).padStart(2, "0")}`;
+/** Text of others may hold control characters, which change what a terminal shows. */
+export const escapeControlCharacters = (text: string): string =>
+  text.replace(/\p{Cc}/gu, (character) => `\\x${character.charCodeAt(0).toString(16).padStart(2, "0")}`);
 
 export interface DeclarativeViolation {
   readonly code: 14;

@@ -128,10 +128,11 @@ async function forwardAdmin(
   });
 }
 
-const readOptionFile = (file: string): Promise<string> => readFile(file, "utf8");
+/** A file that an option names. */
+export const readOptionFile = (file: string): Promise<string> => readFile(file, "utf8");
 
 /** The cause names the address and the reason; an error of several addresses has no message of its own. */
-function reasonOf(error: Error & { readonly code?: string }): string {
+export function reasonOf(error: Error & { readonly code?: string }): string {
   return error.message || error.code || String(error);
 }
 

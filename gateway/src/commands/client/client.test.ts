@@ -1,6 +1,8 @@
 /** The commands that talk to the admin API, with a node and an admin listener in this process. */
 import assert from "node:assert/strict";
 import { readFileSync, statSync, writeFileSync } from "node:fs";
+import { createServer } from "node:http";
+import type { AddressInfo } from "node:net";
 import { join } from "node:path";
 import { after, before, test } from "node:test";
 import { loadSettings, TemporaryLogLevel } from "@sluice/model/serving";
@@ -9,6 +11,7 @@ import { temporaryFolder, waitFor } from "../../../../tools/process/index.ts";
 import { CommandError, Misused, type Running } from "../command.ts";
 import { startCommand } from "../start.ts";
 import { runCommandLine } from "../testing-command.ts";
+import { redraw } from "./requests/top.ts";
 
 const TOKEN = "token-of-the-test";
 
@@ -39,6 +42,7 @@ const folder = temporaryFolder("client");
 const file = join(folder.path, "sluice.yml");
 let running: Running;
 let url: string;
+let proxyUrl: string;
 
 before(async () => {
   writeFileSync(file, configuration);
@@ -67,8 +71,9 @@ before(async () => {
   });
   assert.ok(typeof started === "object");
   running = started;
-  const { admin } = lines.map((line) => JSON.parse(line)).find(({ msg }) => msg === "sluice is up");
+  const { admin, proxy } = lines.map((line) => JSON.parse(line)).find(({ msg }) => msg === "sluice is up");
   url = `http://127.0.0.1:${admin.port}`;
+  proxyUrl = `http://127.0.0.1:${proxy.port}`;
 });
 after(async () => {
   await running?.close();
@@ -77,11 +82,12 @@ after(async () => {
 
 const plain = (text: string): string => text.replaceAll(`${folder.path}/`, "");
 
-/** Resolves to the exit code and the output, or to the message of the error. */
+/** Resolves to the exit code and the output, or to the message of the error. PROXY and ADMIN stand for the URLs. */
 async function run(words: readonly string[], env: Readonly<Record<string, string>> = {}): Promise<[number, string]> {
   try {
     const variables = { SLUICE_ADMIN_URL: url, SLUICE_ADMIN_TOKEN: TOKEN, ...env };
-    const { code, printed } = await runCommandLine(words, variables);
+    const args = words.map((word) => word.replace(/^PROXY/, proxyUrl).replace(/^ADMIN/, url));
+    const { code, printed } = await runCommandLine(args, variables);
     return [code, plain(printed)];
   } catch (error) {
     if (error instanceof Misused) return [2, error.message];
@@ -91,6 +97,7 @@ async function run(words: readonly string[], env: Readonly<Record<string, string
 }
 
 const explained = ["explain", "GET", "http://shop.example/cart"];
+const traced = ["trace", "http://shop.example/cart", "--proxy-url", "PROXY"];
 
 const rows: readonly (readonly [
   does: string,
@@ -124,6 +131,13 @@ const rows: readonly (readonly [
     /^The gateway answers 503 Service Unavailable: the upstream failed: no target accepts requests\n/,
   ],
   ["explain prints the explanation as JSON", [...explained, "-o", "json"], 3, /"route": \{\n {4}"id": /],
+  ["--json is short for -o json", [...explained, "--json"], 3, /"route": \{\n {4}"id": /],
+  [
+    "--json and another format are refused",
+    [...explained, "--json", "-o", "yaml"],
+    2,
+    /option '--json' cannot be used with option '-o, --output <FORMAT>'/,
+  ],
   [
     "explain refuses a header without a value",
     [...explained, "-H", "apikey"],
@@ -136,6 +150,45 @@ const rows: readonly (readonly [
     1,
     /answered 400: .*\n\{"method":"expected a method such as GET"\}$/,
   ],
+  [
+    "trace shows decisions and durations of a request, whose host is that of the URL",
+    [...traced, "-H", "apikey: key-of-ann"],
+    0,
+    /^Response: {2}502 Bad Gateway after [\d.]+ ms\nTrace id: {2}[\da-f]+\n\nDECISION .*\nroute +shop\nservice +shop\nconsumer +ann\nplugin-key-auth +ran +[\d.]+\ngateway +[\d.]+\nfailed-try-1 +127\.0\.0\.1:9 +[\d.]+\n[\s\S]*\ntotal +[\d.]+\n$/,
+  ],
+  [
+    "trace prints the status, the trace id and the timings as JSON",
+    [...traced, "-X", "PUT", "--data", "{}", "--json"],
+    0,
+    /^\{\n {2}"status": 401,\n[\s\S]*"token_accepted": true,\n {2}"trace_id": "[\da-f]+",[\s\S]*\n {6}"name": "plugin-key-auth",\n {6}"duration": [\d.]+,\n {6}"description": "answered"\n/,
+  ],
+  [
+    "trace states that a server did not accept the token, and names the nodes that know it",
+    ["trace", "ADMIN/status"],
+    3,
+    /^Response: {2}200 OK .*\n\nThe debug token was not accepted.*\n.*\nNodes that know the token: 127\.0\.0\.1:\d+\n$/,
+  ],
+  [
+    "trace reports that the proxy cannot be reached",
+    ["trace", "http://shop.example/", "--proxy-url", "http://127.0.0.1:1"],
+    1,
+    /^the request to http:\/\/127\.0\.0\.1:1 failed: connect ECONNREFUSED .* name it with --proxy-url$/,
+  ],
+  [
+    "trace refuses a proxy with a path",
+    ["trace", "http://shop.example/", "--proxy-url", "PROXY/shop"],
+    2,
+    /^--proxy-url: expected a URL without a path/,
+  ],
+  [
+    "top shows rates and percentiles",
+    ["top", "--by", "services", "--once"],
+    0,
+    /^The last complete 10 seconds on 1 node:\nSERVICE +REQUESTS\/S .*\n\(all requests\) +[\d.]+ /,
+  ],
+  ["top prints the figures as YAML", ["top", "-o", "yaml"], 0, /^seconds: 10\ntotal:\n {2}requests: /],
+  ["top refuses an interval of zero", ["top", "--interval", "0"], 2, /^--interval: expected at least 1$/],
+  ["logs refuses an invalid status", ["logs", "--status", "4xx"], 2, /^--status: expected a status such as 404, or 4 /],
   [
     "status shows the nodes",
     ["status"],
@@ -189,6 +242,62 @@ for (const [does, words, code, output, env] of rows) {
     assert.equal(ended, code);
   });
 }
+
+test("logs lists refused requests with the reasons, the newest last", async () => {
+  for (const path of ["/one", "/two", "/stock"]) await (await fetch(proxyUrl + path)).arrayBuffer();
+  const [, printed] = await run(["logs", "--status", "404", "--limit", "2"]);
+  assert.match(
+    printed,
+    /^TIME .* REASON\n.* 404 +GET +\/one +- +- +[\d.]+ +- +refused +no Route matched.*\n.* \/two .*\n$/,
+  );
+  const [, lines] = await run(["logs", "--route", "stock", "--status", "5", "--json"]);
+  assert.equal(JSON.parse(lines.trim()).route.name, "stock");
+  assert.match((await run(["logs", "--min-latency", "3600000"]))[1], /^TIME .*\n$/);
+});
+
+test("logs --follow prints each request as it ends", async () => {
+  let hasEnded = false;
+  const followed = run(["logs", "--follow", "--limit", "1", "--status", "404"]).finally(() => {
+    hasEnded = true;
+  });
+  await waitFor(
+    async () => {
+      await (await fetch(`${proxyUrl}/followed`)).arrayBuffer();
+      return hasEnded;
+    },
+    { what: "a request to be printed" },
+  );
+  assert.match((await followed)[1], /^TIME .*\n\S+Z +127\.0\.0\.1:\d+ +404 +GET +\/followed +- +- +[\d.]+ +-\n$/);
+});
+
+test("logs warns of missed requests and silent nodes, and escapes control characters", async (context) => {
+  const request = { time: "2026-01-01T00:00:00.000Z", node: "10.0.0.1:1", status: 404, path: "/\u001b[31m" };
+  const page = {
+    watch: "w",
+    data: [{ ...request, latencies: { request: 1 } }],
+    missed: 3,
+    unanswered: [{ node: "10.0.0.2:1", reason: "timeout" }],
+  };
+  const admin = createServer((_, response) => response.end(JSON.stringify(page)));
+  await new Promise<void>((resolve) => admin.listen(0, "127.0.0.1", resolve));
+  context.after(() => admin.close());
+  const { port } = admin.address() as AddressInfo;
+  const { printed, warnings } = await runCommandLine(["logs", "--follow", "--limit", "2"], {
+    SLUICE_ADMIN_URL: `http://127.0.0.1:${port}`,
+  });
+  assert.match(printed, / 404 +- +\/\\x1b\[31m +- +- +1 +-\n/);
+  const missed = "3 requests are missing, because there were too many: select fewer of them";
+  assert.deepEqual(warnings, [
+    "the node 10.0.0.2:1 did not answer, so its requests are missing: timeout",
+    missed,
+    missed,
+  ]);
+});
+
+test("top replaces the lines that it drew before", () => {
+  assert.equal(redraw("", "a\n"), "\r\u001b[J\u001b[?7la\n\u001b[?7h");
+  assert.equal(redraw("a\nb\n", "c\n"), "\u001b[2F\u001b[J\u001b[?7lc\n\u001b[?7h");
+});
 
 const changed = configuration.replace("paths: [/stock]", "paths: [/store]").replace(/consumers:[\s\S]*/, "");
 

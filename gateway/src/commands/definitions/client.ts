@@ -1,56 +1,13 @@
-/** The commands that talk to the admin API. */
+/** The commands that ask for the configuration, or change it, by the admin API. */
 import type { Collection } from "@sluice/model";
 import type { ArgumentDefinition, OptionDefinition } from "@sluice/model/command-line";
+import { connectionOptions, outputOptions } from "./options.ts";
 import type { SluiceCommand } from "./sluice-command.ts";
-
-/** Where the admin API is, in addition to the settings; the names are those of curl. */
-const connection: Readonly<Record<string, OptionDefinition>> = {
-  cacert: { value: "FILE", description: "PEM file of the authorities that the admin API's certificate must have." },
-  cert: { value: "FILE", description: "PEM file of a client certificate (mutual TLS)." },
-  key: { value: "FILE", description: "PEM file of the private key of --cert." },
-  context: { value: "NAME", description: "Reach the admin API in the cluster of this context of the kubeconfig." },
-  kubeconfig: { value: "FILE", description: "Reach it in the cluster of this kubeconfig (default: KUBECONFIG)." },
-  namespace: { short: "n", value: "NAME", description: "Reach it in this namespace of the cluster." },
-  insecure: { short: "k", description: "Do not verify the certificate of the admin API." },
-};
-
-const outputOf = (...choices: readonly [string, ...string[]]): Readonly<Record<string, OptionDefinition>> => ({
-  output: { short: "o", value: "FORMAT", choices, default: choices[0], description: "Format of the output." },
-});
-
-const explain: SluiceCommand = {
-  name: "explain",
-  summary: "explains how a request would be routed and answered, and why; sends nothing",
-  arguments: [
-    { name: "METHOD", description: "Method of the request." },
-    { name: "URL", description: "URL of the request; its port is that of the listener." },
-  ],
-  options: {
-    header: { short: "H", value: "HEADER", repeatable: true, description: "A header, such as 'apikey: abc'." },
-    "client-address": { value: "ADDRESS", description: "Address of the client (default 127.0.0.1)." },
-    body: { value: "TEXT", description: "The body of the request; @FILE for the content of a file." },
-    "body-size": { value: "BYTES", description: "Size of the body, instead of a body." },
-    "http-version": { value: "VERSION", choices: ["1.1", "2"], description: "Version of HTTP (default 1.1)." },
-    "server-name": { value: "NAME", description: "Server name of the TLS handshake (default: the host of the URL)." },
-    size: { value: "NUMBER", description: "Maximum number of routes to list (default 20)." },
-    ...outputOf("text", "yaml", "json"),
-    ...connection,
-  },
-  exitCodes: { 3: "the gateway answers the request itself", 4: "the result depends on something unknown" },
-  examples: [
-    { line: "sluice explain GET http://shop.example/cart", effect: "shows the route and the plugins of a request" },
-    {
-      line: "sluice explain POST http://shop.example/cart -H 'apikey: abc' --body '{}' -o json",
-      effect: "the explanation as the admin API returns it",
-    },
-  ],
-  load: async () => (await import("../client/explain.ts")).explainCommand,
-};
 
 const status: SluiceCommand = {
   name: "status",
   summary: "shows the nodes with their configuration, and what is not served as written",
-  options: { ...outputOf("table", "yaml", "json"), ...connection },
+  options: { ...outputOptions("table", "yaml", "json"), ...connectionOptions },
   exitCodes: { 3: "a node, a resource or a file has a problem" },
   examples: [
     { line: "sluice status", effect: "the installation of http://127.0.0.1:8001" },
@@ -93,8 +50,8 @@ const get: SluiceCommand = {
   arguments: [collection, { name: "NAME", optional: true, description: "Name or id of one entity." }],
   options: {
     tag: { value: "TAG", description: "Only entities with this tag." },
-    ...outputOf("table", "wide", "yaml", "json"),
-    ...connection,
+    ...outputOptions("table", "wide", "yaml", "json"),
+    ...connectionOptions,
   },
   examples: [
     { line: "sluice get routes", effect: "lists all routes" },
@@ -107,7 +64,7 @@ const describe: SluiceCommand = {
   name: "describe",
   summary: "shows an entity with its source, conditions, references and plugins",
   arguments: [collection, { name: "NAME", description: "Name or id of the entity." }],
-  options: connection,
+  options: connectionOptions,
   examples: [{ line: "sluice describe routes shop", effect: "also shows the file and line, or the custom resource" }],
   load: async () => (await import("../client/get.ts")).describeCommand,
 };
@@ -129,8 +86,8 @@ const plan: SluiceCommand = {
   options: {
     ...document,
     out: { value: "FILE", description: "Save the plan for `sluice apply FILE`; only its owner can read the file." },
-    ...outputOf("text", "yaml", "json"),
-    ...connection,
+    ...outputOptions("text", "yaml", "json"),
+    ...connectionOptions,
   },
   examples: [
     { line: "sluice plan -f sluice.yml --out plan.json", effect: "shows and saves a plan" },
@@ -142,7 +99,7 @@ const plan: SluiceCommand = {
 const diff: SluiceCommand = {
   name: "diff",
   summary: "shows the difference between a file or folder and the configuration",
-  options: { ...document, ...outputOf("text", "yaml", "json"), ...connection },
+  options: { ...document, ...outputOptions("text", "yaml", "json"), ...connectionOptions },
   exitCodes: { 1: "there is a difference", 3: "the command failed; standard error says why and what to change" },
   examples: [{ line: "sluice diff -f sluice.yml --prune", effect: "checks whether a file is what is configured" }],
   load: async () => (await import("../client/plan.ts")).diffCommand,
@@ -160,7 +117,7 @@ const apply: SluiceCommand = {
     prune: { description: "Delete entities that PATH does not contain. Default: they are kept." },
     yes: { short: "y", description: "Do not ask for confirmation." },
     force: { description: "Also change fields of custom resources that another field manager owns." },
-    ...connection,
+    ...connectionOptions,
   },
   examples: [
     { line: "sluice apply plan.json", effect: "applies a saved plan" },
@@ -169,4 +126,4 @@ const apply: SluiceCommand = {
   load: async () => (await import("../client/plan.ts")).applyCommand,
 };
 
-export const clientCommands: readonly SluiceCommand[] = [explain, status, get, describe, plan, diff, apply];
+export const clientCommands: readonly SluiceCommand[] = [status, get, describe, plan, diff, apply];

@@ -1,20 +1,13 @@
 /** All commands of `sluice`. This module loads no code of a command: a node does not need the memory of the others. */
-import type { OptionDefinition } from "@sluice/model/command-line";
 import { defineCommand } from "../command.ts";
 import { clientCommands } from "./client.ts";
 import { configurationCommands } from "./configuration.ts";
+import { outputOptions } from "./options.ts";
 import { processCommands } from "./processes.ts";
+import { requestCommands } from "./requests.ts";
 import type { SluiceCommand } from "./sluice-command.ts";
 
 const commands: readonly SluiceCommand[] = [...processCommands, ...configurationCommands];
-
-const output: OptionDefinition = {
-  short: "o",
-  value: "FORMAT",
-  choices: ["table", "yaml", "json"],
-  default: "table",
-  description: "Format of the output.",
-};
 
 /** `sluice settings COMMAND` for a command, or for a group of commands with the same settings. */
 function settingsOf({ name, load, subcommands }: SluiceCommand): SluiceCommand {
@@ -22,7 +15,7 @@ function settingsOf({ name, load, subcommands }: SluiceCommand): SluiceCommand {
   return {
     name,
     summary: `the settings of \`sluice ${name}\``,
-    options: { output },
+    options: outputOptions("table", "yaml", "json"),
     examples: [{ line: `sluice settings ${name} -o yaml`, effect: "prints them as YAML" }],
     async load() {
       const { settingsCommand } = await import("../settings.ts");
@@ -86,5 +79,5 @@ export const sluice: SluiceCommand = {
     { line: "sluice start", effect: "runs a node and the admin API" },
     { line: "sluice help start", effect: "prints the settings of a command, as `sluice start --help` does" },
   ],
-  subcommands: [...commands, ...clientCommands, settings, completion, printVersion],
+  subcommands: [...commands, ...requestCommands, ...clientCommands, settings, completion, printVersion],
 };

@@ -1,0 +1,39 @@
+/** `sluice explain`: asks the admin API how a request would be routed and answered. */
+import type { Explanation } from "@sluice/model/serving";
+import { clientSettings } from "../../../settings/client.ts";
+import { defineCommand } from "../../command.ts";
+import { formatData } from "../../output.ts";
+import { withAdmin } from "../admin-connection.ts";
+import { explanationText } from "./explanation-text.ts";
+import { givenBody, givenHeaders, givenNumber } from "./given-request.ts";
+
+/** The gateway answers the request itself. */
+const ANSWERED = 3;
+
+/** An explanation ends early, for example because another server decides. */
+const UNKNOWN = 4;
+
+export const explainCommand = defineCommand({
+  settings: clientSettings,
+  ends: true,
+  async run(call) {
+    const { positionals, options } = call.given;
+    const [method, url] = positionals;
+    const { body, output } = options;
+    const request = {
+      url,
+      method,
+      headers: givenHeaders(options.header),
+      ...(body !== undefined && { body: await givenBody(String(body)) }),
+      ...(options["body-size"] !== undefined && { body_size: givenNumber("body-size", options["body-size"]) }),
+      ...(options.size !== undefined && { size: givenNumber("size", options.size) }),
+      ...(options["client-address"] !== undefined && { client_address: options["client-address"] }),
+      ...(options["http-version"] !== undefined && { http_version: options["http-version"] }),
+      ...(options["server-name"] !== undefined && { server_name: options["server-name"] }),
+    };
+    const explanation = await withAdmin(call, (admin) => admin.post<Explanation>("/explain", request));
+    call.print(output === "yaml" || output === "json" ? formatData(output, explanation) : explanationText(explanation));
+    if (explanation.unknown !== null) return UNKNOWN;
+    return explanation.response === null ? 0 : ANSWERED;
+  },
+});

@@ -1,0 +1,25 @@
+/** Headers, bodies and numbers as the options of a command give them. */
+import { readFile } from "node:fs/promises";
+import type { GivenOption } from "@sluice/model/command-line";
+import { Misused } from "../../command.ts";
+
+/** @throws Misused */
+export function givenHeaders(given: GivenOption): Readonly<Record<string, readonly string[]>> {
+  const headers: Record<string, string[]> = {};
+  for (const line of Array.isArray(given) ? given : []) {
+    const [, name = "", value = ""] = /^([^:\s]+):[ \t]*(.*)$/.exec(line) ?? [];
+    if (name === "") throw new Misused(`-H '${line}': expected 'NAME: VALUE'`);
+    headers[name] = [...(headers[name] ?? []), value];
+  }
+  return headers;
+}
+
+/** As for curl's `--data`, `@FILE` is the content of a file. */
+export const givenBody = async (given: string): Promise<string> =>
+  given.startsWith("@") ? readFile(given.slice(1), "utf8") : given;
+
+/** @throws Misused */
+export function givenNumber(option: string, given: GivenOption): number {
+  if (!/^\d{1,15}$/.test(String(given))) throw new Misused(`--${option}: expected a number, not '${given}'`);
+  return Number(given);
+}

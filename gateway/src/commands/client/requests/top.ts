@@ -1,0 +1,93 @@
+/** `sluice top`: rates, errors and latencies of the last ten seconds, drawn again and again on a terminal. */
+import { setTimeout as delay } from "node:timers/promises";
+import { clientSettings } from "../../../settings/client.ts";
+import { CommandError, defineCommand, Misused } from "../../command.ts";
+import { formatData, formatTable, styled } from "../../output.ts";
+import { type AdminConnection, withAdmin } from "../admin-connection.ts";
+import { givenNumber } from "./given-request.ts";
+import type { UnansweredNode } from "./unanswered.ts";
+
+/** Per second, and milliseconds. */
+interface Rates {
+  readonly requests: number;
+  readonly client_errors: number;
+  readonly server_errors: number;
+  readonly refused: number;
+  readonly latencies: Readonly<Record<"p50" | "p95" | "p99", number | null>>;
+}
+
+/** The admin API's response to GET /traffic. */
+interface TrafficPage {
+  readonly seconds: number;
+  readonly total: Rates;
+  readonly data: readonly (Rates & { readonly id: string; readonly name: string | null })[];
+  readonly nodes: readonly { readonly node: string }[];
+  readonly unanswered: readonly UnansweredNode[];
+}
+
+/** Lines of a terminal that does not tell its size. */
+const ROWS = 24;
+
+const titles: Readonly<Record<string, string>> = { routes: "ROUTE", services: "SERVICE", consumers: "CONSUMER" };
+
+export const topCommand = defineCommand({
+  settings: clientSettings,
+  ends: true,
+  async run(call) {
+    const { by, interval, once, output, size } = call.given.options;
+    const subject = String(by);
+    const milliseconds = givenNumber("interval", interval) * 1000;
+    if (milliseconds === 0) throw new Misused("--interval: expected at least 1");
+    const parameters = new URLSearchParams({ by: subject, size: String(givenNumber("size", size)) });
+    await withAdmin(call, async (admin) => {
+      const read = () => readTraffic(admin, parameters);
+      if (output === "yaml" || output === "json") return call.print(formatData(output, await read()));
+      if (once === true || !process.stdout.isTTY) return call.print(trafficText(await read(), subject));
+      for (let drawn = ""; ; ) {
+        const lines = trafficText(await read(), subject).split("\n");
+        const text = lines.slice(0, (process.stdout.rows || ROWS) - 1).join("\n");
+        call.print(redraw(drawn, text));
+        drawn = text;
+        await delay(milliseconds);
+      }
+    });
+    return undefined;
+  },
+});
+
+/** @throws CommandError if the admin API has no such endpoint. */
+async function readTraffic(admin: AdminConnection, parameters: URLSearchParams): Promise<TrafficPage> {
+  const page = await admin.read<TrafficPage>(`/traffic?${parameters}`);
+  if (page === null) throw new CommandError(`${admin.url} does not count requests: upgrade the admin API`);
+  return page;
+}
+
+/**
+ * Replaces a text that was drawn before, with control sequences (ECMA-48). Long lines are not wrapped, so that the number
+ * of lines is known. What the terminal showed before the command stays.
+ */
+export function redraw(drawn: string, text: string): string {
+  const lines = drawn.split("\n").length - 1;
+  const back = lines === 0 ? "\r" : `\u001b[${lines}F`;
+  return `${back}\u001b[J\u001b[?7l${text}\u001b[?7h`;
+}
+
+function trafficText({ seconds, total, data, nodes, unanswered }: TrafficPage, subject: string): string {
+  const count = nodes.length === 1 ? "1 node" : `${nodes.length} nodes`;
+  const rows = data.map(({ id, name, ...rates }) => [name ?? id, ...cellsOf(rates)]);
+  const header = [
+    titles[subject] ?? subject,
+    ...["REQUESTS/S", "4XX/S", "5XX/S", "REFUSED/S", "P50 MS", "P95 MS", "P99 MS"],
+  ];
+  const missing = unanswered.map(({ node, reason }) => `${styled("red", `No answer from ${node}:`)} ${reason}\n`);
+  return (
+    `The last complete ${seconds} seconds on ${count}:\n` +
+    formatTable([header, ["(all requests)", ...cellsOf(total)], ...rows]) +
+    missing.join("")
+  );
+}
+
+const cellsOf = ({ requests, client_errors, server_errors, refused, latencies }: Rates): readonly string[] => [
+  ...[requests, client_errors, server_errors, refused].map((rate) => rate.toFixed(1)),
+  ...[latencies.p50, latencies.p95, latencies.p99].map((duration) => (duration === null ? "-" : duration.toFixed(1))),
+];

@@ -1,0 +1,21 @@
+/** Options that several commands have. */
+import type { OptionDefinition } from "@sluice/model/command-line";
+
+/** Where the admin API is, in addition to the settings; the names are those of curl. */
+export const connectionOptions: Readonly<Record<string, OptionDefinition>> = {
+  cacert: { value: "FILE", description: "PEM file of the authorities that the admin API's certificate must have." },
+  cert: { value: "FILE", description: "PEM file of a client certificate (mutual TLS)." },
+  key: { value: "FILE", description: "PEM file of the private key of --cert." },
+  context: { value: "NAME", description: "Reach the admin API in the cluster of this context of the kubeconfig." },
+  kubeconfig: { value: "FILE", description: "Reach it in the cluster of this kubeconfig (default: KUBECONFIG)." },
+  namespace: { short: "n", value: "NAME", description: "Reach it in this namespace of the cluster." },
+  insecure: { short: "k", description: "Do not verify the certificate of the admin API." },
+};
+
+/** The first format is the default; json is one of them. */
+export const outputOptions = (
+  ...choices: readonly [string, ...string[]]
+): Readonly<Record<string, OptionDefinition>> => ({
+  output: { short: "o", value: "FORMAT", choices, default: choices[0], description: "Format of the output." },
+  json: { shortFor: ["output", "json"], description: "Short for `-o json`." },
+});

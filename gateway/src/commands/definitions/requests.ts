@@ -1,0 +1,118 @@
+/** The commands that ask about requests by the admin API. */
+import { connectionOptions, outputOptions } from "./options.ts";
+import type { SluiceCommand } from "./sluice-command.ts";
+
+const explain: SluiceCommand = {
+  name: "explain",
+  summary: "explains how a request would be routed and answered, and why; sends nothing",
+  arguments: [
+    { name: "METHOD", description: "Method of the request." },
+    { name: "URL", description: "URL of the request; its port is that of the listener." },
+  ],
+  options: {
+    header: { short: "H", value: "HEADER", repeatable: true, description: "A header, such as 'apikey: abc'." },
+    "client-address": { value: "ADDRESS", description: "Address of the client (default 127.0.0.1)." },
+    body: { value: "TEXT", description: "The body of the request; @FILE for the content of a file." },
+    "body-size": { value: "BYTES", description: "Size of the body, instead of a body." },
+    "http-version": { value: "VERSION", choices: ["1.1", "2"], description: "Version of HTTP (default 1.1)." },
+    "server-name": { value: "NAME", description: "Server name of the TLS handshake (default: the host of the URL)." },
+    size: { value: "NUMBER", description: "Maximum number of routes to list (default 20)." },
+    ...outputOptions("text", "yaml", "json"),
+    ...connectionOptions,
+  },
+  exitCodes: { 3: "the gateway answers the request itself", 4: "the result depends on something unknown" },
+  examples: [
+    { line: "sluice explain GET http://shop.example/cart", effect: "shows the route and the plugins of a request" },
+    {
+      line: "sluice explain POST http://shop.example/cart -H 'apikey: abc' --body '{}' --json",
+      effect: "the explanation as the admin API returns it",
+    },
+  ],
+  load: async () => (await import("../client/requests/explain.ts")).explainCommand,
+};
+
+const trace: SluiceCommand = {
+  name: "trace",
+  summary: "sends a request, and shows what the gateway decided and what took the time",
+  description:
+    "The request has a debug token that is valid for a minute. Redirects are not followed. The options --cacert, " +
+    "--cert, --key and --insecure are for the admin API, not for the request.",
+  arguments: [{ name: "URL", description: "URL of the request." }],
+  options: {
+    method: { short: "X", value: "METHOD", description: "Method (default GET, with --data POST)." },
+    header: { short: "H", value: "HEADER", repeatable: true, description: "A header, such as 'apikey: abc'." },
+    data: { short: "d", value: "TEXT", description: "Body of the request; @FILE for the content of a file." },
+    "proxy-url": {
+      value: "URL",
+      description: "Where the proxy is, if not at the host of the URL; the request keeps the host of the URL.",
+    },
+    "proxy-cacert": {
+      value: "FILE",
+      description: "PEM file of the authorities that the proxy's certificate must have.",
+    },
+    "proxy-insecure": { description: "Do not verify the certificate of the proxy." },
+    ...outputOptions("text", "yaml", "json"),
+    ...connectionOptions,
+  },
+  exitCodes: { 3: "the server that answered did not accept the debug token" },
+  examples: [
+    {
+      line: "sluice trace http://shop.example/cart --proxy-url http://127.0.0.1:8000 -H 'apikey: abc'",
+      effect: "sends a request to the proxy of this machine",
+    },
+    { line: "sluice trace https://shop.example/cart -d '{}' -H 'Content-Type: application/json'", effect: "a POST" },
+  ],
+  load: async () => (await import("../client/requests/trace.ts")).traceCommand,
+};
+
+const logs: SluiceCommand = {
+  name: "logs",
+  summary: "lists the requests that were refused or slow, or follows the access log of all nodes",
+  description:
+    "Warnings about nodes that did not answer and about missed requests are written to standard error. The format json " +
+    "is one line for each request.",
+  options: {
+    follow: { short: "f", description: "Print all requests from now on, as they end." },
+    route: { value: "NAME", description: "Only requests of this route (name or id)." },
+    service: { value: "NAME", description: "Only requests of this service." },
+    consumer: { value: "NAME", description: "Only requests of this consumer." },
+    status: { value: "STATUS", description: "Only requests with this status, such as 404, or 4 for 400 to 499." },
+    "min-latency": { value: "MILLISECONDS", description: "Only requests that took at least this long." },
+    limit: { value: "NUMBER", description: "End after this many requests (default 100, with --follow no limit)." },
+    ...outputOptions("text", "json"),
+    ...connectionOptions,
+  },
+  examples: [
+    { line: "sluice logs --route shop", effect: "the refused and slow requests of a route, with the reasons" },
+    { line: "sluice logs --follow --status 5", effect: "prints each request that ends with a status of 500 or above" },
+  ],
+  load: async () => (await import("../client/requests/logs.ts")).logsCommand,
+};
+
+const top: SluiceCommand = {
+  name: "top",
+  summary: "shows rates, errors and latencies of requests, live on a terminal",
+  description: "The figures are those of the last complete interval of ten seconds, of all nodes together.",
+  options: {
+    by: {
+      value: "SUBJECT",
+      choices: ["routes", "services", "consumers"],
+      default: "routes",
+      description: "What requests are counted by.",
+    },
+    once: {
+      description: "Print the figures once. Default if standard output is not a terminal, and for yaml and json.",
+    },
+    interval: { value: "SECONDS", default: "2", description: "Time between two readings." },
+    size: { value: "NUMBER", default: "20", description: "Maximum number of rows." },
+    ...outputOptions("table", "yaml", "json"),
+    ...connectionOptions,
+  },
+  examples: [
+    { line: "sluice top", effect: "the routes with the most requests" },
+    { line: "sluice top --by consumers --once", effect: "the consumers, once" },
+  ],
+  load: async () => (await import("../client/requests/top.ts")).topCommand,
+};
+
+export const requestCommands: readonly SluiceCommand[] = [explain, trace, logs, top];
