@@ -168,6 +168,8 @@ const rows: readonly (readonly [
     3,
     /^Response: {2}200 OK .*\n\nThe debug token was not accepted.*\n.*\nNodes that know the token: 127\.0\.0\.1:\d+\n$/,
   ],
+  ["trace sends a given Host", ["trace", "PROXY/cart", "-H", "Host: shop.example"], 0, /\nroute +shop\n/],
+  ["trace refuses an invalid method", [...traced, "-X", "A B"], 2, /^invalid request method$/],
   [
     "trace reports that the proxy cannot be reached",
     ["trace", "http://shop.example/", "--proxy-url", "http://127.0.0.1:1"],

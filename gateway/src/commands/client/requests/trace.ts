@@ -113,7 +113,10 @@ async function sendTraced(
 ): Promise<TracedResponse> {
   const dispatcher = new Agent({ connect: { ...tls, ...(servername !== undefined && { servername }) } });
   const given = Object.fromEntries(
-    Object.entries(sent.headers).map(([name, values]) => [name.toLowerCase(), [...values]]),
+    Object.entries(sent.headers).map(([name, values]) => [
+      name.toLowerCase(),
+      values.length > 1 ? [...values] : values[0],
+    ]),
   );
   const headers = { host, "user-agent": `sluice/${version}`, ...given, [header.toLowerCase()]: token };
   const started = performance.now();
@@ -134,13 +137,27 @@ async function sendTraced(
       nodes,
     };
   } catch (error) {
-    throw new CommandError(
-      `the request to ${url.origin} failed: ${reasonOf(error as Error)}. If the proxy has another address than the ` +
-        "URL, name it with --proxy-url",
-    );
+    throw failureOf(error as RequestError, url);
   } finally {
     await dispatcher.destroy();
   }
+}
+
+interface RequestError extends Error {
+  readonly code?: string;
+}
+
+function failureOf(error: RequestError, { origin }: URL): CommandError | Misused {
+  // undici has not sent anything.
+  if (error.code === "UND_ERR_INVALID_ARG") return new Misused(error.message);
+  if (/CERT|SELF_SIGNED|UNABLE_TO_/.test(error.code ?? ""))
+    return new CommandError(
+      `the certificate of ${origin} cannot be verified (${error.code}): name its authorities with --proxy-cacert`,
+    );
+  return new CommandError(
+    `the request to ${origin} failed: ${reasonOf(error)}. If the proxy has another address than the URL, name it with ` +
+      "--proxy-url",
+  );
 }
 
 /** The metrics of a Server-Timing header as the gateway writes it. */
