@@ -1,4 +1,4 @@
-/** `sluice top`: rates, errors and latencies of the last ten seconds, drawn again and again on a terminal. */
+/** `sluice top`: rates, errors and latencies of the last ten seconds, redrawn on a terminal. */
 import { setTimeout as delay } from "node:timers/promises";
 import { clientSettings } from "../../../settings/client.ts";
 import { CommandError, defineCommand, Misused } from "../../command.ts";
