@@ -140,6 +140,27 @@ test("only the nearest candidates are listed, in order of precedence, and the ot
   }
 });
 
+test("of the routes of other hosts, those that match except for the host come first, and of these the misspelt one", async () => {
+  const others = Array.from({ length: 30 }, (_, at) => ({
+    name: `o${at}`,
+    hosts: ["api.example"],
+    paths: [`/other/${at}`],
+  }));
+  const tenants = Array.from({ length: 30 }, (_, at) => ({
+    name: `t${at}`,
+    hosts: [`t${at}.example.org`],
+    paths: ["/"],
+  }));
+  const misspelt = { name: "cart", hosts: ["www.shop.exmaple"], paths: ["/"] };
+  rig.serve({ routes: [...others, ...tenants, misspelt] });
+  const namesOf = async (size: number) => {
+    const { candidates } = await rig.explain({ url: "http://www.shop.example/cart", size });
+    return candidates.map(({ route }) => route.name ?? "");
+  };
+  assert.deepEqual(await namesOf(1), ["cart"]);
+  assert.ok((await namesOf(20)).every((name) => name === "cart" || name.startsWith("t")));
+});
+
 test("with 10,000 routes, an explanation does not block the worker: other requests get their turn meanwhile", async () => {
   const hosts = Array.from({ length: 100 }, (_, at) => `h${at}.example`);
   const routes = Array.from({ length: 10_000 }, (_, at) => routeNamed(`r${at}`, { paths: [`/r${at}`], hosts }));

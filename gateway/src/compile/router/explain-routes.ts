@@ -1,5 +1,5 @@
 /** Explains a lookup of the router: which routes were candidates for a request, and why the others do not match. */
-import type { SnapshotRoute } from "@sluice/model";
+import { type SnapshotRoute, suggestionFor } from "@sluice/model/serving";
 import type { ExplainedRoute, ExplainedRoutes, RoutableRequest, RouteAttribute } from "../runtime.ts";
 import { visitHostKeys } from "./host-pattern.ts";
 import { acceptsHeader, acceptsServerName, compareEntries, type HeaderRule, type RouteEntry } from "./route-entry.ts";
@@ -28,7 +28,7 @@ export function* explainEntries(
   for (const ofRoute of entries) {
     for (const entry of ofRoute) {
       count++;
-      insert(nearest, { entry, attribute: mismatchOf(entry, lookup) }, size);
+      insert(nearest, rankedEntry(entry, lookup), size);
       yield;
     }
   }
@@ -44,13 +44,24 @@ interface RankedEntry {
   readonly entry: RouteEntry;
   /** The first attribute that does not match; null: all match. */
   readonly attribute: RouteAttribute | null;
+  /** Of two entries, the one with the higher number is nearer to a match. */
+  readonly nearness: number;
 }
 
 /** Attributes that are examined later are nearer to a match. */
 const ranks: readonly (RouteAttribute | null)[] = ["host", "path", "method", "header", "sni", "service", null];
 
+function rankedEntry(entry: RouteEntry, lookup: Lookup): RankedEntry {
+  const other = mismatchBesidesHost(entry, lookup);
+  if (hasHost(entry, lookup)) return { entry, attribute: other, nearness: ranks.indexOf(other) };
+  // With many hosts, nearly all entries differ in the host. One that is misspelt differs in nothing else. The numbers
+  // are below those of the other attributes.
+  const isMisspelt = other === null && suggestionFor(lookup.request.host, entry.hosts) !== "";
+  return { entry, attribute: "host", nearness: (ranks.indexOf(other) + (isMisspelt ? 0.5 : 0)) / ranks.length };
+}
+
 const compareRanked = (one: RankedEntry, other: RankedEntry): number =>
-  ranks.indexOf(other.attribute) - ranks.indexOf(one.attribute) || compareEntries(one.entry, other.entry);
+  other.nearness - one.nearness || compareEntries(one.entry, other.entry);
 
 /** Inserts the entry in the sorted list, which keeps the first `size` entries. */
 function insert(sorted: RankedEntry[], ranked: RankedEntry, size: number): void {
@@ -78,10 +89,12 @@ interface Lookup extends Pick<ExplainEntriesOptions, "isServed"> {
   readonly hosts: ReadonlySet<string>;
 }
 
-/** The first attribute by which the entry does not match; null: it matches. */
-function mismatchOf(entry: RouteEntry, { request, hosts, isServed }: Lookup): RouteAttribute | null {
+const hasHost = (entry: RouteEntry, { hosts }: Lookup): boolean =>
+  entry.hosts.length === 0 || entry.hosts.some((host) => hosts.has(host));
+
+/** The first attribute after the host by which the entry does not match; null: all of them match. */
+function mismatchBesidesHost(entry: RouteEntry, { request, isServed }: Lookup): RouteAttribute | null {
   const { route, methods, headers, prefix, pattern } = entry;
-  if (entry.hosts.length > 0 && !entry.hosts.some((host) => hosts.has(host))) return "host";
   if (prefix !== null && !request.path.startsWith(prefix)) return "path";
   if (pattern !== null && pattern.matchPrefix(request.path) === undefined) return "path";
   if (methods !== null && !methods.has(request.method)) return "method";
