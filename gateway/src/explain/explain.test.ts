@@ -37,7 +37,7 @@ describe("an explanation shows", () => {
       [upstream?.method, upstream?.url, upstream?.algorithm, upstream?.target],
       ["GET", `http://${host}/v1/users?page=2`, "round-robin", host],
     );
-    assert.deepEqual(upstream?.targets, [{ address: host, weight: null, healthy: true }]);
+    assert.deepEqual(upstream?.targets, [{ address: host, weight: null, healthy: null, refusal: null }]);
     const headers = headersOf(explanation);
     assert.deepEqual([headers.get("x-one"), headers.get("x-forwarded-for")], ["1", "10.0.0.1"]);
     assert.deepEqual([explanation.response, explanation.unknown, explanation.log], [null, null, []]);
@@ -59,6 +59,32 @@ describe("an explanation shows", () => {
       if (!isKnown) continue;
       const echoed = (await (await send({ headers })).json()) as { readonly headers: readonly string[] };
       assert.equal(upstream?.target, echoed.headers[echoed.headers.indexOf("Host") + 1]);
+    }
+  });
+
+  test("whether targets are healthy, if health checks are configured, and which of them the gateway refuses", async () => {
+    const targets = [{ target: `127.0.0.1:${rig.upstreamPort}` }, { target: "169.254.169.254:80" }];
+    const active = { unhealthy: { interval: 100, tcp_failures: 1 } };
+    for (const [healthchecks, healthy] of [
+      [{}, null],
+      [{ active }, true],
+    ] as const) {
+      serve({
+        services: [service({ host: "up.example" })],
+        upstreams: [{ name: "up.example", healthchecks, targets }],
+      });
+      const { upstream } = await rig.explain({ url });
+      assert.deepEqual(
+        upstream?.targets.map((target) => [target.address, target.healthy, target.refusal]),
+        [
+          [`127.0.0.1:${rig.upstreamPort}`, healthy, null],
+          [
+            "169.254.169.254:80",
+            healthy,
+            "169.254.169.254:80 is a link-local address, which no entry of SLUICE_ALLOWED_UPSTREAMS allows",
+          ],
+        ],
+      );
     }
   });
 
@@ -120,6 +146,13 @@ describe("a response of the gateway itself is explained:", () => {
       /^a request was answered 503: the limit is invalid$/,
     ],
     ["503 without a target", noTarget, {}, 503, /^the upstream failed: no target accepts requests$/],
+    [
+      "503 for an address that the gateway refuses",
+      { services: [{ name: "s", host: "169.254.169.254" }] },
+      {},
+      503,
+      /^the upstream failed: 169\.254\.169\.254:80 is a link-local address, which no entry of SLUICE_ALLOWED_UPSTREAMS allows$/,
+    ],
     ["400 for two lengths", {}, { method: "POST", headers: { "content-length": ["1", "2"] } }, 400],
     [
       "400 for length and chunks",

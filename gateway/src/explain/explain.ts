@@ -5,6 +5,7 @@
  */
 import type { ExplainedCounter, ExplainRequest, Explanation } from "@sluice/model";
 import type { DirectResponse } from "@sluice/plugin-sdk";
+import type { ReasonToRefuse } from "../balance/health-report.ts";
 import type { PluginTools, Runtime } from "../compile/runtime.ts";
 import { nameOf } from "../exchange/entity-name.ts";
 import type { GatewayErrorName } from "../exchange/gateway-errors.ts";
@@ -23,6 +24,7 @@ import { explainedUpstream } from "./explained-upstream.ts";
 export interface ExplainTools extends PluginTools {
   readonly runtime: Runtime;
   readonly settings: ProxySettings;
+  readonly reasonToRefuse: ReasonToRefuse;
   /** Whether the engine can send requests of HTTP/1.1 clients to gRPC services. */
   readonly reachesGrpc: boolean;
 }
@@ -150,12 +152,15 @@ async function passPhases(
   const forward = access.forward !== undefined && hasTarget(access.forward) ? access.forward : null;
   // The engine reads the rest of the body when it forwards the request.
   if (forward !== null && described.body !== null) exchange.body?.drop();
-  if (forward !== null && rejection.answer === undefined) {
-    const upstream = explainedUpstream(forward, { exchange, pipeline, protocol });
+  const refusal = forward && refusalOf(forward, tools.reasonToRefuse);
+  if (forward !== null && refusal === null && rejection.answer === undefined) {
+    const { reasonToRefuse } = tools;
+    const upstream = explainedUpstream(forward, { exchange, pipeline, protocol, reasonToRefuse });
     return { ...noResult, request, exchange, upstream };
   }
-  const answer = rejection.answer ?? access.answer ?? "noPeer";
+  const answer = rejection.answer ?? access.answer ?? (refusal === null ? "noPeer" : "upstreamDown");
   if (answer === "noPeer") write({}, "the upstream failed: no target accepts requests");
+  if (answer === "upstreamDown") write({ reason: refusal }, "the upstream failed");
   const own = pipeline.createAnswer(exchange, answer);
   const held = exchange.chain.holdingSteps === null ? null : await pipeline.hold(exchange, ownMessage(own));
   return { ...noResult, request, exchange, response: pipeline.complete(exchange, held ?? own) };
@@ -163,6 +168,13 @@ async function passPhases(
 
 const hasTarget = ({ upstream: { parts, targets } }: ForwardPlan): boolean =>
   targets.length > 0 && (parts.balancer === null || parts.balancer.isUp);
+
+/** Why every target that may get the request is refused; null: one of them is not. */
+function refusalOf({ upstream: { parts, targets } }: ForwardPlan, reasonToRefuse: ReasonToRefuse): string | null {
+  const eligible = targets.filter((_target, at) => parts.balancer === null || parts.balancer.isEligible(at));
+  const refusals = eligible.map(({ host, port }) => reasonToRefuse(host, port));
+  return refusals.includes(null) ? null : (refusals[0] ?? null);
+}
 
 /** The result of the phases; or why it is unknown. */
 async function untilUnknown(

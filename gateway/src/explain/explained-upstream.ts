@@ -1,7 +1,9 @@
 /** The request that would be sent to the upstream. */
-import { type ExplainedTarget, type Explanation, hostAndPort } from "@sluice/model/serving";
+import { type Address, type ExplainedTarget, type Explanation, hostAndPort } from "@sluice/model/serving";
 import { HeaderEditList } from "@sluice/plugin-sdk";
+import type { Balancer } from "../balance/balancer.ts";
 import { hashInputOf } from "../balance/hash-source.ts";
+import type { ReasonToRefuse } from "../balance/health-report.ts";
 import type { UpstreamTarget } from "../compile/runtime.ts";
 import type { ForwardPlan, LiveExchange } from "../proxy/exchange/live-exchange.ts";
 import { isGrpc, isGrpcService } from "../proxy/exchange/protocols.ts";
@@ -16,15 +18,18 @@ interface ExplainedUpstreamOptions {
   readonly pipeline: Pipeline;
   /** The protocol to which the request asks to upgrade; null: none. */
   readonly protocol: string | null;
+  readonly reasonToRefuse: ReasonToRefuse;
 }
 
 export function explainedUpstream(
   forward: ForwardPlan,
-  { exchange, pipeline, protocol }: ExplainedUpstreamOptions,
+  { exchange, pipeline, protocol, reasonToRefuse }: ExplainedUpstreamOptions,
 ): NonNullable<Explanation["upstream"]> {
   const { upstream, method, path } = forward;
   const { balancer } = upstream.parts;
-  const targets = balancer === null ? upstream.targets.map(plainTarget) : balancer.entries.map(balancedTarget);
+  const targets = (balancer === null ? upstream.targets.map(plainTarget) : balancedTargets(balancer)).map(
+    ({ host, port, ...target }): ExplainedTarget => ({ ...target, refusal: reasonToRefuse(host, port) }),
+  );
   const [first] = upstream.targets;
   const certain = certainTarget(forward, exchange);
   const target = certain ?? first;
@@ -58,20 +63,25 @@ const headersOf = (head: string): Pairs =>
 const pairsOf = (flat: readonly string[]): Pairs =>
   Array.from({ length: flat.length / 2 }, (_, at) => [flat[2 * at] ?? "", flat[2 * at + 1] ?? ""] as const);
 
-const plainTarget = ({ host, port }: ForwardPlan["upstream"]["targets"][number]): ExplainedTarget => ({
+/** A target before its address is examined. */
+type UnexaminedTarget = Omit<ExplainedTarget, "refusal"> & Address;
+
+const plainTarget = ({ host, port }: UpstreamTarget): UnexaminedTarget => ({
   address: hostAndPort({ host, port }),
   weight: null,
-  healthy: true,
+  healthy: null,
+  host,
+  port,
 });
 
-const balancedTarget = ({
-  member,
-  weight,
-}: NonNullable<ForwardPlan["upstream"]["parts"]["balancer"]>["entries"][number]): ExplainedTarget => ({
-  address: member.address,
-  weight,
-  healthy: member.health.healthy,
-});
+const balancedTargets = ({ entries, checksHealth }: Balancer): readonly UnexaminedTarget[] =>
+  entries.map(({ member: { address, host, port, health }, weight }) => ({
+    address,
+    weight,
+    healthy: checksHealth ? health.healthy : null,
+    host,
+    port,
+  }));
 
 /** The only target that may get the request, or the one that its hash selects; null: other requests matter too. */
 function certainTarget({ upstream }: ForwardPlan, exchange: LiveExchange): UpstreamTarget | null {

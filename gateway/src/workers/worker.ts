@@ -155,6 +155,7 @@ export async function startWorker(options: WorkerOptions): Promise<RunningWorker
         plugins,
         services: tools.services,
         settings: plan.settings,
+        reasonToRefuse: guard.reasonToRefuse,
         reachesGrpc: plan.engine === "http1",
       }),
     ...own,

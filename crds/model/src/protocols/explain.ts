@@ -150,7 +150,10 @@ export interface ExplainedTarget {
   readonly address: string;
   /** Null: all targets have the same weight. */
   readonly weight: number | null;
-  readonly healthy: boolean;
+  /** Null: no health check is configured, so failing targets also get requests. */
+  readonly healthy: boolean | null;
+  /** Why the gateway refuses to connect to the address, as far as this is known without DNS; null: no known reason. */
+  readonly refusal: string | null;
 }
 
 export interface Explanation {

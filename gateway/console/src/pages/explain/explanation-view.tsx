@@ -102,12 +102,17 @@ export function ExplanationView({ explanation, heading }: ExplanationViewProps) 
               {upstream.method} {upstream.url}
             </p>
             <ul class="targets-list">
-              {upstream.targets.map(({ address, healthy, weight }) => (
+              {upstream.targets.map(({ address, healthy, weight, refusal }) => (
                 <li key={address}>
-                  <span class={`state ${healthy ? "good" : "bad"}`}>{healthy ? "healthy" : "unhealthy"}</span>{" "}
+                  {healthy === null ? (
+                    <span class="state">not checked</span>
+                  ) : (
+                    <span class={`state ${healthy ? "good" : "bad"}`}>{healthy ? "healthy" : "unhealthy"}</span>
+                  )}{" "}
                   <span class="mono">{address}</span>
                   {weight !== null && <span class="hint"> weight {weight}</span>}
                   {upstream.target === address && <span class="chip good">chosen</span>}
+                  {refusal !== null && <span class="hint"> refused: {refusal}</span>}
                 </li>
               ))}
             </ul>

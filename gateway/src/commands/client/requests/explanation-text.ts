@@ -74,11 +74,11 @@ function upstreamText({
   targets,
   target,
 }: NonNullable<Explanation["upstream"]>): string {
-  const rows = targets.map(({ address, weight, healthy }) => [
+  const rows = targets.map(({ address, weight, healthy, refusal }) => [
     address,
     weight === null ? "-" : String(weight),
-    healthy ? "healthy" : "unhealthy",
-    address === target ? "chosen" : "",
+    healthy === null ? "not checked" : healthy ? "healthy" : "unhealthy",
+    [address === target ? "chosen" : "", refusal === null ? "" : `refused: ${refusal}`].filter(Boolean).join(", "),
   ]);
   const lines = headers.map(([name, value]) => `  ${name}: ${value}\n`).join("");
   return (
