@@ -105,7 +105,7 @@ describe("a plugin of the chain", () => {
         ["rate-limiting", "overridden"],
         ["rate-limiting", "overridden"],
       ],
-      /is more specific$/,
+      /^the plugin rate-limiting of route r is more specific$/,
     ],
     [
       "is overridden by one of the consumer",
@@ -116,7 +116,7 @@ describe("a plugin of the chain", () => {
         ["rate-limiting", "ran"],
         ["rate-limiting", "overridden"],
       ],
-      /is more specific$/,
+      /^the plugin rate-limiting of consumer ann is more specific$/,
     ],
     [
       "of another consumer is not listed",

@@ -88,7 +88,12 @@ export class ExplainedPlugins {
       const winner = candidates.slice(0, at).find((other) => other.name === name && known.has(other.id));
       return winner === undefined
         ? describe(snapshot, id, "not reached", "when it would run, the consumer is not known yet")
-        : describe(snapshot, id, "overridden", `the plugin ${winner.id} is more specific`);
+        : describe(
+            snapshot,
+            id,
+            "overridden",
+            `the plugin ${name} of ${scopeText(snapshot, winner.id)} is more specific`,
+          );
     });
     const disabled = [...snapshot.plugins.values()]
       .filter((plugin) => !plugin.enabled && isInScope(plugin, route, consumer))
@@ -193,18 +198,27 @@ function describe(
   reason: string | null,
 ): readonly ExplainedPlugin[] {
   const plugin = snapshot.plugins.get(id);
-  if (plugin === undefined) return [];
+  return plugin === undefined ? [] : [{ id, name: plugin.name, scope: scopeOf(snapshot, id), result, reason }];
+}
+
+function scopeOf(snapshot: Snapshot, id: string): ExplainedPlugin["scope"] {
+  const plugin = snapshot.plugins.get(id);
   const targets = {
-    service: plugin.service && snapshot.services.get(plugin.service.id),
-    route: plugin.route && snapshot.routes.get(plugin.route.id),
-    consumer: plugin.consumer && snapshot.consumers.get(plugin.consumer.id),
-    consumer_group: plugin.consumer_group && snapshot.consumer_groups.get(plugin.consumer_group.id),
+    service: plugin?.service && snapshot.services.get(plugin.service.id),
+    route: plugin?.route && snapshot.routes.get(plugin.route.id),
+    consumer: plugin?.consumer && snapshot.consumers.get(plugin.consumer.id),
+    consumer_group: plugin?.consumer_group && snapshot.consumer_groups.get(plugin.consumer_group.id),
   };
-  const scope = Object.fromEntries(
+  return Object.fromEntries(
     Object.entries(targets).flatMap(([kind, target]) => (target ? [[kind, nameOf(target)]] : [])),
   );
-  return [{ id, name: plugin.name, scope, result, reason }];
 }
+
+/** The entities that the plugin is attached to: `service shop and consumer ann`. */
+const scopeText = (snapshot: Snapshot, id: string): string =>
+  Object.entries(scopeOf(snapshot, id))
+    .map(([kind, target]) => `${kind.replace("_", " ")} ${target.name ?? target.id}`)
+    .join(" and ");
 
 /** Whether the plugin would apply if it were enabled. Memberships in consumer groups are not looked up. */
 const isInScope = (plugin: SnapshotPlugin, { route }: CompiledRoute, consumer: Consumer | null): boolean =>
