@@ -290,6 +290,7 @@ export function fakeExchange(options: FakeExchangeOptions = {}): FakeExchange {
         const found = collection === "keyauth_credentials" ? byHash.get(value) : other;
         return found as ExchangeCredentials[Name] | undefined;
       },
+      whyInvalid: () => null,
       credentials: (_collection, name) =>
         options.subjectNames?.filter(({ subject_name }) => subject_name === name) ?? [],
       pluginIdentity: () => undefined,

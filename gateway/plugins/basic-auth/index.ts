@@ -56,7 +56,10 @@ export const basicAuth = definePlugin({
       const { identities } = exchange;
       const credential = identities.credential("basicauth_credentials", username);
       const consumer = credential && identities.consumer(credential.consumer.id);
-      if (credential === undefined || consumer === undefined) return { refusal };
+      if (credential === undefined || consumer === undefined) {
+        const reason = identities.whyInvalid("basicauth_credentials", username);
+        return { refusal: reason === null ? refusal : { ...refusal, reason } };
+      }
       const resultOf = (isRight: boolean): AuthenticationResult =>
         isRight ? { identity: { consumer, credential, identifier: credential.username } } : { refusal };
       const isRight = isPassword(password, { consumerId: consumer.id, stored: credential.password });

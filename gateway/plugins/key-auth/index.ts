@@ -38,8 +38,8 @@ export const keyAuth = definePlugin({
   phases(config) {
     const challenge = { "WWW-Authenticate": challengeOf("Key", config.realm) };
 
-    const refuse = (fault: Fault): AuthenticationResult => ({
-      refusal: { status: 401, message: messages[fault], headers: challenge },
+    const refuse = (fault: Fault, reason: string | null = null): AuthenticationResult => ({
+      refusal: { status: 401, message: messages[fault], headers: challenge, ...(reason !== null && { reason }) },
     });
 
     function decide(exchange: Exchange, { key, fault }: FoundKey, body: BodyMembers | null): AuthenticationResult {
@@ -47,7 +47,8 @@ export const keyAuth = definePlugin({
       if (config.hide_credentials) hideKey(exchange, config, body);
       if (key === undefined) return refuse(fault);
       const identity = ownerOf(exchange, key);
-      return identity === undefined ? refuse("unknown") : { identity };
+      if (identity !== undefined) return { identity };
+      return refuse("unknown", exchange.identities.whyInvalid("keyauth_credentials", hashes.of(key)));
     }
 
     async function decideByBody(exchange: Exchange): Promise<AuthenticationResult> {

@@ -117,6 +117,25 @@ test("a credential is valid in its namespaces until it expires; a consumer is fo
   assert.equal(identities.consumer(demo.id), demo);
 });
 
+test("the reason why a credential is not valid for a route is known", () => {
+  const demo = consumerNamed("demo");
+  const expiring = credentialOf(demo, "a", { ttl: 10 });
+  const scoped = credentialOf(demo, "b", { namespaces: ["team", "lab"] });
+  const { identities } = compile(null, snapshotOf({ consumers: [demo], credentials: [expiring, scoped] }), tools);
+  const reason = ({ _sluice }: SnapshotCredential, namespace: string) =>
+    identities.whyInvalid("keyauth_credentials", _sluice?.key_hash ?? "", routeNamed("r", { _sluice: { namespace } }));
+  clock = 10_999;
+  assert.equal(reason(expiring, "o"), null);
+  clock = 11_000;
+  assert.equal(reason(expiring, "o"), "the credential has expired");
+  assert.equal(reason(scoped, "team"), null);
+  assert.equal(
+    reason(scoped, "o"),
+    "the credential is valid only for routes of the namespace lab, team; routes of o need a ReferenceGrant there",
+  );
+  assert.equal(identities.whyInvalid("keyauth_credentials", "none", first), null);
+});
+
 test("a consumer is found by its custom_id, also after changes", () => {
   const [one, two] = [consumerNamed("one"), consumerNamed("two")].map((consumer) => ({
     ...consumer,

@@ -42,7 +42,7 @@ function serve(plugins: readonly object[], more: object = {}): void {
     ],
     consumers: [
       { id: ann, username: "ann", keyauth_credentials: [{ key: "ann-key" }], acls: [{ group: "staff" }] },
-      { username: "guest", keyauth_credentials: [{ key: "guest-key" }] },
+      { username: "guest", keyauth_credentials: [{ key: "guest-key" }, ofTeam] },
     ],
     plugins,
     ...more,
@@ -57,6 +57,7 @@ const ofAnn = { consumer: { username: "ann" } };
 const keyAuth = { name: "key-auth" };
 const withKey = { headers: { apikey: "ann-key" } };
 const limit = (members: object = {}) => ({ name: "rate-limiting", config: { minute: 5 }, ...members });
+const ofTeam = { key: "team-key", _sluice: { namespaces: ["team"] } };
 const termination = { name: "request-termination", config: { status_code: 418 } };
 
 type Rows = readonly (readonly [
@@ -79,6 +80,13 @@ describe("a plugin of the chain", () => {
         ["rate-limiting", "not reached"],
         ["request-termination", "not reached"],
       ],
+    ],
+    [
+      "refused a key of another namespace",
+      [keyAuth],
+      { headers: { apikey: "team-key" } },
+      [["key-auth", "answered"]],
+      /^the credential is valid only for routes of the namespace team; this route has no namespace$/,
     ],
     [
       "applies without a phase access",

@@ -147,6 +147,11 @@ export interface Identities {
     collection: Name,
     value: string,
   ): ExchangeCredentials[Name] | undefined;
+  /**
+   * Why a credential with this value is not valid for the exchange's route, for the `reason` of a response: clients must
+   * not learn that it exists. Null: there is no such credential, or it is valid.
+   */
+  whyInvalid(collection: keyof ExchangeCredentials, value: string): string | null;
   /** As `credential`, for a collection in which several credentials may have the same value. */
   credentials(
     collection: "mtls_auth_credentials",

@@ -105,6 +105,20 @@ export class CompiledIdentities {
     return found as SnapshotCredential<Name> | undefined;
   }
 
+  /** Why the credential with this lookup value is not valid for the route; null: there is none, or it is valid. */
+  whyInvalid(collection: CredentialCollection, value: string, route: SnapshotRoute): string | null {
+    const found = this.#indexes.credentials[collection].of(value);
+    const [first] = found;
+    if (first === undefined || found.some((credential) => this.#isUsable(credential, route))) return null;
+    const { unavailable } = found.find((credential) => isInNamespaceOf(credential, route))?._sluice ?? {};
+    if (unavailable !== undefined) return `the credential is invalid: ${unavailable}`;
+    if (found.some((credential) => isInNamespaceOf(credential, route))) return "the credential has expired";
+    const namespaces = [...new Set(found.flatMap(({ _sluice }) => _sluice?.namespaces ?? []))].toSorted().join(", ");
+    const own = route._sluice?.namespace;
+    const cure = own === undefined ? "this route has no namespace" : `routes of ${own} need a ReferenceGrant there`;
+    return `the credential is valid only for routes of the namespace ${namespaces}; ${cure}`;
+  }
+
   /** Like `credential`, but all such credentials: in some collections, several may have the same lookup value. */
   credentials<Name extends CredentialCollection>(
     collection: Name,
@@ -168,8 +182,10 @@ export class CompiledIdentities {
  * A credential with namespaces is valid only for routes of these namespaces, and other credentials for every route. A
  * credential that its plugin refuses is valid for no route.
  */
-function isValidFor({ _sluice }: SnapshotCredential, route: SnapshotRoute): boolean {
-  if (_sluice?.unavailable !== undefined) return false;
+const isValidFor = (credential: SnapshotCredential, route: SnapshotRoute): boolean =>
+  credential._sluice?.unavailable === undefined && isInNamespaceOf(credential, route);
+
+function isInNamespaceOf({ _sluice }: SnapshotCredential, route: SnapshotRoute): boolean {
   const namespaces = _sluice?.namespaces;
   const namespace = route._sluice?.namespace;
   return namespaces === undefined || (namespace !== undefined && namespaces.includes(namespace));

@@ -184,6 +184,7 @@ export class LiveExchange implements Exchange {
     return {
       namespace: this.compiledRoute.route._sluice?.namespace ?? null,
       credential: (collection, value) => identities.credential(collection, value, this.compiledRoute.route),
+      whyInvalid: (collection, value) => identities.whyInvalid(collection, value, this.compiledRoute.route),
       credentials: (collection, value) => identities.credentials(collection, value, this.compiledRoute.route),
       pluginIdentity: (plugin, key) => identities.pluginIdentity(plugin, key, this.compiledRoute.route),
       credentialById: (id) => identities.credentialById(id, this.compiledRoute.route),
