@@ -80,6 +80,7 @@ describe("a plugin of the chain", () => {
         ["rate-limiting", "not reached"],
         ["request-termination", "not reached"],
       ],
+      /^No API key found in request$/,
     ],
     [
       "refused a key of another namespace",

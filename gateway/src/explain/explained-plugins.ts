@@ -1,6 +1,6 @@
 /** The plugins of one explanation: instances with read-only services in place of those that serve requests. */
 import type { Consumer, ExplainedPlugin, PluginResult, Snapshot, SnapshotPlugin } from "@sluice/model";
-import type { Exchange, PluginPhases } from "@sluice/plugin-sdk";
+import type { DirectResponse, Exchange, PluginPhases } from "@sluice/plugin-sdk";
 import { protocolOf, withSteps } from "../compile/plugin-chains.ts";
 import type { CompiledRoute, PluginStep, PluginTools, RoutePluginChains, Runtime, Scheme } from "../compile/runtime.ts";
 import { nameOf } from "../exchange/entity-name.ts";
@@ -160,7 +160,7 @@ export class ExplainedPlugins {
   async #access(id: string, exchange: Exchange, access: NonNullable<PluginPhases["access"]>) {
     try {
       const answer = await this.#run(id, async () => access(exchange));
-      this.#results.set(id, { result: answer === undefined ? "ran" : "answered", reason: answer?.reason ?? null });
+      this.#results.set(id, { result: answer === undefined ? "ran" : "answered", reason: reasonOf(answer) });
       return answer;
     } catch (error) {
       // The rest of the body does not arrive because a limit of an earlier plugin has rejected it.
@@ -213,6 +213,10 @@ function scopeOf(snapshot: Snapshot, id: string): ExplainedPlugin["scope"] {
     Object.entries(targets).flatMap(([kind, target]) => (target ? [[kind, nameOf(target)]] : [])),
   );
 }
+
+/** As in the list of refused requests: what the log would say, else what the client is told. */
+const reasonOf = (answer: DirectResponse | undefined): string | null =>
+  (answer?.reason ?? answer?.message)?.slice(0, MAX_REASON) ?? null;
 
 /** The entities that the plugin is attached to: `service shop and consumer ann`. */
 const scopeText = (snapshot: Snapshot, id: string): string =>

@@ -110,7 +110,7 @@ const rows: readonly (readonly [
     "explain shows why the gateway answers a request itself",
     explained,
     3,
-    /^The gateway answers 401 Unauthorized: the plugin key-auth answered\n[\s\S]*\nRoute: +shop\n[\s\S]*\nanswered +key-auth +service shop/,
+    /^The gateway answers 401 Unauthorized: the plugin key-auth answered: No API key found in request\n[\s\S]*\nRoute: +shop\n[\s\S]*\nanswered +key-auth +service shop/,
   ],
   [
     "explain shows the upstream of a forwarded request",

@@ -35,11 +35,14 @@ function verdictOf({ route, upstream, response, unknown, plugins, log }: Explana
     const status = `${response.status} ${STATUS_CODES[response.status] ?? ""}`.trim();
     const by = plugins.find(({ result }) => result === "answered" || result === "failed");
     const [line = null] = log;
-    const cause = route === null ? "no route matches" : by ? `the plugin ${nameOf(by)} ${by.result}` : line;
+    const cause = route === null ? "no route matches" : by ? answerOf(by) : line;
     return styled("red", `The gateway answers ${status}${cause === null ? "" : `: ${cause}`}`);
   }
   return styled("green", `The request is forwarded${upstream ? ` to ${upstream.url}` : ""}`);
 }
+
+const answerOf = (plugin: ExplainedPlugin): string =>
+  `the plugin ${nameOf(plugin)} ${plugin.result}${plugin.reason === null ? "" : `: ${plugin.reason}`}`;
 
 function candidatesText({ candidates, other_candidates: others }: Explanation): string {
   if (candidates.length === 0) return "There are no routes.\n";
