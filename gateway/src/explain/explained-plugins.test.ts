@@ -98,6 +98,16 @@ describe("a plugin of the chain", () => {
         ["file-log", "applies"],
       ],
     ],
+    [
+      "would close the route if it were reached",
+      [keyAuth, { ...limit(), _sluice: { unavailable: "the limit is invalid" } }],
+      {},
+      [
+        ["key-auth", "answered"],
+        ["rate-limiting", "not reached"],
+      ],
+      /^when it is reached, it answers 503: the limit is invalid$/,
+    ],
     ["is disabled", [{ ...limit(), enabled: false }], {}, [["rate-limiting", "disabled"]]],
     [
       "is disabled on another route, and not listed",

@@ -74,7 +74,7 @@ export class ExplainedPlugins {
     const inChain = chain.steps.flatMap(({ id, phases }): readonly ExplainedPlugin[] => {
       const { result, reason } = this.#results.get(id) ?? {
         result: phases.access === undefined ? ("applies" as const) : ("not reached" as const),
-        reason: null,
+        reason: closedReason(snapshot, id),
       };
       return describe(snapshot, id, result, reason);
     });
@@ -212,6 +212,12 @@ function scopeOf(snapshot: Snapshot, id: string): ExplainedPlugin["scope"] {
   return Object.fromEntries(
     Object.entries(targets).flatMap(([kind, target]) => (target ? [[kind, nameOf(target)]] : [])),
   );
+}
+
+/** Why the plugin closes its routes; null: it does not. Requests that get past the earlier plugins meet it. */
+function closedReason(snapshot: Snapshot, id: string): string | null {
+  const unavailable = snapshot.plugins.get(id)?._sluice?.unavailable;
+  return unavailable === undefined ? null : `when it is reached, it answers 503: ${unavailable}`;
 }
 
 /** As in the list of refused requests: what the log would say, else what the client is told. */
