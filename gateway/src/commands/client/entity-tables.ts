@@ -1,5 +1,6 @@
 /** Reads entities from the admin API, with the names of the entities that they refer to. */
 import { type Collection, type Entity, entities, entityNameOf, isSecretLookup, references } from "@sluice/model";
+import type { EntityOrigin, StoreProblem } from "../../stores/store.ts";
 import { CommandError } from "../command.ts";
 import type { AdminConnection } from "./admin-connection.ts";
 
@@ -28,11 +29,42 @@ export async function readEntities(
   return found;
 }
 
-/** @throws CommandError if there is no such entity. */
+/**
+ * The entity with this name or id, or the one that the custom resource `NAMESPACE/NAME` contains.
+ *
+ * @throws CommandError if there is no such entity. For a resource that is not served, the error has the reasons.
+ */
 export async function readEntity(admin: AdminConnection, collection: Collection, name: string): Promise<EntityMembers> {
-  const entity = await admin.read<EntityMembers>(`/${segmentOf(collection)}/${encodeURIComponent(name)}`);
-  if (!entity) throw new CommandError(`${admin.url} has no ${entities[collection].singular} '${name}'`);
-  return entity;
+  const named = await admin.read<EntityMembers>(`/${segmentOf(collection)}/${encodeURIComponent(name)}`);
+  const entity = named ?? (name.includes("/") ? await readEntityOf(admin, collection, name) : null);
+  if (entity) return entity;
+  const reasons = await problemsOf(admin, collection, name);
+  throw new CommandError(`${admin.url} has no ${entities[collection].singular} '${name}'`, reasons);
+}
+
+/** An entity by its custom resource: `NAMESPACE/NAME`, as origins and problems are printed. */
+async function readEntityOf(
+  admin: AdminConnection,
+  collection: Collection,
+  resource: string,
+): Promise<EntityMembers | null> {
+  for (const entity of await readEntities(admin, collection)) {
+    const origin = await admin.read<EntityOrigin>(`/origins/${collection}/${entity.id}`);
+    if (origin?.in === "resource" && `${origin.resource.namespace}/${origin.resource.name}` === resource) return entity;
+  }
+  return null;
+}
+
+/** The problems of the custom resource that has this name, with or without its namespace. */
+async function problemsOf(admin: AdminConnection, collection: Collection, name: string): Promise<readonly string[]> {
+  const kind = entities[collection].singular.replaceAll("_", "");
+  const problems = await admin.read<{ readonly data: readonly StoreProblem[] }>("/problems");
+  return (problems?.data ?? []).flatMap(({ resource, condition, reason, message }) => {
+    if (resource === null || resource.kind.toLowerCase() !== kind) return [];
+    const { namespace, name: own } = resource;
+    if (![own, `${namespace}/${own}`, `${namespace}.${own}`].includes(name)) return [];
+    return [`${resource.kind} ${namespace}/${own}: ${condition}: ${reason}: ${message}`];
+  });
 }
 
 /** The name by which people know an entity. A key by which an entity is found is a secret, and is not shown. */

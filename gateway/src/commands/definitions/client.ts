@@ -47,7 +47,14 @@ const get: SluiceCommand = {
   name: "get",
   summary: "lists entities, or shows one",
   description: "The formats yaml and json show entities as the admin API returns them, with keys in clear text.",
-  arguments: [collection, { name: "NAME", optional: true, description: "Name or id of one entity." }],
+  arguments: [
+    collection,
+    {
+      name: "NAME",
+      optional: true,
+      description: "Name or id of one entity, or its custom resource as NAMESPACE/NAME.",
+    },
+  ],
   options: {
     tag: { value: "TAG", description: "Only entities with this tag." },
     ...outputOptions("table", "wide", "yaml", "json"),
@@ -63,9 +70,15 @@ const get: SluiceCommand = {
 const describe: SluiceCommand = {
   name: "describe",
   summary: "shows an entity with its source, conditions, references and plugins",
-  arguments: [collection, { name: "NAME", description: "Name or id of the entity." }],
+  arguments: [
+    collection,
+    { name: "NAME", description: "Name or id of the entity, or its custom resource as NAMESPACE/NAME." },
+  ],
   options: connectionOptions,
-  examples: [{ line: "sluice describe routes shop", effect: "also shows the file and line, or the custom resource" }],
+  examples: [
+    { line: "sluice describe routes shop", effect: "also shows the file and line, or the custom resource" },
+    { line: "sluice describe plugins shop/keys", effect: "shows the plugin of the custom resource keys in shop" },
+  ],
   load: async () => (await import("../client/get.ts")).describeCommand,
 };
 
