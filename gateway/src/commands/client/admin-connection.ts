@@ -12,6 +12,8 @@ export interface AdminConnection {
   readonly url: string;
   /** The response to a GET request; null for the status 404. @throws CommandError for any other status than 200. */
   read<Body>(path: string): Promise<Body | null>;
+  /** As `read`, for a response that is not JSON. */
+  readText(path: string): Promise<string | null>;
   /** The response to a POST request with a JSON body. @throws CommandError for a status outside 200 to 299. */
   post<Body>(path: string, body: object): Promise<Body>;
   /** The error for a response that is not usable. */
@@ -21,6 +23,9 @@ export interface AdminConnection {
 
 /** Milliseconds for one request. A plan of a large configuration takes seconds. */
 const TIMEOUT = 60_000;
+
+/** Maximum characters of a response that is quoted in an error. */
+const MAX_MESSAGE = 500;
 
 /** Runs a command with a connection, and closes the connection. */
 export async function withAdmin<Result>(
@@ -53,9 +58,7 @@ async function connectAdmin({ settings, given: { options } }: ClientCall): Promi
   const headers = token === null ? {} : { authorization: `Bearer ${token}` };
   const url = forwarded ? `${base.href} (Service ${forwarded.service})` : base.href;
 
-  async function send(method: "GET" | "POST", path: string, body?: object): Promise<{ status: number; body: unknown }> {
-    let text: string;
-    let status: number;
+  async function send(method: "GET" | "POST", path: string, body?: object): Promise<{ status: number; text: string }> {
     try {
       const response = await request(new URL(path.replace(/^\//, ""), base), {
         method,
@@ -65,16 +68,19 @@ async function connectAdmin({ settings, given: { options } }: ClientCall): Promi
         headersTimeout: TIMEOUT,
         bodyTimeout: TIMEOUT,
       });
-      status = response.statusCode;
-      text = await response.body.text();
+      return { status: response.statusCode, text: await response.body.text() };
     } catch (error) {
       throw new CommandError(
         `the admin API at ${url} cannot be reached: ${reasonOf(error as Error)}. Start it (sluice start or sluice ` +
           `admin), or name another one with --admin-url, ${clientSettings.url.variable} or, in a cluster, --context`,
       );
     }
+  }
+
+  async function sendJson(method: "GET" | "POST", path: string, given?: object) {
+    const { status, text } = await send(method, path, given);
     try {
-      return { status, body: JSON.parse(text) };
+      return { status, body: JSON.parse(text) as unknown };
     } catch {
       throw new CommandError(`${url} is not the admin API of Sluice: it answered ${method} ${path} with ${status}`);
     }
@@ -83,13 +89,19 @@ async function connectAdmin({ settings, given: { options } }: ClientCall): Promi
   return {
     url,
     async read<Body>(path: string) {
-      const { status, body } = await send("GET", path);
+      const { status, body } = await sendJson("GET", path);
       if (status === 404) return null;
       if (status !== 200) throw refused({ url, status, body });
       return body as Body;
     },
+    async readText(path) {
+      const { status, text } = await send("GET", path);
+      if (status === 404) return null;
+      if (status !== 200) throw refused({ url, status, body: { message: text.slice(0, MAX_MESSAGE) } });
+      return text;
+    },
     async post<Body>(path: string, given: object) {
-      const { status, body } = await send("POST", path, given);
+      const { status, body } = await sendJson("POST", path, given);
       if (status < 200 || status > 299) throw refused({ url, status, body });
       return body as Body;
     },

@@ -12,6 +12,7 @@ import { CommandError, Misused, type Running } from "../command.ts";
 import { startCommand } from "../start.ts";
 import { runCommandLine } from "../testing-command.ts";
 import { redraw } from "./requests/top.ts";
+import { certificateWarnings } from "./status-warnings.ts";
 
 const TOKEN = "token-of-the-test";
 
@@ -244,6 +245,41 @@ for (const [does, words, code, output, env] of rows) {
     assert.equal(ended, code);
   });
 }
+
+test("status warns of a target that is refused", async () => {
+  const valid = readFileSync(file, "utf8");
+  writeFileSync(file, valid.replace("- name: stock.example\n", "$&  targets:\n  - target: 169.254.169.254:80\n"));
+  try {
+    await waitFor(async () => (await run(["status"]))[1].includes("attention"), { what: "the warning" });
+    const [code, printed] = await run(["status"]);
+    assert.equal(code, 0);
+    assert.match(
+      printed,
+      /\nEverything is served.*\n\nNeeds attention:\nThe target 169\.254\.169\.254:80 of stock\.example is refused: .* link-local address, .*\.\n$/,
+    );
+  } finally {
+    writeFileSync(file, valid);
+    await waitFor(async () => !(await run(["status"]))[1].includes("attention"), { what: "the former file" });
+  }
+});
+
+test("status warns of certificates that expire within 14 days", () => {
+  const now = Date.UTC(2026, 0, 1) / 1000;
+  const metrics = [
+    ["old.example", -1],
+    ["soon.example", 13 * 86_400],
+    ["good.example", 15 * 86_400],
+  ].flatMap(([name, seconds]) =>
+    ["a", "b"].map(
+      (node) =>
+        `sluice_certificate_expiry_timestamp_seconds{node_id="${node}",certificate="c",server_name="${name}"} ${now + Number(seconds)}`,
+    ),
+  );
+  assert.deepEqual(certificateWarnings(metrics.join("\n"), now), [
+    { subject: "certificate of old.example", message: "expired at 2025-12-31T23:59:59.000Z" },
+    { subject: "certificate of soon.example", message: "expires at 2026-01-14T00:00:00.000Z" },
+  ]);
+});
 
 test("logs lists refused requests with the reasons, the newest last", async () => {
   for (const path of ["/one", "/two", "/stock"]) await (await fetch(proxyUrl + path)).arrayBuffer();

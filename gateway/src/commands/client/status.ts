@@ -5,6 +5,7 @@ import type { StoreProblem } from "../../stores/store.ts";
 import { defineCommand } from "../command.ts";
 import { formatData, formatTable, styled } from "../output.ts";
 import { type AdminConnection, withAdmin } from "./admin-connection.ts";
+import { readWarnings, type StatusWarning } from "./status-warnings.ts";
 
 /** A node or a resource has a problem. */
 const PROBLEMS = 3;
@@ -36,6 +37,8 @@ interface StatusReport {
   readonly problems: readonly StoreProblem[];
   /** The number of all problems. */
   readonly total: number;
+  /** What is served, but may fail for clients. */
+  readonly warnings: readonly StatusWarning[];
 }
 
 export const statusCommand = defineCommand({
@@ -50,11 +53,14 @@ export const statusCommand = defineCommand({
 });
 
 async function readReport(admin: AdminConnection): Promise<StatusReport> {
-  const status = await admin.read<{ readonly sluice?: Omit<StatusReport, "problems" | "total"> }>("/status");
+  const status = await admin.read<{ readonly sluice?: Omit<StatusReport, "problems" | "total" | "warnings"> }>(
+    "/status",
+  );
   if (!status?.sluice) throw admin.refusal("/status shows no nodes: the caller is not known to the admin API");
   const problems = await admin.read<{ readonly data: readonly StoreProblem[]; readonly total: number }>("/problems");
   const { store, version, unread, fleet } = status.sluice;
-  return { store, version, unread, fleet, problems: problems?.data ?? [], total: problems?.total ?? 0 };
+  const warnings = await readWarnings(admin, Date.now());
+  return { store, version, unread, fleet, problems: problems?.data ?? [], total: problems?.total ?? 0, warnings };
 }
 
 const isHealthy = ({ unread, fleet, total }: StatusReport): boolean =>
@@ -66,7 +72,7 @@ const isHealthy = ({ unread, fleet, total }: StatusReport): boolean =>
   (fleet.nodes ?? []).every(({ trouble }) => !trouble);
 
 function statusText(report: StatusReport): string {
-  const { store, version, unread, fleet, problems, total } = report;
+  const { store, version, unread, fleet, problems, total, warnings } = report;
   const { revision, nodes = [] } = fleet;
   const facts = [
     `Store:     ${store}`,
@@ -93,7 +99,13 @@ function statusText(report: StatusReport): string {
     total === 0
       ? `${styled("green", "Everything is served as written.")}\n`
       : `${styled("red", "Not served as written:")}\n${formatTable([["RESOURCE OR PLACE", "CONDITION", "MESSAGE"], ...problemRows])}${more}`;
-  return [`${facts.join("\n")}\n`, nodesText, problemsText].join("\n");
+  const warningsText =
+    warnings.length === 0
+      ? []
+      : [
+          `${styled("yellow", "Needs attention:")}\n${warnings.map(({ subject, message }) => `The ${subject} ${message}.\n`).join("")}`,
+        ];
+  return [`${facts.join("\n")}\n`, nodesText, problemsText, ...warningsText].join("\n");
 }
 
 function stateOf({ address, trouble }: NodeReportRow, { silent = [], lagging = [] }: FleetReport): string {

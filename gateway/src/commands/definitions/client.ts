@@ -7,6 +7,9 @@ import type { SluiceCommand } from "./sluice-command.ts";
 const status: SluiceCommand = {
   name: "status",
   summary: "shows the nodes with their configuration, and what is not served as written",
+  description:
+    "It also warns of certificates that expire within 14 days and of targets that are unhealthy or refused. Warnings do " +
+    "not change the exit code.",
   options: { ...outputOptions("table", "yaml", "json"), ...connectionOptions },
   exitCodes: { 3: "a node, a resource or a file has a problem" },
   examples: [

@@ -1,0 +1,59 @@
+/** What `sluice status` warns of: the configuration is served, but clients may see errors. */
+import type { AdminConnection } from "./admin-connection.ts";
+import { readEntities } from "./entity-tables.ts";
+
+export interface StatusWarning {
+  /** `certificate of shop.example` or `target 10.0.0.1:80 of stock`. */
+  readonly subject: string;
+  readonly message: string;
+}
+
+/** Seconds before its expiry at which a certificate is reported, as in the console. */
+const EXPIRES_SOON = 14 * 24 * 3600;
+
+/** Upstreams that are asked for: the admin API asks every node about each. */
+const MAX_UPSTREAMS = 50;
+
+export async function readWarnings(admin: AdminConnection, now: number): Promise<readonly StatusWarning[]> {
+  return [
+    ...certificateWarnings((await admin.readText("/metrics")) ?? "", now / 1000),
+    ...(await targetWarnings(admin)),
+  ];
+}
+
+const EXPIRY = /^sluice_certificate_expiry_timestamp_seconds\{.*server_name="([^"]*)"\} (\S+)$/gm;
+
+/** @param now Unix seconds */
+export function certificateWarnings(metrics: string, now: number): readonly StatusWarning[] {
+  // Every node has the same certificates.
+  const expiries = new Map([...metrics.matchAll(EXPIRY)].map(([, name = "", expiry]) => [name, Number(expiry)]));
+  return [...expiries].flatMap(([name, expiry]) => {
+    if (expiry - now > EXPIRES_SOON) return [];
+    const message = `${expiry <= now ? "expired" : "expires"} at ${new Date(expiry * 1000).toISOString()}`;
+    return [{ subject: `certificate of ${name}`, message }];
+  });
+}
+
+const targetMessages: Readonly<Record<string, string>> = {
+  UNHEALTHY: "is unhealthy on at least one node, which sends it no requests",
+  DNS_ERROR: "has a name that a node cannot resolve",
+};
+
+interface TargetHealth {
+  readonly target: string;
+  readonly health?: string;
+  readonly data?: { readonly addresses: readonly { readonly reason?: string }[] };
+}
+
+async function targetWarnings(admin: AdminConnection): Promise<readonly StatusWarning[]> {
+  const warnings: StatusWarning[] = [];
+  for (const { id, name } of (await readEntities(admin, "upstreams")).slice(0, MAX_UPSTREAMS)) {
+    const report = await admin.read<{ readonly data: readonly TargetHealth[] }>(`/upstreams/${id}/health?size=1000`);
+    for (const { target, health = "", data } of report?.data ?? []) {
+      const reason = data?.addresses.find((address) => address.reason !== undefined)?.reason;
+      const message = reason === undefined ? targetMessages[health] : `is refused: ${reason}`;
+      if (message !== undefined) warnings.push({ subject: `target ${target} of ${name}`, message });
+    }
+  }
+  return warnings;
+}
