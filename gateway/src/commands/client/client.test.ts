@@ -246,11 +246,13 @@ for (const [does, words, code, output, env] of rows) {
   });
 }
 
-test("status warns of a target that is refused", async () => {
+test("status and describe show that a target is refused", async () => {
   const valid = readFileSync(file, "utf8");
   writeFileSync(file, valid.replace("- name: stock.example\n", "$&  targets:\n  - target: 169.254.169.254:80\n"));
   try {
     await waitFor(async () => (await run(["status"]))[1].includes("attention"), { what: "the warning" });
+    const [, described] = await run(["describe", "upstreams", "stock.example"]);
+    assert.match(described, /\nTargets:\n.*\n169\.254\.169\.254:80 +100 +not checked +refused: .* link-local /);
     const [code, printed] = await run(["status"]);
     assert.equal(code, 0);
     assert.match(

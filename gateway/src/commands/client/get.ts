@@ -13,6 +13,7 @@ import {
   referenceIdOf,
   referencesOf,
 } from "./entity-tables.ts";
+import { type CheckedTarget, readTargets } from "./target-health.ts";
 
 export const getCommand = defineCommand({
   settings: clientSettings,
@@ -93,6 +94,7 @@ export const describeCommand = defineCommand({
         ].join(""),
         origin?.in === "resource" && conditionsText(origin),
         `${styled("bold", "Fields:")}\n${formatData("yaml", shownMembers(collection, entity)).replace(/^/gm, "  ").trimEnd()}\n`,
+        collection === "upstreams" && targetsText(await readTargets(admin, entity.id)),
         plugins.length > 0 &&
           `${styled("bold", "Plugins that apply:")}\n${formatTable([["NAME", "SCOPE", "ENABLED"], ...plugins])}`,
       ]
@@ -121,6 +123,24 @@ function timesOf({ created_at: created, updated_at: updated }: EntityMembers): r
 function conditionsText({ conditions }: Extract<EntityOrigin, { readonly in: "resource" }>): string {
   const rows = conditions.map(({ type, status, reason, message }) => [type, status, reason, message]);
   return `${styled("bold", "Conditions:")}\n${formatTable([["TYPE", "STATUS", "REASON", "MESSAGE"], ...rows])}`;
+}
+
+const healthWords: Readonly<Record<string, string>> = {
+  HEALTHY: "healthy",
+  UNHEALTHY: "unhealthy",
+  DNS_ERROR: "name not found",
+  HEALTHCHECKS_OFF: "not checked",
+};
+
+function targetsText(targets: readonly CheckedTarget[]): string {
+  if (targets.length === 0) return "There are no targets.\n";
+  const rows = targets.map(({ target, weight, health, refusal }) => [
+    target,
+    String(weight),
+    healthWords[health] ?? "unknown",
+    refusal === null ? "" : `refused: ${refusal}`,
+  ]);
+  return `${styled("bold", "Targets:")}\n${formatTable([["TARGET", "WEIGHT", "HEALTH", ""], ...rows])}`;
 }
 
 /** The plugins of a route, its service and all requests; or of a service or consumer and of all requests. */

@@ -1,6 +1,7 @@
 /** What `sluice status` warns of: the configuration is served, but clients may see errors. */
 import type { AdminConnection } from "./admin-connection.ts";
 import { readEntities } from "./entity-tables.ts";
+import { readTargets } from "./target-health.ts";
 
 export interface StatusWarning {
   /** `certificate of shop.example` or `target 10.0.0.1:80 of stock`. */
@@ -39,19 +40,11 @@ const targetMessages: Readonly<Record<string, string>> = {
   DNS_ERROR: "has a name that a node cannot resolve",
 };
 
-interface TargetHealth {
-  readonly target: string;
-  readonly health?: string;
-  readonly data?: { readonly addresses: readonly { readonly reason?: string }[] };
-}
-
 async function targetWarnings(admin: AdminConnection): Promise<readonly StatusWarning[]> {
   const warnings: StatusWarning[] = [];
   for (const { id, name } of (await readEntities(admin, "upstreams")).slice(0, MAX_UPSTREAMS)) {
-    const report = await admin.read<{ readonly data: readonly TargetHealth[] }>(`/upstreams/${id}/health?size=1000`);
-    for (const { target, health = "", data } of report?.data ?? []) {
-      const reason = data?.addresses.find((address) => address.reason !== undefined)?.reason;
-      const message = reason === undefined ? targetMessages[health] : `is refused: ${reason}`;
+    for (const { target, health, refusal } of await readTargets(admin, id)) {
+      const message = refusal === null ? targetMessages[health] : `is refused: ${refusal}`;
       if (message !== undefined) warnings.push({ subject: `target ${target} of ${name}`, message });
     }
   }

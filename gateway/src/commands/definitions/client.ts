@@ -72,7 +72,7 @@ const get: SluiceCommand = {
 
 const describe: SluiceCommand = {
   name: "describe",
-  summary: "shows an entity with its source, conditions, references and plugins",
+  summary: "shows an entity with its source, conditions, references, plugins and targets",
   arguments: [
     collection,
     { name: "NAME", description: "Name or id of the entity, or its custom resource as NAMESPACE/NAME." },
