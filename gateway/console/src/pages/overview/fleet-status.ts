@@ -149,7 +149,12 @@ export function systemProblems(
       expiry < now
         ? ([`The certificate of ${name} has expired`, "error"] as const)
         : ([`The certificate of ${name} expires soon`, "warning"] as const);
-    add(severity, title, `It is valid until ${day}.`, "Replace it: upload the renewed certificate and key.");
+    add(
+      severity,
+      title,
+      `It ${expiry < now ? "was" : "is"} valid until ${day}.`,
+      "Replace it: upload the renewed certificate and key.",
+    );
   }
   return problems;
 }
