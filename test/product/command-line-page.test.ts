@@ -51,8 +51,15 @@ test("the commands of use-the-command-line.md print what the page shows", async 
   for (const { commands, shown } of steps) {
     const script = commands.replaceAll("127.0.0.1:8000", `127.0.0.1:${proxy}`);
     // In one stream, the lines of standard output and standard error keep their order.
-    const shell = await startProcess("sh", ["-ec", `exec 2>&1
-${script}`], { name: "page", cwd: folder.path, env });
+    const shell = await startProcess(
+      "sh",
+      [
+        "-ec",
+        `exec 2>&1
+${script}`,
+      ],
+      { name: "page", cwd: folder.path, env },
+    );
     const { code } = await shell.ended();
     const printed = shell.output();
     assert.equal(code, 0, `${commands}\n${printed}`);
