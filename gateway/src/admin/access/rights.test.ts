@@ -35,6 +35,7 @@ describe("the rights that RBAC must grant", () => {
     ["GET ", []],
     ["GET /schemas/:name", []],
     ["POST /schemas/:name/validate", []],
+    ["GET /schemas/plugin_credentials/:name", []],
   ];
   for (const [request, rights] of table) {
     const [method = "", url = ""] = request.split(" ");

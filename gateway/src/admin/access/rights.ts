@@ -74,6 +74,8 @@ const unrestrictedUrls: ReadonlySet<string> = new Set([
   "/plugins/enabled",
   "/schemas/:name",
   "/schemas/:name/validate",
+  "/schemas/plugin_credentials/:name",
+  "/schemas/plugin_credentials/validate",
   "/schemas/plugins/:name",
   "/schemas/plugins/validate",
   "/schemas/vaults/:name",

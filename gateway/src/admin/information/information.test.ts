@@ -155,6 +155,7 @@ describe("the information of the admin listener", () => {
     for (const url of (body as { data: string[] }).data.filter((url) => !url.includes("{cache_key}"))) {
       const path = url
         .replace("plugins/{name}", "plugins/cors")
+        .replace("plugin_credentials/{name}", `plugin_credentials/${deviceTokenFacts.name}`)
         .replace("vaults/{name}", "vaults/env")
         .replace("origins/{collection}/{id}", `origins/plugins/${ids.plugin}`)
         .replace(/\/plugins\/\{plugins\}\/consumer_group$/, `/plugins/${ids.groupPlugin}/consumer_group`)

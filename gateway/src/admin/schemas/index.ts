@@ -1,9 +1,11 @@
 /** Schemas of entities and plugins in Kong's format, derived from Sluice's schemas: decK reads defaults from them. */
 import {
   type Collection,
+  credentialFactsOf,
   entities,
   type PluginFacts,
   pluginNamed,
+  pluginNames,
   refusedTargets,
   type SchemaNode,
   schemaNodeAt,
@@ -31,6 +33,7 @@ export function entitySchema(collection: Collection): KongSchema {
         ...((made.has(name) || credential?.generated.includes(name)) && { auto: true }),
         ...(name.endsWith("_at") && { timestamp: true }),
         ...(unique.includes(name) && { unique: true }),
+        ...(collection === "plugin_credentials" && name === "plugin" && choiceOf(pluginsWithCredentials())),
       },
     })),
     entity_checks: entityChecks[collection] ?? [],
@@ -66,9 +69,29 @@ export function kongVaultSchema(kind: string): KongSchema | null {
   return { fields: [{ config: fieldOf(config) }], entity_checks: [] };
 }
 
-/** Whether the schema of the member depends on the entity's name, as the schema of a plugin's config does. */
+/** The key and the config of a plugin's credentials. Null: there is no such plugin, or it declares no credentials. */
+export function kongCredentialSchema(plugin: string): KongSchema | null {
+  const facts = credentialFactsOf(plugin);
+  if (facts === undefined) return null;
+  const { key = entities.plugin_credentials.schema.properties.key, schema } = facts;
+  return {
+    fields: [
+      // Always a secret, whatever the plugin declares: nodes store only its hash.
+      { key: { ...fieldOf(key ?? {}), required: true, encrypted: true } },
+      { config: { type: "record", required: true, fields: kongFieldsOf(schema) } },
+    ],
+    entity_checks: [],
+  };
+}
+
+const pluginsWithCredentials = (): readonly string[] =>
+  pluginNames().filter((name) => credentialFactsOf(name) !== undefined);
+
+const choiceOf = (words: readonly string[]) => words.length > 0 && { one_of: words };
+
+/** Whether the schema of the member depends on another member, as the schema of a config depends on the plugin. */
 const isAbstract = (collection: Collection, member: string): boolean =>
-  member === "config" && (collection === "plugins" || collection === "vaults");
+  member === "config" && ["plugins", "vaults", "plugin_credentials"].includes(collection);
 
 const abstractField = ({ nullable = false }: SchemaNode): KongField => ({
   type: "record",

@@ -15,7 +15,7 @@ import { timestampFor } from "../entities/write-operations.ts";
 import { decodeBody, type RawMembers } from "../http/decode-body.ts";
 import { HttpError, invalidEntity } from "../http/errors.ts";
 import type { AdminRequest, AdminResponse } from "../requests.ts";
-import { entitySchema, kongPluginSchema, kongVaultSchema } from "./index.ts";
+import { entitySchema, kongCredentialSchema, kongPluginSchema, kongVaultSchema } from "./index.ts";
 
 /** @param store Determines which values a POST would reject: some are only valid with a database. */
 export const schemaRoutes = (store: Pick<Store, "database">): readonly AdminRoute[] => [
@@ -27,6 +27,14 @@ export const schemaRoutes = (store: Pick<Store, "database">): readonly AdminRout
   { url: "/schemas/plugins/validate", handlers: { POST: async (received) => validate("plugins", received, store) } },
   { url: "/schemas/vaults/:name", handlers: { GET: async ({ params }) => showVault(params.name ?? "") } },
   { url: "/schemas/vaults/validate", handlers: { POST: async (received) => validate("vaults", received, store) } },
+  {
+    url: "/schemas/plugin_credentials/:name",
+    handlers: { GET: async ({ params }) => showCredential(params.name ?? "") },
+  },
+  {
+    url: "/schemas/plugin_credentials/validate",
+    handlers: { POST: async (received) => validate("plugin_credentials", received, store) },
+  },
   {
     url: "/schemas/:name/validate",
     handlers: { POST: async (received) => validate(collectionNamed(received.params.name), received, store) },
@@ -48,6 +56,12 @@ function showPlugin(name: string): AdminResponse {
 function showVault(kind: string): AdminResponse {
   const schema = kongVaultSchema(kind);
   if (!schema) throw new HttpError(404, { message: `No vault named '${kind}'` });
+  return { status: 200, body: schema };
+}
+
+function showCredential(plugin: string): AdminResponse {
+  const schema = kongCredentialSchema(plugin);
+  if (!schema) throw new HttpError(404, { message: `No plugin named '${plugin}' declares credentials` });
   return { status: 200, body: schema };
 }
 

@@ -1,10 +1,13 @@
 /** Schemas in Kong's format: a client that fills in the defaults from them gets the same entity as the listener. */
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
-import { type Collection, checkConfig, checkEntity, collections, pluginNames } from "@sluice/model";
+import { type Collection, checkConfig, checkEntity, collections, pluginNames, registerPlugins } from "@sluice/model";
+import { deviceTokenFacts } from "../../../../test/plugins/device-token.ts";
 import { neededConfigs } from "../../../../test/plugins/filled-configs.ts";
 import { describeTable } from "../testing-table.ts";
 import { entitySchema, type KongField, type KongFields, kongPluginSchema } from "./index.ts";
+
+registerPlugins([deviceTokenFacts]);
 
 /** Like go-kong's flattening of a schema: a record has its members, every other field its default or null. */
 const defaultsOf = (fields: KongFields): Record<string, unknown> =>
@@ -154,6 +157,41 @@ describeTable("the admin API for schemas", [
     ask: "GET /schemas/vaults/hcv",
     status: 404,
     body: { message: "No vault named 'hcv'" },
+  },
+  {
+    does: "lists the plugins that declare credentials, on one of which the config of a credential depends",
+    ask: "GET /schemas/plugin_credentials",
+    status: 200,
+    has: {
+      fields: [
+        { plugin: { type: "string", required: true, one_of: ["device-token"] } },
+        { config: { type: "record", abstract: true } },
+      ],
+    },
+  },
+  {
+    does: "returns the schema of a plugin's credentials, whose key is secret",
+    ask: "GET /schemas/plugin_credentials/device-token",
+    status: 200,
+    has: {
+      fields: [
+        { key: { type: "string", required: true, encrypted: true, len_min: 4, len_max: 64 } },
+        { config: { type: "record", fields: [{ model: { default: "any" } }, { pin: { encrypted: true } }] } },
+      ],
+    },
+  },
+  {
+    does: "has no schema of credentials for a plugin that declares none",
+    ask: "GET /schemas/plugin_credentials/cors",
+    status: 404,
+    body: { message: "No plugin named 'cors' declares credentials" },
+  },
+  {
+    does: "validates a plugin's credential",
+    ask: "POST /schemas/plugin_credentials/validate",
+    json: { plugin: "device-token", key: "tok-1", consumer: { id: "11111111-1111-4111-8111-111111111111" } },
+    status: 200,
+    body: valid,
   },
   {
     does: "validates a vault",
