@@ -181,7 +181,7 @@ export const requestWatchSchema = record(
 
 export type RequestWatch = Static<typeof requestWatchSchema>;
 
-/** A record of the access log, without the query. */
+/** A record of the access log, without the query, and with the host. */
 export interface WatchedRequest {
   /** When the request ended, in ISO 8601. */
   readonly time: string;

@@ -11,6 +11,8 @@ import { exchangeRecord, refusalRecord, withoutQuery } from "./request-records.t
 const LIFETIME = 10_000;
 /** Maximum number of records between two reads. */
 const MAX_RECORDS = 500;
+/** Maximum number of characters of a host. */
+const MAX_HOST = 255;
 /** Maximum number of watches at a time. */
 const MAX_WATCHES = 10;
 
@@ -39,7 +41,11 @@ export class RequestTaps implements RequestObserver {
         isNamed(consumer, watch.consumer) &&
         hasStatus(status, watch.status) &&
         ended - started >= watch.min_latency;
-      if (isWatched) keep(tap, () => exchangeRecord(exchange, withoutQuery));
+      if (isWatched)
+        keep(tap, () => {
+          const record = exchangeRecord(exchange, withoutQuery);
+          return { ...record, host: exchange.request.host.slice(0, MAX_HOST) };
+        });
     }
   }
 
@@ -49,7 +55,7 @@ export class RequestTaps implements RequestObserver {
       const { route, service, consumer, status, min_latency } = tap.watch;
       const isUnnamed = route === null && service === null && consumer === null;
       if (isUnnamed && hasStatus(refusal.status, status) && refusal.duration >= min_latency)
-        keep(tap, () => refusalRecord(refusal));
+        keep(tap, () => ({ ...refusalRecord(refusal), host: refusal.request?.host.slice(0, MAX_HOST) }));
     }
   }
 
