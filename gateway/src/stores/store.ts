@@ -152,6 +152,8 @@ export interface Store {
 export interface StoreProblem {
   /** A custom resource; null: the problem is in a file. */
   readonly resource: StoredResource | null;
+  /** An entity of the resource; null: the resource has no valid entity, or the problem is in a file. */
+  readonly entity: { readonly collection: Collection; readonly id: string } | null;
   /** `sluice.yml:3:5`; null: unknown. */
   readonly place: string | null;
   /** The condition of the resource that is false, such as `ResolvedRefs`, and its reason; null for a file. */

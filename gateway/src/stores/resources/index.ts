@@ -254,8 +254,7 @@ export function createResourceStore(options: ResourceStoreOptions): ResourceStor
       ...live.failures().map((reason) => `resources cannot be read at the moment: ${reason}`),
     ],
     async problems() {
-      await view();
-      return resourceProblems(live.resources, (resource) => live.classOf(resource) === options.class);
+      return resourceProblems(await view(), (resource) => live.classOf(resource) === options.class);
     },
     origin: async (collection, id) => resourceOrigin((await view()).held(collection, id)),
     settled: line.empty,

@@ -2,7 +2,7 @@
 import type { Condition, Resource } from "@sluice/crds";
 import { resourceKinds } from "@sluice/model";
 import type { EntityOrigin, StoredResource, StoreProblem } from "../../store.ts";
-import type { EntityInResource, Resources } from "./build-view.ts";
+import type { EntityInResource, ResourceView } from "./build-view.ts";
 
 const conditionsOf = ({ status }: Resource): readonly Condition[] =>
   Array.isArray(status?.conditions) ? status.conditions : [];
@@ -15,7 +15,7 @@ const labelOf = (kind: string, { metadata: { namespace, name } }: Resource): Sto
 
 /** Every condition that is false, of the resources of this installation. */
 export const resourceProblems = (
-  resources: Resources,
+  { resources, within }: Pick<ResourceView, "resources" | "within">,
   isOwn: (resource: Resource) => boolean,
 ): readonly StoreProblem[] =>
   resourceKinds.flatMap((kind) =>
@@ -24,6 +24,7 @@ export const resourceProblems = (
         .filter(({ status }) => status === "False")
         .map(({ type, reason, message }) => ({
           resource: labelOf(kind, resource),
+          entity: entityOf(within(resource)),
           place: null,
           condition: type,
           reason,
@@ -31,6 +32,12 @@ export const resourceProblems = (
         })),
     ),
   );
+
+/** The first valid one: its children, such as the targets of an upstream, follow it. */
+function entityOf(held: readonly EntityInResource[]): StoreProblem["entity"] {
+  const valid = held.find(({ isFaulty }) => !isFaulty);
+  return valid ? { collection: valid.collection, id: valid.entity.id } : null;
+}
 
 export const resourceOrigin = (held: EntityInResource | undefined): EntityOrigin | null =>
   held
