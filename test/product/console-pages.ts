@@ -26,6 +26,8 @@ export interface ConsoleRig {
   /** URL of the proxy. */
   readonly proxy: string;
   readonly browser: Browser;
+  /** The path of the declarative file. */
+  readonly file: string;
   /** Opens the console in a new browser context, without the storage of the others. */
   open(options?: OpenOptions): Promise<Page>;
   /** Sends a request to the admin API with the token. */
@@ -75,6 +77,7 @@ export async function startConsole(
     admin,
     proxy: `http://127.0.0.1:${proxy}`,
     browser,
+    file,
     complaints,
     async open({ at = "#/", token = TOKEN, colorScheme = "light", width = 1280, base = admin } = {}) {
       const context = await browser.newContext({ colorScheme, viewport: { width, height: 800 } });

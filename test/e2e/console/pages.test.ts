@@ -1,5 +1,6 @@
 /** Every page of the web console: its content, axe's rules in both colour schemes, narrow and wide, and other settings. */
 import assert from "node:assert/strict";
+import { readFileSync, writeFileSync } from "node:fs";
 import { createServer, request } from "node:http";
 import type { AddressInfo } from "node:net";
 import { after, test } from "node:test";
@@ -69,6 +70,19 @@ test("traffic lists a refused request with its reason, and leads to the explanat
   await headingOf(page, "Explain a request");
   await page.getByRole("button", { name: "Explain", exact: true }).click();
   await page.getByRole("heading", { name: "The gateway answers 401" }).waitFor();
+  await close(page);
+});
+
+test("the overview names the line of the file that is not valid, until it is", async () => {
+  const text = readFileSync(rig.file, "utf8");
+  writeFileSync(rig.file, text.replace('"weight": 10', '"weight": "ten"').replace('"weight":10', '"weight":"ten"'));
+  const page = await rig.open();
+  const problem = page.getByRole("listitem").filter({ hasText: /sluice\.json:\d+:\d+ is not valid/ });
+  await problem.getByText("expected an integer").waitFor();
+  await problem.getByText("Correct this line").waitFor();
+  assert.deepEqual(await violationsOf(page), []);
+  writeFileSync(rig.file, text);
+  await problem.waitFor({ state: "detached" });
   await close(page);
 });
 

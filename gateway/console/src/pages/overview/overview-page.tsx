@@ -9,6 +9,7 @@ import { formatBytes, formatDuration, formatRate, formatShare } from "../../part
 import { Notice } from "../../parts/notice.tsx";
 import { SortableTable, type TableColumn } from "../../parts/sortable-table.tsx";
 import { type NodeRow, nodeRows, type StatusBody, type SystemProblem, systemProblems } from "./fleet-status.ts";
+import { loadStoreProblems } from "./store-problems.ts";
 import { loadTargetProblems } from "./unhealthy-targets.ts";
 
 const INTERVAL = 3000;
@@ -16,6 +17,7 @@ const INTERVAL = 3000;
 /** The response may have tens of megabytes, if the plugin prometheus counts the requests of many routes. */
 const GAUGES_INTERVAL = 15_000;
 
+const STORED_INTERVAL = 5000;
 const TARGETS_INTERVAL = 30_000;
 
 async function loadGauges(signal: AbortSignal) {
@@ -28,9 +30,15 @@ export function OverviewPage() {
   const status = useLoaded((signal) => read<StatusBody>("status", signal), { key: "status", every: INTERVAL });
   const { memory, failure } = useTraffic("services");
   const { data: gauges } = useLoaded(loadGauges, { key: "metrics", every: GAUGES_INTERVAL });
+  const stored = useLoaded((signal) => loadStoreProblems(session.store, signal), {
+    key: "problems",
+    every: STORED_INTERVAL,
+  });
   const targets = useLoaded(loadTargetProblems, { key: "targets", every: TARGETS_INTERVAL });
   const rows = status.data ? nodeRows(status.data, gauges) : [];
-  const problems = status.data ? [...systemProblems(status.data, rows, gauges), ...(targets.data ?? [])] : [];
+  const problems = status.data
+    ? [...(stored.data ?? []), ...systemProblems(status.data, rows, gauges), ...(targets.data ?? [])]
+    : [];
   const point = memory.points.at(-1);
   const counts = [...(gauges?.entities ?? [])].filter(([, count]) => count > 0);
   const serving = rows.filter(({ state }) => state === "serving").length;
@@ -54,12 +62,15 @@ export function OverviewPage() {
 
       <section aria-labelledby="problems">
         <h2 id="problems">Problems</h2>
-        {status.data && problems.length === 0 ? (
+        {stored.failure !== undefined && status.failure === undefined && (
+          <Notice kind="error">The problems of the store cannot be read: {stored.failure}</Notice>
+        )}
+        {status.data && stored.data && problems.length === 0 ? (
           <Notice kind="good">No problem is known.</Notice>
         ) : (
           <ul class="problems">
             {problems.map((problem) => (
-              <ProblemItem key={problem.title} {...problem} />
+              <ProblemItem key={`${problem.title} ${problem.detail}`} {...problem} />
             ))}
           </ul>
         )}
